@@ -1,7 +1,6 @@
 //! Configuration: one TOML file, validated at start and passed by value; `runtime_settings` are the settings an admin changes later,
 //! which override it.
 
-pub mod runtime_settings;
 pub mod settings;
 
 use anyhow::{Context, Result, bail};
@@ -13,7 +12,6 @@ use std::{
     io::Read,
     net::SocketAddr,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 /// The commented file for a new data folder; a test compares it with the defaults.
@@ -30,7 +28,7 @@ pub struct Config {
     pub time_zone: String,
     pub board: BoardKind,
     pub pins: PinRate,
-    pub model: Model,
+    pub model: models::Config,
     pub agent: agent::Config,
     pub doors: Doors,
     pub network: Network,
@@ -70,41 +68,6 @@ impl Default for Network {
     }
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Model {
-    pub name: String,
-    pub url: String,
-    pub fallback: Fallback,
-    pub strategy: llm::Strategy,
-    pub prefer_reflex: bool,
-    pub daily_budget: f64,
-    pub context: u32,
-    pub max_tokens: u32,
-    pub retries: u32,
-    pub retry_delay_ms: u64,
-    pub first_word_seconds: u64,
-    pub silence_seconds: u64,
-    pub answer_seconds: u64,
-}
-
-/// Fallback models.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "`fallback` is \"auto\" or a list of models, each as provider/model")]
-pub enum Fallback {
-    /// Models of the providers with keys in the environment.
-    Auto(Auto),
-    /// This list; empty for none.
-    Models(Vec<String>),
-}
-
-/// The word `auto`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Auto {
-    Auto,
-}
-
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Http {
@@ -124,7 +87,7 @@ impl Default for Config {
             time_zone: String::new(),
             board: BoardKind::Auto,
             pins: PinRate::default(),
-            model: Model::default(),
+            model: models::Config::default(),
             agent: agent::Config::default(),
             doors: Doors::default(),
             network: Network::default(),
@@ -133,27 +96,6 @@ impl Default for Config {
             approvals: questions::Timeouts::default(),
             services: Services::default(),
             name_is_fixed: false,
-        }
-    }
-}
-
-impl Default for Model {
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            url: String::new(),
-            fallback: Fallback::Auto(Auto::Auto),
-            // A named model is meant; other strategies are chosen explicitly.
-            strategy: llm::Strategy::Fallback,
-            prefer_reflex: false,
-            daily_budget: 0.0,
-            context: 0,
-            max_tokens: 0,
-            retries: 3,
-            retry_delay_ms: 1000,
-            first_word_seconds: 120,
-            silence_seconds: 60,
-            answer_seconds: 300,
         }
     }
 }
@@ -208,31 +150,12 @@ impl Config {
                 "`doors.hosts` has `{odd}`, which is not a host name: write it without scheme, port or *, as hob.example.org"
             );
         }
-        if self.model.daily_budget < 0.0 || !self.model.daily_budget.is_finite() {
-            bail!("`model.daily_budget` is not an amount: give US dollars, or 0 for no limit");
-        }
+        self.model.check()?;
         check_name(&self.name)
     }
 }
 
-impl Model {
-    /// Timeouts of a request.
-    pub fn patience(&self) -> llm::Patience {
-        let seconds = Duration::from_secs;
-        llm::Patience {
-            first_byte: seconds(self.first_word_seconds),
-            idle: seconds(self.silence_seconds),
-            overall: seconds(self.answer_seconds),
-        }
-    }
-
-    /// The first delay before a retry.
-    pub fn retry_delay(&self) -> Duration {
-        Duration::from_millis(self.retry_delay_ms)
-    }
-}
-
-/// Validates a device name, which becomes a DNS label.
+/// A device's name is a label of DNS.
 pub fn check_name(name: &str) -> Result<()> {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     if name.is_empty() || name.len() > 63 || !plain || name.starts_with('-') || name.ends_with('-') {
@@ -329,6 +252,7 @@ mod tests {
 
     #[test]
     fn which_models_stand_in_is_auto_or_a_list() {
+        use models::{Auto, Fallback};
         let fallback = |text: &str| Config::parse(&format!("[model]\nfallback = {text}")).map(|c| c.model.fallback);
         assert_eq!(fallback("\"auto\"").unwrap(), Fallback::Auto(Auto::Auto));
         assert_eq!(fallback("[]").unwrap(), Fallback::Models(vec![]));

@@ -5,24 +5,24 @@ mod background;
 pub mod restart;
 pub mod serve;
 
-use crate::{
-    config::{Config, runtime_settings::Choices, settings::Settings},
-    models::{self, ModelDeps, Models},
-};
+use crate::config::{Config, settings::Settings};
 use agent::Agent;
 use anyhow::Result;
-use api::{Access, AppState, Claiming, Network, RequestCounts, Restart};
+use api::{AppState, EventStreams, Network, RequestCounts, Restart};
 use background::{BackgroundTasks, publish_pin_changes, schedule_backfill, schedule_maintenance};
 use board::{Board, Device};
 use config_center::ConfigCenter;
 use custom::CustomTools;
 use embed::Embedder;
 use http_client::Guarded;
+use identity::{ClaimConfig, Identity};
 use interaction::{Asks, Interactions};
 use llm::Ledger;
 use memory::Memories;
+use models::{Choices, ModelDeps, Models};
 use persona::Documents;
 use questions::Questions;
+use reflex::Reflex;
 use registry::Registry;
 use rules::Triggers;
 use sandbox::Sandbox;
@@ -43,7 +43,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 #[derive(Default)]
 pub struct Entry {
     pub token: Option<String>,
-    pub claiming: Claiming,
+    pub claiming: ClaimConfig,
     /// Learns every secret of the application.
     pub scrubber: Scrubber,
 }
@@ -66,10 +66,12 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
     let bus = Bus::default();
     let services = ConfigCenter::open(&store, config.services.0.clone(), bus.clone())?;
     let interactions = Interactions::open(&questions, entry.scrubber.clone())?;
+    let identity = Identity::open(&store, entry.token.as_deref(), entry.claiming.clone())?;
     let ports = Ports {
         dispatch: Arc::new(registry.clone()),
         ask: Arc::new(Asks::new(registry.clone(), interactions.clone())),
         settings: Arc::new(services.clone()),
+        people: Arc::new(identity.clone()),
         bus,
         clock: clock.clone(),
     };
@@ -77,12 +79,10 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
     sync_secrets(&entry, &registry, &services);
 
     // Families.
-    let access = Access::new(&store, entry.token.as_deref(), entry.claiming)?;
-    let (people, tools) = (access.clone(), registry.clone());
+    let tools = registry.clone();
     let scheduler = Scheduler::new(
         &store,
         ports.clone(),
-        Arc::new(move |user| people.role_of(user).ok().flatten()),
         Arc::new(move |name| ToolFacts {
             idempotent: tools.is_idempotent(name),
             detached: tools.get(name).is_some_and(|tool| tool.detached),
@@ -114,19 +114,17 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
     ledger.when_spent(move |spent, budget| {
         told.publish("budget:spent", None, serde_json::json!({"spent": spent, "budget": budget}));
     });
-    let minds = ModelDeps {
-        registry: registry.clone(),
-        embedder: embedder.clone(),
-        clock,
+    let deps = ModelDeps {
         store: store.clone(),
         scrubber: entry.scrubber.clone(),
-        ledger: ledger.clone(),
+        ledger,
         web: web.clone(),
         environment: models::environment(),
+        reflex: lazy_reflex(registry.clone(), embedder.clone(), clock),
     };
     let limits = config.agent.clone();
     let choices = Choices::open(&store)?;
-    let (models, provider) = Models::new(config.clone(), minds, choices.clone())?;
+    let (models, provider) = Models::new(config.model.clone(), deps, choices.clone())?;
     let settings = Arc::new(Settings::new(config, store.device_id(), choices, network.clone()));
     let uploads = Uploads::new(&store, data.join(store::FILES));
     uploads.tidy();
@@ -139,7 +137,8 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
         uploads: uploads.clone(),
     };
     let agent = Agent::new(limits, &store, parts, provider);
-    models.tell(agent.clone());
+    let chosen = agent.clone();
+    models.on_change(move |provider| chosen.set_provider(provider));
     registry.add(agent::family(agent.clone()))?;
 
     publish_pin_changes(&board, ports.bus.clone());
@@ -148,7 +147,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
     let (started, desk) = (Id::new(), settings.clone());
     let (kept, checking) = (store.clone(), ports.clone());
     let house = AppState {
-        access,
+        identity,
         agent,
         registry,
         custom,
@@ -167,13 +166,23 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
         device,
         restart: Restart::default(),
         requests: RequestCounts::default(),
+        event_streams: EventStreams::default(),
         closing,
         lasting: false,
     };
     Ok((house, settings, BackgroundTasks { scheduler, triggers, store: kept, ports: checking }))
 }
 
-/// Families of household records.
+/// Reflex over the phrases of all families, built on first use.
+fn lazy_reflex(registry: Registry, embedder: Embedder, clock: Arc<dyn Clock>) -> Arc<dyn llm::Provider> {
+    reflex::lazy(move || {
+        let tools = registry.clone();
+        let risk = move |name: &str| tools.get(name).filter(|t| t.enabled).map(|t| t.risk);
+        Reflex::new(&registry.phrases(), risk, embedder.clone(), clock.clone())
+    })
+}
+
+/// What people keep, each family over the store alone.
 fn add_everyday(registry: &Registry, store: &Store, scheduler: &Scheduler) -> tool::Result<()> {
     registry.add(tools_everyday::tasks(store))?;
     registry.add(tools_everyday::notes(store))?;

@@ -4,9 +4,7 @@
 mod cli;
 mod config;
 mod house;
-mod models;
 
-use config::runtime_settings;
 use scrub::{How, Scrubber};
 use std::{
     io::{IsTerminal, Write},

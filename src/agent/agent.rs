@@ -24,9 +24,6 @@ use tokio_util::sync::CancellationToken;
 use tool::{Cx, Error, Id, Result, Role, UserId};
 use uploads::Uploads;
 
-/// Looks up the current role of a user; `None` when the user is gone. While it fails, a run waits for the next start.
-pub type Roles = Arc<dyn Fn(UserId) -> Result<Option<Role>> + Send + Sync>;
-
 /// The services an agent uses.
 #[derive(Clone)]
 pub struct Parts {
@@ -52,8 +49,6 @@ pub struct Agent {
     pub(crate) parts: Parts,
     provider: Arc<RwLock<Arc<dyn Provider>>>,
     pub(crate) queue: RunQueue,
-    /// Set by [`Agent::recover`].
-    pub(crate) roles: Arc<OnceLock<Roles>>,
     pub(crate) continuations: Arc<ContinuationCache>,
     pub(crate) own_answers: OwnAnswers,
     pub(crate) counts: RunCounts,
@@ -68,7 +63,6 @@ impl Agent {
             parts,
             provider: Arc::new(RwLock::new(provider)),
             queue: RunQueue::default(),
-            roles: Arc::default(),
             continuations: Arc::default(),
             own_answers: OwnAnswers::new(store),
             counts: RunCounts::default(),

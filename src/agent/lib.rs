@@ -22,7 +22,7 @@ mod run;
 mod runs;
 mod watch;
 
-pub use agent::{Agent, Parts, Roles};
+pub use agent::{Agent, Parts};
 pub use chat::{ChatRequest, WhileBusy};
 pub use complete::Complete;
 pub use config::{Config, Limits, Persistence, Preset};

@@ -2,7 +2,7 @@
 //! a person resumes one that failed. All do the same: the store has what is needed, and a run begins at its resume point.
 
 use crate::{
-    agent::{Agent, Roles, to_completion},
+    agent::{Agent, to_completion},
     config::Persistence,
     conversation::{Role as Speaker, State, StoredRun, missing},
     queue::{AdmissionPolicy, QueuedRun, RunSlot},
@@ -27,14 +27,12 @@ const FINISHED: usize = 2000;
 const STALE_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 impl Agent {
-    /// Resumes every run that was under way when Hob ended, in the background; at start, before anybody can say anything. A run
-    /// that waits for a person stays suspended, unless they have answered. From here on `roles` limits the rights of resumed
-    /// runs.
+    /// Takes up every run that was under way when Hob ended, in the background; at start, before anybody can say anything. What
+    /// rests on a person goes on resting, unless they have answered.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
-    pub fn recover(&self, ports: &Ports, roles: Roles) -> Result<()> {
-        let _ = self.roles.set(roles);
+    pub fn recover(&self, ports: &Ports) -> Result<()> {
         let (mut open, mut over) = (vec![], vec![]);
         self.conversations.runs.scan(|e| match e.value.state {
             state if state.is_open() => open.push((state, e.id, e.owner, e.value.conversation)),
@@ -246,10 +244,8 @@ impl Agent {
             }
             return Ok(());
         }
-        let role = match self.roles.get() {
-            Some(roles) => roles(user)?,
-            None => Some(stored.role),
-        };
+        // An error leaves the run for the next start.
+        let role = ports.people.role_of(user)?;
         // A role that was lowered meanwhile counts.
         stored.role = stored.role.min(role.unwrap_or(Role::Viewer));
         let cx = Cx::root(ports.clone(), stored.principal(user), stored.via());

@@ -3,8 +3,7 @@
 use crate::{
     AppState, Caller,
     auth_middleware::must_be_admin,
-    envelope::{Answer, Failure, Json, PathId, Query, ok},
-    people::Deleted,
+    envelope::{Answer, Deleted, Failure, Json, PathId, Query, ok},
 };
 use axum::{Extension, extract::State};
 use questions::SuspendedRun;

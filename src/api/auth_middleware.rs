@@ -1,61 +1,55 @@
-//! The lock: who a request comes from, and whether that key opens this door.
+//! Authenticates requests and enforces the facts of their routes: open or not, secret, token scope, size of the body.
 
 use crate::{
     AppState, Caller,
     connection_limiter::{RequestTracker, Serving},
-    describe::{Access, RouteTable},
+    describe::{RouteFacts, RouteTable},
     envelope::{Failure, bounded, brief},
-    limits::Who,
     serve::Entrance,
 };
 use axum::{
     body::Body,
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, Method, StatusCode, header},
+    http::{HeaderMap, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use identity::{Client, TokenScope, TokenScopes};
 use std::sync::Arc;
 use tool::{Channel, Principal, Role, Via};
 
-/// The cookie of a session: over TLS a name that no other host or clear-text page can set.
+/// The session cookie; over TLS with a name that no other host or clear-text page can set.
 pub(crate) const COOKIE: &str = "hob_session";
 pub(crate) const SECURE_COOKIE: &str = "__Host-hob_session";
-/// The header that shows that a request of a session comes from our own page, which alone can read the token.
+/// The header with the CSRF token, which only our own page can read.
 pub(crate) const CSRF: &str = "x-csrf-token";
 
-/// What the lock needs: the house, and what each route says of itself.
+/// The state of the middleware.
 #[derive(Clone)]
-pub(crate) struct Lock {
+pub(crate) struct Auth {
     pub house: AppState,
     pub routes: Arc<RouteTable>,
 }
 
-/// What the route of a request says of itself. An address that does not exist is closed and carries nothing.
-fn access(routes: &RouteTable, method: &Method, path: Option<&MatchedPath>) -> Access {
-    // A GET handler answers HEAD too.
-    let method = if *method == Method::HEAD { Method::GET } else { method.clone() };
-    path.and_then(|path| routes.get(&(method, path.as_str().to_owned()))).copied().unwrap_or_default()
-}
-
-/// Lets known callers through, with who they are attached.
-pub(crate) async fn lock(State(lock): State<Lock>, request: Request, next: Next) -> Response {
-    let Lock { house, routes } = lock;
-    let door = house.network.tls().map(|tls| tls.port);
-    let access = access(&routes, request.method(), request.extensions().get());
+/// Lets authenticated requests through, with their [`Caller`] and [`RouteFacts`] as extensions.
+pub(crate) async fn authenticate(State(auth): State<Auth>, mut request: Request, next: Next) -> Response {
+    let Auth { house, routes } = auth;
+    let tls_port = house.network.tls().map(|tls| tls.port);
+    let facts = routes.facts(request.method(), request.extensions().get());
+    request.extensions_mut().insert(facts);
     let writes = !request.method().is_safe();
     let outcome = async {
-        if access.open {
-            confidential(&request, access, door)?;
+        if facts.open {
+            check_confidential(&request, facts, tls_port)?;
             return Ok((brief(request).await?, None));
         }
-        let (caller, session) = caller(&house, &request)?;
-        confidential(&request, access, door)?;
+        let (caller, session) = caller(&house, &request, facts)?;
+        check_confidential(&request, facts, tls_port)?;
         if let Some(session) = session {
-            from_our_page(&request, &session)?;
+            check_csrf(&request, &session)?;
         }
         let served = request.extensions().get::<RequestTracker>().map(RequestTracker::serve);
-        let mut request = bounded(request).await?;
+        let mut request = bounded(request, facts).await?;
         request.extensions_mut().insert(caller);
         Ok::<_, Failure>((request, served))
     };
@@ -63,7 +57,7 @@ pub(crate) async fn lock(State(lock): State<Lock>, request: Request, next: Next)
         Ok(_) if writes && house.store.is_restoring() => Failure::restoring().into_response(),
         Ok((request, served)) => {
             let mut response = next.run(request).await;
-            // What was under way when the restore began.
+            // A write that was in progress when the restore began.
             if writes && response.status() == StatusCode::CONFLICT && house.store.is_restoring() {
                 response = Failure::restoring().into_response();
             }
@@ -76,25 +70,25 @@ pub(crate) async fn lock(State(lock): State<Lock>, request: Request, next: Next)
     }
 }
 
-/// Whether others can read along on the way the request came.
+/// Whether the request came in clear text over the network.
 fn is_clear(request: &Request) -> bool {
     request.extensions().get::<Entrance>().is_some_and(|entrance| !entrance.is_secure())
 }
 
-/// Whether the request came a way on which a secret may be told.
-fn confidential(request: &Request, access: Access, door: Option<u16>) -> Result<(), Failure> {
-    if !access.secret || !is_clear(request) {
+/// Refuses routes with secrets in clear text.
+fn check_confidential(request: &Request, facts: RouteFacts, tls_port: Option<u16>) -> Result<(), Failure> {
+    if !facts.secret || !is_clear(request) {
         return Ok(());
     }
-    let text = match door {
-        Some(port) => format!("secrets are not told where others can read along: use https on port {port}"),
-        None => "secrets are not told where others can read along: do this on the device itself, or turn on TLS".into(),
+    let text = match tls_port {
+        Some(port) => format!("secrets are not sent in clear text: use https on port {port}"),
+        None => "secrets are not sent in clear text: do this on the device itself, or turn on TLS".into(),
     };
     Err(Failure::new(403, "tls_required", text))
 }
 
 /// The caller, and the key of their session where they have one.
-fn caller(house: &AppState, request: &Request) -> Result<(Caller, Option<String>), Failure> {
+fn caller(house: &AppState, request: &Request, facts: RouteFacts) -> Result<(Caller, Option<String>), Failure> {
     if let Some(Entrance::Socket { trusted }) = request.extensions().get::<Entrance>() {
         let refused = || Failure::new(403, "denied", "only the user Hob runs as may use its local socket");
         let (principal, via) = (Principal::owner(), Via::direct(Channel::Cli));
@@ -106,20 +100,40 @@ fn caller(house: &AppState, request: &Request) -> Result<(Caller, Option<String>
         (Some(token), _) => (Some(token), false),
         (None, key) => (key, true),
     };
-    if let Some(known) = key.as_deref().and_then(|key| house.access.authenticate(key, session)) {
+    if let Some(known) = key.as_deref().and_then(|key| house.identity.authenticate(key, session)) {
         let canonical = |name: &str| house.registry.get(name).map(|tool| tool.name.to_string());
-        known.reach.check(request.method(), request.uri().path(), canonical)?;
+        let template = request.extensions().get().map_or("", MatchedPath::as_str);
+        check_scope(&known.scopes, facts, template, request.uri().path(), canonical)?;
         let channel = if session { Channel::Page } else { Channel::Api };
         let via = Via { clear: is_clear(request), ..Via::direct(channel) };
         let (principal, in_person) = (known.principal, known.in_person);
         return Ok((Caller { principal, via, key: known.id, in_person }, key.filter(|_| session)));
     }
-    if !house.access.is_claimed() {
+    if !house.identity.is_claimed() {
         let text = "this Hob is not claimed yet: open the link it printed on its console";
         return Err(Failure::new(403, "unclaimed", text));
     }
     let text = "who are you? Send the header `Authorization: Bearer TOKEN`; make one with `hob token new owner`";
     Err(Failure::new(401, "unauthorized", text))
+}
+
+/// Refuses a token whose scopes do not allow the route. `canonical` resolves aliases of tools.
+fn check_scope(
+    scopes: &TokenScopes,
+    facts: RouteFacts,
+    template: &str,
+    path: &str,
+    canonical: impl Fn(&str) -> Option<String>,
+) -> Result<(), Failure> {
+    let needed = facts.scope.unwrap_or(TokenScope::Admin);
+    let at_name = template.split('/').position(|piece| piece == "{name}").filter(|_| facts.one_tool);
+    let tool = at_name.and_then(|at| path.split('/').nth(at));
+    if scopes.allows(needed) || tool.is_some_and(|tool| scopes.allows_tool(tool, canonical)) {
+        return Ok(());
+    }
+    let (words, needed) = (scopes.words().join(", "), needed.word());
+    let text = format!("this token was made for {words}: make one with the scope `{needed}`");
+    Err(Failure::new(403, "out_of_scope", text))
 }
 
 /// The token in `Bearer TOKEN`; the word may be written in any case.
@@ -128,8 +142,7 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
 }
 
-/// The key of the session in the cookies: each door has its own, so that what a page in clear text set counts for nothing
-/// over TLS.
+/// The session key in the cookies. TLS has a cookie of its own: one that a clear-text page set counts for nothing there.
 pub(crate) fn session_key(entrance: Option<&Entrance>, headers: &HeaderMap) -> Option<String> {
     let encrypted = entrance.is_some_and(Entrance::is_encrypted);
     cookie(headers, if encrypted { SECURE_COOKIE } else { COOKIE })
@@ -141,17 +154,17 @@ pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     pairs.find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
 }
 
-/// What proves that a request of a session was made by our page. Made from the session's key, so nothing is kept.
+/// The CSRF token of a session, derived from its key: nothing is stored.
 pub(crate) fn csrf_token(session: &str) -> String {
     blake3::derive_key("hob 2026 csrf token", session.as_bytes()).iter().take(16).map(|b| format!("{b:02x}")).collect()
 }
 
-fn from_our_page(request: &Request, session: &str) -> Result<(), Failure> {
+fn check_csrf(request: &Request, session: &str) -> Result<(), Failure> {
     if request.method().is_safe() {
         return Ok(());
     }
     let shown = request.headers().get(CSRF).map(|v| v.as_bytes()).unwrap_or_default();
-    // Hashes are compared, and blake3's comparison takes the same time wherever they differ.
+    // Comparing blake3 hashes takes constant time.
     if blake3::hash(shown) == blake3::hash(csrf_token(session).as_bytes()) {
         return Ok(());
     }
@@ -159,10 +172,10 @@ fn from_our_page(request: &Request, session: &str) -> Result<(), Failure> {
     Err(Failure::new(403, "csrf", text))
 }
 
-/// Whose tries a request counts as.
-pub(crate) fn who(entrance: &Entrance) -> Who {
+/// Who attempts and connections are counted for.
+pub(crate) fn client(entrance: &Entrance) -> Client {
     match entrance {
-        Entrance::Socket { .. } => Who::Local,
+        Entrance::Socket { .. } => Client::Local,
         Entrance::Network { peer, .. } => (*peer).into(),
     }
 }
@@ -181,8 +194,8 @@ mod tests {
     use std::sync::Mutex;
 
     #[test]
-    fn each_route_says_who_may_ask_and_whether_it_carries_a_secret() {
-        let table = crate::routes().access();
+    fn routes_state_whether_they_are_open_and_carry_a_secret() {
+        let table = crate::routes().table();
         let (open, secret) = (true, true);
         let rows = [
             ("POST", "/api/v1/claim", open, secret),
@@ -204,13 +217,78 @@ mod tests {
             ("POST", "/v1/chat/completions", !open, !secret),
         ];
         for (method, path, open, secret) in rows {
-            let found = table.get(&(method.parse().unwrap(), path.to_owned())).copied();
-            assert_eq!(found, Some(Access { open, secret }), "{method} {path}");
+            let facts = table.get(&method.parse().unwrap(), path).unwrap();
+            assert_eq!((facts.open, facts.secret), (open, secret), "{method} {path}");
         }
     }
 
+    #[test]
+    fn a_scope_opens_its_routes() {
+        let (table, canonical) =
+            (crate::routes().table(), |name: &str| (name == "memory_store").then(|| "remember".to_owned()));
+        let tool = "/api/v1/tools/{name}";
+        let (execute, explain) = ("/api/v1/tools/{name}/execute", "/api/v1/tools/{name}/explain");
+        let rows = [
+            ("", "POST", "/api/v1/backup", "", true),
+            ("chat", "POST", "/api/v1/chat", "", true),
+            ("chat", "GET", "/v1/models", "", true),
+            ("chat", "POST", "/api/chat", "", true),
+            ("chat", "GET", "/api/tags", "", true),
+            ("tools", "POST", "/api/generate", "", false),
+            ("chat", "GET", "/api/v1/conversations/{id}", "", true),
+            ("chat", "GET", "/api/v1/session", "", true),
+            ("chat", "POST", "/api/v1/providers/estimate", "", true),
+            ("chat", "PUT", "/api/v1/providers/{id}", "", false),
+            ("chat", "POST", execute, "gpio_write", false),
+            ("chat", "GET", "/api/v1/device", "", false),
+            ("chat", "GET", "/api/v1/documents/{name}", "", true),
+            ("chat", "PUT", "/api/v1/documents/{name}", "", false),
+            ("tools", "POST", execute, "gpio_write", true),
+            ("tools", "PATCH", "/api/v1/custom-tools/{id}", "", true),
+            ("tools", "GET", "/api/v1/config-services/{name}", "", true),
+            ("tools", "PUT", "/api/v1/config-services/{name}", "", false),
+            ("tools", "GET", "/api/v1/events", "", false),
+            ("tool:gpio_write", "POST", execute, "gpio_write", true),
+            ("tool:gpio_write", "GET", tool, "gpio_write", true),
+            ("tool:gpio_write", "GET", explain, "gpio_write", false),
+            ("tool:gpio_write", "POST", execute, "use_tool", false),
+            ("tool:gpio_write", "GET", "/api/v1/tools", "", false),
+            ("tool:remember", "POST", execute, "memory_store", true),
+            ("tool:memory_store", "POST", execute, "remember", true),
+            ("chat tools", "POST", "/api/v1/approvals/{id}/decide", "", false),
+            ("approvals", "POST", "/api/v1/approvals/{id}/decide", "", true),
+            ("tools", "PUT", "/api/v1/tool-groups/{id}", "", false),
+            ("tools", "GET", explain, "gpio_write", true),
+            ("device events", "GET", "/api/v1/device", "", true),
+            ("device", "GET", "/metrics", "", true),
+            ("chat", "GET", "/metrics", "", false),
+            ("device events", "PATCH", "/api/v1/device", "", false),
+            ("device events", "GET", "/api/v1/events", "", true),
+            ("device events", "GET", "/api/v1/tokens", "", false),
+            ("admin", "GET", "/api/v1/tokens", "", true),
+            ("admin", "PUT", "/api/v1/model", "", true),
+            // The scope of everything an admin may.
+            ("admin", "POST", "/api/chat", "", true),
+            ("admin", "GET", "/metrics", "", true),
+            ("admin", "GET", "/api/v1/device", "", true),
+            ("admin", "GET", "/v1/models", "", true),
+        ];
+        for (words, method, template, name, allowed) in rows {
+            let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            let scopes = TokenScopes::parse(&words).unwrap();
+            let facts = table.get(&method.parse().unwrap(), template).unwrap();
+            let path = template.replace("{name}", name);
+            let checked = check_scope(&scopes, facts, template, &path, canonical);
+            assert_eq!(checked.is_ok(), allowed, "{words:?} {method} {path}");
+        }
+        assert!(
+            check_scope(&TokenScopes::parse(&["chat".into()]).unwrap(), RouteFacts::NO_ROUTE, "", "/v1/x", canonical)
+                .is_ok()
+        );
+    }
+
     #[tokio::test]
-    async fn a_request_is_judged_by_the_route_that_serves_it() {
+    async fn the_route_that_serves_a_request_gives_its_facts() {
         async fn nothing() -> axum::Json<()> {
             axum::Json(())
         }
@@ -219,11 +297,12 @@ mod tests {
             .route("/{name}", put(nothing, "x").secret().get(nothing, "x"));
         let routes = Routes::<()>::new().route("/open", post(nothing, "x").open()).nest("/inner", inner);
         let routes = Routes::<()>::new().nest("/api", routes);
-        let (table, seen) = (Arc::new(routes.access()), Arc::new(Mutex::new(Access::default())));
+        let (table, seen) = (Arc::new(routes.table()), Arc::new(Mutex::new((false, false))));
         let note = {
             let seen = seen.clone();
             move |request: Request, next: Next| {
-                *seen.lock().unwrap() = access(&table, request.method(), request.extensions().get());
+                let facts = table.facts(request.method(), request.extensions().get());
+                *seen.lock().unwrap() = (facts.open, facts.secret);
                 next.run(request)
             }
         };
@@ -241,12 +320,12 @@ mod tests {
         ] {
             let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
             tower::ServiceExt::oneshot(router.clone(), request).await.unwrap();
-            assert_eq!(*seen.lock().unwrap(), Access { open, secret }, "{method} {path}");
+            assert_eq!(*seen.lock().unwrap(), (open, secret), "{method} {path}");
         }
     }
 
     #[test]
-    fn others_read_along_where_nothing_is_encrypted() {
+    fn clear_text_over_the_network_is_not_confidential() {
         let (here, there) = ([127, 0, 0, 1].into(), [192, 168, 1, 7].into());
         for (entrance, clear) in [
             (Entrance::Network { peer: there, tls: false }, true),
@@ -262,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cookie_is_found_among_others() {
+    fn the_session_cookie_is_found_among_others() {
         let peer = [127, 0, 0, 1].into();
         let [plain, encrypted] = [false, true].map(|tls| Entrance::Network { peer, tls });
         let mut headers = HeaderMap::new();
@@ -277,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_has_one_csrf_token() {
+    fn the_csrf_token_is_derived_from_the_session() {
         assert_eq!(csrf_token("a"), csrf_token("a"));
         assert_ne!(csrf_token("a"), csrf_token("b"));
         assert_eq!(csrf_token("a").len(), 32);

@@ -1,8 +1,9 @@
-//! Talking: a message in, an answer out, whole or as it comes.
+//! `/api/v1/chat`: a message in, an answer out, whole or as events.
 
 use crate::{
     AppState, Caller, KEEP_ALIVE,
-    document::Streamable,
+    describe::{Routes, post},
+    document::{Streamable, asks_a_model},
     envelope::{Data, Failure, Json, ok},
 };
 use agent::{ChatRequest, FinishReason, Preset, RunEvent, RunHandle, WhileBusy};
@@ -13,6 +14,7 @@ use axum::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures::{Stream, StreamExt, stream};
+use identity::TokenScope;
 use llm::{Content, Kind, Media, Source, ToolChoice};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -21,6 +23,12 @@ use tool::{
     Id,
     prelude::{JsonSchema, schemars},
 };
+
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        .route("/chat", post(chat, "Say something; the answer comes whole or as events.").also(asks_a_model))
+        .scope(TokenScope::Chat)
+}
 
 /// A message of a person.
 #[derive(Deserialize, JsonSchema)]
@@ -51,10 +59,10 @@ pub(crate) struct ChatBody {
     preset: Preset,
 }
 
-/// How many parts a message may have.
-const PARTS: usize = 50;
+/// The most parts of a message.
+const MAX_PARTS: usize = 50;
 
-/// What a message looks like. It is read by [`content_of`], whose refusals say more than a mismatch of types would.
+/// The schema of a message. [`parse_content`] reads it, with better errors than a mismatch of types gives.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code)]
@@ -101,10 +109,10 @@ pub(crate) async fn chat(
     if body.agent_id.as_deref().is_some_and(|a| a != "general") {
         return Err(Failure::new(404, "not_found", "there is only the agent `general` so far: leave agentId out"));
     }
-    let tool_choice = choice_of(body.tool_choice)?;
+    let tool_choice = parse_tool_choice(body.tool_choice)?;
     let only = body.allow_tools;
-    let say = ChatRequest {
-        message: content_of(&body.message)?,
+    let request = ChatRequest {
+        message: parse_content(&body.message)?,
         conversation: body.conversation_id,
         tool_choice,
         only,
@@ -112,30 +120,30 @@ pub(crate) async fn chat(
         preset: body.preset,
         ..ChatRequest::default()
     };
-    let running = house.agent.chat(&house.cx(&caller), say).await?;
+    let running = house.agent.chat(&house.cx(&caller), request).await?;
     if body.stream {
         let events = Sse::new(events(running)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
         return Ok(Streamable::new(events));
     }
-    whole(running).await.map(|data| Streamable::new(ok(data)))
+    wait_for_answer(running).await.map(|data| Streamable::new(ok(data)))
 }
 
-/// What a message says and holds: a string, or parts.
-fn content_of(message: &Value) -> Result<Content, Failure> {
+/// Parses a message: a string, or parts.
+fn parse_content(message: &Value) -> Result<Content, Failure> {
     let wrong = |text: &str| Failure::new(400, "bad_args", text);
     match message {
         Value::String(text) => Ok(text.as_str().into()),
-        Value::Array(parts) if parts.len() > PARTS => Err(wrong("a message has 50 parts at most: send several")),
-        Value::Array(parts) => Ok(Content(parts.iter().map(part_of).collect::<Result<_, _>>()?)),
+        Value::Array(parts) if parts.len() > MAX_PARTS => Err(wrong("a message has 50 parts at most: send several")),
+        Value::Array(parts) => Ok(Content(parts.iter().map(parse_part).collect::<Result<_, _>>()?)),
         _ => Err(wrong("`message` must be a string, or a list of parts")),
     }
 }
 
-fn part_of(part: &Value) -> Result<llm::Part, Failure> {
+fn parse_part(part: &Value) -> Result<llm::Part, Failure> {
     let wrong = |text: String| Failure::new(400, "bad_args", text);
     let kind = match part["type"].as_str() {
         Some("text") => {
-            let text = part["text"].as_str().filter(|_| fits(part, &["type", "text"]));
+            let text = part["text"].as_str().filter(|_| has_only(part, &["type", "text"]));
             let text = text.ok_or_else(|| wrong("a part looks like {\"type\":\"text\",\"text\":\"…\"}".into()))?;
             return Ok(llm::Part::Text(text.to_owned()));
         }
@@ -149,13 +157,14 @@ fn part_of(part: &Value) -> Result<llm::Part, Failure> {
         None => return Err(wrong("a part looks like {\"type\":\"text\",\"text\":\"…\"}".into())),
     };
     let (media_type, source) = match (part["file"].as_str(), part["url"].as_str()) {
-        (Some(id), None) if fits(part, &["type", "file"]) => (String::new(), Source::Stored(id.parse::<Id>()?)),
-        (None, Some(url)) if kind == Kind::Image && fits(part, &["type", "url"]) => picture(url).ok_or_else(|| {
-            wrong(
-                "`url` looks like data:image/png;base64,…; for a longer picture send a file and name it by `file`"
-                    .into(),
-            )
-        })?,
+        (Some(id), None) if has_only(part, &["type", "file"]) => (String::new(), Source::Stored(id.parse::<Id>()?)),
+        (None, Some(url)) if kind == Kind::Image && has_only(part, &["type", "url"]) => parse_data_url(url)
+            .ok_or_else(|| {
+                wrong(
+                    "`url` looks like data:image/png;base64,…; for a longer picture send a file and name it by `file`"
+                        .into(),
+                )
+            })?,
         _ => {
             let text =
                 "a part with a file looks like {\"type\":\"image\",\"file\":\"ID\"}; POST /api/v1/files gives the ID";
@@ -165,23 +174,23 @@ fn part_of(part: &Value) -> Result<llm::Part, Failure> {
     Ok(llm::Part::Media(Media { kind, media_type, name: String::new(), source }))
 }
 
-fn fits(part: &Value, fields: &[&str]) -> bool {
+fn has_only(part: &Value, fields: &[&str]) -> bool {
     part.as_object().is_some_and(|part| part.keys().all(|field| fields.contains(&field.as_str())))
 }
 
-/// A picture in an address.
-fn picture(url: &str) -> Option<(String, Source)> {
+/// Parses a `data:` URL of a picture.
+fn parse_data_url(url: &str) -> Option<(String, Source)> {
     let (kind, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
-    Some((kind.to_owned(), bytes_of(data)?)).filter(|_| kind.starts_with("image/"))
+    Some((kind.to_owned(), decode_base64(data)?)).filter(|_| kind.starts_with("image/"))
 }
 
-/// What stands in a message as base64.
-pub(crate) fn bytes_of(data: &str) -> Option<Source> {
+/// Decodes base64.
+pub(crate) fn decode_base64(data: &str) -> Option<Source> {
     let bytes = STANDARD.decode(data.trim()).ok().filter(|bytes| !bytes.is_empty())?;
     Some(Source::Bytes(bytes.into()))
 }
 
-fn choice_of(choice: Value) -> Result<ToolChoice, Failure> {
+fn parse_tool_choice(choice: Value) -> Result<ToolChoice, Failure> {
     if choice.is_null() {
         return Ok(ToolChoice::Auto);
     }
@@ -190,8 +199,8 @@ fn choice_of(choice: Value) -> Result<ToolChoice, Failure> {
     })
 }
 
-/// Waits for the end of the run. A refusal tells which run it was: what it did may matter all the same.
-async fn whole(mut running: RunHandle) -> Result<agent::Answer, Failure> {
+/// Waits for the end of the run. A failure names the run, whose effects may matter all the same.
+async fn wait_for_answer(mut running: RunHandle) -> Result<agent::Answer, Failure> {
     let ids = json!({"runId": running.run, "conversationId": running.conversation});
     while let Some(step) = running.steps.recv().await {
         match step {
@@ -201,7 +210,7 @@ async fn whole(mut running: RunHandle) -> Result<agent::Answer, Failure> {
                 let filtered = code == "content_filter";
                 let reason = if filtered { FinishReason::ContentFilter } else { FinishReason::Error };
                 details["finishReason"] = json!(reason);
-                return Err(unanswered(code, message).details(details));
+                return Err(run_failure(code, message).details(details));
             }
             _ => {}
         }
@@ -209,8 +218,8 @@ async fn whole(mut running: RunHandle) -> Result<agent::Answer, Failure> {
     Err(Failure::new(422, "failed", "the run ended without an answer: the log has more").details(ids))
 }
 
-/// A run that ended without an answer, as a refusal.
-pub(crate) fn unanswered(code: &str, message: String) -> Failure {
+/// The failure of a run without an answer.
+pub(crate) fn run_failure(code: &str, message: String) -> Failure {
     let status = match code {
         // What we depend on failed, not this request and not this server.
         "model" | "content_filter" => 424,
@@ -220,7 +229,7 @@ pub(crate) fn unanswered(code: &str, message: String) -> Failure {
     Failure::new(status, code, message)
 }
 
-/// `run`, then every step as an event of its name.
+/// The event `run`, then every step as an event of its name.
 fn events(running: RunHandle) -> impl Stream<Item = Result<Event, Infallible>> {
     let mut head = json!({"runId": running.run, "conversationId": running.conversation, "model": running.model});
     if running.queued {
@@ -228,11 +237,11 @@ fn events(running: RunHandle) -> impl Stream<Item = Result<Event, Infallible>> {
     }
     let steps = stream::unfold(running.steps, |mut steps| async { steps.recv().await.map(|step| (step, steps)) });
     stream::iter([("run".to_owned(), head)])
-        .chain(steps.map(named))
+        .chain(steps.map(event_of))
         .map(|(name, data)| Ok(Event::default().event(name).data(data.to_string())))
 }
 
-fn named(step: RunEvent) -> (String, Value) {
+fn event_of(step: RunEvent) -> (String, Value) {
     let mut data = serde_json::to_value(step).unwrap_or_default();
     let name = data.as_object_mut().and_then(|o| o.remove("type")).and_then(|t| t.as_str().map(str::to_owned));
     (name.unwrap_or_else(|| "error".into()), data)
@@ -243,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_words_or_parts() {
+    fn a_message_is_text_or_parts() {
         let id = Id::new().to_string();
         let png = "data:image/png;base64,iVBORw0KGgo=";
         for (message, parts) in [
@@ -252,9 +261,9 @@ mod tests {
             (json!([{"type": "image", "url": png}]), 1),
             (json!([]), 0),
         ] {
-            assert_eq!(content_of(&message).map(|c| c.0.len()).ok(), Some(parts), "{message}");
+            assert_eq!(parse_content(&message).map(|c| c.0.len()).ok(), Some(parts), "{message}");
         }
-        let many = vec![json!({"type": "text", "text": "a"}); PARTS + 1];
+        let many = vec![json!({"type": "text", "text": "a"}); MAX_MAX_PARTS + 1];
         for message in [
             json!(7),
             json!(["a"]),
@@ -270,7 +279,7 @@ mod tests {
             json!([{"type": "text", "text": "a", "more": 1}]),
             json!(many),
         ] {
-            assert!(content_of(&message).is_err(), "{message}");
+            assert!(parse_content(&message).is_err(), "{message}");
         }
     }
 }

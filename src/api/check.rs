@@ -1,17 +1,26 @@
-//! Whether what is stored is sound.
+//! `/api/v1/check`: checks all stored records for damage.
 
 use crate::{
     AppState, Caller,
     auth_middleware::must_be_admin,
+    describe::{Routes, post},
     envelope::{Answer, ok},
 };
 use axum::{Extension, extract::State};
+use identity::TokenScope;
 use serde::Serialize;
 use store::Damage;
 use tool::{
     Id, UserId,
     prelude::{JsonSchema, schemars},
 };
+
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        // A damaged record is named by its key, which can hold what a record is found by.
+        .route("/check", post(check, "Check all stored records for damage.").secret())
+        .scope(TokenScope::Admin)
+}
 
 /// What a check of all stored records found.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -1,11 +1,10 @@
-//! `/api/v1/config-services`: the services people set up. Secrets go in here and never come out.
+//! `/api/v1/config-services`: the services people set up. Secrets are write-only.
 
 use crate::{
     AppState, Caller,
     auth_middleware::must_be_admin,
     describe::{DescribeInput, Routes, get, patch, post},
-    envelope::{Answer, Created as New, Failure, Json, PathText, ok},
-    people::Deleted,
+    envelope::{Answer, Created as New, Deleted, Failure, Json, PathText, ok},
 };
 use axum::{
     Extension,
@@ -13,15 +12,21 @@ use axum::{
     http::request::Parts,
 };
 use config_center::{Definition, EntryPatch, NewEntry, Service};
+use identity::TokenScope;
 use serde::Serialize;
 use tool::prelude::{JsonSchema, schemars};
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
-        .route("/", get(list, "The services people set up or tools need; viewers are told their names."))
+        .route(
+            "/",
+            get(list, "The services people set up or tools need; viewers are told their names.")
+                .scope(TokenScope::Tools),
+        )
         .route(
             "/{name}",
             get(one, "A service: its fields and entries, without secrets.")
+                .scope(TokenScope::Tools)
                 .put(define, "Make a service, or change what is known about it.")
                 .secret()
                 .delete(remove, "Remove a service with all its entries.")
@@ -35,6 +40,7 @@ pub(crate) fn routes() -> Routes<AppState> {
                 .delete(drop_entry, "Remove an entry.")
                 .secret(),
         )
+        .scope(TokenScope::Admin)
 }
 
 /// A service and one of its entries, in the path.
@@ -71,11 +77,11 @@ async fn one(
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
 ) -> Answer<Service> {
-    let service = house.config.service(&name).ok_or_else(|| no_such(&name))?;
+    let service = house.config.service(&name).ok_or_else(|| not_found(&name))?;
     Ok(ok(service.seen_by(caller.principal.role)))
 }
 
-fn no_such(name: &str) -> Failure {
+fn not_found(name: &str) -> Failure {
     let name: String = name.chars().take(80).collect();
     Failure::new(404, "not_found", format!("there is no service `{name}`: GET /api/v1/config-services lists them"))
 }

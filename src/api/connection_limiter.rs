@@ -1,7 +1,7 @@
-//! The places at a door: how many connections it takes in, and who has to leave when all are taken.
+//! Limits open connections, and chooses which one is closed for a new one.
 
-use crate::limits::Who;
 use axum::body::{Body, Bytes, HttpBody};
+use identity::Client;
 use std::{
     collections::HashMap,
     pin::Pin,
@@ -13,35 +13,35 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// The places of one door; cheap to clone.
+/// The connection slots of one listener; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct ConnectionLimiter(Arc<Inner>);
 
 struct Inner {
     most: usize,
-    /// How many places one address may keep with what it is served, when all are taken.
+    /// The slots that one address may hold by requests in progress, when all slots are taken.
     fair: usize,
     taken: Mutex<(u64, HashMap<u64, OpenConnection>)>,
 }
 
 struct OpenConnection {
-    by: Who,
+    by: Client,
     requests: Arc<AtomicU32>,
     leave: CancellationToken,
 }
 
-/// One connection's place; given back when dropped.
+/// The slot of one connection; released when dropped.
 pub(crate) struct ConnectionPermit {
-    seats: ConnectionLimiter,
+    limiter: ConnectionLimiter,
     number: u64,
     requests: Arc<AtomicU32>,
     leave: CancellationToken,
 }
 
-/// Shows that a known caller's request is under way on a connection, as long as it is held.
+/// Marks an authenticated request in progress on a connection, as long as it is held.
 pub(crate) struct Served(Arc<AtomicU32>);
 
-/// Given along with each request, to be taken when its caller is known.
+/// A request extension that marks the request as in progress once its caller is authenticated.
 #[derive(Clone)]
 pub(crate) struct RequestTracker(Arc<AtomicU32>);
 
@@ -50,13 +50,13 @@ impl ConnectionLimiter {
         Self(Arc::new(Inner { most, fair, taken: Mutex::default() }))
     }
 
-    /// A place for a newcomer. When none is left, whoever serves nobody leaves: of the address with the most places the
-    /// one that has been there longest. So a crowd of silent connections never keeps a person out. An address that holds more
-    /// places than is fair with what it is served loses the oldest of them in the end.
-    pub fn take(&self, by: Who) -> Option<ConnectionPermit> {
+    /// A slot for a new connection. When none is left, the oldest idle connection of the address with the most slots is closed,
+    /// so a crowd of idle connections never locks a person out. An address with more busy connections than is fair loses the
+    /// oldest of those in the end.
+    pub fn take(&self, by: Client) -> Option<ConnectionPermit> {
         let mut inner = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.1.len() >= self.0.most {
-            let (mut held, mut served): (HashMap<Who, usize>, HashMap<Who, usize>) = Default::default();
+            let (mut held, mut served): (HashMap<Client, usize>, HashMap<Client, usize>) = Default::default();
             let is_served = |taken: &OpenConnection| taken.requests.load(Ordering::Relaxed) > 0;
             for taken in inner.1.values() {
                 *held.entry(taken.by).or_default() += 1;
@@ -64,7 +64,7 @@ impl ConnectionLimiter {
             }
             let greedy = |taken: &OpenConnection| served[&taken.by] > self.0.fair;
             let leaving = inner.1.iter().filter(|(_, taken)| !is_served(taken) || greedy(taken));
-            // Numbers grow with time, so the smallest has been there longest.
+            // Numbers grow with time: the smallest is the oldest.
             let leaves =
                 leaving.max_by_key(|(number, taken)| (!is_served(taken), held[&taken.by], std::cmp::Reverse(**number)));
             let leaves = *leaves?.0;
@@ -73,29 +73,29 @@ impl ConnectionLimiter {
         inner.0 += 1;
         let (number, requests, leave) = (inner.0, Arc::new(AtomicU32::new(0)), CancellationToken::new());
         inner.1.insert(number, OpenConnection { by, requests: requests.clone(), leave: leave.clone() });
-        Some(ConnectionPermit { seats: self.clone(), number, requests, leave })
+        Some(ConnectionPermit { limiter: self.clone(), number, requests, leave })
     }
 }
 
 impl ConnectionPermit {
-    /// Ends when the place is needed for another.
+    /// Cancelled when the slot is needed for another connection.
     pub fn leave(&self) -> CancellationToken {
         self.leave.clone()
     }
 
-    pub fn ticket(&self) -> RequestTracker {
+    pub fn tracker(&self) -> RequestTracker {
         RequestTracker(self.requests.clone())
     }
 }
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        self.seats.0.taken.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&self.number);
+        self.limiter.0.taken.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&self.number);
     }
 }
 
 impl RequestTracker {
-    /// A known caller is served from now on.
+    /// Marks the request as in progress.
     pub fn serve(&self) -> Served {
         self.0.fetch_add(1, Ordering::Relaxed);
         Served(self.0.clone())
@@ -108,7 +108,7 @@ impl Drop for Served {
     }
 }
 
-/// An answer's body; whoever reads it is served until its end.
+/// A response body that keeps its request in progress until its end.
 pub(crate) struct Serving {
     pub body: Body,
     pub _served: Served,
@@ -139,36 +139,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_silent_crowd_makes_room_and_the_served_stay() {
-        let seats = ConnectionLimiter::new(12, 3);
-        let address = |n: u8| Who::from(std::net::IpAddr::from([192, 0, 2, n]));
+    fn idle_connections_are_closed_before_busy_ones() {
+        let limiter = ConnectionLimiter::new(12, 3);
+        let address = |n: u8| Client::from(std::net::IpAddr::from([192, 0, 2, n]));
         let (crowd, person) = (address(1), address(2));
-        // Others, who are served and few.
-        let others: Vec<ConnectionPermit> = (10..19).map(|n| seats.take(address(n)).unwrap()).collect();
-        let _others: Vec<Served> = others.iter().map(|seat| seat.ticket().serve()).collect();
-        let served = seats.take(crowd).unwrap();
-        let _request = served.ticket().serve();
-        let (alone, first) = (seats.take(person).unwrap(), seats.take(crowd).unwrap());
-        let second = seats.take(crowd).unwrap();
+        // A few others with requests in progress.
+        let others: Vec<ConnectionPermit> = (10..19).map(|n| limiter.take(address(n)).unwrap()).collect();
+        let _others: Vec<Served> = others.iter().map(|permit| permit.tracker().serve()).collect();
+        let served = limiter.take(crowd).unwrap();
+        let _request = served.tracker().serve();
+        let (alone, first) = (limiter.take(person).unwrap(), limiter.take(crowd).unwrap());
+        let second = limiter.take(crowd).unwrap();
         assert!(first.leave.is_cancelled(), "of the address with the most places, one that serves nobody");
         assert!(!served.leave.is_cancelled() && !alone.leave.is_cancelled());
         drop(first);
-        let third = seats.take(person).unwrap();
+        let third = limiter.take(person).unwrap();
         assert!(second.leave.is_cancelled());
-        let _requests = [alone.ticket().serve(), third.ticket().serve()];
-        assert!(seats.take(crowd).is_none(), "everybody is being served");
+        let _requests = [alone.tracker().serve(), third.tracker().serve()];
+        assert!(limiter.take(crowd).is_none(), "everybody is being served");
         drop(alone);
-        assert!(seats.take(crowd).is_some(), "a place was given back");
-        assert_eq!(seats.0.taken.lock().unwrap().1.len(), 11);
+        assert!(limiter.take(crowd).is_some(), "a place was given back");
+        assert_eq!(limiter.0.taken.lock().unwrap().1.len(), 11);
     }
 
     #[test]
-    fn nobody_holds_every_place_by_being_served() {
-        let seats = ConnectionLimiter::new(8, 3);
-        let address = |n: u8| Who::from(std::net::IpAddr::from([192, 0, 2, n]));
-        let held: Vec<ConnectionPermit> = (0..8).map(|_| seats.take(address(1)).unwrap()).collect();
-        let _served: Vec<Served> = held.iter().map(|seat| seat.ticket().serve()).collect();
-        assert!(seats.take(address(2)).is_some());
+    fn busy_connections_of_one_address_are_bounded() {
+        let limiter = ConnectionLimiter::new(8, 3);
+        let address = |n: u8| Client::from(std::net::IpAddr::from([192, 0, 2, n]));
+        let held: Vec<ConnectionPermit> = (0..8).map(|_| limiter.take(address(1)).unwrap()).collect();
+        let _served: Vec<Served> = held.iter().map(|permit| permit.tracker().serve()).collect();
+        assert!(limiter.take(address(2)).is_some());
         assert!(held[0].leave.is_cancelled() && !held[1].leave.is_cancelled());
     }
 }

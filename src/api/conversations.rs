@@ -1,10 +1,9 @@
-//! Conversations: found, read, copied, taken along, brought in and deleted.
+//! `/api/v1/conversations`: find, read, change, copy, export, import and delete conversations.
 
 use crate::{
     AppState, Caller,
-    describe::{DescribeInput, Operation, Schemas},
-    envelope::{Answer, Failure, Json, PathId, Query, Raw, ok},
-    people::Deleted,
+    describe::{DescribeInput, Operation, Routes, Schemas, get, post},
+    envelope::{Answer, Deleted, Failure, Json, PathId, Query, Raw, ok},
 };
 use agent::{Conversation, ConversationPatch, ConversationSummary, Exported};
 use axum::{
@@ -12,6 +11,7 @@ use axum::{
     extract::{FromRequest, Request, State},
     http::header,
 };
+use identity::TokenScope;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use tool::{
@@ -19,8 +19,24 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// How large a conversation that is brought in may be, as JSON.
-const LARGEST: usize = 8 << 20;
+/// The largest imported conversation, as JSON in bytes.
+const MAX_IMPORT: usize = 8 << 20;
+
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        .route("/conversations", get(list, "Find or list conversations."))
+        .route("/conversations/import", post(import, "Bring a conversation in.").max_body(MAX_IMPORT))
+        .route(
+            "/conversations/{id}",
+            get(one, "A conversation with its messages.")
+                .patch(change, "Change a conversation's title, instructions or metadata.")
+                .delete(delete, "Delete a conversation."),
+        )
+        .route("/conversations/{id}/fork", post(fork, "Copy a conversation, up to a message of it."))
+        .route("/conversations/{id}/reset", post(reset, "Delete what was said in a conversation."))
+        .route("/conversations/{id}/export", get(export, "A conversation to be taken along."))
+        .scope(TokenScope::Chat)
+}
 
 /// Which conversations.
 #[derive(Deserialize, JsonSchema)]
@@ -74,17 +90,17 @@ pub(crate) struct ChangeConversation {
     /// Another title, of 200 characters at most.
     title: Option<String>,
     /// Instructions that hold in this conversation, of 8,000 characters at most; null or empty for none.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schemars(with = "Option<String>")]
     system_prompt: Option<Option<String>>,
     /// An object for programs, of 4 KB at most. What it has is set, and removed where it is null; null removes all.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schemars(with = "Option<Map<String, Value>>")]
     metadata: Option<Option<Map<String, Value>>>,
 }
 
-/// What is there, also where it is null.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
+/// Distinguishes null from absent.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
@@ -112,7 +128,7 @@ pub(crate) async fn delete(
     Ok(ok(Deleted::yes()))
 }
 
-/// How far a copy reaches.
+/// The range of a copy.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Fork {
@@ -120,7 +136,7 @@ pub(crate) struct Fork {
     message_id: Option<Id>,
 }
 
-/// A copy of a conversation.
+/// Copies a conversation.
 pub(crate) async fn fork(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -139,7 +155,7 @@ pub(crate) async fn reset(
     Ok(ok(house.agent.reset(&house.cx(&caller), id).await?))
 }
 
-/// A conversation to be taken along.
+/// Exports a conversation.
 pub(crate) async fn export(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -148,24 +164,28 @@ pub(crate) async fn export(
     Ok(ok(house.agent.export(&house.cx(&caller), id)?))
 }
 
-/// A conversation as it was exported; longer than what other addresses take.
+/// An exported conversation as the body.
 pub(crate) struct Document(Exported);
 
 impl<S: Send + Sync> FromRequest<S> for Document {
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
-        // As with every body of JSON: no browser sends this type across sites without asking first.
+        // Also protects against other sites: no browser sends this type across sites without a preflight.
         let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
         if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
             let text = "send the header `Content-Type: application/json`, and the exported conversation as the body";
             return Err(Failure::new(415, "not_json", text));
         }
-        let Raw(bytes) = Raw::from_request(request, state).await?;
-        if bytes.len() > LARGEST {
-            let text = format!("the conversation is larger than {} MB: leave the oldest messages out", LARGEST >> 20);
-            return Err(Failure::new(413, "too_large", text));
-        }
+        let too_large = |failure: Failure| match failure.status.as_u16() {
+            413 => {
+                let text =
+                    format!("the conversation is larger than {} MB: leave the oldest messages out", MAX_IMPORT >> 20);
+                Failure::new(413, "too_large", text)
+            }
+            _ => failure,
+        };
+        let Raw(bytes) = Raw::from_request(request, state).await.map_err(too_large)?;
         let read = |e: serde_json::Error| {
             let text = format!(
                 "this is no conversation that was exported from Hob (line {}, column {})",
@@ -184,7 +204,7 @@ impl DescribeInput for Document {
     }
 }
 
-/// Brings a conversation in.
+/// Imports a conversation.
 pub(crate) async fn import(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,

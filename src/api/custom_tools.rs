@@ -1,16 +1,16 @@
-//! `/api/v1/custom-tools`: the shapes of the reference, over the custom tools of the household.
+//! `/api/v1/custom-tools`: the custom tools of the household.
 
 use crate::{
     AppState, Caller,
     auth_middleware::must_be_admin,
     describe::{Routes, get, post},
     document::limited,
-    envelope::{Answer, Created as New, Failure, Json, PathText, Query, ok},
-    people::Deleted,
+    envelope::{Answer, Created as New, Deleted, Failure, Json, PathText, Query, ok},
     tools::Ran,
 };
 use axum::{Extension, extract::State};
 use custom::{Change, Created, CustomTool, Draft, Patch, Stats, Status};
+use identity::TokenScope;
 use registry::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -36,6 +36,7 @@ pub(crate) fn routes() -> Routes<AppState> {
         .route("/{id}/approve", post(approve, "Allow a tool that waits for a decision, or was rejected."))
         .route("/{id}/reject", post(reject, "Refuse a tool that waits for a decision."))
         .route("/{id}/execute", post(execute, "Run a custom tool.").also(limited))
+        .scope(TokenScope::Tools)
 }
 
 /// Custom tools.
@@ -141,7 +142,7 @@ async fn create(
     Extension(caller): Extension<Caller>,
     Json(body): Json<Create>,
 ) -> Result<New<CustomTool>, Failure> {
-    may(&house, &caller, "create_tool")?;
+    authorize(&house, &caller, "create_tool")?;
     let made = house.custom.create(&house.cx(&caller), body.draft, body.created_by).await?;
     Ok(New(made))
 }
@@ -152,7 +153,7 @@ async fn update(
     PathText(id): PathText,
     Json(patch): Json<Patch>,
 ) -> Answer<CustomTool> {
-    may(&house, &caller, "create_tool")?;
+    authorize(&house, &caller, "create_tool")?;
     Ok(ok(house.custom.update(&house.cx(&caller), &id, patch).await?))
 }
 
@@ -161,14 +162,13 @@ async fn delete(
     Extension(caller): Extension<Caller>,
     PathText(id): PathText,
 ) -> Answer<Deleted> {
-    may(&house, &caller, "delete_custom_tool")?;
+    authorize(&house, &caller, "delete_custom_tool")?;
     house.custom.delete(&house.cx(&caller), &id).await?;
     Ok(ok(Deleted::yes()))
 }
 
-/// What a person does at this door is decided like a call of the tool that does the same: what denies that denies this. A
-/// question is no matter here, where they act with their own hand.
-fn may(house: &AppState, caller: &Caller, tool: &str) -> Result<(), Failure> {
+/// Decides a request like a call of the tool that does the same. Approval is not needed: the person acts themselves.
+fn authorize(house: &AppState, caller: &Caller, tool: &str) -> Result<(), Failure> {
     let gone = || Error::unavailable(format!("`{tool}` is not there: this Hob is shutting down"));
     let tool = house.registry.get(tool).ok_or_else(gone)?;
     let (decision, _) = house.registry.explain(&house.cx(caller), &tool, &json!({}));
@@ -184,7 +184,7 @@ async fn enable(
     Extension(c): Extension<Caller>,
     PathText(id): PathText,
 ) -> Answer<CustomTool> {
-    may(&h, &c, "toggle_custom_tool")?;
+    authorize(&h, &c, "toggle_custom_tool")?;
     Ok(ok(h.custom.set_status(&h.cx(&c), &id, Change::Enable).await?))
 }
 
@@ -193,7 +193,7 @@ async fn disable(
     Extension(c): Extension<Caller>,
     PathText(id): PathText,
 ) -> Answer<CustomTool> {
-    may(&h, &c, "toggle_custom_tool")?;
+    authorize(&h, &c, "toggle_custom_tool")?;
     Ok(ok(h.custom.set_status(&h.cx(&c), &id, Change::Disable).await?))
 }
 
@@ -250,7 +250,7 @@ async fn test(
     Extension(caller): Extension<Caller>,
     Json(body): Json<Test>,
 ) -> Answer<Ran> {
-    may(&house, &caller, "create_tool")?;
+    authorize(&house, &caller, "create_tool")?;
     let (name, began) = (body.draft.name.clone(), Instant::now());
     let result = house.custom.test(&house.cx(&caller), body.draft, body.test_arguments).await;
     let mut ran = call_response(&name, result, began)?;
@@ -258,7 +258,7 @@ async fn test(
     Ok(ok(ran))
 }
 
-/// What a call gave. Code that failed is an answer too; a call that could not be made is not.
+/// The result of a call; code that failed is a result too.
 fn call_response(name: &str, result: Result<Output, Error>, began: Instant) -> Result<Ran, Failure> {
     let (output, is_error) = match result {
         Ok(output) => (output, false),

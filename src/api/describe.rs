@@ -1,24 +1,27 @@
-//! Routes that describe themselves: what a handler takes and answers is read from its types, when somebody asks.
+//! Routes that describe themselves: the handler's types give its OpenAPI description, and its definition says who may call it.
 
 use axum::{
     Extension, Router,
-    extract::{Request, State},
+    extract::{MatchedPath, Request, State},
     handler::Handler,
     http::{HeaderMap, Method, Uri},
-    response::sse::Sse,
+    response::{Response, sse::Sse},
     routing::{MethodFilter, MethodRouter},
 };
+use futures::future::BoxFuture;
+use identity::TokenScope;
 use serde_json::{Map, Value, json};
+use std::{collections::HashMap, sync::Arc};
 use tool::prelude::{
     JsonSchema,
     schemars::{SchemaGenerator, generate::SchemaSettings},
 };
 
-/// The schemas that answers share. What a request looks like stands in its place: nobody else needs it, and what a type
-/// takes is not always what it gives.
+/// The schemas that responses share. Schemas of requests are inlined: no other route needs them, and a type's input schema
+/// can differ from its output schema.
 pub(crate) struct Schemas {
-    taken: SchemaGenerator,
-    given: SchemaGenerator,
+    inputs: SchemaGenerator,
+    outputs: SchemaGenerator,
 }
 
 impl Default for Schemas {
@@ -28,29 +31,29 @@ impl Default for Schemas {
             settings.meta_schema = None;
             settings
         };
-        let (mut taken, mut given) = (dialect().for_deserialize(), dialect().for_serialize());
-        taken.inline_subschemas = true;
-        given.definitions_path = "/components/schemas".into();
-        Self { taken: taken.into_generator(), given: given.into_generator() }
+        let (mut inputs, mut outputs) = (dialect().for_deserialize(), dialect().for_serialize());
+        inputs.inline_subschemas = true;
+        outputs.definitions_path = "/components/schemas".into();
+        Self { inputs: inputs.into_generator(), outputs: outputs.into_generator() }
     }
 }
 
 impl Schemas {
-    /// What a type takes.
+    /// The schema of a type in requests.
     pub fn input_schema<T: JsonSchema>(&mut self) -> Value {
-        self.taken.subschema_for::<T>().to_value()
+        self.inputs.subschema_for::<T>().to_value()
     }
 
-    /// What a type gives, as a reference.
+    /// The schema of a type in responses, as a reference.
     pub fn output_schema<T: JsonSchema>(&mut self) -> Value {
-        self.given.subschema_for::<T>().to_value()
+        self.outputs.subschema_for::<T>().to_value()
     }
 
-    /// The words a type is described with.
+    /// The description of a type.
     pub fn about<T: JsonSchema>(&mut self) -> String {
         let schema = self.output_schema::<T>();
         let named = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
-        let whole = named.and_then(|name| self.given.definitions().get(name));
+        let whole = named.and_then(|name| self.outputs.definitions().get(name));
         whole.unwrap_or(&schema)["description"].as_str().unwrap_or_default().to_owned()
     }
 }
@@ -59,15 +62,15 @@ impl Schemas {
 #[derive(Default)]
 pub(crate) struct Operation {
     query: Vec<Value>,
-    /// What a piece of the path looks like; text, unless the handler says more.
+    /// The schema of a path parameter; text, unless the handler says more.
     pub in_path: Option<Value>,
-    /// Its type and what it looks like.
+    /// Content type and schema.
     body: Option<(&'static str, Value)>,
     answers: Map<String, Value>,
 }
 
 impl Operation {
-    /// An answer of this status, as one kind of content; others may be added.
+    /// Adds a response of this status with one content type; others may be added.
     pub fn answer(&mut self, status: u16, about: &str, kind: &str, schema: Value) {
         let answer = self.answers.entry(status.to_string());
         let answer = answer.or_insert_with(|| json!({"description": about, "content": {}}));
@@ -76,12 +79,12 @@ impl Operation {
         }
     }
 
-    /// A body of JSON.
+    /// Takes a JSON body.
     pub fn takes(&mut self, schema: Value) {
         self.body = Some(("application/json", schema));
     }
 
-    /// A body of any bytes.
+    /// Takes a body of any bytes.
     pub fn takes_bytes(&mut self) {
         self.body = Some((
             "application/octet-stream",
@@ -89,12 +92,12 @@ impl Operation {
         ));
     }
 
-    /// The fields of an object as parameters behind the question mark.
+    /// Takes the fields of an object as query parameters.
     pub fn asks(&mut self, object: &Value) {
         let required = object["required"].as_array().cloned().unwrap_or_default();
         for (name, schema) in object["properties"].as_object().into_iter().flatten() {
             let mut schema = schema.clone();
-            // Addresses cannot say null: what may be left out is left out.
+            // A query cannot hold null: an optional parameter is left out.
             if let Some(types) = schema["type"].as_array() {
                 let left: Vec<Value> = types.iter().filter(|t| *t != "null").cloned().collect();
                 schema["type"] = if let [one] = &left[..] { one.clone() } else { left.into() };
@@ -128,12 +131,12 @@ impl Operation {
     }
 }
 
-/// What a handler takes.
+/// Describes an extractor.
 pub(crate) trait DescribeInput {
     fn describe(_: &mut Schemas, _: &mut Operation) {}
 }
 
-/// What a handler answers.
+/// Describes a response type.
 pub(crate) trait DescribeOutput {
     fn describe(schemas: &mut Schemas, operation: &mut Operation);
 }
@@ -152,7 +155,7 @@ impl<T: DescribeOutput, E: DescribeOutput> DescribeOutput for Result<T, E> {
     }
 }
 
-/// A server-sent event, as its fields.
+/// The schema of a server-sent event.
 pub(crate) fn event() -> Value {
     let text = json!({"type": "string"});
     json!({"type": "object", "properties": {"event": text, "data": text, "id": text}})
@@ -171,12 +174,12 @@ impl<T: JsonSchema> DescribeOutput for axum::Json<T> {
     }
 }
 
-/// A function whose types tell what it takes and answers.
+/// A handler described by its types.
 pub(crate) trait DescribeHandler<I, O> {
-    fn tell(schemas: &mut Schemas, operation: &mut Operation);
+    fn describe(schemas: &mut Schemas, operation: &mut Operation);
 }
 
-macro_rules! told {
+macro_rules! describe_handler {
     ($($part:ident),*) => {
         impl<F, A, $($part,)*> DescribeHandler<($($part,)*), A::Output> for F
         where
@@ -185,81 +188,132 @@ macro_rules! told {
             A::Output: DescribeOutput,
             $($part: DescribeInput,)*
         {
-            fn tell(schemas: &mut Schemas, operation: &mut Operation) {
+            fn describe(schemas: &mut Schemas, operation: &mut Operation) {
                 $($part::describe(schemas, operation);)*
                 A::Output::describe(schemas, operation);
             }
         }
     };
 }
-told!();
-told!(A1);
-told!(A1, A2);
-told!(A1, A2, A3);
-told!(A1, A2, A3, A4);
-told!(A1, A2, A3, A4, A5);
+describe_handler!();
+describe_handler!(A1);
+describe_handler!(A1, A2);
+describe_handler!(A1, A2, A3);
+describe_handler!(A1, A2, A3, A4);
+describe_handler!(A1, A2, A3, A4, A5);
 
-/// Adds to the description of an operation.
+/// Describes a part of an operation.
 pub(crate) type DescribeFn = fn(&mut Schemas, &mut Operation);
 
-struct Line {
+/// One method of one address.
+struct Route {
     path: String,
     method: &'static str,
     about: &'static str,
-    access: Access,
+    facts: RouteFacts,
     /// Fields whose names sound like a secret and that are none; for the test that looks for routes that forgot `.secret()`.
     #[cfg_attr(not(test), allow(dead_code))]
     harmless: Vec<&'static str>,
-    tell: Vec<DescribeFn>,
+    describe: Vec<DescribeFn>,
 }
 
-/// What the door has to know of one method of an address before it lets a request in.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Access {
-    /// Whether strangers may ask.
+/// What a route says at its definition and the middleware enforces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RouteFacts {
+    /// Whether it needs no credential.
     pub open: bool,
-    /// Whether a secret goes in or out: nobody may read along.
+    /// Whether a secret goes in or out: never in clear text over the network.
     pub secret: bool,
+    /// The token scope it needs. A route that forgot counts as `Admin`, and fails a test.
+    pub scope: Option<TokenScope>,
+    /// Whether `{name}` in its path is a tool that the scope `tool:NAME` may allow.
+    pub one_tool: bool,
+    /// The largest body in bytes; `None` where the handler reads the body as a stream and limits it itself.
+    pub max_body: Option<usize>,
 }
 
-/// The access of every route by method and path template, as the router names it.
-pub(crate) type RouteTable = std::collections::HashMap<(Method, String), Access>;
+impl RouteFacts {
+    const NEW: Self =
+        Self { open: false, secret: false, scope: None, one_tool: false, max_body: Some(DEFAULT_MAX_BODY) };
+    /// No route: only a fallback answers, and every known caller may learn that.
+    pub const NO_ROUTE: Self = Self { scope: Some(TokenScope::Any), ..Self::NEW };
+
+    pub fn body_limit(&self) -> usize {
+        self.max_body.unwrap_or(DEFAULT_MAX_BODY)
+    }
+}
+
+/// The largest body in bytes, unless the route says otherwise.
+const DEFAULT_MAX_BODY: usize = 1 << 20;
+
+/// The facts of every route by method and path template, as the router names it.
+pub(crate) struct RouteTable(HashMap<(Method, String), RouteFacts>);
+
+impl RouteTable {
+    pub fn facts(&self, method: &Method, path: Option<&MatchedPath>) -> RouteFacts {
+        // A GET handler answers HEAD too.
+        let method = if *method == Method::HEAD { Method::GET } else { method.clone() };
+        path.and_then(|path| self.get(&method, path.as_str())).unwrap_or(RouteFacts::NO_ROUTE)
+    }
+
+    pub fn get(&self, method: &Method, template: &str) -> Option<RouteFacts> {
+        self.0.get(&(method.clone(), template.to_owned())).copied()
+    }
+}
 
 /// The methods of one address.
 pub(crate) struct On<S> {
     router: MethodRouter<S>,
-    lines: Vec<Line>,
+    routes: Vec<Route>,
+}
+
+/// A handler without its types, so that axum's routing is compiled once and not for each handler.
+struct ErasedHandler<S>(Arc<dyn Fn(Request, S) -> BoxFuture<'static, Response> + Send + Sync>);
+
+impl<S> Clone for ErasedHandler<S> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Handler<(), S> for ErasedHandler<S> {
+    type Future = BoxFuture<'static, Response>;
+
+    fn call(self, request: Request, state: S) -> Self::Future {
+        (self.0)(request, state)
+    }
 }
 
 macro_rules! methods {
     ($($name:ident $filter:ident),*) => {$(
         /// This method, with a sentence about what it does.
-        #[allow(dead_code)] // Not every method begins a line of ours.
+        #[allow(dead_code)] // Not every method comes first at an address.
         pub(crate) fn $name<H, T, I, O, S>(handler: H, about: &'static str) -> On<S>
         where
-            H: Handler<T, S> + DescribeHandler<I, O>,
+            H: Handler<T, S, Future = BoxFuture<'static, Response>> + DescribeHandler<I, O>,
             T: 'static,
             S: Clone + Send + Sync + 'static,
         {
-            On { router: MethodRouter::new(), lines: vec![] }.$name(handler, about)
+            On { router: MethodRouter::new(), routes: vec![] }.$name(handler, about)
         }
 
         impl<S: Clone + Send + Sync + 'static> On<S> {
-            /// This method too.
+            /// Adds this method.
             pub fn $name<H, T, I, O>(mut self, handler: H, about: &'static str) -> Self
             where
-                H: Handler<T, S> + DescribeHandler<I, O>,
+                H: Handler<T, S, Future = BoxFuture<'static, Response>> + DescribeHandler<I, O>,
                 T: 'static,
             {
-                self.router = self.router.on(MethodFilter::$filter, handler);
+                let erased = ErasedHandler(Arc::new(move |request, state| handler.clone().call(request, state)));
+                self.router = self.router.on(MethodFilter::$filter, erased);
                 let method = stringify!($name);
-                self.lines.push(Line {
+                self.routes.push(Route {
                     path: String::new(),
                     method,
                     about,
-                    access: Access::default(),
+                    facts: RouteFacts::NEW,
                     harmless: vec![],
-                    tell: vec![H::tell],
+                    describe: vec![H::describe],
                 });
                 self
             }
@@ -268,76 +322,101 @@ macro_rules! methods {
 }
 methods!(get GET, post POST, put PUT, patch PATCH, delete DELETE);
 
+/// Facts about the last method.
 impl<S> On<S> {
-    /// Strangers may ask the last method.
-    pub fn open(mut self) -> Self {
-        if let Some(line) = self.lines.last_mut() {
-            line.access.open = true;
-        }
+    fn last(mut self, change: impl FnOnce(&mut Route)) -> Self {
+        self.routes.last_mut().map(change);
         self
     }
 
-    /// The last method takes or answers a secret: it is served over TLS, loopback and the local socket only.
-    pub fn secret(mut self) -> Self {
-        if let Some(line) = self.lines.last_mut() {
-            line.access.secret = true;
-        }
-        self
+    /// It needs no credential.
+    pub fn open(self) -> Self {
+        self.last(|route| route.facts.open = true)
     }
 
-    /// What the last method may answer besides.
-    pub fn also(mut self, tell: DescribeFn) -> Self {
-        if let Some(line) = self.lines.last_mut() {
-            line.tell.push(tell);
-        }
-        self
+    /// It takes or answers a secret: it is served over TLS, loopback and the local socket only.
+    pub fn secret(self) -> Self {
+        self.last(|route| route.facts.secret = true)
+    }
+
+    /// The token scope it needs.
+    pub fn scope(self, scope: TokenScope) -> Self {
+        self.last(|route| route.facts.scope = Some(scope))
+    }
+
+    /// The tool `{name}` in its path may be allowed by the scope `tool:NAME`.
+    pub fn one_tool(self) -> Self {
+        self.last(|route| route.facts.one_tool = true)
+    }
+
+    /// The largest body in bytes.
+    pub fn max_body(self, bytes: usize) -> Self {
+        self.last(|route| route.facts.max_body = Some(bytes))
+    }
+
+    /// The handler reads the body as a stream and limits it itself.
+    pub fn streams_body(self) -> Self {
+        self.last(|route| route.facts.max_body = None)
+    }
+
+    /// Adds to its description.
+    pub fn also(self, describe: DescribeFn) -> Self {
+        self.last(|route| route.describe.push(describe))
     }
 }
 
-/// A router and what it can tell of itself. Nothing is described before somebody asks.
+/// A router with the facts and descriptions of its routes. Descriptions are made on demand.
 pub(crate) struct Routes<S> {
     router: Router<S>,
-    lines: Vec<Line>,
+    routes: Vec<Route>,
 }
 
 impl<S: Clone + Send + Sync + 'static> Routes<S> {
     pub fn new() -> Self {
-        Self { router: Router::new(), lines: vec![] }
+        Self { router: Router::new(), routes: vec![] }
     }
 
     pub fn route(mut self, path: &str, on: On<S>) -> Self {
         self.router = self.router.route(path, on.router);
-        self.lines.extend(on.lines.into_iter().map(|line| Line { path: path.to_owned(), ..line }));
+        self.routes.extend(on.routes.into_iter().map(|route| Route { path: path.to_owned(), ..route }));
         self
     }
 
     pub fn nest(mut self, path: &str, inner: Routes<S>) -> Self {
         self.router = self.router.nest(path, inner.router);
         let under = |p: String| if p == "/" { path.to_owned() } else { format!("{path}{p}") };
-        self.lines.extend(inner.lines.into_iter().map(|line| Line { path: under(line.path), ..line }));
+        self.routes.extend(inner.routes.into_iter().map(|route| Route { path: under(route.path), ..route }));
         self
     }
 
-    /// These fields of every address so far sound like secrets and are none.
+    /// The token scope of every route so far that does not say its own.
+    pub fn scope(mut self, scope: TokenScope) -> Self {
+        self.routes.iter_mut().for_each(|route| {
+            route.facts.scope.get_or_insert(scope);
+        });
+        self
+    }
+
+    /// These fields of every route so far sound like secrets and are none.
     pub fn harmless(mut self, fields: &[&'static str]) -> Self {
-        self.lines.iter_mut().for_each(|line| line.harmless.extend(fields));
+        self.routes.iter_mut().for_each(|route| route.harmless.extend(fields));
         self
     }
 
-    /// Other addresses beside these.
+    /// Adds other routes.
     pub fn merge(mut self, other: Routes<S>) -> Self {
         self.router = self.router.merge(other.router);
-        self.lines.extend(other.lines);
+        self.routes.extend(other.routes);
         self
     }
 
-    /// What every address so far may answer besides.
-    pub fn all(mut self, tell: DescribeFn) -> Self {
-        self.lines.iter_mut().for_each(|line| line.tell.push(tell));
+    /// Adds to the description of every route so far.
+    pub fn all(mut self, describe: DescribeFn) -> Self {
+        self.routes.iter_mut().for_each(|route| route.describe.push(describe));
         self
     }
 
-    /// Changes the router: fallbacks and layers, which tell nothing.
+    /// Changes the router: fallbacks and layers, which are not described.
     pub fn with(mut self, change: impl FnOnce(Router<S>) -> Router<S>) -> Self {
         self.router = change(self.router);
         self
@@ -347,28 +426,28 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self.router
     }
 
-    /// What the door has to know of each route.
-    pub fn access(&self) -> RouteTable {
-        let method = |line: &Line| line.method.to_ascii_uppercase().parse().unwrap_or(Method::GET);
-        self.lines.iter().map(|line| ((method(line), line.path.clone()), line.access)).collect()
+    /// What the middleware enforces.
+    pub fn table(&self) -> RouteTable {
+        let method = |route: &Route| route.method.to_ascii_uppercase().parse().unwrap_or(Method::GET);
+        RouteTable(self.routes.iter().map(|route| ((method(route), route.path.clone()), route.facts)).collect())
     }
 
     /// The OpenAPI document. `frame` brings title, version and security.
     pub fn document(&self, mut frame: Value) -> Value {
         let (mut schemas, mut paths) = (Schemas::default(), Map::new());
-        for line in &self.lines {
+        for route in &self.routes {
             let mut operation = Operation::default();
-            line.tell.iter().for_each(|tell| tell(&mut schemas, &mut operation));
-            let path = line.path.replace("{*", "{");
-            let mut shown = operation.finish(line.method, &path, line.about);
-            if line.access.open {
+            route.describe.iter().for_each(|describe| describe(&mut schemas, &mut operation));
+            let path = route.path.replace("{*", "{");
+            let mut shown = operation.finish(route.method, &path, route.about);
+            if route.facts.open {
                 shown["security"] = json!([]);
             }
-            paths.entry(path).or_insert_with(|| json!({}))[line.method] = shown;
+            paths.entry(path).or_insert_with(|| json!({}))[route.method] = shown;
         }
         frame["openapi"] = "3.1.0".into();
         frame["paths"] = paths.into();
-        frame["components"]["schemas"] = schemas.given.take_definitions(true).into();
+        frame["components"]["schemas"] = schemas.outputs.take_definitions(true).into();
         frame
     }
 }

@@ -51,8 +51,8 @@ fn secrets(schema: &Value, all: &Value, seen: &mut BTreeSet<String>, found: &mut
     }
 }
 
-/// What is wrong with the routes of a document: `access` tells whether one says that it carries secrets, and its fields that
-/// sound like some and are none.
+/// The routes of a document that carry secrets without saying so. `access` returns whether a route says it, and its fields
+/// that only sound like secrets.
 fn silent(document: &Value, access: impl Fn(&str, &str) -> (bool, Vec<&'static str>)) -> Vec<String> {
     let mut wrong = vec![];
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -82,10 +82,31 @@ fn a_route_that_takes_or_answers_a_secret_says_so() {
     let routes = crate::routes();
     let document = routes.document(json!({}));
     let access = |path: &str, method: &str| {
-        let line = routes.lines.iter().find(|l| l.path.replace("{*", "{") == path && l.method == method).unwrap();
-        (line.access.secret, line.harmless.clone())
+        let mut all = routes.routes.iter();
+        let route = all.find(|r| r.path.replace("{*", "{") == path && r.method == method).unwrap();
+        (route.facts.secret, route.harmless.clone())
     };
     assert_eq!(silent(&document, access), Vec::<String>::new());
+}
+
+#[test]
+fn every_route_says_which_token_scope_it_needs() {
+    let forgot = |route: &&super::Route| route.facts.scope.is_none() && !route.facts.open;
+    let routes = crate::routes().routes;
+    let silent: Vec<String> = routes.iter().filter(forgot).map(|r| format!("{} {}", r.method, r.path)).collect();
+    assert!(silent.is_empty(), "add `.scope(…)` to {silent:?}");
+}
+
+#[test]
+fn a_route_that_takes_a_file_says_how_large() {
+    let document = crate::routes().document(json!({}));
+    for route in crate::routes().routes {
+        let body = &document["paths"][route.path.replace("{*", "{")][route.method]["requestBody"]["content"];
+        if body.get("application/octet-stream").is_some() {
+            let default = Some(super::DEFAULT_MAX_BODY);
+            assert_ne!(route.facts.max_body, default, "add `.max_body(…)` to {} {}", route.method, route.path);
+        }
+    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! The device itself: its name and addresses, the model that answers, what is near it, what happens on it, and a copy of
-//! what it keeps.
+//! `/api/v1/device`, `/discover`, `/events` and `/backup`: the device, its neighbours, its events, and a copy of its data.
 
 use crate::{
     AppState, Caller, KEEP_ALIVE, Neighbour,
     auth_middleware::must_be_admin,
+    describe::{Routes, get, post},
     document::Download,
     envelope::{Answer, Failure, Json, Query, ok},
     network::bracketed,
@@ -19,6 +19,7 @@ use axum::{
     },
 };
 use futures::{Stream, StreamExt, stream};
+use identity::TokenScope;
 use serde::{Deserialize, Serialize};
 use std::{
     convert::Infallible,
@@ -31,12 +32,28 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// How often it is looked whether the listener's key is still good.
-const LOOK: Duration = Duration::from_secs(15);
-/// How much of a backup is in memory at once.
-const PIECE: usize = 64 * 1024;
+/// The interval at which a listener's credential is checked again.
+const RECHECK: Duration = Duration::from_secs(15);
+/// The size of a chunk of a backup, in bytes.
+const CHUNK: usize = 64 * 1024;
 
-/// The encrypted door.
+pub(crate) fn routes() -> Routes<AppState> {
+    let reads = Routes::new()
+        .route(
+            "/device",
+            get(about, "The device, and how it is reached.")
+                .patch(rename, "Give the device another name.")
+                .scope(TokenScope::Admin),
+        )
+        .route("/discover", get(discover, "What is near on the network."))
+        .scope(TokenScope::Device);
+    Routes::new()
+        .route("/events", get(events, "Everything that happens and concerns the caller.").scope(TokenScope::Events))
+        .route("/backup", post(backup, "A copy of all data but the secrets.").secret().scope(TokenScope::Admin))
+        .merge(reads)
+}
+
+/// The TLS listener.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Encrypted {
     url: String,
@@ -48,7 +65,7 @@ pub(crate) struct Encrypted {
 /// The device, and how it is reached.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Told {
+pub(crate) struct DeviceView {
     id: Id,
     name: String,
     version: &'static str,
@@ -69,11 +86,11 @@ pub(crate) struct Told {
 }
 
 /// How the device is reached.
-pub(crate) async fn about(State(house): State<AppState>) -> Answer<Told> {
+pub(crate) async fn about(State(house): State<AppState>) -> Answer<DeviceView> {
     Ok(ok(device_view(&house)))
 }
 
-fn device_view(house: &AppState) -> Told {
+fn device_view(house: &AppState) -> DeviceView {
     let (listens, hostname) = (house.network.listens(), house.network.hostname());
     let ips = listens.map(|at| addresses_of(at, &house.settings.addresses())).unwrap_or_default();
     let tls = house.network.tls().map(|tls| {
@@ -82,7 +99,7 @@ fn device_view(house: &AppState) -> Told {
         Encrypted { url: format!("https://{host}:{}", tls.port), port: tls.port, fingerprint: tls.fingerprint }
     });
     let port = listens.map_or(0, |at| at.port());
-    Told {
+    DeviceView {
         id: house.store.device_id(),
         name: house.settings.name(),
         version: env!("CARGO_PKG_VERSION"),
@@ -92,12 +109,12 @@ fn device_view(house: &AppState) -> Told {
         hostname,
         tls,
         listens_on: listens.map(|at| at.to_string()),
-        claimed: house.access.is_claimed(),
+        claimed: house.identity.is_claimed(),
         renameable: house.settings.may_rename(),
     }
 }
 
-/// The addresses a door that listens at `at` is reached under.
+/// The addresses at which a listener at `at` is reached.
 fn addresses_of(at: SocketAddr, all: &[IpAddr]) -> Vec<IpAddr> {
     match at.ip().is_unspecified() {
         true => all.iter().copied().filter(|ip| at.is_ipv6() || ip.is_ipv4()).collect(),
@@ -108,7 +125,7 @@ fn addresses_of(at: SocketAddr, all: &[IpAddr]) -> Vec<IpAddr> {
 /// What is to be different.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Renamed {
+pub(crate) struct Rename {
     /// 1 to 63 letters, digits and dashes.
     name: String,
 }
@@ -117,8 +134,8 @@ pub(crate) struct Renamed {
 pub(crate) async fn rename(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Json(body): Json<Renamed>,
-) -> Answer<Told> {
+    Json(body): Json<Rename>,
+) -> Answer<DeviceView> {
     must_be_admin(&caller)?;
     house.settings.rename(body.name.trim().to_owned()).await?;
     house.ports.bus.publish("device:changed", None, serde_json::json!({"name": house.settings.name()}));
@@ -145,7 +162,7 @@ pub(crate) async fn discover(State(house): State<AppState>) -> Answer<Neighbours
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct After {
+pub(crate) struct EventsQuery {
     /// The last event that was heard: those after it are told first.
     after: Option<u64>,
     /// Which topics, with commas between them; `*` stands for anything: `tool:*,run:ended`. All when left out.
@@ -157,13 +174,13 @@ pub(crate) struct After {
 pub(crate) async fn events(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Query(query): Query<After>,
+    Query(query): Query<EventsQuery>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Failure> {
-    let open = house.access.0.streams.open(caller.principal.user)?;
+    let open = house.event_streams.open(caller.principal.user)?;
     let last = headers.get("last-event-id").and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
     let listener = house.ports.bus.listen_to(query.after.or(last), Topics::parse(&query.topics)?);
-    let (user, access, key) = (caller.principal.user, house.access.clone(), caller.key);
+    let (user, identity, key) = (caller.principal.user, house.identity.clone(), caller.key);
     let heard = stream::unfold(listener, |mut listener| async { listener.next().await.map(|heard| (heard, listener)) });
     let events = heard.filter_map(move |heard| async move {
         match heard {
@@ -178,8 +195,8 @@ pub(crate) async fn events(
     let closing = house.closing.clone();
     let end = async move {
         let _open = open;
-        while access.is_good(key) {
-            if closing.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_none() {
+        while identity.is_valid(key) {
+            if closing.run_until_cancelled(tokio::time::sleep(RECHECK)).await.is_none() {
                 return;
             }
         }
@@ -193,14 +210,14 @@ pub(crate) async fn backup(
     Extension(caller): Extension<Caller>,
 ) -> Result<Download, Failure> {
     must_be_admin(&caller)?;
-    // Beside the data, where there is room for it: the system's temporary folder is often in RAM.
+    // Beside the data: the system's temporary folder is often in RAM.
     let folder = house.store.folder().map_or_else(std::env::temp_dir, std::path::Path::to_path_buf);
     let file = folder.join(format!("backup-{}.tmp", Id::new()));
-    // Goes on to its end also when whoever asked is gone, so that no copy stays behind.
+    // Runs to its end also when the client is gone, so that no copy is left behind.
     let copy = tokio::spawn(async move {
         let size = house.uploads.backup(file.clone()).await.map_err(Failure::from);
         let opened = tokio::fs::File::open(&file).await;
-        // The open file lives on until it is read.
+        // The open file stays readable.
         let _ = tokio::fs::remove_file(&file).await;
         let broken = |e| Failure::new(422, "failed", format!("the backup could not be read: {e}"));
         Ok::<_, Failure>((size?, opened.map_err(broken)?))
@@ -208,7 +225,7 @@ pub(crate) async fn backup(
     let broken = |_| Failure::new(422, "failed", "the backup broke off: the log has more");
     let (size, opened) = copy.await.map_err(broken)??;
     let pieces = stream::try_unfold(opened, |mut file| async {
-        let mut piece = vec![0; PIECE];
+        let mut piece = vec![0; CHUNK];
         let read = file.read(&mut piece).await?;
         piece.truncate(read);
         Ok::<_, std::io::Error>((read > 0).then_some((piece, file)))

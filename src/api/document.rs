@@ -1,19 +1,21 @@
-//! `GET /api/v1/openapi.json`: what every address takes and answers, told by the types that do it.
+//! `GET /api/v1/openapi.json`: the OpenAPI document, made from the types of the handlers.
 
 use crate::{
+    AppState,
     auth_middleware::{COOKIE, SECURE_COOKIE},
-    describe::{DescribeInput, DescribeOutput, Operation, Schemas, event},
-    envelope::{Bad, Created, Data, Failure, Json, Meta, PathId, PathText, Query, Raw},
+    describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, event, get},
+    envelope::{Created, Data, Failure, FailureResponse, Json, Meta, PathId, PathText, Query, Raw},
 };
 use axum::response::{IntoResponse, Response};
+use identity::TokenScope;
 use serde_json::{Value, json};
 use std::{marker::PhantomData, sync::OnceLock};
 use tool::{Id, prelude::JsonSchema};
 
-/// Refusals of these statuses, in our envelope.
+/// Describes failures with these statuses.
 pub(crate) fn refused(schemas: &mut Schemas, operation: &mut Operation, codes: &[(u16, &str)]) {
     for (code, about) in codes {
-        let schema = schemas.output_schema::<Bad>();
+        let schema = schemas.output_schema::<FailureResponse>();
         operation.answer(*code, about, "application/json", schema);
     }
 }
@@ -21,8 +23,8 @@ pub(crate) fn refused(schemas: &mut Schemas, operation: &mut Operation, codes: &
 const BAD: (u16, &str) = (400, "Something in the request is not as it should be.");
 const MANY: (u16, &str) = (429, "Too many wrong tries: `Retry-After` says how many seconds to wait.");
 
-/// What the guard and the lock answer before a request reaches its handler.
-pub(crate) fn behind_the_lock(schemas: &mut Schemas, operation: &mut Operation) {
+/// Describes the failures of the middleware.
+pub(crate) fn middleware_failures(schemas: &mut Schemas, operation: &mut Operation) {
     let codes = &[
         BAD,
         (401, "Nobody known: send a token or a session's cookie."),
@@ -34,7 +36,7 @@ pub(crate) fn behind_the_lock(schemas: &mut Schemas, operation: &mut Operation) 
     refused(schemas, operation, codes);
 }
 
-/// What is refused at doors that speak another API, in that API's shape.
+/// Describes the failures of another API, in its format.
 pub(crate) fn refused_in_shape<T: JsonSchema>(schemas: &mut Schemas, operation: &mut Operation) {
     let codes = [
         BAD,
@@ -56,12 +58,12 @@ pub(crate) fn refused_in_shape<T: JsonSchema>(schemas: &mut Schemas, operation: 
     }
 }
 
-/// Who tries too often has to wait.
+/// Describes the failure of too many attempts.
 pub(crate) fn limited(schemas: &mut Schemas, operation: &mut Operation) {
     refused(schemas, operation, &[MANY]);
 }
 
-/// The model behind us may fail.
+/// Describes the failure of the model.
 pub(crate) fn asks_a_model(schemas: &mut Schemas, operation: &mut Operation) {
     refused(schemas, operation, &[(424, "The model did not answer.")]);
 }
@@ -103,10 +105,10 @@ impl DescribeInput for PathText {
     }
 }
 
-/// Data of a type in our envelope.
+/// Describes data in our envelope.
 pub(crate) fn good<T: JsonSchema>(schemas: &mut Schemas, operation: &mut Operation, status: u16) {
     let (data, meta, about) = (schemas.output_schema::<T>(), schemas.output_schema::<Meta>(), schemas.about::<T>());
-    // Written out here: as a type it would be another one for each kind of data, and need a name of its own.
+    // Inlined: as a type it would need a name for each kind of data.
     let properties = json!({"success": {"const": true}, "data": data, "meta": meta});
     let schema = json!({"type": "object", "required": ["success", "data", "meta"], "properties": properties});
     operation.answer(status, &about, "application/json", schema);
@@ -137,11 +139,10 @@ impl DescribeOutput for Failure {
     }
 }
 
-/// An answer, whole as a `T` or as events.
+/// A response that is a `T` or a stream of events.
 pub(crate) struct Streamable<T>(Response, PhantomData<T>);
 
 impl<T> Streamable<T> {
-    /// One or the other.
     pub fn new(answer: impl IntoResponse) -> Self {
         Self(answer.into_response(), PhantomData)
     }
@@ -160,7 +161,7 @@ impl<T: DescribeOutput> DescribeOutput for Streamable<T> {
     }
 }
 
-/// Bytes to be kept as a file.
+/// A download.
 pub(crate) struct Download(pub Response);
 
 impl IntoResponse for Download {
@@ -176,7 +177,7 @@ impl DescribeOutput for Download {
     }
 }
 
-/// A file as somebody sent it, of whatever type.
+/// An uploaded file of any type.
 pub(crate) struct FileResponse(pub Response);
 
 impl IntoResponse for FileResponse {
@@ -191,8 +192,12 @@ impl DescribeOutput for FileResponse {
     }
 }
 
-/// The document as text; made when first asked for, and kept.
-pub(crate) async fn serve() -> Download {
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new().route("/openapi.json", get(serve, "This document.")).scope(TokenScope::Any)
+}
+
+/// The document as text, made on first use.
+async fn serve() -> Download {
     static DOCUMENT: OnceLock<String> = OnceLock::new();
     let document = DOCUMENT.get_or_init(|| crate::routes().document(frame()).to_string());
     Download(([("content-type", "application/json")], document.as_str()).into_response())
@@ -226,14 +231,14 @@ mod tests {
     #[test]
     fn the_document_is_golden() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/openapi.json");
-        let told = format!("{:#}\n", crate::routes().document(frame()));
+        let document = format!("{:#}\n", crate::routes().document(frame()));
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            fs::write(&file, &told).unwrap();
+            fs::write(&file, &document).unwrap();
         }
-        let kept = fs::read_to_string(&file).unwrap_or_default();
-        let differs = told.lines().zip(kept.lines()).position(|(a, b)| a != b);
+        let golden = fs::read_to_string(&file).unwrap_or_default();
+        let differs = document.lines().zip(golden.lines()).position(|(a, b)| a != b);
         assert!(
-            told == kept,
+            document == golden,
             "line {differs:?} of openapi.json is another: if that is meant, UPDATE_GOLDEN=1 make check"
         );
     }

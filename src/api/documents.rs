@@ -1,8 +1,9 @@
-//! `/api/v1/documents`: who the agent is, as texts with a history; and `/api/v1/prompt`: what the model is told of it.
+//! `/api/v1/documents`: the documents that define the agent, with their versions; and `/api/v1/prompt`: the system prompt.
 
 use crate::{
     AppState, Caller,
     describe::{DescribeInput, Routes, get, post},
+    document::asks_a_model,
     envelope::{Answer, Failure, Json, PathId, PathText, Query, ok},
 };
 use axum::{
@@ -10,20 +11,39 @@ use axum::{
     extract::{FromRequestParts, Path, State},
     http::request::Parts,
 };
+use identity::TokenScope;
 use persona::{Document, Name, Past, PastHead};
 use serde::{Deserialize, Serialize};
 use tool::{
-    Role, UserId,
+    Role,
     prelude::{JsonSchema, schemars},
 };
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
         .route("/", get(list, "The documents that make the agent what it is."))
-        .route("/{name}", get(one, "A document.").put(write, "Put another text in the place of a document."))
+        .route(
+            "/{name}",
+            get(one, "A document.").put(write, "Put another text in the place of a document.").scope(TokenScope::Admin),
+        )
         .route("/{name}/history", get(history, "The versions of a document, the newest first."))
         .route("/{name}/history/{version}", get(version, "A version of a document."))
-        .route("/{name}/rollback", post(rollback, "Go back to the text of a version; it becomes a new one."))
+        .route(
+            "/{name}/rollback",
+            post(rollback, "Go back to the text of a version; it becomes a new one.").scope(TokenScope::Admin),
+        )
+        .scope(TokenScope::Chat)
+}
+
+/// The prompt and the summary of a conversation.
+pub(crate) fn agent_routes() -> Routes<AppState> {
+    Routes::new()
+        .route("/prompt", get(prompt, "What the model would be told now, before the conversation."))
+        .route(
+            "/conversations/{id}/compact",
+            post(compact, "Put the older part of a conversation into a summary.").also(asks_a_model),
+        )
+        .scope(TokenScope::Chat)
 }
 
 /// A document and one of its versions, in the path.
@@ -69,7 +89,7 @@ struct Head {
 /// A document with its text.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct DocumentView {
     /// Its name in addresses.
     name: &'static str,
     /// Empty while nobody has written it.
@@ -82,10 +102,10 @@ struct Shown {
     built_in: Option<String>,
 }
 
-fn document_view(house: &AppState, document: Document) -> Shown {
+fn document_view(house: &AppState, document: Document) -> DocumentView {
     let Document { name, text, version, updated_ms, .. } = document;
     let built_in = house.documents.built_in(name).map(str::to_owned);
-    Shown { name: name.word(), text, version, updated_at: updated_ms, built_in }
+    DocumentView { name: name.word(), text, version, updated_at: updated_ms, built_in }
 }
 
 async fn list(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Listed> {
@@ -103,7 +123,7 @@ async fn one(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
-) -> Answer<Shown> {
+) -> Answer<DocumentView> {
     let document = house.documents.read(&house.cx(&caller), Name::of(&name)?)?;
     Ok(ok(document_view(&house, document)))
 }
@@ -111,7 +131,7 @@ async fn one(
 /// Another text.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct NewText {
     /// The text, 64 KB at most; empty takes the document away.
     text: String,
     /// The version it was made from: refused where another is there meanwhile.
@@ -122,8 +142,8 @@ async fn write(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
-    Json(body): Json<Written>,
-) -> Answer<Shown> {
+    Json(body): Json<NewText>,
+) -> Answer<DocumentView> {
     may_write(&caller)?;
     let written = house.documents.write(&house.cx(&caller), Name::of(&name)?, &body.text, body.version).await?;
     Ok(ok(document_view(&house, written)))
@@ -131,7 +151,7 @@ async fn write(
 
 /// Which versions.
 #[derive(Deserialize, JsonSchema)]
-struct Which {
+struct VersionsQuery {
     /// How many at most, up to 200.
     #[serde(default = "fifty")]
     limit: usize,
@@ -165,15 +185,13 @@ async fn history(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
-    Query(which): Query<Which>,
+    Query(which): Query<VersionsQuery>,
 ) -> Answer<History> {
     let (cx, limit) = (house.cx(&caller), which.limit.clamp(1, 200));
     let (count, versions) = house.documents.history(&cx, Name::of(&name)?, limit, which.offset)?;
     let named = |head: PastHead| {
-        let known = house.access.person(head.user)?.map(|person| person.value.name);
-        // A device that was set up with a token has no record of its owner.
-        let owner = || (head.user == UserId::OWNER).then(|| crate::keys::OWNER.to_owned());
-        Ok(Named { person: known.or_else(owner), head })
+        let person = house.identity.person(head.user)?.map(|person| person.name);
+        Ok(Named { person, head })
     };
     let versions = versions.into_iter().map(named).collect::<Result<Vec<_>, Failure>>()?;
     Ok(ok(History { count, versions }))
@@ -190,7 +208,7 @@ async fn version(
 /// Where to go back to.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Back {
+struct Rollback {
     /// The version; 0 is what was there before anybody wrote one.
     version: u32,
     /// The version there is now: refused where another is there meanwhile.
@@ -201,8 +219,8 @@ async fn rollback(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
-    Json(back): Json<Back>,
-) -> Answer<Shown> {
+    Json(back): Json<Rollback>,
+) -> Answer<DocumentView> {
     may_write(&caller)?;
     let written = house.documents.rollback(&house.cx(&caller), Name::of(&name)?, back.version, back.current).await?;
     Ok(ok(document_view(&house, written)))
@@ -217,7 +235,7 @@ fn may_write(caller: &Caller) -> Result<(), Failure> {
 
 /// The message that is to be answered.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Said {
+pub(crate) struct PromptQuery {
     /// Memories and goals that have to do with it are told too.
     #[serde(default)]
     message: String,
@@ -258,7 +276,7 @@ struct Section {
 pub(crate) async fn prompt(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Query(said): Query<Said>,
+    Query(said): Query<PromptQuery>,
 ) -> Answer<Prompt> {
     let preview = house.agent.prompt(&house.cx(&caller), &said.message).await?;
     let agent::PromptPreview { prompt, tool_count, instruction_count, has_time_context } = preview;
@@ -277,7 +295,7 @@ pub(crate) async fn compact(
     PathId(id): PathId,
 ) -> Answer<agent::Compacted> {
     let cx = house.cx(&caller);
-    // What was begun is kept also when whoever asked is gone.
+    // Runs to its end also when the client is gone.
     let agent = house.agent.clone();
     let made = tokio::spawn(async move { agent.compact(&cx, id).await }).await;
     let broken = |_| Failure::new(422, "failed", "the summary broke off: try again");

@@ -1,10 +1,10 @@
-//! What every answer looks like, and what every bad request hears.
+//! The envelope of every response, refusals, and the extractors of requests.
 
-use crate::page;
+use crate::{describe::RouteFacts, page};
 use axum::{
     body::{Body, HttpBody},
     extract::{FromRequest, FromRequestParts, Request},
-    http::{HeaderValue, Method, StatusCode, header, request::Parts},
+    http::{HeaderValue, StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -17,25 +17,13 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// The largest JSON body, in bytes.
-const LARGEST: usize = 1 << 20;
-/// Where bodies may be as large as files.
-const FILES: &str = "/api/v1/files";
-/// Where conversations are brought in, which may be long too.
-const IMPORT: &str = "/api/v1/conversations/import";
-/// Where a program says all of a conversation at once, with the pictures in it, or brings many texts.
-const LONG: [&str; 5] = ["/v1/chat/completions", "/v1/responses", "/v1/embeddings", "/api/chat", "/api/generate"];
-/// The largest body of such a conversation.
-pub(crate) const WITH_PICTURES: usize = 8 << 20;
-/// Where a backup is restored: its handler reads the body as it comes.
-const RESTORE: &str = "/api/v1/restore";
-/// How long a refusal of the house may be, in bytes.
+/// The longest refusal that is reworded, in bytes.
 const REFUSAL: usize = 64 * 1024;
-/// The largest body of a stranger.
+/// The largest body without a credential, in bytes.
 const SHORT: usize = 16 * 1024;
-/// How much of a larger one is read and thrown away, so that the client hears why instead of a broken connection.
+/// How much of a larger body is read and discarded, so that the client gets a response instead of a broken connection.
 const DRAINED: usize = 64 << 20;
-/// How long the next piece of a body may take, and the whole of it.
+/// Timeouts for the next piece of a body, and for the whole.
 const SILENCE: std::time::Duration = std::time::Duration::from_secs(20);
 const UPLOAD: std::time::Duration = std::time::Duration::from_secs(60);
 
@@ -67,16 +55,16 @@ pub(crate) struct Good<T> {
 
 /// A refusal.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Bad {
+pub(crate) struct FailureResponse {
     /// False.
     success: bool,
-    error: Why,
+    error: FailureDetails,
     meta: Meta,
 }
 
 /// Why a request was refused.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Why {
+pub(crate) struct FailureDetails {
     /// A stable word for programs.
     code: String,
     /// A sentence for people: what to do.
@@ -86,13 +74,13 @@ pub(crate) struct Why {
     details: Option<Value>,
 }
 
-/// 200 with `{"success":true,"data":…,"meta":…}`.
+/// Status 200 with `{"success":true,"data":…,"meta":…}`.
 pub(crate) struct Data<T>(pub T);
 
-/// The same with 201: something new is there.
+/// Status 201 with the same: something was created.
 pub(crate) struct Created<T>(pub T);
 
-/// A plain 200.
+/// A response with status 200.
 pub(crate) fn ok<T: Serialize>(data: T) -> Data<T> {
     Data(data)
 }
@@ -109,6 +97,19 @@ impl<T: Serialize> IntoResponse for Created<T> {
     }
 }
 
+/// That something is gone.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Deleted {
+    /// True.
+    deleted: bool,
+}
+
+impl Deleted {
+    pub fn yes() -> Self {
+        Self { deleted: true }
+    }
+}
+
 /// `{"success":false,"error":{"code","message"},"meta":…}`.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -120,7 +121,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// A backup takes the place of the data.
+    /// A restore is in progress.
     pub fn restoring() -> Self {
         Self::new(409, "closing", store::Error::Restoring.to_string())
     }
@@ -130,13 +131,13 @@ impl Failure {
         Self { status, code: code.into(), message: message.into(), retry_after: None, details: None }
     }
 
-    /// It will be heard again after so many seconds.
+    /// Sets `Retry-After`.
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
         self
     }
 
-    /// What programs may want to know besides.
+    /// Adds details for programs.
     pub fn details(mut self, details: Value) -> Self {
         self.details = Some(details);
         self
@@ -149,7 +150,7 @@ impl From<Error> for Failure {
             Error::BadArgs(_) => 400,
             Error::Denied(_) => 403,
             Error::NotFound(_) => 404,
-            // Not the server's fault and not for good: the state of things does not allow it now.
+            // Not possible in the current state.
             Error::Unavailable(_) => 409,
             Error::Failed(_) => 422,
             Error::RateLimited(_) => 429,
@@ -169,10 +170,30 @@ impl From<store::Error> for Failure {
     }
 }
 
+impl From<identity::Error> for Failure {
+    fn from(error: identity::Error) -> Self {
+        use identity::Error as E;
+        let message = error.to_string();
+        match error {
+            E::Unauthorized(_) => Self::new(401, "unauthorized", message),
+            E::WrongPassword(_) => Self::new(401, "wrong_password", message),
+            E::WrongCode => Self::new(401, "wrong_code", message),
+            E::CodeExpired => Self::new(401, "code_expired", message),
+            E::AlreadyClaimed => Self::new(409, "already_claimed", message),
+            E::TooManyAttempts { retry_after_seconds, .. } => {
+                Self::new(429, "too_many_tries", message).retry_after(retry_after_seconds)
+            }
+            E::Store(error) => error.into(),
+            E::Other(error) => error.into(),
+        }
+    }
+}
+
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let error = Why { code: self.code, message: self.message, details: self.details };
-        let mut response = (self.status, axum::Json(Bad { success: false, error, meta: Meta::now() })).into_response();
+        let error = FailureDetails { code: self.code, message: self.message, details: self.details };
+        let mut response =
+            (self.status, axum::Json(FailureResponse { success: false, error, meta: Meta::now() })).into_response();
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
@@ -189,14 +210,14 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
-        json(request, LARGEST).await.map(Json)
+        json(request).await.map(Json)
     }
 }
 
-/// A JSON body of a known shape, of so many bytes at most.
-pub(crate) async fn json<T: DeserializeOwned>(request: Request, largest: usize) -> Result<T, Failure> {
+/// Reads and parses a JSON body within the limit of its route.
+pub(crate) async fn json<T: DeserializeOwned>(request: Request) -> Result<T, Failure> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    // Also what keeps other sites out: no browser sends this type across sites without asking first.
+    // Also protects against other sites: no browser sends this type across sites without a preflight.
     if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
         return Err(Failure::new(
             415,
@@ -204,33 +225,34 @@ pub(crate) async fn json<T: DeserializeOwned>(request: Request, largest: usize) 
             "send the header `Content-Type: application/json`, and JSON as the body",
         ));
     }
-    let bytes = read(request.into_body(), largest, DRAINED).await?;
-    // Serde would take a list for the fields in their order: `[]` would be a policy without a rule.
+    let bytes = read_limited(request).await?;
+    // Serde would read a list as the fields in order: `[]` would be a policy without rules.
     if bytes.trim_ascii_start().starts_with(b"[") {
         let text = "the body is not what this address takes: it is a list, and must be an object with named fields";
         return Err(Failure::new(400, "bad_args", text));
     }
-    serde_json::from_slice(&bytes)
-        .map_err(|e| Failure::new(400, "bad_args", format!("the body is not what this address takes: {}", plain(&e))))
+    serde_json::from_slice(&bytes).map_err(|e| {
+        Failure::new(400, "bad_args", format!("the body is not what this address takes: {}", without_type_names(&e)))
+    })
 }
 
-/// A body of any bytes, up to what a file may have.
+/// A body of any bytes.
 pub(crate) struct Raw(pub Vec<u8>);
 
 impl<S: Send + Sync> FromRequest<S> for Raw {
     type Rejection = Failure;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
-        read(request.into_body(), uploads::LARGEST, DRAINED).await.map(Raw)
+        read_limited(request).await.map(Raw)
     }
 }
 
-/// What serde says of JSON, without the names that our types have.
-fn plain(error: &serde_json::Error) -> String {
+/// An error of serde without the names of our types.
+fn without_type_names(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let (mut words, mut told) = (text.split(' ').peekable(), vec![]);
+    let (mut words, mut out) = (text.split(' ').peekable(), vec![]);
     while let Some(word) = words.next() {
-        told.push(match word {
+        out.push(match word {
             "struct" => {
                 // "struct Name", perhaps "with 3 elements".
                 words.next();
@@ -243,29 +265,35 @@ fn plain(error: &serde_json::Error) -> String {
             word => word,
         });
     }
-    told.join(" ")
+    out.join(" ")
 }
 
-/// The request with a body that is not too large, for routes that read none as well as for those that do: what is left
-/// unread would break the connection before the answer is heard.
-pub(crate) async fn bounded(request: Request) -> Result<Request, Failure> {
-    let path = request.uri().path();
-    let is_long =
-        request.method() == Method::POST && ([FILES, IMPORT, RESTORE].contains(&path) || LONG.contains(&path));
-    if is_long || request.body().size_hint().upper().is_some_and(|most| most <= LARGEST as u64) {
+/// Limits the body of a request, also for routes that read none: an unread body would break the connection before the
+/// response is read. Routes with a larger limit than usual read the body themselves.
+pub(crate) async fn bounded(request: Request, facts: RouteFacts) -> Result<Request, Failure> {
+    let Some(limit) = facts.max_body.filter(|limit| *limit <= RouteFacts::NO_ROUTE.body_limit()) else {
+        return Ok(request);
+    };
+    if request.body().size_hint().upper().is_some_and(|most| most <= limit as u64) {
         return Ok(request);
     }
     let (parts, body) = request.into_parts();
-    Ok(Request::from_parts(parts, read(body, LARGEST, DRAINED).await?.into()))
+    Ok(Request::from_parts(parts, read(body, limit, DRAINED).await?.into()))
 }
 
-/// The same for a stranger, who has nothing long to say.
+/// Limits the body of a request without a credential.
 pub(crate) async fn brief(request: Request) -> Result<Request, Failure> {
     let (parts, body) = request.into_parts();
-    Ok(Request::from_parts(parts, read(body, SHORT, LARGEST).await?.into()))
+    Ok(Request::from_parts(parts, read(body, SHORT, RouteFacts::NO_ROUTE.body_limit()).await?.into()))
 }
 
-/// Reads a body of up to `largest` bytes, and throws away a larger one of up to `drained`.
+/// Reads the body within the limit of its route.
+async fn read_limited(request: Request) -> Result<Vec<u8>, Failure> {
+    let facts = request.extensions().get().copied().unwrap_or(RouteFacts::NO_ROUTE);
+    read(request.into_body(), facts.body_limit(), DRAINED).await
+}
+
+/// Reads a body of up to `largest` bytes, and discards a larger one of up to `drained`.
 async fn read(body: Body, largest: usize, drained: usize) -> Result<Vec<u8>, Failure> {
     let large = || {
         let text = format!("the body is larger than {} KB: send less at once", largest >> 10);
@@ -293,7 +321,7 @@ async fn read(body: Body, largest: usize, drained: usize) -> Result<Vec<u8>, Fai
     if length > largest { Err(large()) } else { Ok(bytes) }
 }
 
-/// A refusal of the house in the words of another API: `say` gets its status, code and sentence. Anything else stays as it is.
+/// Rewrites a failure into the format of another API: `say` gets its status, code and message. Other responses stay as they are.
 pub(crate) async fn reworded(response: Response, say: impl FnOnce(StatusCode, &str, &str) -> Value) -> Response {
     let status = response.status();
     if !(status.is_client_error() || status.is_server_error()) {
@@ -301,8 +329,8 @@ pub(crate) async fn reworded(response: Response, say: impl FnOnce(StatusCode, &s
     }
     let (mut parts, body) = response.into_parts();
     let bytes = axum::body::to_bytes(body, REFUSAL).await.unwrap_or_default();
-    let said: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    match (said.get("success"), said["error"]["message"].as_str(), said["error"]["code"].as_str()) {
+    let failure: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    match (failure.get("success"), failure["error"]["message"].as_str(), failure["error"]["code"].as_str()) {
         (Some(_), Some(message), Some(code)) => {
             parts.headers.remove(header::CONTENT_LENGTH);
             (parts, axum::Json(say(status, code, message))).into_response()
@@ -311,7 +339,7 @@ pub(crate) async fn reworded(response: Response, say: impl FnOnce(StatusCode, &s
     }
 }
 
-/// A piece of the path as text.
+/// A path parameter as text.
 pub(crate) struct PathText(pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for PathText {
@@ -325,7 +353,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PathText {
     }
 }
 
-/// An id in the path.
+/// A path parameter as an id.
 pub(crate) struct PathId(pub Id);
 
 impl<S: Send + Sync> FromRequestParts<S> for PathId {
@@ -351,7 +379,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
 }
 
 const POLICY: &str = "content-security-policy";
-/// What a browser may do with anything that comes from here: show it on our own page, and nothing else.
+/// The security headers of every response: browsers may only show it on our own page.
 const SECURITY: &[(&str, &str)] = &[
     (
         POLICY,
@@ -361,17 +389,17 @@ const SECURITY: &[(&str, &str)] = &[
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
     ("referrer-policy", "no-referrer"),
-    // A name that a model put into a link is not looked up before somebody follows it.
+    // No DNS lookup for links that a model wrote, before somebody follows them.
     ("x-dns-prefetch-control", "off"),
     ("cross-origin-resource-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
     ("permissions-policy", "camera=(), geolocation=(), microphone=(self), payment=(), usb=()"),
 ];
 
-/// The frame that shows a component a model wrote; only our own page may embed it. Its policy is [`page::frame_policy`].
+/// The frame for components written by a model; only our own page may embed it. Its policy is [`page::frame_policy`].
 const FRAME: &str = "/frame.html";
 
-/// Around every request: a panic becomes an answer, and every answer carries the security headers.
+/// Turns a panic into a response, and adds the security headers to every response.
 pub(crate) async fn finish(request: Request, next: Next) -> Response {
     let framed = request.uri().path() == FRAME;
     let mut response = AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
@@ -380,7 +408,7 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
     });
     let headers = response.headers_mut();
     for (name, value) in SECURITY {
-        // A file that somebody sent says what it may do, which is less.
+        // An uploaded file has a stricter policy of its own.
         if *name != POLICY || !headers.contains_key(POLICY) {
             headers.insert(*name, HeaderValue::from_static(value));
         }
@@ -406,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_do_not_name_our_types() {
+    fn errors_do_not_name_our_types() {
         let rows = [
             ("[]", "invalid length 0, expected an object at line 1 column 2"),
             ("7", "invalid type: integer `7`, expected an object at line 1 column 1"),
@@ -414,7 +442,7 @@ mod tests {
             ("{\"days\": 1}", "missing field `name` at line 1 column 11"),
         ];
         for (json, said) in rows {
-            assert_eq!(plain(&serde_json::from_str::<Body>(json).unwrap_err()), said);
+            assert_eq!(without_type_names(&serde_json::from_str::<Body>(json).unwrap_err()), said);
         }
     }
 }

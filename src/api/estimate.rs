@@ -1,18 +1,26 @@
-//! What a request to a model would cost.
+//! `/api/v1/providers/estimate`: estimates the cost of a request to a model.
 
 use crate::{
     AppState, Caller,
+    describe::{Routes, post},
     envelope::{Answer, Failure, Json, ok},
 };
 use axum::{Extension, extract::State};
+use identity::TokenScope;
 use llm::Price;
 use serde::{Deserialize, Serialize};
 use tool::prelude::{JsonSchema, schemars};
 
-/// How long an answer is taken to be, in tokens, where nobody says.
-const OUTPUT: u64 = 1_000;
-/// The most tokens there can be a question about.
-const MOST: u64 = 1_000_000_000;
+/// The assumed length of an answer, in tokens.
+const DEFAULT_OUTPUT: u64 = 1_000;
+/// The most tokens of an estimate.
+const MAX_TOKENS: u64 = 1_000_000_000;
+
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        .route("/providers/estimate", post(estimate, "Estimate what a request to a model would cost."))
+        .scope(TokenScope::Chat)
+}
 
 /// A request that is not made.
 #[derive(Deserialize, JsonSchema)]
@@ -67,8 +75,8 @@ pub(crate) async fn estimate(
         (None, Some(tokens)) => tokens,
         _ => return Err(wrong("give either `message` or `inputTokens`")),
     };
-    let output_tokens = asked.output_tokens.unwrap_or(OUTPUT);
-    if input_tokens.max(output_tokens) > MOST {
+    let output_tokens = asked.output_tokens.unwrap_or(DEFAULT_OUTPUT);
+    if input_tokens.max(output_tokens) > MAX_TOKENS {
         return Err(wrong("`inputTokens` and `outputTokens` are 1,000,000,000 at most"));
     }
     let (model, price) = house.models.price(asked.model.as_deref())?;

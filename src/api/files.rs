@@ -1,10 +1,10 @@
-//! Files for messages and tools: sent as they are, typed by their content, shown again.
+//! `/api/v1/files`: upload, download and delete files for messages and tools.
 
 use crate::{
     AppState, Caller,
+    describe::{Routes, get, post},
     document::FileResponse,
-    envelope::{Answer, Created as New, Failure, PathId, Query, Raw, ok},
-    people::Deleted,
+    envelope::{Answer, Created as New, Deleted, Failure, PathId, Query, Raw, ok},
 };
 use axum::{
     Extension,
@@ -13,15 +13,22 @@ use axum::{
     http::{HeaderMap, header},
     response::IntoResponse,
 };
+use identity::TokenScope;
 use serde::Deserialize;
 use text_kit::{percent_decode, percent_encode};
 use tool::prelude::{JsonSchema, schemars};
 use uploads::Upload;
 
-/// What a browser shows on its own page without doing what stands in it. Other texts are shown as plain ones; anything else
-/// is only kept.
+/// Types that a browser shows without running anything in them. Texts are shown as plain text; anything else is a download.
 const INLINE: &[&str] =
     &["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp", "application/pdf"];
+
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        .route("/files", post(add, "Send a file.").max_body(uploads::LARGEST))
+        .route("/files/{id}", get(load, "A file as it was sent.").delete(delete, "Delete a file."))
+        .scope(TokenScope::Chat)
+}
 
 /// What a file is called.
 #[derive(Deserialize, JsonSchema)]
@@ -30,7 +37,7 @@ pub(crate) struct Named {
     name: Option<String>,
 }
 
-/// Keeps a file; the body is the file.
+/// Stores a file; the body is the file.
 pub(crate) async fn add(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -44,7 +51,7 @@ pub(crate) async fn add(
 }
 
 /// A file as it was sent.
-pub(crate) async fn get(
+pub(crate) async fn load(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
@@ -53,16 +60,16 @@ pub(crate) async fn get(
     let kind = upload.media_type.as_str();
     let (kind, how) = match kind {
         kind if INLINE.contains(&kind) || kind.starts_with("audio/") || kind.starts_with("video/") => (kind, "inline"),
-        // A page that somebody sent is read here and not run.
+        // An uploaded page is shown as text and not run.
         kind if kind.starts_with("text/") || kind.ends_with("json") => ("text/plain; charset=utf-8", "inline"),
         _ => ("application/octet-stream", "attachment"),
     };
-    // The browser's own reader of PDF runs in no sandbox.
+    // A browser's PDF reader does not run in a sandbox.
     let policy = if kind == "application/pdf" { "default-src 'none'" } else { "default-src 'none'; sandbox" };
     let headers = [
         (header::CONTENT_TYPE, kind.to_owned()),
         (header::CONTENT_DISPOSITION, format!("{how}; filename*=UTF-8''{}", percent_encode(&upload.name))),
-        // It never changes under its id; only its person's browser keeps it.
+        // Immutable under its id; cached by its person's browser only.
         (header::CACHE_CONTROL, "private, max-age=86400, immutable".to_owned()),
         (header::CONTENT_SECURITY_POLICY, policy.to_owned()),
     ];

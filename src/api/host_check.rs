@@ -1,53 +1,47 @@
-//! What is asked of a request before anybody asks who it is from: that it means this house, and no other site sent it.
+//! Checks each request before authentication: it must name this host, and no other site may have sent it.
 
 use crate::{AppState, envelope::Failure, serve::Entrance};
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, Method, Uri, Version, header},
+    http::{HeaderMap, Uri, Version, header},
     middleware::Next,
-    response::{IntoResponse, Redirect, Response},
+    response::{IntoResponse, Response},
 };
 use std::net::IpAddr;
 
-/// Refuses requests that were made for another host (a name that was bound to our address) or by another site.
-pub(crate) async fn guard(State(house): State<AppState>, request: Request, next: Next) -> Response {
+/// Refuses requests for another host (a name bound to our address) or from another site.
+pub(crate) async fn check(State(house): State<AppState>, request: Request, next: Next) -> Response {
     let Some(Entrance::Network { tls, .. }) = request.extensions().get::<Entrance>().copied() else {
         return next.run(request).await;
     };
     let checked = host_of(request.version(), request.uri(), request.headers()).and_then(|host| {
         let name = host.as_deref().map(name_of);
         if let Some(name) = name.filter(|name| !house.network.answers_to(name)) {
-            return Err(foreign(name));
+            return Err(wrong_host(name));
         }
-        same_site(request.headers(), host.as_deref(), tls).map(|()| host)
+        check_site(request.headers(), host.as_deref(), tls)
     });
-    let host = match checked {
-        Ok(host) => host,
-        Err(failure) => return failure.into_response(),
-    };
-    if let Some(elsewhere) = encrypted(&house, &request, host.as_deref()) {
-        return Redirect::temporary(&elsewhere).into_response();
+    match checked {
+        Ok(()) => next.run(request).await,
+        Err(failure) => failure.into_response(),
     }
-    next.run(request).await
 }
 
-/// Where a page that was asked for in clear text from another machine is to be had: a person types secrets there.
-fn encrypted(house: &AppState, request: &Request, host: Option<&str>) -> Option<String> {
+/// The https address of the same path, for a request in clear text from another machine; `None` otherwise.
+pub(crate) fn encrypted_url(house: &AppState, request: &Request) -> Option<String> {
     let path = request.uri().path();
-    let page = matches!(*request.method(), Method::GET | Method::HEAD)
-        && !["/api/", "/v1/", "/healthz", "/metrics"].iter().any(|door| path.starts_with(door));
     let secure = request.extensions().get::<Entrance>().is_none_or(Entrance::is_secure);
     let tls = house.network.tls()?;
-    let name = name_of(host?);
-    (page && !secure && path.starts_with('/')).then(|| format!("https://{name}:{}{path}", tls.port))
+    let host = host_of(request.version(), request.uri(), request.headers()).ok()??;
+    (!secure && path.starts_with('/')).then(|| format!("https://{}:{}{path}", name_of(&host), tls.port))
 }
 
-/// Who the request says it is for: the authority in its first line, else the header. HTTP/1.0 may say nothing.
+/// The host of a request: the authority in its first line, else the header. HTTP/1.0 may have none.
 fn host_of(version: Version, uri: &Uri, headers: &HeaderMap) -> Result<Option<String>, Failure> {
     let unclear = || Failure::new(400, "bad_args", "say which host is meant, with one `Host` header");
-    let mut said = headers.get_all(header::HOST).iter();
-    let header = said.next().map(|v| v.to_str().map(str::to_ascii_lowercase).map_err(|_| unclear())).transpose()?;
-    if said.next().is_some() {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let header = hosts.next().map(|v| v.to_str().map(str::to_ascii_lowercase).map_err(|_| unclear())).transpose()?;
+    if hosts.next().is_some() {
         return Err(unclear());
     }
     match uri.authority().map(|a| a.as_str().to_ascii_lowercase()).or(header) {
@@ -65,7 +59,7 @@ fn name_of(host: &str) -> &str {
     }
 }
 
-fn foreign(name: &str) -> Failure {
+fn wrong_host(name: &str) -> Failure {
     let name: String = name.chars().take(80).collect();
     let text = format!(
         "this Hob is not called `{name}`: use its address, its name with .local, or add the name to `hosts` under [doors] in \
@@ -74,25 +68,25 @@ fn foreign(name: &str) -> Failure {
     Failure::new(421, "wrong_host", text)
 }
 
-/// A browser says which site a request comes from. Programs say nothing, and pass.
-fn same_site(headers: &HeaderMap, host: Option<&str>, tls: bool) -> Result<(), Failure> {
+/// Refuses requests of another site. Browsers name the site; programs send no such header, and pass.
+fn check_site(headers: &HeaderMap, host: Option<&str>, tls: bool) -> Result<(), Failure> {
     let refused = || Failure::new(403, "cross_site", "this came from another site: only Hob's own page may do that");
-    let told = |name: &str| headers.get(name).map(|v| v.to_str().unwrap_or("?"));
-    if let Some(origin) = told("origin") {
+    let header_text = |name: &str| headers.get(name).map(|v| v.to_str().unwrap_or("?"));
+    if let Some(origin) = header_text("origin") {
         let own = format!("{}://{}", if tls { "https" } else { "http" }, host.unwrap_or_default());
         if !origin.eq_ignore_ascii_case(&own) {
             return Err(refused());
         }
     }
-    // Another port of the same host is the same site to a browser, and shares our cookies.
-    let elsewhere = told("sec-fetch-site").is_some_and(|site| matches!(site, "cross-site" | "same-site"));
-    let opened = told("sec-fetch-mode").is_some_and(|mode| mode == "navigate") && told("origin").is_none();
+    // To a browser another port of the same host is the same site, and shares our cookies.
+    let elsewhere = header_text("sec-fetch-site").is_some_and(|site| matches!(site, "cross-site" | "same-site"));
+    let opened =
+        header_text("sec-fetch-mode").is_some_and(|mode| mode == "navigate") && header_text("origin").is_none();
     if elsewhere && !opened { Err(refused()) } else { Ok(()) }
 }
 
-/// Whether a host name is always this machine's: an address, or one of the names for itself. A name can be bound to our
-/// address by anybody; an address cannot.
-pub(crate) fn is_plain(name: &str) -> bool {
+/// Whether a host is an address or a name of localhost. Anybody can bind another name to our address.
+pub(crate) fn is_address_or_localhost(name: &str) -> bool {
     let bare = name.trim_start_matches('[').trim_end_matches(']');
     bare.parse::<IpAddr>().is_ok() || name == "localhost" || name.ends_with(".localhost")
 }
@@ -122,12 +116,12 @@ mod tests {
             .into_iter()
             .chain([("localhost.evil", false), ("1.2.3", false), ("evil", false), ("", false)])
         {
-            assert_eq!(is_plain(name), plain, "{name}");
+            assert_eq!(is_address_or_localhost(name), plain, "{name}");
         }
     }
 
     #[test]
-    fn sites_are_told_apart() {
+    fn requests_of_other_sites_are_refused() {
         type Row<'a> = (&'a [(&'a str, &'a str)], bool, bool);
         let rows: &[Row] = &[
             (&[], false, true),
@@ -149,7 +143,7 @@ mod tests {
             for (name, value) in *given {
                 headers.insert(*name, value.parse().unwrap());
             }
-            assert_eq!(same_site(&headers, Some("hob.local:4620"), *tls).is_ok(), *passes, "{given:?}");
+            assert_eq!(check_site(&headers, Some("hob.local:4620"), *tls).is_ok(), *passes, "{given:?}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Layer 5: the HTTP door. It turns requests into calls of lower layers and their answers into JSON; it decides
-//! nothing about tools.
+//! Layer 5: the HTTP API. It turns requests into calls of lower layers and their results into JSON; it decides nothing about
+//! tools.
 //!
 //! The same router is served on TCP (page and programs, with a token or a session) and on the local socket
 //! (command line, known by its user id).
@@ -9,7 +9,6 @@ mod auth;
 mod auth_middleware;
 mod chat;
 mod check;
-mod claim;
 mod config_services;
 mod connection_limiter;
 mod conversations;
@@ -20,18 +19,16 @@ mod document;
 mod documents;
 mod envelope;
 mod estimate;
+mod event_streams;
 mod files;
 mod host_check;
 mod interactions;
-mod keys;
-mod limits;
 mod metrics;
 mod models;
 mod network;
 mod ollama;
 mod openai;
 mod page;
-mod password;
 mod people;
 mod policy_routes;
 mod restore;
@@ -39,29 +36,26 @@ mod runs;
 mod serve;
 mod settings;
 mod tls;
-mod token_scope;
 mod tokens;
 mod tools;
 
-pub use claim::Claiming;
-pub use keys::Access;
+pub use event_streams::EventStreams;
 pub use metrics::RequestCounts;
-pub use models::{
-    Fresh, From, Known, ModelChoice, ModelInUse, ModelTerms, Models, Provider, ProviderChange, Spent, Today, Tried,
-};
 pub use network::{Network, Tls, bracketed};
 pub use restore::{PENDING, Restart, UPLOAD};
 pub use serve::{Listeners, serve};
 pub use settings::{DeviceSettings, Neighbour};
 pub use tls::Certificate;
 
+use ::models::Models;
 use agent::Agent;
 use axum::{Router, extract::State, middleware};
 use config_center::ConfigCenter;
 use custom::CustomTools;
-use describe::{Routes, delete, get, patch, post, put};
-use document::{asks_a_model, behind_the_lock, limited};
+use describe::{Routes, delete, get, post};
+use document::middleware_failures;
 use envelope::Failure;
+use identity::{Identity, TokenScope};
 use registry::Registry;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -69,64 +63,66 @@ use store::Store;
 use tokio_util::sync::CancellationToken;
 use tool::{Cx, Id, Ports, Principal, Via};
 
-/// Everything the doors need.
+/// Everything the handlers need.
 #[derive(Clone)]
 pub struct AppState {
-    /// Who may come in.
-    pub access: Access,
-    /// The mind.
+    /// People and their keys.
+    pub identity: Identity,
+    /// Answers messages.
     pub agent: Agent,
-    /// The catalogue.
+    /// The tools.
     pub registry: Registry,
     /// Custom tools.
     pub custom: CustomTools,
-    /// Who the agent is.
+    /// The documents that define the agent.
     pub documents: persona::Documents,
-    /// What waits for people.
+    /// Questions that wait for people.
     pub interactions: interaction::Interactions,
-    /// What people sent.
+    /// Uploaded files.
     pub uploads: uploads::Uploads,
     /// The services people set up.
     pub config: ConfigCenter,
-    /// For backups and the device id.
+    /// Backups and the device id.
     pub store: Store,
-    /// What calls carry.
+    /// The ports of every call.
     pub ports: Ports,
-    /// What an admin may change while the house is open.
+    /// Settings an admin changes at runtime.
     pub settings: Arc<dyn DeviceSettings>,
     /// Which models answer.
-    pub models: Arc<dyn Models>,
-    /// The web, for pictures that programs name by their address.
+    pub models: Models,
+    /// Fetches pictures that programs name by URL.
     pub web: http_client::Guarded,
-    /// Texts to vectors.
+    /// Turns texts into vectors.
     pub embedder: embed::Embedder,
-    /// How it is reached.
+    /// Its names, addresses and certificate.
     pub network: Network,
-    /// When it was built.
+    /// The time of the start.
     pub started: Id,
     /// The machine's load and temperature.
     pub device: board::Device,
-    /// Closing and starting again.
+    /// Shuts down and starts again.
     pub restart: Restart,
     /// Requests since the start.
     pub requests: RequestCounts,
-    /// Cancelled when the house closes: long answers end.
+    /// The open event streams of each person.
+    pub event_streams: EventStreams,
+    /// Cancelled at shutdown: streams end.
     pub closing: CancellationToken,
-    /// Whether it stays open, and runs that rested can go on here; a house for one command leaves them to the next that does.
+    /// Whether this is the daemon, which resumes suspended runs; a process for one command leaves them to it.
     pub lasting: bool,
 }
 
-/// How often a quiet stream shows that it is alive.
+/// The interval of keep-alives on a quiet stream.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// Who a request comes from, once that is known.
+/// Who sent a request.
 #[derive(Clone)]
 pub(crate) struct Caller {
     pub principal: Principal,
     pub via: Via,
-    /// The credential it came with, where that is a stored one.
+    /// The stored credential it came with.
     pub key: Option<Id>,
-    /// Whether it is the person themselves: by claim, password or the local socket, and not what holds a token of theirs.
+    /// Whether the person came in themselves, by claim, password or the local socket, and not with a token of theirs.
     pub in_person: bool,
 }
 
@@ -136,71 +132,9 @@ impl AppState {
     }
 }
 
-/// Every address that tells of itself, with what may be answered there.
+/// Every described route.
 fn routes() -> Routes<AppState> {
-    let api = Routes::new()
-        .route(
-            "/claim",
-            post(auth::claim, "Take the device with the code on its console.").open().secret().also(limited),
-        )
-        .route(
-            "/session",
-            get(auth::who_am_i, "Who the caller is.")
-                .post(auth::sign_in, "Sign in with a password or a token.")
-                .open()
-                .secret()
-                .also(limited)
-                .delete(auth::sign_out, "Sign out.")
-                .secret(),
-        )
-        .route("/sessions", get(auth::sessions, "Where the caller is signed in."))
-        .route("/sessions/{id}", delete(auth::delete_session, "Sign out elsewhere."))
-        .route(
-            "/people",
-            get(people::list, "The people of the household.").secret().post(people::add, "Add a person.").secret(),
-        )
-        .route(
-            "/people/{id}",
-            patch(people::change, "Change a person's name, role or password.")
-                .secret()
-                .also(limited)
-                .delete(people::remove, "Take a person out of the household.")
-                .secret(),
-        )
-        .route(
-            "/tokens",
-            get(tokens::list, "The API tokens, without the tokens.")
-                .secret()
-                .post(tokens::make, "Make an API token.")
-                .secret(),
-        )
-        .route("/tokens/{id}", delete(tokens::delete, "Take a token back.").secret())
-        .route("/chat", post(chat::chat, "Say something; the answer comes whole or as events.").also(asks_a_model))
-        .route("/runs", get(runs::list, "The caller's runs, under way and over."))
-        .route("/runs/{id}", get(runs::one, "A run with its steps."))
-        .route("/runs/{id}/cancel", post(runs::cancel, "Stop a run."))
-        .route("/runs/{id}/resume", post(runs::resume, "Have a run go on that failed or was stopped."))
-        .route("/conversations", get(conversations::list, "Find or list conversations."))
-        .route("/conversations/import", post(conversations::import, "Bring a conversation in."))
-        .route(
-            "/conversations/{id}",
-            get(conversations::one, "A conversation with its messages.")
-                .patch(conversations::change, "Change a conversation's title, instructions or metadata.")
-                .delete(conversations::delete, "Delete a conversation."),
-        )
-        .route("/conversations/{id}/fork", post(conversations::fork, "Copy a conversation, up to a message of it."))
-        .route("/conversations/{id}/reset", post(conversations::reset, "Delete what was said in a conversation."))
-        .route("/conversations/{id}/export", get(conversations::export, "A conversation to be taken along."))
-        .route("/tools", get(tools::list, "Find or list tools."))
-        .route("/tools/{name}", get(tools::one, "A tool and its help."))
-        .route("/tools/{name}/execute", post(tools::execute, "Run a tool.").also(limited))
-        .route(
-            "/tools/{name}/explain",
-            get(policy_routes::explain, "Whether a call would be made, and which rule decides."),
-        )
-        .route("/tool-groups", get(policy_routes::groups, "The groups of tools, and which are on."))
-        .route("/tool-groups/{id}", put(policy_routes::switch_group, "Turn a group of tools on or off."))
-        .route("/tool-stats", get(policy_routes::stats, "How many tools there are, by category, group and owner."))
+    let answers = Routes::new()
         .route("/approvals", get(approvals::list, "What Hob asks the caller."))
         .route("/approvals/{id}", get(approvals::one, "One question."))
         .route("/approvals/{id}/decide", post(approvals::decide, "Answer a question."))
@@ -210,68 +144,46 @@ fn routes() -> Routes<AppState> {
         .route("/interactions/{id}/dismiss", post(interactions::dismiss, "Put it aside."))
         .route("/grants", get(approvals::grants, "What the caller said yes to for good."))
         .route("/grants/{id}", delete(approvals::take_back, "Take a standing yes back."))
-        .route(
-            "/autonomy",
-            get(policy_routes::autonomy, "How much Hob does for the caller without asking.")
-                .put(policy_routes::choose_autonomy, "Choose how much Hob does without asking."),
-        )
-        .route("/policy", get(policy_routes::get, "Who may do what.").put(policy_routes::put, "Say who may do what."))
-        .route("/audit", get(policy_routes::audit, "The calls that were made, the newest first."))
+        .scope(TokenScope::Approvals);
+    let api = Routes::new()
+        .merge(auth::routes())
+        .merge(people::routes())
+        .merge(tokens::routes())
+        .merge(chat::routes())
+        .merge(runs::routes())
+        .merge(conversations::routes())
+        .merge(tools::routes())
+        .merge(answers)
+        .merge(policy_routes::routes())
+        .merge(documents::agent_routes())
+        .merge(device::routes())
+        .merge(models::routes())
+        .merge(estimate::routes())
+        .merge(files::routes())
+        .merge(check::routes())
+        .merge(restore::routes())
+        .merge(document::routes())
         .nest("/custom-tools", custom_tools::routes())
         .nest("/config-services", config_services::routes())
         .nest("/documents", documents::routes())
-        .route("/prompt", get(documents::prompt, "What the model would be told now, before the conversation."))
-        .route(
-            "/conversations/{id}/compact",
-            post(documents::compact, "Put the older part of a conversation into a summary.").also(asks_a_model),
-        )
-        .route(
-            "/device",
-            get(device::about, "The device, and how it is reached.")
-                .patch(device::rename, "Give the device another name."),
-        )
-        .route(
-            "/model",
-            get(models::in_use, "Which model answers.")
-                .put(models::choose, "Choose the model that answers.")
-                .secret()
-                .patch(models::adjust, "Choose what stands in for it, and what may be spent.")
-                .secret(),
-        )
-        .route("/models", get(models::known, "What is known of models."))
-        .route("/models/refresh", post(models::refresh, "Learn of new models and prices."))
-        .route("/providers", get(models::providers, "Who offers models."))
-        .route("/providers/estimate", post(estimate::estimate, "Estimate what a request to a model would cost."))
-        .route("/providers/{id}", put(models::change, "Say where a provider is, or give its key.").secret())
-        .route("/providers/{id}/try", post(models::attempt, "Ask a provider for its models.").secret())
-        .route("/usage", get(models::spent, "What was spent on models, by day."))
-        .route("/files", post(files::add, "Send a file."))
-        .route("/files/{id}", get(files::get, "A file as it was sent.").delete(files::delete, "Delete a file."))
-        .route("/discover", get(device::discover, "What is near on the network."))
-        .route("/events", get(device::events, "Everything that happens and concerns the caller."))
-        // A damaged row is named by its key, which can hold what a record is found by.
-        .route("/check", post(check::check, "Check all stored records for damage.").secret())
-        .route("/backup", post(device::backup, "A copy of all data but the secrets.").secret())
-        .route("/restore", post(restore::restore, "Put a backup in the place of all data, and start again.").secret())
-        .route("/openapi.json", get(document::serve, "This document."))
-        // `csrfToken` is worthless without the session's cookie; the others tell about keys and hold none.
+        // `csrfToken` is worthless without the session's cookie; the others describe keys and hold none.
         .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys"])
-        .all(behind_the_lock)
+        .all(middleware_failures)
         .with(|router| router.method_not_allowed_fallback(wrong_method).fallback(no_such_path));
     Routes::new().nest("/api/v1", api).nest("/v1", openai::routes()).merge(ollama::routes()).merge(metrics::routes())
 }
 
-/// The whole door: what is behind the lock, what is not, and what every answer carries.
+/// All routes with their middleware: those that need a credential, and the page.
 pub(crate) fn router(house: AppState) -> Router {
-    // Around the fallbacks too: strangers do not even learn which addresses exist.
+    // Around the fallbacks too: without a credential nobody learns which addresses exist.
     let routes = routes();
-    let lock = auth_middleware::Lock { house: house.clone(), routes: Arc::new(routes.access()) };
-    let locked = routes.into_router().layer(middleware::from_fn_with_state(lock, auth_middleware::lock));
-    locked
+    let auth = auth_middleware::Auth { house: house.clone(), routes: Arc::new(routes.table()) };
+    let authenticated = routes.into_router().layer(middleware::from_fn_with_state(auth, auth_middleware::authenticate));
+    authenticated
         .route("/healthz", axum::routing::get(health))
         .fallback(page::serve)
         .method_not_allowed_fallback(wrong_method)
-        .layer(middleware::from_fn_with_state(house.clone(), host_check::guard))
+        .layer(middleware::from_fn_with_state(house.clone(), host_check::check))
         .with_state(house.clone())
         .layer(middleware::from_fn(envelope::finish))
         .layer(middleware::from_fn(openai::refusals))

@@ -1,10 +1,10 @@
-//! `GET /metrics`: how the house is doing, in Prometheus's text format. Counters live where things happen; they are collected
-//! here when somebody asks. Counters begin at zero with each start.
+//! `GET /metrics` in Prometheus's text format. Counters are kept where events happen, collected here on request, and start at
+//! zero with each start.
 
 use crate::{
     AppState,
     describe::{DescribeOutput, Operation, Routes, Schemas, get},
-    document::behind_the_lock,
+    document::middleware_failures,
     envelope::Failure,
 };
 use axum::{
@@ -13,6 +13,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use identity::TokenScope;
 use serde_json::json;
 use std::{
     collections::BTreeMap,
@@ -20,15 +21,17 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The type of the answer.
+/// The content type.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 pub(crate) fn routes() -> Routes<AppState> {
-    Routes::new().route("/metrics", get(serve, "Metrics in Prometheus's text format.")).all(behind_the_lock)
+    Routes::new()
+        .route("/metrics", get(serve, "Metrics in Prometheus's text format."))
+        .scope(TokenScope::Device)
+        .all(middleware_failures)
 }
 
-/// What requests are counted by: pattern of the route, method, and class of the status. There are only so many of these,
-/// whatever is asked.
+/// Route pattern, method and status class: a bounded set of labels.
 type Kind = (String, &'static str, &'static str);
 
 /// Requests since the start, by kind; cheap to clone.
@@ -41,9 +44,9 @@ impl RequestCounts {
     }
 }
 
-/// Around the whole house: counts each request by how it was answered.
+/// Counts each request by its result.
 pub(crate) async fn count(State(counts): State<RequestCounts>, request: Request, next: Next) -> Response {
-    // The page's own files have no route each.
+    // Files of the page have no route.
     let route = request.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str).to_owned();
     let method = method_word(request.method());
     let response = next.run(request).await;
@@ -52,7 +55,7 @@ pub(crate) async fn count(State(counts): State<RequestCounts>, request: Request,
     response
 }
 
-/// Methods can be made up.
+/// Clients can send any method.
 fn method_word(method: &Method) -> &'static str {
     let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
     known.into_iter().find(|word| *word == method.as_str()).unwrap_or("other")
@@ -141,7 +144,7 @@ fn models(page: &mut Page, house: &AppState) -> Result<(), Failure> {
     for model in &models {
         page.sample(&[("model", &model.model)], model.cost);
     }
-    let today = house.models.spent(1)?.today;
+    let today = house.models.spending(1)?.today;
     page.gauge("hob_spent_today_dollars", "Money spent on models today, in US dollars.");
     page.sample(&[], today.cost);
     if let Some(budget) = today.budget {
@@ -166,7 +169,7 @@ fn store(page: &mut Page, house: &AppState) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What cannot be read is left out.
+/// Values that cannot be read are left out.
 async fn machine(page: &mut Page, house: &AppState) {
     let state = match house.device.state().await {
         Ok(state) => state,
@@ -194,11 +197,11 @@ async fn machine(page: &mut Page, house: &AppState) {
     }
 }
 
-/// The text as it grows: for each metric its description, then its samples.
+/// The text: each metric's description, then its samples.
 #[derive(Default)]
 struct Page {
     text: String,
-    /// The metric that was described last.
+    /// The current metric.
     name: &'static str,
 }
 
@@ -213,11 +216,11 @@ impl Page {
 
     fn begin(&mut self, name: &'static str, kind: &str, help: &str) {
         self.name = name;
-        // A name that nothing was sampled under yet is described all the same.
+        // A metric without samples is described too.
         let _ = write!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
-    /// A sample of the metric that was described last.
+    /// Adds a sample of the current metric.
     fn sample(&mut self, labels: &[(&str, &str)], value: impl Display) {
         self.text += self.name;
         let mut before = '{';
@@ -241,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_stand_under_their_metric() {
+    fn samples_follow_their_metric() {
         let mut page = Page::default();
         page.gauge("a", "One.");
         page.sample(&[], 1.5);

@@ -1,23 +1,23 @@
-//! How the house is reached: its names, its addresses, and the certificate behind the encrypted door.
+//! The names and addresses under which Hob is reached, and its certificate.
 
-use crate::host_check::is_plain;
+use crate::host_check::is_address_or_localhost;
 use std::{
     net::{IpAddr, SocketAddr},
     sync::{Arc, PoisonError, RwLock},
 };
 
-/// How many names are remembered: a hostile network could make us take ever new ones.
-const NAMES: usize = 64;
+/// The most names that are remembered: a hostile network could announce ever new ones.
+const MAX_NAMES: usize = 64;
 
-/// An address as it stands in a URL.
+/// Formats an address for a URL.
 pub fn bracketed(ip: IpAddr) -> String {
     if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() }
 }
 
-/// The encrypted door.
+/// The TLS listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tls {
-    /// Where it listens.
+    /// Its port.
     pub port: u16,
     /// SHA-256 of the device's certificate, in hexadecimal pairs with colons between them.
     pub fingerprint: String,
@@ -34,25 +34,25 @@ struct NetworkState {
     configured: usize,
 }
 
-/// How the house is reached; cheap to clone, and kept up to date by the assembly.
+/// The names and addresses; cheap to clone, and kept up to date by the root.
 #[derive(Debug, Clone, Default)]
 pub struct Network(Arc<RwLock<NetworkState>>);
 
 impl Network {
-    /// A house that also answers to the names in `hosts`.
+    /// Also answers to the names in `hosts`.
     pub fn new(hosts: &[String]) -> Self {
         let names: Vec<String> =
-            hosts.iter().map(|h| h.trim().to_lowercase()).filter(|h| !h.is_empty()).take(NAMES / 2).collect();
+            hosts.iter().map(|h| h.trim().to_lowercase()).filter(|h| !h.is_empty()).take(MAX_NAMES / 2).collect();
         let configured = names.len();
         Self(Arc::new(RwLock::new(NetworkState { names, configured, ..NetworkState::default() })))
     }
 
-    /// The doors are open: in clear text at `listens`, and encrypted where there is a `tls`.
+    /// Sets the addresses of the listeners.
     pub fn opened(&self, listens: SocketAddr, tls: Option<Tls>) {
         self.change(|known| (known.listens, known.tls) = (Some(listens), tls));
     }
 
-    /// It is announced under this name from now on; the names before it stay good.
+    /// Sets the announced name; earlier ones stay valid.
     pub fn announced(&self, hostname: &str) {
         let hostname = hostname.trim_end_matches('.').to_lowercase();
         self.answer_to(&hostname);
@@ -60,12 +60,12 @@ impl Network {
         self.change(|known| known.hostname = Some(hostname));
     }
 
-    /// It answers to this name.
+    /// Adds a name.
     pub fn answer_to(&self, name: &str) {
         let name = name.to_lowercase();
         self.change(|known| {
             if !known.names.contains(&name) {
-                if known.names.len() >= NAMES {
+                if known.names.len() >= MAX_NAMES {
                     known.names.remove(known.configured);
                 }
                 known.names.push(name);
@@ -73,12 +73,12 @@ impl Network {
         });
     }
 
-    /// Where the clear-text door listens.
+    /// The address of the clear-text listener.
     pub fn listens(&self) -> Option<SocketAddr> {
         self.read(|known| known.listens)
     }
 
-    /// The encrypted door.
+    /// The TLS listener.
     pub fn tls(&self) -> Option<Tls> {
         self.read(|known| known.tls.clone())
     }
@@ -88,10 +88,10 @@ impl Network {
         self.read(|known| known.hostname.clone())
     }
 
-    /// Whether a request for this host is meant for us. An address always is.
+    /// Whether this host is one of our names; an address always is.
     pub(crate) fn answers_to(&self, name: &str) -> bool {
         let name = name.trim_end_matches('.');
-        is_plain(name) || self.read(|known| known.names.iter().any(|n| n == name))
+        is_address_or_localhost(name) || self.read(|known| known.names.iter().any(|n| n == name))
     }
 
     fn read<T>(&self, f: impl FnOnce(&NetworkState) -> T) -> T {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_house_knows_its_names() {
+    fn known_names_are_answered() {
         let network = Network::new(&["Hob.Example.org ".into()]);
         network.announced("Kitchen.local.");
         for name in ["127.0.0.1", "[::1]", "localhost", "hob.example.org", "kitchen.local", "kitchen", "kitchen.local."]

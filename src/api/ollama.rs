@@ -1,18 +1,18 @@
-//! `/api/tags`, `/api/chat` and their like: Ollama's API, for programs that speak nothing else. As at OpenAI's door the whole
-//! agent answers, the program keeps the conversation, and its tools are handed over to it; see [`crate::openai`].
+//! Ollama's API: `/api/tags`, `/api/chat` and others. As in [`crate::openai`] the whole agent answers, and the program keeps the
+//! conversation and runs its own tools.
 //!
-//! `format` and the sampling options are honoured as at OpenAI's door; log probabilities are refused. `keep_alive` and options of
+//! `format` and the sampling options are honoured as there; log probabilities are refused. `keep_alive` and options of
 //! an engine, such as `num_ctx`, are ignored.
 
 mod wire;
 
 use crate::{
     AppState, Caller, KEEP_ALIVE,
-    chat::unanswered,
+    chat::run_failure,
     describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, get, post},
     document::refused_in_shape,
-    envelope::{self, Failure, WITH_PICTURES, reworded},
-    openai::{self, Waited},
+    envelope::{self, Failure, reworded},
+    openai::{self, AwaitedRun},
 };
 use agent::{Answer, RunEvent};
 use axum::{
@@ -24,32 +24,37 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::{Stream, StreamExt, stream};
+use identity::TokenScope;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use std::{convert::Infallible, time::Instant};
 use tool::prelude::{JsonSchema, schemars};
-use wire::{Asked, ChatBody, End, GenerateBody, Line, Reply, What};
+use wire::{ChatBody, End, GenerateBody, Line, OllamaRequest, Reply, RequestKind};
 
-/// The one model there is, with the tag that programs add to names without one.
+/// The only model, and its name with the tag that programs add.
 const HOB: &str = "hob";
 const TAGGED: &str = "hob:latest";
-/// The version of Ollama's API that is spoken here: programs ask for it to know what they may send.
-const SPOKEN: &str = "0.12.0";
-/// The type of answers that come line by line.
+/// The version of Ollama's API that is implemented.
+const API_VERSION: &str = "0.12.0";
+/// The content type of streamed answers.
 const NDJSON: &str = "application/x-ndjson";
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
-        .route("/api/chat", post(chat, "Answer a conversation that the program keeps, in Ollama's format."))
-        .route("/api/generate", post(generate, "Answer a prompt, in Ollama's format."))
+        .route(
+            "/api/chat",
+            post(chat, "Answer a conversation that the program keeps, in Ollama's format.").max_body(openai::MAX_BODY),
+        )
+        .route("/api/generate", post(generate, "Answer a prompt, in Ollama's format.").max_body(openai::MAX_BODY))
         .route("/api/tags", get(tags, "The models there are, in Ollama's format."))
         .route("/api/ps", get(running, "The models that are loaded, in Ollama's format."))
         .route("/api/show", post(show, "One model, in Ollama's format."))
         .route("/api/version", get(version, "The version of Ollama's API that is spoken here."))
+        .scope(TokenScope::Chat)
         .all(Refused::describe)
 }
 
-/// A refusal in Ollama's shape.
+/// A failure in Ollama's format.
 #[derive(Debug)]
 pub(crate) struct Refused {
     status: StatusCode,
@@ -105,7 +110,7 @@ impl DescribeOutput for Refused {
     }
 }
 
-/// Around the whole house: what it refuses at these addresses is said in Ollama's shape.
+/// Rewrites every failure at these addresses into Ollama's format.
 pub(crate) async fn refusals(request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let ours = path.starts_with("/api/") && path != "/api/v1" && !path.starts_with("/api/v1/");
@@ -116,23 +121,22 @@ pub(crate) async fn refusals(request: Request, next: Next) -> Response {
     reworded(response, |_, _, message| json!({"error": message})).await
 }
 
-/// A body of JSON, whose faults are told in Ollama's shape.
-pub(crate) struct Sent<T>(T);
+/// A JSON body whose errors have Ollama's format.
+pub(crate) struct OllamaJson<T>(T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for OllamaJson<T> {
     type Rejection = Refused;
 
     async fn from_request(mut request: Request, _: &S) -> Result<Self, Refused> {
-        // Ollama takes JSON under any type, or none. A page of another site cannot send the header with a token unasked, so
-        // sessions alone need the type.
+        // Ollama accepts any content type. Only sessions need the right one: a page of another site cannot send a token.
         if request.headers().contains_key(header::AUTHORIZATION) {
             request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
-        Ok(Self(envelope::json(request, WITH_PICTURES).await?))
+        Ok(Self(envelope::json(request).await?))
     }
 }
 
-impl<T: JsonSchema> DescribeInput for Sent<T> {
+impl<T: JsonSchema> DescribeInput for OllamaJson<T> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         let body = schemas.input_schema::<T>();
         operation.takes(body);
@@ -165,7 +169,7 @@ pub(crate) struct Version {
 }
 
 pub(crate) async fn version() -> Result<axum::Json<Version>, Refused> {
-    Ok(axum::Json(Version { version: SPOKEN }))
+    Ok(axum::Json(Version { version: API_VERSION }))
 }
 
 /// What kind of model it is; Hob is none that could be described so.
@@ -259,7 +263,7 @@ pub(crate) struct Shown {
 
 pub(crate) async fn show(
     State(house): State<AppState>,
-    Sent(which): Sent<Which>,
+    OllamaJson(which): OllamaJson<Which>,
 ) -> Result<axum::Json<Shown>, Refused> {
     is_known(&which.model)?;
     Ok(axum::Json(Shown {
@@ -293,7 +297,7 @@ enum Shape {
 pub(crate) async fn chat(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Sent(body): Sent<ChatBody>,
+    OllamaJson(body): OllamaJson<ChatBody>,
 ) -> Result<Lines, Refused> {
     let asked = body.asked(&house.agent, &house.cx(&caller))?;
     answer(house, &caller, asked, Shape::Chat).await
@@ -302,25 +306,25 @@ pub(crate) async fn chat(
 pub(crate) async fn generate(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Sent(body): Sent<GenerateBody>,
+    OllamaJson(body): OllamaJson<GenerateBody>,
 ) -> Result<Lines, Refused> {
     let asked = body.asked()?;
     answer(house, &caller, asked, Shape::Generate).await
 }
 
-async fn answer(house: AppState, caller: &Caller, asked: Asked, shape: Shape) -> Result<Lines, Refused> {
+async fn answer(house: AppState, caller: &Caller, asked: OllamaRequest, shape: Shape) -> Result<Lines, Refused> {
     is_known(&asked.model)?;
     let mut writer = Writer { model: asked.model, thinks: asked.thinks, shape, began: Instant::now(), first: None };
     let complete = match asked.what {
-        What::Answer(complete) => *complete,
-        What::Loaded(reason) => {
+        RequestKind::Answer(complete) => *complete,
+        RequestKind::Loaded(reason) => {
             let end = writer.line(Reply::new(String::new()), Some(writer.end(reason, 0, 0)));
             return Ok(writer.whole(&end, asked.streamed));
         }
     };
     let cx = house.cx(caller);
     let running = house.agent.complete(&cx, complete)?;
-    let mut waited = Waited { agent: house.agent, cx, running };
+    let mut waited = AwaitedRun { agent: house.agent, cx, running };
     if !asked.streamed {
         let mut thoughts = String::new();
         loop {
@@ -330,15 +334,15 @@ async fn answer(house: AppState, caller: &Caller, asked: Asked, shape: Shape) ->
                     let line = writer.all(answer, thoughts);
                     return Ok(writer.whole(&line, false));
                 }
-                RunEvent::Error { code, message } => return Err(unanswered(code, message).into()),
+                RunEvent::Error { code, message } => return Err(run_failure(code, message).into()),
                 _ => writer.begins(),
             }
         }
     }
-    // What goes wrong before anything was said is told by the status.
+    // An error before the first text becomes a status code.
     let first = waited.step().await;
     if let RunEvent::Error { code, message } = first {
-        return Err(unanswered(code, message).into());
+        return Err(run_failure(code, message).into());
     }
     let headers = [(header::CONTENT_TYPE, NDJSON)];
     Ok(Lines((headers, Body::from_stream(lines(waited, writer, first))).into_response()))
@@ -457,7 +461,7 @@ impl Gap {
 }
 
 /// Every step as lines. While a run is quiet, empty words show that it is alive: there are no comments in this format.
-fn lines(waited: Waited, writer: Writer, first: RunEvent) -> impl Stream<Item = Result<String, Infallible>> {
+fn lines(waited: AwaitedRun, writer: Writer, first: RunEvent) -> impl Stream<Item = Result<String, Infallible>> {
     let begin = Some((waited, writer, Gap::default(), Some(first)));
     let rest = stream::unfold(begin, |state| async {
         let (mut waited, mut writer, mut gap, first) = state?;

@@ -1,11 +1,11 @@
-//! `/v1`: OpenAI's chat completions, for programs that speak nothing else. Hob's whole agent answers: its prompt, its memory
-//! and its tools stand behind every request, and the program keeps the conversation.
+//! `/v1`: OpenAI's chat completions. The whole agent answers, with its prompt, memory and tools; the program keeps the
+//! conversation.
 //!
-//! A parameter that changes the answer is honoured or refused by name, and never dropped: see [`options`]. `/v1/responses`
+//! A parameter that changes the answer is honoured or refused by name, and never ignored: see [`options`]. `/v1/responses`
 //! ([`responses`]) is the same in OpenAI's newer format, and `/v1/embeddings` ([`embeddings`]) turns texts into vectors.
 //!
-//! Tools of the program are offered to the model beside Hob's own. A call of one ends the answer with `tool_calls`, after Hob
-//! has made its own calls of that turn; those stay out of the program's sight, and Hob remembers them for the next request.
+//! Tools of the program are offered to the model beside Hob's own. A call of one ends the answer with `tool_calls`, after Hob's
+//! own calls of that turn; those are hidden from the program, and cached for its next request.
 
 mod embeddings;
 pub(crate) mod options;
@@ -15,16 +15,15 @@ pub(crate) mod wire;
 
 use crate::{
     AppState, Caller, KEEP_ALIVE,
-    chat::unanswered,
+    chat::run_failure,
     describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, get, post},
     document::{Streamable, refused_in_shape},
-    envelope::{self, Failure, PathText, WITH_PICTURES},
+    envelope::{self, Failure, PathText, reworded},
     wrong_method,
 };
 use agent::{Agent, Answer, Complete, RunEvent, RunHandle, RunStatus};
 use axum::{
     Extension,
-    body::to_bytes,
     extract::{FromRequest, Request, State},
     http::{Method, StatusCode, Uri, header},
     middleware::Next,
@@ -34,6 +33,7 @@ use axum::{
     },
 };
 use futures::{Stream, StreamExt, stream};
+use identity::TokenScope;
 use llm::ToolChoice;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -42,71 +42,79 @@ use tool::{
     Cx,
     prelude::{JsonSchema, schemars},
 };
-use wire::{Body, Choice, Completion, Cost, Kept, handed_over};
+use wire::{Body, Choice, Completion, Cost, RequestOptions, handed_over};
 
-/// The model that is whatever answers now.
+/// The name of whatever model answers now.
 const HOB: &str = "hob";
-/// The model that embeds texts, as programs call it.
+/// The embedding model.
 const EMBEDDING: &str = "all-MiniLM-L6-v2";
-/// How long a refusal of the house may be, in bytes.
-const REFUSAL: usize = 64 * 1024;
+/// The largest body in bytes: a whole conversation with its pictures, or many texts.
+pub(crate) const MAX_BODY: usize = 8 << 20;
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
-        .route("/chat/completions", post(complete, "Answer a conversation that the program keeps, in OpenAI's format."))
+        .route(
+            "/chat/completions",
+            post(complete, "Answer a conversation that the program keeps, in OpenAI's format.").max_body(MAX_BODY),
+        )
         .route(
             "/responses",
-            post(responses::respond, "Answer in OpenAI's newer format; the program keeps the conversation."),
+            post(responses::respond, "Answer in OpenAI's newer format; the program keeps the conversation.")
+                .max_body(MAX_BODY),
         )
-        .route("/embeddings", post(embeddings::embed, "Turn texts into vectors, in OpenAI's format."))
+        .route(
+            "/embeddings",
+            post(embeddings::embed, "Turn texts into vectors, in OpenAI's format.").max_body(MAX_BODY),
+        )
         .route("/models", get(models, "The models there are, in OpenAI's format."))
         .route("/models/{*id}", get(model, "One model, in OpenAI's format."))
+        .scope(TokenScope::Chat)
         .all(Refusal::describe)
         .with(|router| router.method_not_allowed_fallback(wrong_method).fallback(no_such_path))
 }
 
-/// What goes wrong here is told in OpenAI's words, also by those who stand before the handlers.
+/// Failures of handlers and middleware have OpenAI's error format.
 impl DescribeOutput for Refusal {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         refused_in_shape::<Refused>(schemas, operation);
     }
 }
 
-/// The body of a request, whose faults are told in OpenAI's words.
-pub(crate) struct Asked<T>(T);
+/// A JSON body whose errors have OpenAI's format.
+pub(crate) struct OpenAiJson<T>(T);
 
-impl<T: serde::de::DeserializeOwned, S: Send + Sync> FromRequest<S> for Asked<T> {
+impl<T: serde::de::DeserializeOwned, S: Send + Sync> FromRequest<S> for OpenAiJson<T> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
-        Ok(Self(envelope::json(request, WITH_PICTURES).await?))
+        Ok(Self(envelope::json(request).await?))
     }
 }
 
-impl<T: JsonSchema> DescribeInput for Asked<T> {
+impl<T: JsonSchema> DescribeInput for OpenAiJson<T> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         let body = schemas.input_schema::<T>();
         operation.takes(body);
     }
 }
 
-/// A refusal in OpenAI's words.
+/// A failure in OpenAI's format.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     status: StatusCode,
-    error: Why,
+    error: OpenAiError,
     retry_after: Option<u64>,
 }
 
-/// What such a refusal looks like.
+/// A failure.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Refused {
-    error: Why,
+    error: OpenAiError,
 }
 
 /// Why a request was refused.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Why {
+pub(crate) struct OpenAiError {
     /// A sentence for people: what to do.
     message: String,
     /// What sort of refusal it is.
@@ -119,7 +127,7 @@ pub(crate) struct Why {
 }
 
 impl Refusal {
-    /// The request is not what this address takes; `param` names the part.
+    /// An invalid value; `param` names it.
     pub fn of(param: &str, message: impl Into<String>) -> Self {
         let mut refusal = Self::new(StatusCode::BAD_REQUEST, "invalid_value", message.into());
         refusal.error.param = Some(param.to_owned());
@@ -145,22 +153,26 @@ impl Refusal {
             "bad_args" => "invalid_value",
             other => other,
         };
-        Self { status, error: Why { message, kind, param: None, code: Some(code.to_owned()) }, retry_after: None }
+        Self {
+            status,
+            error: OpenAiError { message, kind, param: None, code: Some(code.to_owned()) },
+            retry_after: None,
+        }
     }
 
-    /// The same with another word for programs.
+    /// Replaces the error code.
     pub fn code(mut self, code: &str) -> Self {
         self.error.code = Some(code.to_owned());
         self
     }
 
-    /// A run that ended without an answer: what the model's server refuses for the program's sake is told as OpenAI tells it.
+    /// The failure of a run: what the model's server refused is reported as OpenAI does.
     fn of_run(status: &RunStatus, code: &str, message: String) -> Self {
         match status.error() {
             Some(llm::Error::Unsupported { option: option @ "response_format", .. }) => Self::of(option, message),
             Some(llm::Error::Unsupported { option, .. }) => Self::of(option, message).code("unsupported_parameter"),
             Some(llm::Error::TooLong(_)) => {
-                // Programs look for these words.
+                // Programs search for these words.
                 let message = format!("{message} (the request is longer than the model's context length)");
                 Self::of("messages", message).code("context_length_exceeded")
             }
@@ -173,7 +185,7 @@ impl Refusal {
                 refusal.error.kind = "insufficient_quota";
                 refusal
             }
-            _ => unanswered(code, message).into(),
+            _ => run_failure(code, message).into(),
         }
     }
 }
@@ -201,28 +213,17 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Around the whole house: what it refuses under `/v1` (a missing key, a foreign host, a wrong method) is said in OpenAI's
-/// words, because the programs that come here understand no others.
+/// Rewrites every failure under `/v1` (a missing key, a foreign host, a wrong method) into OpenAI's format.
 pub(crate) async fn refusals(request: Request, next: Next) -> Response {
     let ours = request.uri().path().strip_prefix("/v1").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let response = next.run(request).await;
-    let status = response.status();
-    if !ours || !(status.is_client_error() || status.is_server_error()) {
+    if !ours {
         return response;
     }
-    let (mut parts, body) = response.into_parts();
-    let bytes = to_bytes(body, REFUSAL).await.unwrap_or_default();
-    let said: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    let text = |of: &Value| of.as_str().map(str::to_owned);
-    match (said.get("success"), text(&said["error"]["message"]), text(&said["error"]["code"])) {
-        (Some(_), Some(message), Some(code)) => {
-            let refusal = Refused { error: Refusal::new(status, &code, message).error };
-            parts.headers.remove(header::CONTENT_LENGTH);
-            (parts, axum::Json(refusal)).into_response()
-        }
-        // Said in the right words already.
-        _ => Response::from_parts(parts, bytes.into()),
-    }
+    let say = |status, code: &str, message: &str| {
+        json!(Refused { error: Refusal::new(status, code, message.to_owned()).error })
+    };
+    reworded(response, say).await
 }
 
 async fn no_such_path(method: Method, uri: Uri) -> Refusal {
@@ -234,7 +235,7 @@ async fn no_such_path(method: Method, uri: Uri) -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, "unknown_url", text)
 }
 
-/// A model that can be asked for.
+/// A model.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Model {
     id: String,
@@ -244,14 +245,14 @@ pub(crate) struct Model {
     owned_by: &'static str,
 }
 
-/// Every model that can be asked for.
+/// All models.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Models {
     object: &'static str,
     data: Vec<Model>,
 }
 
-/// `hob`, and what answers under that name now.
+/// `hob`, the model behind it, and the embedding model.
 fn model_list(house: &AppState) -> Vec<Model> {
     let created = house.started.millis() / 1000;
     let mut names = vec![HOB.to_owned(), house.agent.model()];
@@ -260,7 +261,7 @@ fn model_list(house: &AppState) -> Vec<Model> {
     names.into_iter().map(|id| Model { id, object: "model", created, owned_by: HOB }).collect()
 }
 
-/// The models that can be asked for.
+/// Lists the models.
 pub(crate) async fn models(State(house): State<AppState>) -> axum::Json<Models> {
     axum::Json(Models { object: "list", data: model_list(&house) })
 }
@@ -277,7 +278,7 @@ fn one(house: &AppState, id: &str) -> Result<Model, Refusal> {
 }
 
 /// Refuses a model that does not answer conversations.
-fn answers(house: &AppState, id: &str) -> Result<(), Refusal> {
+fn check_chat_model(house: &AppState, id: &str) -> Result<(), Refusal> {
     let names = [HOB.to_owned(), house.agent.model()];
     if names.iter().any(|name| name == id) { Ok(()) } else { Err(no_model(id, &names)) }
 }
@@ -292,21 +293,21 @@ fn no_model(id: &str, names: &[String]) -> Refusal {
     refusal
 }
 
-/// A run somebody waits for. When they leave it is stopped: nobody else will ever hear of it.
-pub(crate) struct Waited {
+/// A run that a request waits for; dropping it cancels the run.
+pub(crate) struct AwaitedRun {
     pub agent: Agent,
     pub cx: Cx,
     pub running: RunHandle,
 }
 
-impl Drop for Waited {
+impl Drop for AwaitedRun {
     fn drop(&mut self) {
         self.agent.cancel(&self.cx, self.running.run);
     }
 }
 
-impl Waited {
-    /// The next step; a run that ends without a last one has failed.
+impl AwaitedRun {
+    /// The next event; a run that ends without a final one has failed.
     pub async fn step(&mut self) -> RunEvent {
         let lost =
             || RunEvent::Error { code: "failed", message: "the run ended without an answer: the log has more".into() };
@@ -322,13 +323,13 @@ impl Waited {
 pub(crate) async fn complete(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Asked(mut body): Asked<Body>,
+    OpenAiJson(mut body): OpenAiJson<Body>,
 ) -> Result<Streamable<axum::Json<Completion>>, Refusal> {
-    answers(&house, &body.model)?;
-    let (streamed, told) = (body.streamed(), body.usage_told());
+    check_chat_model(&house, &body.model)?;
+    let (streamed, with_usage) = (body.streamed(), body.includes_usage());
     let cx = house.cx(&caller);
     let mut said = std::mem::take(&mut body.messages);
-    let Kept(complete) = body.try_into()?;
+    let RequestOptions(complete) = body.try_into()?;
     pictures::fetch_all(&house, &cx, &mut said).await?;
     let complete = Complete { messages: wire::messages(said)?, ..complete };
     let mut waited = begin(house, cx, complete, "response_format")?;
@@ -336,17 +337,17 @@ pub(crate) async fn complete(
     if !streamed {
         return whole(waited, head).await.map(|answer| Streamable::new(axum::Json(answer)));
     }
-    // What goes wrong before anything was said is told by the status, which programs understand best.
+    // An error before the first text becomes a status code, which programs understand best.
     let first = waited.step().await;
     if let RunEvent::Error { code, message } = first {
         return Err(waited.refusal(code, message));
     }
-    let events = chunks(waited, Chunks { head, told, said: false, gap: false }, first);
+    let events = chunks(waited, Chunks { head, with_usage, has_text: false, gap: false }, first);
     Ok(Streamable::new(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))))
 }
 
-/// Begins a run; `format` is what its format is called in the request.
-fn begin(house: AppState, cx: Cx, complete: Complete, format: &str) -> Result<Waited, Refusal> {
+/// Starts a run; `format` is the name of the format parameter.
+fn begin(house: AppState, cx: Cx, complete: Complete, format: &str) -> Result<AwaitedRun, Refusal> {
     if complete.format.is_json() && !house.agent.writes_json() {
         let text = "without a model Hob answers in sentences and not in JSON: choose a model, or ask for text";
         return Err(Refusal::of(format, text).code("unsupported_value"));
@@ -360,10 +361,10 @@ fn begin(house: AppState, cx: Cx, complete: Complete, format: &str) -> Result<Wa
         return Err(Refusal::of("tool_choice", text).code("unsupported_value"));
     }
     let running = house.agent.complete(&cx, complete)?;
-    Ok(Waited { agent: house.agent, cx, running })
+    Ok(AwaitedRun { agent: house.agent, cx, running })
 }
 
-/// What every piece of an answer carries.
+/// The fields that every chunk carries.
 struct Head {
     id: String,
     created: i64,
@@ -377,12 +378,12 @@ impl Head {
     }
 }
 
-/// The same, of an answer or of a piece of one.
+/// The `system_fingerprint` of answers and chunks.
 fn fingerprint() -> String {
     format!("hob-{}", env!("CARGO_PKG_VERSION"))
 }
 
-async fn whole(mut waited: Waited, head: Head) -> Result<Completion, Refusal> {
+async fn whole(mut waited: AwaitedRun, head: Head) -> Result<Completion, Refusal> {
     loop {
         match waited.step().await {
             RunEvent::Done(answer) => {
@@ -406,13 +407,13 @@ async fn whole(mut waited: Waited, head: Head) -> Result<Completion, Refusal> {
     }
 }
 
-/// Makes chunks of steps.
+/// Turns run events into chunks.
 struct Chunks {
     head: Head,
-    /// Whether what it cost is told at the end.
-    told: bool,
-    /// Whether anything was said yet, and whether tools were called since.
-    said: bool,
+    /// Whether the last chunk has the usage.
+    with_usage: bool,
+    /// Whether there was text yet, and whether tools were called since.
+    has_text: bool,
     gap: bool,
 }
 
@@ -420,16 +421,16 @@ impl Chunks {
     fn of(&mut self, step: RunEvent) -> Vec<Value> {
         match step {
             RunEvent::Text { delta } => {
-                // What is said after a tool was called is a new paragraph.
-                let gap = std::mem::take(&mut self.gap) && self.said;
-                self.said = true;
+                // Text after a tool call is a new paragraph.
+                let gap = std::mem::take(&mut self.gap) && self.has_text;
+                self.has_text = true;
                 vec![self.delta(json!({"content": if gap { format!("\n\n{delta}") } else { delta }}))]
             }
             RunEvent::ToolStart { .. } => {
                 self.gap = true;
                 vec![]
             }
-            // Who speaks through a program is asked at the page.
+            // Questions are asked at the page.
             RunEvent::Thinking { .. }
             | RunEvent::ToolEnd { .. }
             | RunEvent::Approval { .. }
@@ -458,7 +459,7 @@ impl Chunks {
             all.insert(0, self.delta(json!({"refusal": refusal})));
         }
         all.push(self.chunk(json!([{"index": 0, "delta": {}, "logprobs": null, "finish_reason": finish}])));
-        if self.told {
+        if self.with_usage {
             let mut last = self.chunk(json!([]));
             last["usage"] = json!(usage);
             all.push(last);
@@ -480,15 +481,15 @@ impl Chunks {
             "system_fingerprint": fingerprint(),
             "choices": choices,
         });
-        if self.told {
+        if self.with_usage {
             chunk["usage"] = Value::Null;
         }
         chunk
     }
 }
 
-/// The role, every step as it happens, and the mark of the end. After an error there is no such mark.
-fn chunks(waited: Waited, chunks: Chunks, first: RunEvent) -> impl Stream<Item = Result<Event, Infallible>> {
+/// The role, a chunk per step, and `[DONE]`; after an error there is no `[DONE]`.
+fn chunks(waited: AwaitedRun, chunks: Chunks, first: RunEvent) -> impl Stream<Item = Result<Event, Infallible>> {
     let role = chunks.delta(json!({"role": "assistant", "content": "", "refusal": null})).to_string();
     let rest = stream::unfold(Some((waited, chunks, Some(first))), |state| async {
         let (mut waited, mut chunks, first) = state?;

@@ -1,9 +1,10 @@
 //! The page, embedded in the binary.
 
-use crate::envelope::Failure;
+use crate::{AppState, envelope::Failure, host_check::encrypted_url};
 use axum::{
-    http::{HeaderValue, Method, Uri, header},
-    response::{IntoResponse, Response},
+    extract::{Request, State},
+    http::{HeaderValue, Method, header},
+    response::{IntoResponse, Redirect, Response},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rust_embed::RustEmbed;
@@ -14,9 +15,11 @@ use std::sync::OnceLock;
 #[folder = "../../web/dist"]
 struct Files;
 
-/// Serves a file of the page. Files under `assets/` carry a hash in their name and never change.
-pub(crate) async fn serve(method: Method, uri: Uri) -> Response {
-    let path = match uri.path().trim_start_matches('/') {
+/// Serves a file of the page. Files under `assets/` carry a hash in their name and never change. A request in clear text from
+/// another machine is redirected to https: a person types secrets here.
+pub(crate) async fn serve(State(house): State<AppState>, request: Request) -> Response {
+    let method = request.method();
+    let path = match request.uri().path().trim_start_matches('/') {
         "" => "index.html",
         path => path,
     };
@@ -25,9 +28,12 @@ pub(crate) async fn serve(method: Method, uri: Uri) -> Response {
                     /api/version of Ollama's API; its own begins with /api/v1";
         return Failure::new(404, "not_found", text).into_response();
     }
-    if method != Method::GET && method != Method::HEAD {
+    if *method != Method::GET && *method != Method::HEAD {
         let refused = Failure::new(405, "method_not_allowed", "this address does not take that method");
         return ([(header::ALLOW, "GET, HEAD")], refused).into_response();
+    }
+    if let Some(url) = encrypted_url(&house, &request) {
+        return Redirect::temporary(&url).into_response();
     }
     let Some(file) = Files::get(path) else {
         return Failure::new(404, "not_found", "there is nothing at this address: the page is at /").into_response();

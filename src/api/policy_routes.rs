@@ -1,12 +1,13 @@
-//! Who may do what: the policy, how much Hob does unasked, why a call is decided as it is, the groups of tools, and the log
-//! of all calls.
+//! `/api/v1/policy`, `/autonomy`, `/tool-groups`, `/audit` and explaining a decision.
 
 use crate::{
     AppState, Caller,
     auth_middleware::must_be_admin,
+    describe::{Routes, get, put},
     envelope::{Answer, Failure, Json, PathText, Query, ok},
 };
 use axum::{Extension, extract::State};
+use identity::{OWNER, TokenScope};
 use policy::{Autonomy, Policy, Preset, Profile, RuleOutcome, UserPolicy, Verdict};
 use registry::{AuditPage, AuditQuery, Group, Registry, Stats};
 use serde::{Deserialize, Serialize};
@@ -17,9 +18,29 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
+pub(crate) fn routes() -> Routes<AppState> {
+    let tools = Routes::new()
+        .route("/tools/{name}/explain", get(explain, "Whether a call would be made, and which rule decides."))
+        .route("/tool-groups", get(groups, "The groups of tools, and which are on."))
+        .route("/tool-stats", get(stats, "How many tools there are, by category, group and owner."))
+        .route(
+            "/autonomy",
+            get(autonomy, "How much Hob does for the caller without asking.")
+                .put(choose_autonomy, "Choose how much Hob does without asking.")
+                .scope(TokenScope::Admin),
+        )
+        .scope(TokenScope::Tools);
+    Routes::new()
+        .route("/tool-groups/{id}", put(switch_group, "Turn a group of tools on or off."))
+        .route("/policy", get(policy, "Who may do what.").put(replace_policy, "Say who may do what."))
+        .route("/audit", get(audit, "The calls that were made, the newest first."))
+        .scope(TokenScope::Admin)
+        .merge(tools)
+}
+
 /// The policy, and what stands behind its words.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Shown {
+pub(crate) struct PolicyView {
     policy: Policy,
     /// Names and groups in it that nobody knows.
     warnings: Vec<String>,
@@ -29,25 +50,25 @@ pub(crate) struct Shown {
     profiles: BTreeMap<&'static str, &'static [&'static str]>,
 }
 
-fn policy_view(house: &AppState) -> Shown {
+fn policy_view(house: &AppState) -> PolicyView {
     let (policy, warnings) = house.registry.policy();
     let presets = Preset::ALL.iter().map(|p| (p.name(), p.policy())).collect();
     let profiles = Profile::ALL.iter().map(|p| (p.name(), p.members())).collect();
-    Shown { policy, warnings, presets, profiles }
+    PolicyView { policy, warnings, presets, profiles }
 }
 
 /// The policy as it is.
-pub(crate) async fn get(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Shown> {
+pub(crate) async fn policy(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<PolicyView> {
     must_be_admin(&caller)?;
     Ok(ok(policy_view(&house)))
 }
 
 /// Puts another policy in its place.
-pub(crate) async fn put(
+pub(crate) async fn replace_policy(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(policy): Json<Policy>,
-) -> Answer<Shown> {
+) -> Answer<PolicyView> {
     must_be_admin(&caller)?;
     house.registry.change_policy(&house.cx(&caller), move |p| *p = policy).await?;
     Ok(ok(policy_view(&house)))
@@ -55,7 +76,7 @@ pub(crate) async fn put(
 
 /// How much Hob does for the caller without asking.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Unasked {
+pub(crate) struct AutonomyView {
     level: Autonomy,
     /// Who chose it: `own`, `household` or `built-in`.
     from: &'static str,
@@ -70,7 +91,7 @@ pub(crate) struct Choice {
     about: &'static str,
 }
 
-fn unasked(house: &AppState, caller: &Caller) -> Unasked {
+fn unasked(house: &AppState, caller: &Caller) -> AutonomyView {
     let policy = house.registry.policy().0;
     let own = policy.users.get(&caller.principal.user).and_then(|u| u.autonomy);
     let from = match (own, policy.autonomy) {
@@ -79,18 +100,21 @@ fn unasked(house: &AppState, caller: &Caller) -> Unasked {
         (None, None) => "built-in",
     };
     let levels = Autonomy::ALL.iter().map(|level| Choice { level: *level, about: level.about() }).collect();
-    Unasked { level: house.registry.autonomy(&house.cx(caller)), from, levels }
+    AutonomyView { level: house.registry.autonomy(&house.cx(caller)), from, levels }
 }
 
 /// How much Hob does for the caller without asking.
-pub(crate) async fn autonomy(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Unasked> {
+pub(crate) async fn autonomy(
+    State(house): State<AppState>,
+    Extension(caller): Extension<Caller>,
+) -> Answer<AutonomyView> {
     Ok(ok(unasked(&house, &caller)))
 }
 
 /// What is to be done unasked from now on.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Chosen {
+pub(crate) struct NewAutonomy {
     level: Autonomy,
 }
 
@@ -98,8 +122,8 @@ pub(crate) struct Chosen {
 pub(crate) async fn choose_autonomy(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Json(chosen): Json<Chosen>,
-) -> Answer<Unasked> {
+    Json(chosen): Json<NewAutonomy>,
+) -> Answer<AutonomyView> {
     if !caller.in_person {
         must_be_admin(&caller)?;
     }
@@ -112,7 +136,7 @@ pub(crate) async fn choose_autonomy(
 /// For whom, and how, a call is to be explained.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Supposed {
+pub(crate) struct ExplainQuery {
     /// The agent that acts; `general` or an id.
     agent: Option<String>,
     /// The person, by name or id; for admins.
@@ -136,7 +160,7 @@ fn yes() -> bool {
 
 /// What would be decided, and why.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Explained {
+pub(crate) struct Explanation {
     tool: String,
     verdict: Verdict,
     /// The rule that decides.
@@ -155,8 +179,8 @@ pub(crate) async fn explain(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
-    Query(supposed): Query<Supposed>,
-) -> Answer<Explained> {
+    Query(supposed): Query<ExplainQuery>,
+) -> Answer<Explanation> {
     let bad = |text: String| Failure::new(400, "bad_args", text);
     let (principal, user) = person(&house, &caller, supposed.user.as_deref())?;
     let agent = supposed.agent.as_deref().unwrap_or("general");
@@ -182,39 +206,25 @@ pub(crate) async fn explain(
     })?;
     let (decision, trail) = house.registry.explain(&cx, &tool, &args);
     let (verdict, rule, reason) = (decision.verdict, decision.rule, decision.reason);
-    Ok(ok(Explained { tool: tool.name.to_string(), verdict, rule, reason, trail, user, agent: agent.into() }))
+    Ok(ok(Explanation { tool: tool.name.to_string(), verdict, rule, reason, trail, user, agent: agent.into() }))
 }
 
 /// The caller, or whom an admin names; and what they are called.
 fn person(house: &AppState, caller: &Caller, named: Option<&str>) -> Result<(Principal, String), Failure> {
     let own = caller.principal.user;
-    let known = |user: UserId| house.access.person(user).map(|p| p.map(|p| p.value.name));
     let Some(named) = named else {
-        let name = known(own)?.unwrap_or_else(|| crate::keys::OWNER.into());
+        let name = house.identity.person(own)?.map_or_else(|| OWNER.to_owned(), |person| person.name);
         return Ok((caller.principal.clone(), name));
     };
-    let by_id = named.parse().ok().map(UserId);
-    let found = match by_id {
-        Some(id) => house.access.person(id)?,
-        None => house.access.named(named)?,
-    };
-    let person = match found {
-        Some(person) => Some((UserId(person.id), person.value.standing.role(), person.value.name)),
-        // A device that was set up with a token has no record of its owner.
-        None if by_id == Some(UserId::OWNER) || named == crate::keys::OWNER => {
-            Some((UserId::OWNER, tool::Role::Admin, crate::keys::OWNER.into()))
-        }
-        None => None,
-    };
-    if person.as_ref().is_none_or(|(id, ..)| *id != own) {
+    let person = house.identity.find_person(named)?;
+    if person.as_ref().is_none_or(|person| UserId(person.id) != own) {
         must_be_admin(caller)?;
     }
-    let (user, role, name) = person.ok_or_else(|| {
+    let person = person.ok_or_else(|| {
         let named: String = named.chars().take(64).collect();
         Failure::new(404, "not_found", format!("there is nobody called `{named}`: see GET /api/v1/people"))
     })?;
-    let role = if user == UserId::OWNER { tool::Role::Admin } else { role };
-    Ok((Principal { user, role, agent: AgentId::GENERAL }, name))
+    Ok((Principal { user: UserId(person.id), role: person.role, agent: AgentId::GENERAL }, person.name))
 }
 
 /// The groups of tools.
@@ -237,7 +247,7 @@ pub(crate) async fn groups(State(house): State<AppState>, Extension(caller): Ext
 /// Whether a group is to be on.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Switch {
+pub(crate) struct GroupSwitch {
     enabled: bool,
 }
 
@@ -246,7 +256,7 @@ pub(crate) async fn switch_group(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(id): PathText,
-    Json(switch): Json<Switch>,
+    Json(switch): Json<GroupSwitch>,
 ) -> Answer<Groups> {
     must_be_admin(&caller)?;
     house.registry.switch_group(&house.cx(&caller), &id, switch.enabled).await?;
@@ -260,7 +270,7 @@ pub(crate) async fn stats(State(house): State<AppState>) -> Answer<Stats> {
 
 /// Which calls.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Calls {
+pub(crate) struct AuditLog {
     /// Only of this tool, by any of its names.
     tool: Option<String>,
     /// Only with this outcome: `ok`, or the kind of error.
@@ -285,7 +295,7 @@ fn fifty() -> usize {
 pub(crate) async fn audit(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Query(calls): Query<Calls>,
+    Query(calls): Query<AuditLog>,
 ) -> Answer<AuditPage> {
     if calls.everybody {
         must_be_admin(&caller)?;

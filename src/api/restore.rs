@@ -1,12 +1,12 @@
-//! `POST /api/v1/restore`: a backup takes the place of the data of a running house.
+//! `POST /api/v1/restore`: replaces the data of a running daemon with a backup.
 //!
-//! The body goes to the disk as it comes. Once it has proven whole it is kept under a name that the next start looks for, and
-//! the house closes and starts again; that start restores it as `hob restore` does, before anything opens the data.
+//! The body is streamed to the disk and verified. Then it gets the name that the next start looks for, and the daemon restarts;
+//! that start restores it as `hob restore` does, before anything opens the data.
 
 use crate::{
     AppState, Caller,
     auth_middleware::must_be_admin,
-    describe::{DescribeInput, DescribeOutput, Operation, Schemas},
+    describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, post},
     document::{good, refused},
     envelope::{Failure, ok},
 };
@@ -18,6 +18,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::StreamExt;
+use identity::TokenScope;
 use serde::Serialize;
 use std::{
     os::unix::fs::OpenOptionsExt,
@@ -34,38 +35,47 @@ use tool::{
 
 /// The verified backup, in the data folder, until the next start has restored it.
 pub const PENDING: &str = "restore.pending";
-/// How names of uploads begin and end that are not verified yet.
+/// Prefix and suffix of the names of unverified uploads.
 pub const UPLOAD: (&str, &str) = ("restore-", ".tmp");
-/// What part of the free disk an upload may take: it is copied, and its files are unpacked.
-const PART: u64 = 3;
-/// What stays free all the same, in bytes.
+/// An upload may take this fraction of the free disk: it is copied, and its files are unpacked.
+const DISK_FRACTION: u64 = 3;
+/// Disk space that stays free, in bytes.
 const SPARE: u64 = 32 << 20;
-/// How long the next piece of the body may take.
+/// The timeout for the next chunk of the body.
 const SILENCE: Duration = Duration::from_secs(20);
-/// How long whoever asked may take to read the answer before the house closes.
-const ANSWERED: Duration = Duration::from_millis(300);
+/// The time for the response to be sent before shutdown.
+const RESPONSE_TIME: Duration = Duration::from_millis(300);
 
-/// Asks the house to close and start again; cheap to clone.
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        .route(
+            "/restore",
+            post(restore, "Put a backup in the place of all data, and start again.").secret().streams_body(),
+        )
+        .scope(TokenScope::Admin)
+}
+
+/// Requests a restart; cheap to clone.
 #[derive(Clone, Default)]
 pub struct Restart {
     asked: CancellationToken,
-    /// Held while a backup is taken in: one at a time.
+    /// Held while a backup is received: one at a time.
     busy: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Restart {
-    /// Waits until somebody asks.
+    /// Waits for a request.
     pub async fn asked(&self) {
         self.asked.cancelled().await;
     }
 
-    /// Whether somebody has asked.
+    /// Whether it was requested.
     pub fn is_asked(&self) -> bool {
         self.asked.is_cancelled()
     }
 }
 
-/// That a backup takes the place of the data.
+/// That a backup replaces the data.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Restoring {
     /// True: the house starts again. Tokens and sessions are in no backup, so sign in again then.
@@ -74,7 +84,7 @@ pub(crate) struct Restoring {
     size: u64,
 }
 
-/// 202: what was asked for happens after this answer.
+/// Status 202: the work happens after this response.
 pub(crate) struct Accepted<T>(T);
 
 impl<T: Serialize> IntoResponse for Accepted<T> {
@@ -89,10 +99,10 @@ impl<T: JsonSchema> DescribeOutput for Accepted<T> {
     }
 }
 
-/// The body as it comes.
-pub(crate) struct Streamed(Body);
+/// The body as a stream.
+pub(crate) struct BodyStream(Body);
 
-impl<S: Send + Sync> FromRequest<S> for Streamed {
+impl<S: Send + Sync> FromRequest<S> for BodyStream {
     type Rejection = Failure;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
@@ -100,7 +110,7 @@ impl<S: Send + Sync> FromRequest<S> for Streamed {
     }
 }
 
-impl DescribeInput for Streamed {
+impl DescribeInput for BodyStream {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         operation.takes_bytes();
         let codes = [(408, "The body did not come."), (413, "There is no room for the backup.")];
@@ -108,7 +118,7 @@ impl DescribeInput for Streamed {
     }
 }
 
-/// A file that is removed unless it is kept.
+/// A file that is removed on drop, unless it was moved.
 struct Temporary(Option<PathBuf>);
 
 impl Drop for Temporary {
@@ -122,7 +132,7 @@ impl Drop for Temporary {
 pub(crate) async fn restore(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Streamed(body): Streamed,
+    BodyStream(body): BodyStream,
 ) -> Result<Accepted<Restoring>, Failure> {
     must_be_admin(&caller)?;
     let Some(folder) = house.store.folder().filter(|_| house.lasting).map(Path::to_path_buf) else {
@@ -135,20 +145,19 @@ pub(crate) async fn restore(
     };
     let upload = folder.join(format!("{}{}{}", UPLOAD.0, Id::new(), UPLOAD.1));
     let mut temporary = Temporary(Some(upload.clone()));
-    let size = received(body, &upload, room(&folder)?).await?;
+    let size = receive(body, &upload, room(&folder)?).await?;
     let cx = house.cx(&caller);
-    // To its end also when whoever asked is gone: the backup is here.
+    // Runs to its end also when the client is gone: the backup is complete.
     let verified = tokio::task::spawn_blocking(move || {
         store::verify_backup(&upload)?;
         put_in_place(&upload, &folder)?;
         temporary.0.take();
         house.registry.audit_change(&cx, "restore", &serde_json::json!({"size": size}));
-        // Before the answer: nothing that is lost with the data is acknowledged after it.
+        // Before the response: no write that the restore discards is acknowledged after it.
         house.store.seal_for_restore();
         tracing::info!(size, "a backup is restored: starting again");
         tokio::spawn(async move {
-            // What was asked is answered before the doors close.
-            tokio::time::sleep(ANSWERED).await;
+            tokio::time::sleep(RESPONSE_TIME).await;
             house.restart.asked.cancel();
         });
         Ok::<_, Failure>(())
@@ -158,15 +167,15 @@ pub(crate) async fn restore(
     Ok(Accepted(Restoring { restarting: true, size }))
 }
 
-/// How large an upload may be.
+/// The largest upload, in bytes.
 fn room(folder: &Path) -> Result<u64, Failure> {
-    let unknown = |e| Failure::new(422, "failed", format!("the free space of the disk cannot be told: {e}"));
+    let unknown = |e| Failure::new(422, "failed", format!("the free space of the disk cannot be read: {e}"));
     let disk = rustix::fs::statvfs(folder).map_err(unknown)?;
-    Ok(disk.f_bavail.saturating_mul(disk.f_frsize).saturating_sub(SPARE) / PART)
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize).saturating_sub(SPARE) / DISK_FRACTION)
 }
 
-/// Writes the body into a new file, and answers its size.
-async fn received(body: Body, file: &Path, room: u64) -> Result<u64, Failure> {
+/// Writes the body into a new file and returns its size.
+async fn receive(body: Body, file: &Path, room: u64) -> Result<u64, Failure> {
     let large = || {
         let text = format!(
             "there is no room for the backup: {} MB may come, a third of what is free; delete something first",
@@ -202,7 +211,7 @@ async fn received(body: Body, file: &Path, room: u64) -> Result<u64, Failure> {
     Ok(size)
 }
 
-/// From here on the next start restores it, also when the power goes now.
+/// Renames the verified upload durably, so that the next start restores it, also after a power cut.
 fn put_in_place(upload: &Path, folder: &Path) -> Result<(), Failure> {
     let put = || {
         std::fs::File::open(upload)?.sync_all()?;

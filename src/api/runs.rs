@@ -1,16 +1,27 @@
-//! Runs: what is under way, what has been, and what happened in each.
+//! `/api/v1/runs`: list, read, cancel and resume runs.
 
 use crate::{
     AppState, Caller,
+    describe::{Routes, get, post},
     envelope::{Answer, Failure, PathId, Query, ok},
 };
-use agent::{RunDetails, RunShown, State as Standing};
+use agent::{RunDetails, RunShown, State as RunState};
 use axum::{Extension, extract::State};
+use identity::TokenScope;
 use serde::{Deserialize, Serialize};
 use tool::{
     Id,
     prelude::{JsonSchema, schemars},
 };
+
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        .route("/runs", get(list, "The caller's runs, under way and over."))
+        .route("/runs/{id}", get(one, "A run with its steps."))
+        .route("/runs/{id}/cancel", post(cancel, "Stop a run."))
+        .route("/runs/{id}/resume", post(resume, "Have a run go on that failed or was stopped."))
+        .scope(TokenScope::Chat)
+}
 
 /// Which runs.
 #[derive(Deserialize, JsonSchema)]
@@ -42,19 +53,18 @@ pub(crate) struct Runs {
     runs: Vec<RunShown>,
 }
 
-/// This person's runs.
 pub(crate) async fn list(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(which): Query<ListQuery>,
 ) -> Answer<Runs> {
-    let states = states(&which.state)?;
+    let states = parse_states(&which.state)?;
     let (limit, offset) = (which.limit.clamp(1, 200), which.offset);
     let (count, runs) = house.agent.runs(&house.cx(&caller), &states, which.conversation_id, limit, offset)?;
     Ok(ok(Runs { count, runs }))
 }
 
-fn states(text: &str) -> Result<Vec<Standing>, Failure> {
+fn parse_states(text: &str) -> Result<Vec<RunState>, Failure> {
     let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
     let state = |word: &str| {
         serde_json::from_value(word.into()).map_err(|_| {
@@ -66,7 +76,6 @@ fn states(text: &str) -> Result<Vec<Standing>, Failure> {
     words.map(state).collect()
 }
 
-/// One run.
 pub(crate) async fn one(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -92,7 +101,6 @@ pub(crate) async fn cancel(
     Ok(ok(Cancelled { cancelled: true }))
 }
 
-/// Has a run go on that failed or was stopped.
 pub(crate) async fn resume(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -108,9 +116,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_are_named_by_words() {
-        assert_eq!(states("").ok(), Some(vec![]));
-        assert_eq!(states("queued, running").ok(), Some(vec![Standing::Queued, Standing::Running]));
-        assert!(states("sleeping").is_err() && states("0").is_err());
+    fn states_are_parsed() {
+        assert_eq!(parse_states("").ok(), Some(vec![]));
+        assert_eq!(parse_states("queued, running").ok(), Some(vec![RunState::Queued, RunState::Running]));
+        assert!(parse_states("sleeping").is_err() && parse_states("0").is_err());
     }
 }

@@ -1,8 +1,8 @@
-//! The doors: TCP in clear text and encrypted for page and programs, a local socket for the command line.
+//! The listeners: TCP in clear text and with TLS for page and programs, a local socket for the command line.
 
 use crate::{
     AppState,
-    auth_middleware::who,
+    auth_middleware::client,
     connection_limiter::{ConnectionLimiter, ConnectionPermit},
     router,
     tls::Certificate,
@@ -26,21 +26,21 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-/// How many connections the network's doors take in together, and how many the command line's.
-const PLACES: usize = 256;
-const LOCAL_PLACES: usize = 64;
-/// How many of them one address keeps when all are taken.
+/// The most connections from the network, and of the command line.
+const MAX_CONNECTIONS: usize = 256;
+const MAX_LOCAL_CONNECTIONS: usize = 64;
+/// The connections that one address keeps when all are taken.
 const FAIR: usize = 16;
-/// How much of a request's head, and of an answer that nobody reads yet, is in memory at once.
+/// The buffer of a connection, in bytes.
 const BUFFER: usize = 32 * 1024;
-/// How long a connection may be silent between requests, and take to say what it wants.
-const SILENCE: Duration = Duration::from_secs(20);
-/// How long the two sides may take to agree on a key.
-const HANDSHAKE: Duration = Duration::from_secs(10);
-/// How long sent bytes may stay unread before the connection counts as broken, in milliseconds.
+/// The timeout for the head of the next request.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(20);
+/// The timeout of a TLS handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long sent bytes may stay unacknowledged before the connection counts as broken, in milliseconds.
 const UNREAD_MS: u32 = 60_000;
-/// How long open requests may still take when the house closes.
-const FAREWELL: Duration = Duration::from_secs(3);
+/// How long open requests may still take at shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How a request came in.
 #[derive(Debug, Clone, Copy)]
@@ -50,17 +50,17 @@ pub(crate) enum Entrance {
         /// Whether it is.
         trusted: bool,
     },
-    /// Over TCP: it has to show a key.
+    /// Over TCP: it needs a credential.
     Network {
-        /// Who is at the other end.
+        /// The address of the peer.
         peer: IpAddr,
-        /// Whether nobody in between can read along.
+        /// Whether it is encrypted.
         tls: bool,
     },
 }
 
 impl Entrance {
-    /// Whether it came through the encrypted door.
+    /// Whether it came over TLS.
     pub fn is_encrypted(&self) -> bool {
         matches!(self, Entrance::Network { tls: true, .. })
     }
@@ -74,7 +74,7 @@ impl Entrance {
     }
 }
 
-/// Where the house listens.
+/// The open listeners.
 pub struct Listeners {
     /// For page and programs; `None` when only the command line is served.
     pub tcp: Option<TcpListener>,
@@ -85,8 +85,8 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Opens the local socket at `path` (mode 0600), taking the place of one that a dead process left behind. The
-    /// caller holds the store's lock, so no living process can be behind it.
+    /// Opens the local socket at `path` (mode 0600), replacing one that a dead process left behind. The caller holds the store's
+    /// lock, so no other process uses it.
     ///
     /// # Errors
     /// When the folder cannot be written or the path is too long for a socket.
@@ -98,46 +98,46 @@ impl Listeners {
     }
 }
 
-/// Serves until the house's `closing` is cancelled, then lets open requests end within a few seconds.
+/// Serves until `closing` is cancelled, then lets open requests end within a few seconds.
 ///
 /// # Errors
 /// `Failed` when the certificate cannot be used.
 pub fn serve(house: AppState, listeners: Listeners) -> tool::Result<impl Future<Output = ()>> {
     let closing = house.closing.clone();
-    // Built here and not when first polled: who says "ready" after this call says it truly.
+    // Built now and not when first polled, so that "ready" is true after this call.
     let app = router(house);
     let acceptor = listeners.tls.as_ref().map(|(_, certificate)| certificate.acceptor()).transpose()?;
     Ok(async move {
-        let seats = ConnectionLimiter::new(PLACES, FAIR);
-        let plain = Door { app: app.clone(), closing: closing.clone(), seats: seats.clone(), tls: None };
-        let local = Door {
+        let limiter = ConnectionLimiter::new(MAX_CONNECTIONS, FAIR);
+        let plain = Service { app: app.clone(), closing: closing.clone(), limiter: limiter.clone(), tls: None };
+        let local = Service {
             app: app.clone(),
             closing: closing.clone(),
-            seats: ConnectionLimiter::new(LOCAL_PLACES, LOCAL_PLACES),
+            limiter: ConnectionLimiter::new(MAX_LOCAL_CONNECTIONS, MAX_LOCAL_CONNECTIONS),
             tls: None,
         };
-        let encrypted = Door { app, closing, seats, tls: acceptor };
+        let encrypted = Service { app, closing, limiter, tls: acceptor };
         tokio::join!(
-            attend(listeners.socket, local),
+            accept(listeners.socket, local),
             async move {
                 if let Some(tcp) = listeners.tcp {
-                    attend(tcp, plain).await;
+                    accept(tcp, plain).await;
                 }
             },
             async move {
                 if let Some((tcp, _)) = listeners.tls {
-                    attend(tcp, encrypted).await;
+                    accept(tcp, encrypted).await;
                 }
             },
         );
     })
 }
 
-/// What one listener needs to serve whoever comes.
-struct Door {
+/// What one listener serves.
+struct Service {
     app: Router,
     closing: CancellationToken,
-    seats: ConnectionLimiter,
+    limiter: ConnectionLimiter,
     tls: Option<TlsAcceptor>,
 }
 
@@ -147,7 +147,7 @@ trait Peer: AsyncRead + AsyncWrite + Unpin + Send + 'static {
 }
 
 impl Peer for UnixStream {
-    /// Asked of the kernel, not of the peer (SO_PEERCRED).
+    /// Read from the kernel (SO_PEERCRED).
     fn entrance(&self, _: bool) -> Entrance {
         let peer = self.peer_cred().map(|c| c.uid());
         let own = rustix::process::getuid().as_raw();
@@ -158,17 +158,17 @@ impl Peer for UnixStream {
 impl Peer for TcpStream {
     fn entrance(&self, tls: bool) -> Entrance {
         let _ = self.set_nodelay(true);
-        // A peer that left without a word, or stopped reading, is not waited for.
+        // Drops a peer that vanished or stopped reading.
         let _ = rustix::net::sockopt::set_tcp_user_timeout(self, UNREAD_MS);
-        // Where the peer cannot be told it is a stranger from far away.
+        // An unknown peer counts as a remote stranger.
         let peer = self.peer_addr().map_or(IpAddr::from([0, 0, 0, 0]), |a: SocketAddr| a.ip());
         Entrance::Network { peer, tls }
     }
 }
 
-/// Takes in whoever comes through one door, as long as there is room. The network and the command line have places of
-/// their own, so a crowd at one never keeps the other out; who says nothing gives the place back.
-async fn attend<L: Listener>(mut listener: L, door: Door)
+/// Accepts the connections of one listener. The network and the command line have separate limits, so a crowd at one never
+/// locks the other out.
+async fn accept<L: Listener>(mut listener: L, door: Service)
 where
     L::Io: Peer,
 {
@@ -179,46 +179,45 @@ where
             came = listener.accept() => came,
         };
         let entrance = stream.entrance(door.tls.is_some());
-        // No room: closing at once tells more than waiting would.
-        let Some(seat) = door.seats.take(who(&entrance)) else { continue };
+        // Without a free slot the connection is closed at once.
+        let Some(permit) = door.limiter.take(client(&entrance)) else { continue };
         let (app, watcher) = (door.app.clone(), open.watcher());
         match door.tls.clone() {
-            None => drop(tokio::spawn(converse(stream, app, entrance, seat, watcher))),
+            None => drop(tokio::spawn(serve_connection(stream, app, entrance, permit, watcher))),
             Some(acceptor) => {
                 tokio::spawn(async move {
-                    let leave = seat.leave();
-                    let handshake = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream));
-                    // A peer that does not take our certificate, or speaks something else: its affair.
+                    let leave = permit.leave();
+                    let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream));
                     if let Some(Ok(Ok(stream))) = leave.run_until_cancelled(handshake).await {
-                        converse(stream, app, entrance, seat, watcher).await;
+                        serve_connection(stream, app, entrance, permit, watcher).await;
                     }
                 });
             }
         }
     }
     drop(listener);
-    let _ = tokio::time::timeout(FAREWELL, open.shutdown()).await;
+    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, open.shutdown()).await;
 }
 
-/// Serves one connection to its end, or until its place is needed for another.
-async fn converse(
+/// Serves one connection to its end, or until its slot is needed for another.
+async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     app: Router,
     entrance: Entrance,
-    seat: ConnectionPermit,
+    permit: ConnectionPermit,
     watcher: hyper_util::server::graceful::Watcher,
 ) {
-    let ticket = seat.ticket();
+    let tracker = permit.tracker();
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(entrance);
-        request.extensions_mut().insert(ticket.clone());
+        request.extensions_mut().insert(tracker.clone());
         app.clone().oneshot(request)
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(SILENCE)
+        .header_read_timeout(HEADER_TIMEOUT)
         .max_buf_size(BUFFER)
         .serve_connection(TokioIo::new(stream), service);
-    // A connection that breaks is its peer's affair.
-    let _ = seat.leave().run_until_cancelled(watcher.watch(connection)).await;
+    // Ignore a connection that breaks.
+    let _ = permit.leave().run_until_cancelled(watcher.watch(connection)).await;
 }

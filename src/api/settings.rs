@@ -1,4 +1,4 @@
-//! What an admin may change while the house is open, as the assembly offers it.
+//! The settings of the device, implemented by the root.
 
 use futures::future::BoxFuture;
 use serde::Serialize;
@@ -30,17 +30,17 @@ pub struct Neighbour {
     pub this: bool,
 }
 
-/// What an admin may change while the house is open.
+/// The name of the device, and its network.
 pub trait DeviceSettings: Send + Sync + 'static {
     /// The device's name.
     fn name(&self) -> String;
-    /// Gives it another name, here and on the network. `BadArgs` when the name is malformed.
+    /// Renames it, here and on the network. `BadArgs` when the name is malformed.
     fn rename(&self, name: String) -> BoxFuture<'_, Result<()>>;
     /// Whether it can be renamed: not when its name was given at the start.
     fn may_rename(&self) -> bool;
-    /// Somebody took the device: what is announced changes.
+    /// The device was claimed: its announcement changes.
     fn claimed(&self);
-    /// What is near. `Unavailable` when nothing can be looked for.
+    /// The Hobs and Home Assistants on the network. `Unavailable` when discovery is off.
     fn neighbours(&self) -> BoxFuture<'_, Result<Vec<Neighbour>>>;
     /// The addresses of this machine that others may reach.
     fn addresses(&self) -> Vec<IpAddr>;

@@ -1,4 +1,4 @@
-//! The device's own certificate, made once and kept sealed, and what speaks TLS with it.
+//! The device's self-signed certificate, sealed in the store, and its TLS acceptor.
 
 use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose};
 use std::sync::Arc;
@@ -24,11 +24,11 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// The device's certificate; the first time one is made, for `NAME.local`. It signs itself and does not expire:
-    /// whoever trusts it trusts its fingerprint, which stays the same when the device is renamed.
+    /// The device's certificate, made at the first start for `NAME.local`. It does not expire: clients trust its fingerprint,
+    /// which stays the same when the device is renamed.
     ///
     /// # Errors
-    /// `Failed` when it can neither be read nor made and kept.
+    /// `Failed` when it can neither be read nor made and stored.
     pub async fn of_device(store: &Store, name: &str) -> Result<Self> {
         if let Some(kept) = store.unseal_if_ours(SECRET)?.as_deref().and_then(Self::unpack) {
             return Ok(kept);
@@ -68,7 +68,7 @@ impl Certificate {
         pairs.join(":")
     }
 
-    /// What speaks TLS with it.
+    /// The TLS acceptor.
     pub(crate) fn acceptor(&self) -> Result<TlsAcceptor> {
         let broken = |e: tokio_rustls::rustls::Error| Error::failed(format!("the certificate cannot be used: {e}"));
         let key = PrivateKeyDer::try_from(self.key.clone())
@@ -80,7 +80,7 @@ impl Certificate {
             .with_single_cert(vec![CertificateDer::from(self.der.clone())], key)
             .map_err(broken)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        // Sessions to be resumed are in tickets at the client, and not in a memory here.
+        // Resumable sessions are tickets at the client, not memory here.
         config.ticketer = ring::Ticketer::new().map_err(broken)?;
         config.session_storage = Arc::new(NoServerSessionStorage {});
         Ok(TlsAcceptor::from(Arc::new(config)))

@@ -1,10 +1,13 @@
-//! The catalogue over HTTP: list, look at, call.
+//! `/api/v1/tools`: list, describe and execute tools.
 
 use crate::{
     AppState, Caller,
+    describe::{Routes, get, post},
+    document::limited,
     envelope::{Answer, Failure, Json, PathText, Query, ok},
 };
 use axum::{Extension, extract::State};
+use identity::TokenScope;
 use registry::{Listed, MatchedBy, Registry};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,6 +16,14 @@ use tool::{
     Output, Tool,
     prelude::{JsonSchema, schemars},
 };
+
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        .route("/tools", get(list, "Find or list tools."))
+        .route("/tools/{name}", get(one, "A tool and its help.").one_tool())
+        .route("/tools/{name}/execute", post(execute, "Run a tool.").one_tool().also(limited))
+        .scope(TokenScope::Tools)
+}
 
 /// Which tools.
 #[derive(Deserialize, JsonSchema)]
@@ -51,9 +62,9 @@ pub(crate) async fn list(
     let cx = house.cx(&caller);
     let visible = |tool: &Tool| Registry::visible(&cx, tool);
     let found = house.registry.search_by_meaning(&search.query, search.category.as_deref(), visible).await;
-    let told = !matches!(search.query.trim(), "" | "all");
+    let is_search = !matches!(search.query.trim(), "" | "all");
     let tools: Vec<Matched> =
-        found.iter().map(|m| Matched { tool: Listed::from(m.tool.as_ref()), by: told.then_some(m.by) }).collect();
+        found.iter().map(|m| Matched { tool: Listed::from(m.tool.as_ref()), by: is_search.then_some(m.by) }).collect();
     Ok(ok(Tools { count: tools.len(), tools }))
 }
 

@@ -1,10 +1,11 @@
-//! Settings of the device that an admin changes at run time: its name. They are stored, override hob.toml, and are overridden by
-//! flags.
+//! What an admin changes while the house is open: its name. What is chosen here is kept in the store; a flag wins over it, and
+//! it wins over hob.toml. The models are in the crate `models`.
 
-use super::{Config, check_name, runtime_settings::Choices};
+use super::{Config, check_name};
 use api::{DeviceSettings, Neighbour, Network};
 use discovery::{Announcer, DiscoveredService};
 use futures::{FutureExt, future::BoxFuture};
+use models::Choices;
 use std::{net::IpAddr, sync::OnceLock, time::Duration};
 use tool::{Error, Id, Result};
 
@@ -40,7 +41,7 @@ impl Settings {
             return Err(Error::denied("the name was given with --name: start Hob without it to rename it here"));
         }
         let chosen_name = name.clone();
-        self.choices.keep(move |chosen| chosen.name.clone_from(&chosen_name)).await?;
+        self.choices.update(move |chosen| chosen.name.clone_from(&chosen_name)).await?;
         self.network.answer_to(&name);
         self.network.answer_to(&format!("{name}.local"));
         if let Some(announcer) = self.announcer.get() {
@@ -75,7 +76,7 @@ impl Settings {
 
 impl DeviceSettings for Settings {
     fn name(&self) -> String {
-        let chosen = self.choices.now().name;
+        let chosen = self.choices.current().name;
         if self.config.name_is_fixed || chosen.is_empty() { self.config.name.clone() } else { chosen }
     }
 

@@ -6,15 +6,15 @@ use crate::{
     house,
 };
 use anyhow::{Context, Result, bail};
-use api::{AppState, Certificate, Claiming, Listeners, Tls, bracketed};
+use api::{AppState, Certificate, Listeners, Tls, bracketed};
 use discovery::{Announced, Announcer};
+use identity::ClaimConfig;
 use scrub::Scrubber;
 use std::{
     io::Write,
     net::SocketAddr,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 use tokio::{
@@ -47,8 +47,8 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<Option<Listened>> {
     let stop_signal = stop_requested();
     let (listen, doors, outside) = (config.listen.clone(), config.doors.clone(), config.network.clone());
-    let lasts = Duration::from_secs(doors.claim_seconds);
-    let claiming = Claiming { lasts, chosen: chosen_code()?, file: Some(data.join(CODE)) };
+    let lifetime = Duration::from_secs(doors.claim_seconds);
+    let claiming = ClaimConfig { lifetime, preset: chosen_code()?, file: Some(data.join(CODE)) };
     let entry = house::Entry { token: token()?, claiming, scrubber: scrubber.clone() };
     let (mut house, settings, background) = house::build(config, data, entry)?;
     house.lasting = true;
@@ -91,8 +91,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     });
     let listeners = Listeners { tcp: Some(tcp), tls, socket };
     // Recovered runs take their place in the queue before the first request.
-    let people = house.access.clone();
-    house.agent.recover(&house.ports, Arc::new(move |user| people.role_of(user)))?;
+    house.agent.recover(&house.ports)?;
     let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
     let calling = background.start(&house.closing)?;
     print_access(&house, data, at, door.as_ref());
@@ -142,7 +141,7 @@ fn print_access(house: &AppState, data: &Path, at: SocketAddr, door: Option<&Tls
         let (port, print) = (door.port, &door.fingerprint);
         let _ = writeln!(std::io::stderr(), "  https on port {port}, certificate SHA-256 {print}");
     }
-    if house.access.is_claimed() {
+    if house.identity.is_claimed() {
         let _ = std::fs::remove_file(data.join(CODE));
         return;
     }
@@ -151,8 +150,8 @@ fn print_access(house: &AppState, data: &Path, at: SocketAddr, door: Option<&Tls
         let addresses = house.settings.addresses().into_iter().take(3);
         links.extend(addresses.map(|ip| format!("https://{}:{}", bracketed(ip), door.port)));
     }
-    house.access.tell_claim(links);
-    tokio::spawn(house.closing.clone().run_until_cancelled_owned(house.access.clone().renew_claim()));
+    house.identity.show_claim_code(links);
+    tokio::spawn(house.closing.clone().run_until_cancelled_owned(house.identity.clone().renew_claim_code()));
 }
 
 /// Announces the device over mDNS, unless that is turned off.
@@ -166,7 +165,7 @@ fn announce(house: &AppState, outside: &Network, at: SocketAddr, door: Option<Tl
         version: env!("CARGO_PKG_VERSION").into(),
         port: at.port(),
         tls: door.map(|door| discovery::Tls { port: door.port, fingerprint: door.fingerprint }),
-        claimed: house.access.is_claimed(),
+        claimed: house.identity.is_claimed(),
         listens: at.ip(),
     };
     let announcer = Announcer::start(announced, outside.ignore.clone());

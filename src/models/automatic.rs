@@ -1,45 +1,44 @@
-//! Models that nobody named: those of providers whose keys are in the environment answer, and stand in, by themselves.
+//! Automatic choice: models of providers whose keys are in the environment answer, and are fallbacks, without being named.
 
-use super::{Models, provider_of};
-use crate::config::Fallback;
+use crate::{Fallback, Models, provider_of};
 use llm::Preset;
 
 impl Models {
-    /// The providers whose keys are in the environment and good where the provider is, the first first.
+    /// The providers whose keys are in the environment and usable at their addresses, in order of preference.
     fn with_keys(&self) -> impl Iterator<Item = &'static Preset> + '_ {
-        let moved = self.terms().urls;
-        // A key of the environment is not sent to an address that was chosen at the page.
+        let moved = self.settings().urls;
+        // A key of the environment is not sent to an address of the page.
         let usable = move |p: &&Preset| self.env(p.key_env).is_some() && !moved.contains_key(p.id);
         llm::FROM_ENVIRONMENT.iter().filter_map(|id| llm::preset(id)).filter(usable)
     }
 
-    /// The model that answers where nobody chose one, if there is a key for any.
+    /// The model that answers when none is chosen.
     pub(super) fn by_key(&self) -> Option<String> {
-        self.with_keys().next().map(usual)
+        self.with_keys().next().map(default_model)
     }
 
-    /// Which models stand in, as somebody chose, else the others with keys.
+    /// The fallbacks: as chosen, else the other providers with keys.
     pub(super) fn fallback(&self) -> Vec<String> {
-        match (self.terms().fallback, &self.config.model.fallback) {
+        match (self.settings().fallback, &self.0.config.fallback) {
             (Some(chosen), _) => chosen,
             (None, Fallback::Models(models)) => models.clone(),
             (None, Fallback::Auto(_)) => self.others_with_keys(),
         }
     }
 
-    /// Whether nobody chose which models stand in.
+    /// Whether the fallbacks were not chosen.
     pub(super) fn is_fallback_automatic(&self) -> bool {
-        self.terms().fallback.is_none() && matches!(self.config.model.fallback, Fallback::Auto(_))
+        self.settings().fallback.is_none() && matches!(self.0.config.fallback, Fallback::Auto(_))
     }
 
     fn others_with_keys(&self) -> Vec<String> {
-        let (first, _) = self.decided();
+        let (first, _) = self.first_model();
         let Some(first) = provider_of(&first).and_then(llm::preset) else { return vec![] };
-        self.with_keys().filter(|p| p.id != first.id).map(usual).collect()
+        self.with_keys().filter(|p| p.id != first.id).map(default_model).collect()
     }
 }
 
-/// The model of a provider that is used where nobody named one.
-fn usual(preset: &'static Preset) -> String {
+/// The default model of a provider.
+fn default_model(preset: &'static Preset) -> String {
     format!("{}/{}", preset.id, preset.default_model)
 }

@@ -64,6 +64,7 @@ mod error;
 mod format_value;
 mod guess;
 mod head;
+mod lazy;
 mod mask;
 mod meaning;
 mod pattern;
@@ -77,6 +78,7 @@ mod tests;
 
 pub use classify::{Classification, Stage};
 pub use error::Error;
+pub use lazy::lazy;
 
 use classify::Classifier;
 use confirmation::Answer;

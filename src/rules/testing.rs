@@ -59,7 +59,6 @@ impl House {
         let scheduler = Scheduler::new(
             &store,
             ports.clone(),
-            Arc::new(|_| Some(Role::Member)),
             Arc::new(move |name| ToolFacts {
                 idempotent: tools.get(name).is_none_or(|tool| tool.risk <= tool::Risk::Write),
                 detached: name == "run_prompt",

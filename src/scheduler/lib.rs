@@ -35,11 +35,9 @@ use std::{
 };
 use store::{Collection, Store};
 use tokio::sync::Notify;
-use tool::{Ports, Role, UserId};
+use tool::{Ports, UserId};
 
-/// Looks up a person's current role; `None` if the person was removed.
-pub type People = Arc<dyn Fn(UserId) -> Option<Role> + Send + Sync>;
-/// Looks up the facts of a tool by name.
+/// Whether calling a tool twice is as good as once. It decides about runs that an older Hob had begun, which kept no marks.
 pub type LookUpTool = Arc<dyn Fn(&str) -> ToolFacts + Send + Sync>;
 
 /// The facts of a tool that its scheduled calls depend on.
@@ -59,7 +57,6 @@ struct Inner {
     schedules: Collection<Schedule>,
     runs: Collection<Run>,
     ports: Ports,
-    people: People,
     tools: LookUpTool,
     /// In-memory due times; empty until started.
     plan: Mutex<Plan>,
@@ -75,14 +72,13 @@ struct Inner {
 
 impl Scheduler {
     /// Opens the schedules in `store`. Nothing runs before [`Scheduler::start`].
-    pub fn new(store: &Store, ports: Ports, people: People, tools: LookUpTool) -> Self {
-        Self::with_steady(store, ports, people, tools, Box::new(Instant::now))
+    pub fn new(store: &Store, ports: Ports, tools: LookUpTool) -> Self {
+        Self::with_steady(store, ports, tools, Box::new(Instant::now))
     }
 
     fn with_steady(
         store: &Store,
         ports: Ports,
-        people: People,
         tools: LookUpTool,
         steady: Box<dyn Fn() -> Instant + Send + Sync>,
     ) -> Self {
@@ -90,7 +86,6 @@ impl Scheduler {
             schedules: store.collection(),
             runs: store.collection(),
             ports,
-            people,
             tools,
             plan: Mutex::default(),
             changed: Notify::new(),

@@ -19,7 +19,7 @@ impl Scheduler {
         cancel: &CancellationToken,
         effect: Option<Id>,
     ) -> Result<Output> {
-        let Some(role) = (self.0.people)(who.user) else {
+        let Some(role) = self.0.ports.people.role_of(who.user)? else {
             return Err(Error::denied("the person this was created for was removed"));
         };
         let principal = Principal { user: who.user, role, agent: who.agent };

@@ -19,8 +19,8 @@ use store::Entry;
 use tokio::{sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tool::{
-    AgentId, Bus, Channel, Clock, Cx, Dispatch, Error, Id, Label, Output, PreauthorizedCall, Principal, Result,
-    ToolInfo, Via,
+    AgentId, Bus, Channel, Clock, Cx, Dispatch, Error, Id, Label, Output, People, PreauthorizedCall, Principal, Result,
+    Role, ToolInfo, Via,
 };
 
 /// A clock that is set by hand, in Vienna. It begins on Friday, 20 November 2026, at 14:30. Beside it is how much time has
@@ -138,6 +138,15 @@ impl Dispatch for Door {
     }
 }
 
+/// Members, but for those who are gone.
+struct Household(Arc<Mutex<HashSet<UserId>>>);
+
+impl People for Household {
+    fn role_of(&self, user: UserId) -> Result<Option<Role>> {
+        Ok((!self.0.lock().unwrap().contains(&user)).then_some(Role::Member))
+    }
+}
+
 /// One life of a scheduler over a store.
 pub(crate) struct Life {
     clock: Arc<SetClock>,
@@ -157,14 +166,14 @@ impl Life {
         let gone: Arc<Mutex<HashSet<UserId>>> = Arc::default();
         let ports = Ports {
             dispatch: Arc::new(Door(tools.clone(), store.clone())),
+            people: Arc::new(Household(gone.clone())),
             bus: Bus::default(),
             ..Ports::unconnected(clock.clone())
         };
-        let (people, began, passed) = (gone.clone(), Instant::now(), clock.clone());
+        let (began, passed) = (Instant::now(), clock.clone());
         let scheduler = Scheduler::with_steady(
             store,
             ports,
-            Arc::new(move |user| (!people.lock().unwrap().contains(&user)).then_some(Role::Member)),
             Arc::new(|tool| ToolFacts {
                 idempotent: !matches!(tool, "slow_move" | "move"),
                 detached: tool == "run_prompt",

@@ -33,7 +33,9 @@ pub use group::{Start, ToolGroup};
 pub use id::Id;
 pub use number::{as_shortest, shortest};
 pub use output::Output;
-pub use ports::{Answer, Ask, Consult, Dispatch, Ports, Question, Settings, ToolInfo, Unconnected, sounds_secret};
+pub use ports::{
+    Answer, Ask, Consult, Dispatch, People, Ports, Question, Settings, ToolInfo, Unconnected, sounds_secret,
+};
 pub use preauthorized::PreauthorizedCall;
 pub use principal::{AgentId, Channel, Label, Owner, Peer, Principal, Role, Scope, UserId, Via};
 pub use risk::{Area, Level, Risk};

@@ -1,6 +1,6 @@
 //! The ports: traits through which lower layers call upper ones. The assembly in the root implements them.
 
-use crate::{Bus, Clock, Cx, Label, Output, Result, Risk};
+use crate::{Bus, Clock, Cx, Label, Output, Result, Risk, Role, UserId};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -106,7 +106,16 @@ pub trait Settings: Send + Sync + 'static {
     }
 }
 
-/// The ports of a call.
+/// Looking up the people of the household.
+pub trait People: Send + Sync + 'static {
+    /// The role of a person today, for work done in their name; `None` when they are gone.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    fn role_of(&self, user: UserId) -> Result<Option<Role>>;
+}
+
+/// The ports a call carries.
 #[derive(Clone)]
 pub struct Ports {
     /// Calls tools.
@@ -115,7 +124,9 @@ pub struct Ports {
     pub ask: Arc<dyn Ask>,
     /// Looks up services.
     pub settings: Arc<dyn Settings>,
-    /// Publishes events.
+    /// Looking up people.
+    pub people: Arc<dyn People>,
+    /// Telling what happened.
     pub bus: Bus,
     /// The clock.
     pub clock: Arc<dyn Clock>,
@@ -146,10 +157,24 @@ impl Settings for Unconnected {
     }
 }
 
+impl People for Unconnected {
+    /// The owner is an admin, and everybody else a member.
+    fn role_of(&self, user: UserId) -> Result<Option<Role>> {
+        Ok(Some(if user == UserId::OWNER { Role::Admin } else { Role::Member }))
+    }
+}
+
 impl Ports {
     /// Ports without an implementation, to be replaced one by one; lower layers test with them.
     pub fn unconnected(clock: Arc<dyn Clock>) -> Self {
         let nothing = Arc::new(Unconnected);
-        Self { dispatch: nothing.clone(), ask: nothing.clone(), settings: nothing, bus: Bus::default(), clock }
+        Self {
+            dispatch: nothing.clone(),
+            ask: nothing.clone(),
+            settings: nothing.clone(),
+            people: nothing,
+            bus: Bus::default(),
+            clock,
+        }
     }
 }

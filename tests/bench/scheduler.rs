@@ -95,7 +95,7 @@ fn schedule(one: Due, end_ms: i64) -> New {
 }
 
 fn scheduler(store: &Store, ports: Ports) -> Scheduler {
-    Scheduler::new(store, ports, Arc::new(|_| Some(Role::Member)), Arc::new(|_| true))
+    Scheduler::new(store, ports, Arc::new(|_| true))
 }
 
 /// Lives: until it is killed, or `to_the_end`.

@@ -21,6 +21,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("scrub", 1),
     ("store", 1),
     ("config-center", 2),
+    ("identity", 2),
     ("llm", 2),
     ("memory", 2),
     ("questions", 2),
@@ -28,6 +29,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("scheduler", 2),
     ("uploads", 2),
     ("interaction", 3),
+    ("models", 3),
     ("persona", 3),
     ("registry", 3),
     ("tools-data", 3),
@@ -45,7 +47,7 @@ const LAYERS: &[(&str, u8)] = &[
 /// Big dependencies and the one crate that uses each.
 const ONE_USER: &[(&str, &str)] = &[
     ("anyhow", "hob"),
-    ("argon2", "api"),
+    ("argon2", "identity"),
     ("axum", "api"),
     ("chacha20poly1305", "store"),
     ("clap", "hob"),

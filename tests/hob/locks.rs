@@ -289,6 +289,12 @@ fn tokens_open_what_their_scope_names_and_end() {
     let said = hob.request("POST", "/api/v1/chat").bearer(&chat).json(&json!({"message": "what is 2+2?"})).send();
     assert!(said.data(200)["response"].as_str().unwrap().contains('4'));
     hob.request("GET", "/api/v1/tools").bearer(&chat).send().refusal(403, "out_of_scope");
+    hob.request("GET", "/api/v1/nothing").bearer(&chat).send().refusal(404, "not_found");
+    // The scope `admin` is everything an admin may.
+    let everything = hob.cli(&["token", "new", "owner", "--scope", "admin"]).ok();
+    for path in ["/metrics", "/v1/models", "/api/v1/device", "/api/v1/conversations", "/api/v1/tokens"] {
+        assert_eq!(hob.request("GET", path).bearer(&everything).send().status, 200, "{path}");
+    }
     assert!(
         hob.get("/api/v1/tokens").data(200)["tokens"].as_array().unwrap().iter().any(|t| t["scope"] == json!(["chat"]))
     );

@@ -20,7 +20,7 @@ use std::{
 };
 use store::Store;
 use tokio::runtime::Runtime;
-use tool::{Channel, Id, Ports, Principal, Role, SystemClock, Via, prelude::*};
+use tool::{Channel, Id, People, Ports, Principal, Role, SystemClock, UserId, Via, prelude::*};
 use uploads::Uploads;
 
 /// What the model does next.
@@ -108,6 +108,15 @@ async fn read(_: Effects, _: Cx, _: Named) -> Result<Output> {
     Ok(Output::text("a stranger's words").from_outside())
 }
 
+/// Everybody has this role.
+struct Household(Result<Option<Role>>);
+
+impl People for Household {
+    fn role_of(&self, _: UserId) -> Result<Option<Role>> {
+        self.0.clone()
+    }
+}
+
 /// What lasts longer than one life.
 #[derive(Clone)]
 pub struct World {
@@ -117,7 +126,7 @@ pub struct World {
     pub config: Config,
     pub waits: Timeouts,
     /// What the person may do; nothing when they are gone.
-    pub role: Option<Role>,
+    pub role: Result<Option<Role>>,
     pub by_word: bool,
 }
 
@@ -129,7 +138,7 @@ impl World {
             asked: Arc::default(),
             config: Config { max_turns: 20, max_tool_calls: 20, ..Config::default() },
             waits: Timeouts::default(),
-            role: Some(Role::Admin),
+            role: Ok(Some(Role::Admin)),
             by_word: false,
         }
     }
@@ -187,6 +196,7 @@ impl World {
         registry.add(interaction::family(interactions.clone())).unwrap();
         let mut ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
         ports.dispatch = Arc::new(registry.clone());
+        ports.people = Arc::new(Household(self.role.clone()));
         let cx = Cx::root(ports, Principal::owner(), Via::direct(Channel::Api));
         let by_word = self.by_word;
         let provider = Arc::new(Script { acts: Mutex::new(acts.into()), asked: self.asked.clone(), by_word });
@@ -200,7 +210,7 @@ impl World {
         };
         let agent = Agent::new(self.config.clone(), &self.store, parts, provider);
         drop(_in);
-        Life { agent, cx, runtime, role: self.role }
+        Life { agent, cx, runtime }
     }
 
     /// The same after a power cut: what was under way is gone on with.
@@ -215,14 +225,12 @@ pub struct Life {
     pub agent: Agent,
     pub cx: Cx,
     pub runtime: Runtime,
-    role: Option<Role>,
 }
 
 impl Life {
     pub fn recover(&self) {
-        let role = self.role;
         let _in = self.runtime.enter();
-        self.agent.recover(self.cx.ports(), Arc::new(move |_| Ok(role))).unwrap();
+        self.agent.recover(self.cx.ports()).unwrap();
     }
 
     pub fn begin(&self, text: &str) -> RunHandle {

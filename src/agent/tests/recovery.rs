@@ -179,20 +179,20 @@ fn who_is_gone_has_nothing_done_any_more() {
     let mut running = life.begin("go");
     life.until(&mut running, |s| matches!(s, RunEvent::Text { .. }));
     life.killed();
-    world.role = None;
+    world.role = Ok(None);
     let life = world.recovers(vec![Says("never")]);
     let run = life.comes_to(running.run, State::Failed).run;
     assert!(run.error.unwrap().message.contains("no longer"));
     assert_eq!(world.asked(), 1);
     life.killed();
     // Who was given less has that.
-    world.role = Some(Role::Admin);
+    world.role = Ok(Some(Role::Admin));
     let life = world.lives(vec![Calls(vec![("a", "mark", "one")])]);
     let say = ChatRequest { message: "go".into(), watch: Some(Arc::new(Holds)), ..ChatRequest::default() };
     let mut running = life.say(say).unwrap();
     life.until(&mut running, begins);
     life.killed();
-    world.role = Some(Role::Viewer);
+    world.role = Ok(Some(Role::Viewer));
     let life = world.recovers(vec![Says("I may not")]);
     life.comes_to(running.run, State::Done);
     assert!(world.done().is_empty());
@@ -411,19 +411,17 @@ fn a_message_is_not_sent_twice() {
 
 #[test]
 fn a_role_that_cannot_be_read_leaves_a_run_for_the_next_start() {
-    let world = World::new();
+    let mut world = World::new();
     let life = world.lives(vec![Hangs("so")]);
     let mut running = life.begin("go");
     life.until(&mut running, |s| matches!(s, RunEvent::Text { .. }));
     life.killed();
-    let life = world.lives(vec![Says("never")]);
-    {
-        let _in = life.runtime.enter();
-        life.agent.recover(life.cx.ports(), Arc::new(|_| Err(tool::Error::failed("the disk")))).unwrap();
-    }
+    world.role = Err(tool::Error::failed("the disk"));
+    let life = world.recovers(vec![Says("never")]);
     life.wait("nothing under way", || life.agent.queue.runs_of(life.cx.user()).is_empty());
     assert_eq!((life.run(running.run).run.state, world.asked()), (State::Running, 1));
     life.killed();
+    world.role = Ok(Some(Role::Admin));
     let life = world.recovers(vec![Says("well")]);
     life.comes_to(running.run, State::Done);
 }

@@ -2,7 +2,7 @@
 
 use super::Refused;
 use crate::{
-    chat::bytes_of,
+    chat::decode_base64,
     openai::{
         options::{format_of, in_range, stops_of},
         wire::{Tool, definitions},
@@ -17,7 +17,7 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// How many images a message may have.
+/// The most images of a message.
 const IMAGES: usize = 20;
 
 /// A conversation to be answered. Parameters that are not named here only tune an engine, and are ignored.
@@ -145,17 +145,17 @@ struct Function {
     arguments: Map<String, Value>,
 }
 
-/// A request as the agent takes it.
-pub(crate) struct Asked {
+/// A request for the agent.
+pub(crate) struct OllamaRequest {
     pub model: String,
     pub streamed: bool,
     /// Whether thoughts are shown.
     pub thinks: bool,
-    pub what: What,
+    pub what: RequestKind,
 }
 
 /// What is asked for.
-pub(crate) enum What {
+pub(crate) enum RequestKind {
     /// An answer.
     Answer(Box<Complete>),
     /// That the model is loaded, or unloaded.
@@ -163,21 +163,26 @@ pub(crate) enum What {
 }
 
 impl ChatBody {
-    pub fn asked(self, agent: &Agent, cx: &Cx) -> Result<Asked, Refused> {
+    pub fn asked(self, agent: &Agent, cx: &Cx) -> Result<OllamaRequest, Refused> {
         let sent = self.messages.unwrap_or_default();
         self.common.check()?;
         let what = if sent.is_empty() {
-            What::Loaded(self.common.loads())
+            RequestKind::Loaded(self.common.loads())
         } else {
             let tools = tools(self.tools.unwrap_or_default())?;
             self.common.answer(Complete { messages: messages(sent, agent, cx)?, tools, ..Complete::default() })?
         };
-        Ok(Asked { model: self.model, streamed: self.stream != Some(false), thinks: self.common.thinks(), what })
+        Ok(OllamaRequest {
+            model: self.model,
+            streamed: self.stream != Some(false),
+            thinks: self.common.thinks(),
+            what,
+        })
     }
 }
 
 impl GenerateBody {
-    pub fn asked(self) -> Result<Asked, Refused> {
+    pub fn asked(self) -> Result<OllamaRequest, Refused> {
         let filled = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
         for (name, given) in [
             ("suffix", filled(&self.suffix)),
@@ -193,19 +198,24 @@ impl GenerateBody {
         let prompt = self.prompt.unwrap_or_default();
         let images = self.images.unwrap_or_default();
         let what = if prompt.is_empty() && images.is_empty() {
-            What::Loaded(self.common.loads())
+            RequestKind::Loaded(self.common.loads())
         } else {
             let system = self.system.filter(|text| !text.is_empty()).map(Message::System);
             let user = Message::User(content(prompt, &images, "images")?);
             let messages = system.into_iter().chain([user]).collect();
             self.common.answer(Complete { messages, ..Complete::default() })?
         };
-        Ok(Asked { model: self.model, streamed: self.stream != Some(false), thinks: self.common.thinks(), what })
+        Ok(OllamaRequest {
+            model: self.model,
+            streamed: self.stream != Some(false),
+            thinks: self.common.thinks(),
+            what,
+        })
     }
 }
 
 impl Common {
-    /// Refuses what would change the answer and cannot be had.
+    /// Refuses options that would change the answer and are unsupported.
     fn check(&self) -> Result<(), Refused> {
         if self.logprobs == Some(true) || self.top_logprobs.is_some_and(|n| n > 0) {
             return Err(Refused::bad("`logprobs` are not supported: leave them out"));
@@ -221,7 +231,7 @@ impl Common {
     }
 
     /// The request with its sampling options and its format.
-    fn answer(&self, complete: Complete) -> Result<What, Refused> {
+    fn answer(&self, complete: Complete) -> Result<RequestKind, Refused> {
         let format = match &self.format {
             Value::Null => ResponseFormat::Text,
             Value::String(word) if word.is_empty() => ResponseFormat::Text,
@@ -244,7 +254,7 @@ impl Common {
             },
             None => Sampling::default(),
         };
-        Ok(What::Answer(Box::new(Complete { sampling, format, ..complete })))
+        Ok(RequestKind::Answer(Box::new(Complete { sampling, format, ..complete })))
     }
 
     fn thinks(&self) -> bool {
@@ -280,8 +290,8 @@ fn tools(sent: Vec<Value>) -> Result<Vec<llm::ToolDefinition>, Refused> {
     Ok(tools)
 }
 
-/// Gives calls the ids under which they were handed over: callers rarely send them back. From the newest to the oldest, as they
-/// are looked up: the same call may have been made before.
+/// Restores the ids of calls, which callers rarely send back. From the newest to the oldest, in the order of the lookup: the
+/// same call may have been made before.
 fn name_calls(sent: &mut [Sent], agent: &Agent, cx: &Cx) {
     let mut used: Vec<String> = vec![];
     let messages = sent.iter_mut().rev().flat_map(|message| message.tool_calls.iter_mut().flatten().rev());
@@ -298,8 +308,8 @@ fn name_calls(sent: &mut [Sent], agent: &Agent, cx: &Cx) {
 fn messages(mut sent: Vec<Sent>, agent: &Agent, cx: &Cx) -> Result<Vec<Message>, Refused> {
     name_calls(&mut sent, agent, cx);
     let mut all = Vec::with_capacity(sent.len());
-    // The calls whose results may come next. A result without an id belongs to the first open call of its tool, or to the first
-    // at all.
+    // Calls without a result yet. A result without an id belongs to the first open call of its tool, else to the first open
+    // call.
     let mut open = Vec::<ToolCall>::new();
     for (n, message) in sent.into_iter().enumerate() {
         let content_text = message.content.unwrap_or_default();
@@ -355,7 +365,7 @@ fn content(text: String, images: &[String], at: &str) -> Result<Content, Refused
         parts.push(Part::Text(text));
     }
     for (n, image) in images.iter().enumerate() {
-        let bytes = bytes_of(image).and_then(|source| match &source {
+        let bytes = decode_base64(image).and_then(|source| match &source {
             Source::Bytes(bytes) => {
                 let media_type = uploads::media_type(bytes, "", "");
                 media_type.starts_with("image/").then_some((media_type, source))

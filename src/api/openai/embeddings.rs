@@ -1,6 +1,6 @@
-//! `/v1/embeddings`: texts to vectors, by the model inside Hob.
+//! `/v1/embeddings`: turns texts into vectors with the embedded model.
 
-use super::{Asked, EMBEDDING, Refusal, options};
+use super::{EMBEDDING, OpenAiJson, Refusal, options};
 use crate::AppState;
 use axum::extract::State;
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tool::prelude::{JsonSchema, schemars};
 
-/// How many texts one request may have.
+/// The most texts of a request.
 const INPUTS: usize = 2048;
 
 /// Texts to be embedded.
@@ -58,7 +58,7 @@ struct Embedding {
     embedding: Value,
 }
 
-/// What it took, in tokens of the model.
+/// Tokens used.
 #[derive(Serialize, JsonSchema)]
 struct Usage {
     prompt_tokens: usize,
@@ -68,7 +68,7 @@ struct Usage {
 /// Embeds texts.
 pub(crate) async fn embed(
     State(house): State<AppState>,
-    Asked(body): Asked<Body>,
+    OpenAiJson(body): OpenAiJson<Body>,
 ) -> Result<axum::Json<Embeddings>, Refusal> {
     options::known(&body.rest, &["user"])?;
     if ![EMBEDDING, embed::MODEL, super::HOB].contains(&body.model.as_str()) {

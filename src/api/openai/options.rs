@@ -1,5 +1,4 @@
-//! Options of a request that change the answer: read and checked. An option Hob does not know or cannot honour is refused by
-//! name.
+//! Parses the options of a request that change the answer. Unknown or unsupported options are refused by name.
 
 use super::Refusal;
 use llm::{ResponseFormat, Sampling};
@@ -7,10 +6,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tool::prelude::{JsonSchema, schemars};
 
-/// How many stop sequences a request may have, and how long one may be in bytes.
+/// The most stop sequences, and the longest one in bytes.
 const STOPS: usize = 16;
 const STOP: usize = 1000;
-/// How large a schema of an answer may be, in bytes.
+/// The largest JSON Schema of an answer, in bytes.
 const SCHEMA: usize = 64 * 1024;
 
 /// Options of a chat completion beside its conversation.
@@ -90,7 +89,7 @@ struct Schema {
     strict: Option<bool>,
 }
 
-/// Parameters of chat completions that do not change the answer: who pays, where it is cached, what it is filed under.
+/// Parameters of chat completions that do not change the answer.
 pub(super) const WITHOUT_EFFECT: &[&str] = &[
     "user",
     "metadata",
@@ -101,7 +100,7 @@ pub(super) const WITHOUT_EFFECT: &[&str] = &[
     "prediction",
 ];
 
-/// Refuses parameters that are not known; those that are null are left out.
+/// Refuses unknown parameters; null ones are ignored.
 pub(super) fn known(rest: &Map<String, Value>, without_effect: &[&str]) -> Result<(), Refusal> {
     let unknown = rest.iter().find(|(name, value)| !value.is_null() && !without_effect.contains(&name.as_str()));
     let Some((name, _)) = unknown else { return Ok(()) };
@@ -111,10 +110,10 @@ pub(super) fn known(rest: &Map<String, Value>, without_effect: &[&str]) -> Resul
 }
 
 impl Options {
-    /// The options as the agent takes them.
+    /// The options for the agent.
     ///
     /// # Errors
-    /// The first that is wrong or cannot be honoured.
+    /// Names the first option that is invalid or unsupported.
     pub fn read(self) -> Result<(Sampling, ResponseFormat), Refusal> {
         self.refuse_the_impossible()?;
         let format = match &self.response_format {
@@ -174,7 +173,7 @@ impl Options {
     }
 }
 
-/// A number between two others.
+/// Checks that a number is in a range.
 pub(crate) fn in_range(name: &str, value: Option<f64>, least: f64, most: f64) -> Result<Option<f64>, Refusal> {
     match value {
         Some(v) if !(least..=most).contains(&v) => {
@@ -184,7 +183,7 @@ pub(crate) fn in_range(name: &str, value: Option<f64>, least: f64, most: f64) ->
     }
 }
 
-/// A count that is not zero.
+/// Checks that a count is not zero.
 pub(super) fn at_least_one(name: &str, value: Option<u32>) -> Result<Option<u32>, Refusal> {
     match value {
         Some(0) => Err(Refusal::of(name, format!("`{name}` is 0: give 1 or more, or leave it out"))),
@@ -207,7 +206,7 @@ pub(crate) fn stops_of(stop: &Value) -> Result<Vec<String>, Refusal> {
     })
 }
 
-/// The format an answer is to have; `named` holds name and schema.
+/// Parses the format of the answer; `named` holds name and schema.
 pub(crate) fn format_of(format: &Value, named: &Value, param: &str) -> Result<ResponseFormat, Refusal> {
     match format["type"].as_str() {
         Some("text") => Ok(ResponseFormat::Text),

@@ -1,4 +1,4 @@
-//! Pictures a program names by their address: fetched through the guard before the model is asked.
+//! Fetches pictures that a program names by URL, through the guarded HTTP client, before the model is asked.
 
 use super::{Refusal, wire::Said};
 use crate::AppState;
@@ -8,16 +8,16 @@ use http_client::Fetch;
 use serde_json::Value;
 use tool::{Cx, Label};
 
-/// How many pictures of one request are fetched, and how large they may be together, in bytes.
+/// The most pictures per request, and their largest total size in bytes.
 const MOST: usize = 8;
 const BYTES: usize = 16 << 20;
-/// What models see.
+/// The picture types models accept.
 const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 
-/// Puts the pictures themselves in the place of their addresses. What comes from elsewhere taints the run.
+/// Replaces URLs of pictures by their bytes. A fetched picture taints the run.
 ///
 /// # Errors
-/// 400, where one cannot be had or is no picture.
+/// 400 when one cannot be fetched or is no picture.
 pub(super) async fn fetch_all(house: &AppState, cx: &Cx, messages: &mut [Said]) -> Result<(), Refusal> {
     let mut wanted = vec![];
     for (n, message) in messages.iter().enumerate() {
@@ -58,7 +58,7 @@ fn is_web(url: &str) -> bool {
     scheme.is_some_and(|scheme| scheme == "https" || scheme == "http")
 }
 
-/// The type and bytes of one picture; its type is what it begins with, whatever its server says.
+/// The type and bytes of one picture; the type is detected from the bytes.
 async fn fetch(house: &AppState, url: &str) -> Result<(String, Vec<u8>), String> {
     let why = |text: String| format!("the picture cannot be fetched: {text}");
     let fetched = house.web.fetch(Fetch::get(url)).await.map_err(|e| why(e.to_string()))?;

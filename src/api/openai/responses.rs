@@ -5,7 +5,7 @@ mod events;
 mod items;
 
 use super::{
-    Asked, Refusal, answers, begin,
+    OpenAiJson, Refusal, begin, check_chat_model,
     options::{self, at_least_one, format_of, in_range},
     pictures, wire,
 };
@@ -24,7 +24,7 @@ use tool::prelude::{JsonSchema, schemars};
 /// Parameters that do not change the answer.
 const WITHOUT_EFFECT: &[&str] =
     &["user", "service_tier", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "stream_options"];
-/// What may be asked for besides, and is empty here.
+/// The only `include` that is accepted; it is empty here.
 const INCLUDABLE: &str = "reasoning.encrypted_content";
 
 /// A conversation to be answered.
@@ -78,7 +78,7 @@ pub(crate) struct Body {
     rest: Map<String, Value>,
 }
 
-/// What is to be answered.
+/// The input.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code)]
@@ -132,7 +132,7 @@ pub(crate) struct Response {
     usage: Option<Cost>,
 }
 
-/// What it cost, in tokens, over all turns.
+/// Tokens used over all turns.
 #[derive(Clone, Serialize, JsonSchema)]
 struct Cost {
     input_tokens: u64,
@@ -158,9 +158,9 @@ impl From<Usage> for Cost {
 pub(crate) async fn respond(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Asked(body): Asked<Body>,
+    OpenAiJson(body): OpenAiJson<Body>,
 ) -> Result<Streamable<axum::Json<Response>>, Refusal> {
-    answers(&house, &body.model)?;
+    check_chat_model(&house, &body.model)?;
     body.refuse_the_impossible()?;
     let mut response = Response::to(&body);
     let streamed = body.stream.unwrap_or_default();
@@ -192,7 +192,7 @@ pub(crate) async fn respond(
     }
 }
 
-/// Names the parameter as it is called here, and not as in chat completions.
+/// Renames the parameter of an error from chat completions to this API.
 fn in_input(mut refusal: Refusal) -> Refusal {
     let param = match refusal.error.param.as_deref() {
         Some(param) if param.starts_with("messages") => "input",
@@ -236,7 +236,7 @@ impl Body {
         Ok(())
     }
 
-    /// All but the messages, as the agent takes it.
+    /// The request to the agent, without messages.
     fn complete(self) -> Result<Complete, Refusal> {
         let format = match &self.text["format"] {
             Value::Null => ResponseFormat::Text,
@@ -265,7 +265,7 @@ impl Body {
 }
 
 impl Response {
-    /// A response that begins: what was asked for comes back with it.
+    /// A response in progress, which echoes the request.
     fn to(body: &Body) -> Self {
         let format = Some(&body.text["format"]).filter(|f| !f.is_null()).cloned();
         Self {
@@ -293,7 +293,7 @@ impl Response {
         }
     }
 
-    /// The end, with these words.
+    /// The finished response with this text.
     fn ended(mut self, answer: Answer, text: String) -> Self {
         let reason = match answer.finish_reason {
             FinishReason::ContentFilter => Some("content_filter"),

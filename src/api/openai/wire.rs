@@ -1,17 +1,17 @@
-//! What is sent and answered in OpenAI's format, and what it means to the agent.
+//! Requests and responses of chat completions, and their translation for the agent.
 
 use super::{
     Refusal,
     options::{self, Options},
 };
-use crate::chat::bytes_of;
+use crate::chat::decode_base64;
 use agent::{Answer, Complete, FinishReason};
 use llm::{Content, Kind, Media, Message, Source, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tool::prelude::{JsonSchema, schemars};
 
-/// How many tools a program may bring.
+/// The most tools of a program.
 const TOOLS: usize = 128;
 
 /// A conversation to be answered. Parameters that change the answer and are not named here are refused.
@@ -72,7 +72,7 @@ pub(super) enum Role {
     Tool,
 }
 
-/// What the content of a message looks like; read by [`content_of`] and [`text_of`].
+/// The schema of a message's content; read by [`content_of`] and [`text_of`].
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code)]
@@ -179,15 +179,15 @@ impl Body {
         self.stream.unwrap_or_default()
     }
 
-    pub fn usage_told(&self) -> bool {
+    pub fn includes_usage(&self) -> bool {
         self.stream_options.as_ref().and_then(|o| o.include_usage).unwrap_or_default()
     }
 }
 
-/// A request as the agent takes it, but for its messages: their pictures are fetched once all else is right.
-pub(crate) struct Kept(pub Complete);
+/// A request for the agent without its messages, whose pictures are fetched once everything else is valid.
+pub(crate) struct RequestOptions(pub Complete);
 
-impl TryFrom<Body> for Kept {
+impl TryFrom<Body> for RequestOptions {
     type Error = Refusal;
 
     fn try_from(body: Body) -> Result<Self, Refusal> {
@@ -245,7 +245,7 @@ pub(super) fn choice(choice: &Value) -> Result<ToolChoice, Refusal> {
 
 pub(super) fn messages(said: Vec<Said>) -> Result<Vec<Message>, Refusal> {
     let mut all = Vec::with_capacity(said.len());
-    // The calls whose results may come next: a model is never shown a result without its call.
+    // Calls without a result yet: a model is never shown a result without its call.
     let mut open: Vec<ToolCall> = vec![];
     for (n, said) in said.into_iter().enumerate() {
         let at = |part: &str| format!("messages[{n}].{part}");
@@ -282,7 +282,7 @@ pub(super) fn messages(said: Vec<Said>) -> Result<Vec<Message>, Refusal> {
     Ok(all)
 }
 
-/// What a user said: words, and pictures, sound and files that stand in the message itself.
+/// The content of a user message: text, pictures, sound and files.
 fn content_of(content: &Value, at: &str) -> Result<Content, Refusal> {
     let carries = |part: &Value| matches!(part["type"].as_str(), Some("image_url" | "input_audio" | "file"));
     let Some(parts) = content.as_array().filter(|parts| parts.iter().any(carries)) else {
@@ -303,7 +303,7 @@ fn content_of(content: &Value, at: &str) -> Result<Content, Refusal> {
     Ok(Content(parts.iter().map(part).collect::<Result<_, _>>()?))
 }
 
-/// A picture with the type that its bytes have; `None` where it is none, whatever its sender calls it.
+/// A picture with the type detected from its bytes; `None` if it is none.
 fn picture((declared, source): (String, Source)) -> Option<(String, Source)> {
     let Source::Bytes(bytes) = &source else { return None };
     let media_type = uploads::media_type(bytes, "", "");
@@ -313,7 +313,7 @@ fn picture((declared, source): (String, Source)) -> Option<(String, Source)> {
 fn media_of(part: &Value) -> Option<Media> {
     let in_url = |url: &Value| {
         let (media_type, data) = url.as_str()?.strip_prefix("data:")?.split_once(";base64,")?;
-        Some((media_type.to_owned(), bytes_of(data)?))
+        Some((media_type.to_owned(), decode_base64(data)?))
     };
     let (kind, name, (media_type, source)) = match part["type"].as_str()? {
         "image_url" => (Kind::Image, "", picture(in_url(&part["image_url"]["url"])?)?),
@@ -324,7 +324,7 @@ fn media_of(part: &Value) -> Option<Media> {
                 "mp3" => "audio/mpeg",
                 _ => return None,
             };
-            (Kind::Audio, "", (media_type.to_owned(), bytes_of(sound["data"].as_str()?)?))
+            (Kind::Audio, "", (media_type.to_owned(), decode_base64(sound["data"].as_str()?)?))
         }
         _ => {
             let file = &part["file"];
@@ -334,7 +334,7 @@ fn media_of(part: &Value) -> Option<Media> {
     Some(Media { kind, media_type, name: name.to_owned(), source })
 }
 
-/// The text of a message: a string, or parts of which only text is understood.
+/// The text of a message: a string, or text parts.
 fn text_of(content: &Value, at: &str) -> Result<String, Refusal> {
     let text = |part: &Value| match (part["type"].as_str(), part["text"].as_str(), part["refusal"].as_str()) {
         (Some("text"), Some(text), _) | (Some("refusal"), _, Some(text)) => Ok(text.to_owned()),
@@ -431,7 +431,7 @@ pub(crate) fn handed_over(calls: Vec<ToolCall>) -> Vec<Call> {
     calls.into_iter().map(call).collect()
 }
 
-/// Why an answer ends where it does.
+/// Maps the reason why an answer ended.
 pub(crate) fn finish_reason(answer: &Answer) -> &'static str {
     match answer {
         _ if !answer.handed_over.is_empty() => "tool_calls",

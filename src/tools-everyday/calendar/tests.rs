@@ -14,12 +14,8 @@ struct House {
 
 fn house() -> House {
     let store = Store::in_memory().unwrap();
-    let scheduler = Scheduler::new(
-        &store,
-        cx().ports().clone(),
-        Arc::new(|_| None),
-        Arc::new(|_| ToolFacts { idempotent: true, detached: false }),
-    );
+    let facts = Arc::new(|_: &str| ToolFacts { idempotent: true, detached: false });
+    let scheduler = Scheduler::new(&store, cx().ports().clone(), facts);
     House { store, scheduler }
 }
 

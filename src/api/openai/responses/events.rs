@@ -1,17 +1,17 @@
 //! The events of a streamed response, in the order OpenAI documents.
 
 use super::{Response, function_call, message, message_id, output_text, refusal_part};
-use crate::openai::{Refusal, Waited};
+use crate::openai::{AwaitedRun, Refusal};
 use agent::{Answer, RunEvent};
 use axum::response::sse::Event;
 use futures::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 
-/// Makes events of steps.
+/// Turns run events into response events.
 struct Events {
     response: Response,
-    /// All the words so far.
+    /// The text so far.
     text: String,
     /// Whether the message has begun, and whether tools were called since its last words.
     begun: bool,
@@ -21,7 +21,7 @@ struct Events {
 
 /// `response.created`, every step as it happens, and the end.
 pub(super) fn stream_of(
-    waited: Waited,
+    waited: AwaitedRun,
     response: Response,
     first: RunEvent,
 ) -> impl Stream<Item = Result<Event, Infallible>> {
@@ -45,7 +45,7 @@ pub(super) fn stream_of(
 }
 
 impl Events {
-    fn of(&mut self, step: RunEvent, waited: &Waited) -> Vec<Value> {
+    fn of(&mut self, step: RunEvent, waited: &AwaitedRun) -> Vec<Value> {
         match step {
             RunEvent::Text { delta } => {
                 let gap = std::mem::take(&mut self.gap) && self.begun;
@@ -62,7 +62,7 @@ impl Events {
                 self.response.error = Some(json!({"code": error.code, "message": error.message}));
                 vec![self.of_response("response.failed")]
             }
-            // Who speaks through a program is asked at the page.
+            // Questions are asked at the page.
             _ => vec![],
         }
     }

@@ -1,4 +1,4 @@
-//! The items of a request as messages of a chat.
+//! Converts the items of a request to chat messages.
 
 use super::super::{
     Refusal,
@@ -6,10 +6,10 @@ use super::super::{
 };
 use serde_json::{Value, json};
 
-/// The messages that instructions and input come to.
+/// Converts instructions and input to messages.
 ///
 /// # Errors
-/// 400 for an item that is not understood.
+/// 400 for an unknown item.
 pub(super) fn said(instructions: Option<&str>, input: &Value) -> Result<Vec<Said>, Refusal> {
     let mut all: Vec<Said> = instructions.map(|text| plain(Role::System, text.into())).into_iter().collect();
     match input {
@@ -41,7 +41,7 @@ fn add(all: &mut Vec<Said>, item: &Value) -> Result<(), String> {
             };
             let content = content_of(&item["content"])?;
             match all.last_mut() {
-                // The words of a turn that called something belong to its calls.
+                // The text of a turn belongs to its calls.
                 Some(last) if role == Role::Assistant && last.role == role && last.content.is_null() => {
                     last.content = content;
                 }
@@ -63,7 +63,7 @@ fn add(all: &mut Vec<Said>, item: &Value) -> Result<(), String> {
             };
             all.push(Said { tool_call_id: Some(text("call_id")?), ..plain(Role::Tool, output) });
         }
-        // Thoughts of another model, which mean nothing to this one.
+        // Reasoning of another model is ignored.
         Some("reasoning") => {}
         Some(other) => {
             let other: String = other.chars().take(40).collect();
@@ -76,7 +76,7 @@ fn add(all: &mut Vec<Said>, item: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Content as chat completions have it.
+/// Converts content to the format of chat completions.
 fn content_of(content: &Value) -> Result<Value, String> {
     match content {
         Value::String(_) => Ok(content.clone()),

@@ -1,0 +1,271 @@
+//! Layer 2: who may come in. The people of the household, their passwords, API tokens and sessions, and the claim of the
+//! device by its first person.
+
+mod attempts;
+mod claim;
+mod credentials;
+mod error;
+mod password;
+mod people;
+mod records;
+mod scope;
+mod sessions;
+mod tokens;
+
+pub use attempts::Client;
+pub use claim::ClaimConfig;
+pub use credentials::SESSION_LIFETIME;
+pub use error::{Error, Result};
+pub use people::{Editor, NewPerson, PersonPatch, PersonView};
+pub use scope::{TokenScope, TokenScopes};
+pub use sessions::{NewSession, SessionView};
+pub use tokens::{IssuedToken, NewToken, TokenView};
+
+use attempts::AttemptLimiter;
+use claim::ClaimCode;
+use password::Passwords;
+use records::{Claimed, Credential, Person};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use store::{Collection, Listing, Stamp, Store};
+use tool::{AgentId, Id, Principal, Role, Scope, UserId};
+
+/// The name of the owner until they choose one.
+pub const OWNER: &str = "owner";
+/// The shortest `HOB_TOKEN`, in characters.
+const SHORTEST_FIXED_TOKEN: usize = 32;
+
+/// People and their keys; cheap to clone.
+#[derive(Clone)]
+pub struct Identity(Arc<Inner>);
+
+struct Inner {
+    credentials: Collection<Credential>,
+    people: Collection<Person>,
+    claimed: Collection<Claimed>,
+    /// The hash of `HOB_TOKEN`.
+    fixed: Option<blake3::Hash>,
+    /// `None` once the device is claimed.
+    claim_code: Mutex<Option<ClaimCode>>,
+    passwords: Passwords,
+    code_attempts: AttemptLimiter,
+    token_attempts: AttemptLimiter,
+    password_attempts: AttemptLimiter,
+}
+
+/// Who a key belongs to.
+pub struct AuthenticatedKey {
+    pub principal: Principal,
+    /// The stored credential; `None` for `HOB_TOKEN`.
+    pub id: Option<Id>,
+    pub scopes: TokenScopes,
+    /// Milliseconds since 1970; 0 is never.
+    pub expires_ms: u64,
+    /// Whether the person came in themselves, by claim or password, and not with a token of theirs.
+    pub in_person: bool,
+}
+
+impl Identity {
+    /// The people and keys in `store`; `fixed` is an admin token from the environment. Where the device is neither claimed
+    /// nor has one, a claim code is made.
+    ///
+    /// # Errors
+    /// `BadArgs` when `fixed` is shorter than 32 characters; `Failed` when the data cannot be read.
+    pub fn open(store: &Store, fixed: Option<&str>, claim: ClaimConfig) -> tool::Result<Self> {
+        if fixed.is_some_and(|token| token.len() < SHORTEST_FIXED_TOKEN) {
+            return Err(tool::Error::bad_args(
+                "HOB_TOKEN is too short: use at least 32 characters, such as `openssl rand -hex 32` gives",
+            ));
+        }
+        let credentials: Collection<Credential> = store.collection();
+        let claimed: Collection<Claimed> = store.collection();
+        let people: Collection<Person> = store.collection();
+        // Without any password or credential left (a restored backup whose owner had no password), the device is claimed
+        // again by whoever sees its console.
+        let has_password =
+            people.list_in(Scope::Household, &Listing::default())?.iter().any(|p| !p.value.password.is_empty());
+        // A damaged record may hold a password: never give the device to a stranger for that.
+        let has_password = has_password || !people.is_whole_in(Scope::Household)?;
+        let way_in = has_password || !credentials.is_empty_in(Scope::Household)?;
+        let taken = fixed.is_some() || (way_in && !claimed.is_empty_in(Scope::Household)?);
+        let claim_code = if taken { None } else { Some(ClaimCode::new(claim)?) };
+        Ok(Self(Arc::new(Inner {
+            credentials,
+            people,
+            claimed,
+            fixed: fixed.map(|token| blake3::hash(token.as_bytes())),
+            claim_code: Mutex::new(claim_code),
+            passwords: Passwords::default(),
+            code_attempts: AttemptLimiter::default(),
+            token_attempts: AttemptLimiter::default(),
+            password_attempts: AttemptLimiter::default(),
+        })))
+    }
+
+    /// Whether somebody has claimed the device.
+    pub fn is_claimed(&self) -> bool {
+        self.claim_code().is_none()
+    }
+
+    fn claim_code(&self) -> MutexGuard<'_, Option<ClaimCode>> {
+        self.0.claim_code.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows the claim code on the console as links under these base URLs, until the device is claimed.
+    pub fn show_claim_code(&self, base_urls: Vec<String>) {
+        if let Some(code) = self.claim_code().as_mut() {
+            code.show(base_urls);
+        }
+    }
+
+    /// Replaces the claim code whenever it has expired, until the device is claimed.
+    pub async fn renew_claim_code(self) {
+        let remaining = || self.claim_code().as_ref().and_then(ClaimCode::remaining);
+        while let Some(wait) = remaining() {
+            tokio::time::sleep(wait.max(Duration::from_millis(100))).await;
+            if let Some(code) = self.claim_code().as_mut() {
+                code.renew();
+            }
+        }
+    }
+
+    /// The person behind a token or session key.
+    pub fn authenticate(&self, key: &str, session: bool) -> Option<AuthenticatedKey> {
+        let hash = blake3::hash(key.as_bytes());
+        if !session && self.0.fixed == Some(hash) {
+            return Some(AuthenticatedKey {
+                principal: Principal::owner(),
+                id: None,
+                scopes: TokenScopes::default(),
+                expires_ms: 0,
+                in_person: false,
+            });
+        }
+        let entry = self.credential_by_hash(hash)?;
+        let found = entry.value;
+        let fixed = self.0.fixed.as_ref().map(|hash| &hash.as_bytes()[..8]);
+        let stale = !found.opened_with_fixed.is_empty() && fixed != Some(&found.opened_with_fixed[..]);
+        if found.has_expired(Id::new().millis()) || stale || found.session != session {
+            return None;
+        }
+        let most = match found.user {
+            UserId::OWNER => Role::Admin,
+            // A removed person is nobody.
+            user => self.0.people.get_in(Scope::Household, user.0).ok()??.value.ceiling.bound(),
+        };
+        let principal = Principal { user: found.user, role: found.role.min(most), agent: AgentId::GENERAL };
+        let in_person = session && found.opened_with.is_none() && found.opened_with_fixed.is_empty();
+        let scopes = TokenScopes::stored(found.scope);
+        Some(AuthenticatedKey { principal, id: Some(entry.id), scopes, expires_ms: found.expires_ms, in_person })
+    }
+
+    /// Whether a credential is still valid; `None` (no stored one) always is.
+    pub fn is_valid(&self, credential: Option<Id>) -> bool {
+        let Some(id) = credential else { return true };
+        let found = self.0.credentials.get_in(Scope::Household, id).ok().flatten();
+        found.is_some_and(|c| !c.value.has_expired(Id::new().millis()))
+    }
+
+    /// The most that any key of this person may do now; `Viewer` when they are gone.
+    pub fn highest_role(&self, user: UserId) -> Role {
+        if user == UserId::OWNER {
+            return Role::Admin;
+        }
+        self.record_of(user).ok().flatten().map_or(Role::Viewer, |person| person.value.ceiling.bound())
+    }
+}
+
+impl tool::People for Identity {
+    fn role_of(&self, user: UserId) -> tool::Result<Option<Role>> {
+        let person = self.person(user).map_err(|error| {
+            tracing::warn!(%error, "a person could not be read");
+            tool::Error::failed("who lives here could not be read: see the log")
+        })?;
+        Ok(person.map(|person| person.role))
+    }
+}
+
+fn stamp() -> Stamp {
+    Stamp::household("access")
+}
+
+fn random_bytes(bytes: &mut [u8]) -> tool::Result<()> {
+    getrandom::fill(bytes).map_err(|e| tool::Error::unavailable(format!("the system has no randomness to give: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use credentials::{IssuedCredential, MAX_SESSIONS, NewCredential, OpenedWith};
+    use records::RoleCeiling;
+    use tool::People;
+
+    fn identity() -> Identity {
+        Identity::open(&Store::in_memory().unwrap(), None, ClaimConfig::default()).unwrap()
+    }
+
+    fn token(name: &str, role: Role) -> NewCredential {
+        NewCredential::new(name.into(), role, OpenedWith::Person)
+    }
+
+    fn session(of: &IssuedCredential, opened_with: OpenedWith, latest_expiry_ms: u64) -> NewCredential {
+        let user = Some(of.user);
+        NewCredential { session: true, user, opened_with, latest_expiry_ms, ..token("page", Role::Member) }
+    }
+
+    #[tokio::test]
+    async fn a_token_ends_with_the_sessions_it_opened() {
+        let identity = identity();
+        let soon = NewCredential { lifetime: Some(Duration::from_millis(300)), ..token("mia", Role::Member) };
+        let soon = identity.issue(soon, None).await.unwrap();
+        let opened = identity.issue(session(&soon, OpenedWith::Token(soon.id), soon.expires_ms), None).await.unwrap();
+        assert!(
+            identity.authenticate(&soon.key, false).is_some() && identity.authenticate(&opened.key, true).is_some()
+        );
+        assert!(identity.authenticate(&soon.key, true).is_none(), "a token is no session");
+        assert!(identity.is_valid(Some(opened.id)) && !identity.is_valid(Some(Id::new())) && identity.is_valid(None));
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        assert!(
+            identity.authenticate(&soon.key, false).is_none() && identity.authenticate(&opened.key, true).is_none()
+        );
+        assert!(!identity.is_valid(Some(opened.id)));
+        // A token or password that was revoked between check and write opens nothing.
+        let gone = identity.issue(session(&soon, OpenedWith::Token(Id::new()), 0), None).await.err().unwrap();
+        let other =
+            identity.issue(session(&soon, OpenedWith::Password("another".into()), 0), None).await.err().unwrap();
+        assert!(matches!((gone, other), (Error::Unauthorized(_), Error::Unauthorized(_))));
+    }
+
+    #[tokio::test]
+    async fn sessions_per_person_are_bounded() {
+        let identity = identity();
+        let mia = identity.issue(token("mia", Role::Member), None).await.unwrap();
+        let ben = identity.issue(token("ben", Role::Viewer), None).await.unwrap();
+        let kept = identity.issue(session(&ben, OpenedWith::Token(ben.id), 0), None).await.unwrap();
+        let first = identity.issue(session(&mia, OpenedWith::Token(mia.id), 0), None).await.unwrap();
+        for _ in 0..MAX_SESSIONS {
+            identity.issue(session(&mia, OpenedWith::Token(mia.id), 0), None).await.unwrap();
+        }
+        assert_eq!(identity.credentials(true).unwrap().len(), MAX_SESSIONS + 1);
+        assert!(identity.authenticate(&first.key, true).is_none() && identity.authenticate(&kept.key, true).is_some());
+        assert_eq!(
+            identity.authenticate(&kept.key, true).unwrap().principal.role,
+            Role::Viewer,
+            "no more than the person"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_person_record_without_a_role_limits_no_token_and_grants_nothing() {
+        let identity = identity();
+        let old = Person { name: "Old".into(), ceiling: RoleCeiling::Unset, password: String::new() };
+        let (inner, id) = (identity.0.clone(), Id::new());
+        identity.0.people.store().write(move |tx| inner.people.put(tx, id, &stamp(), &old)).await.unwrap();
+        let given = identity.issue(token("old", Role::Member), None).await.unwrap();
+        assert_eq!(given.user, UserId(id));
+        assert_eq!(identity.authenticate(&given.key, false).unwrap().principal.role, Role::Member);
+        assert_eq!(identity.role_of(UserId(id)).unwrap(), Some(Role::Viewer));
+    }
+}
