@@ -6,7 +6,7 @@ use crate::{
     calls,
     error_response::Failure,
     openai,
-    parts::{self, Carries, Piece},
+    parts::{self, Piece, SupportedMedia},
     provider_state::{self, PositionedBlock, TurnPiece},
     sampling,
     turns::{self, Speaker},
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Media a message can carry.
-const CARRIES: Carries = Carries {
+const SUPPORTED_MEDIA: SupportedMedia = SupportedMedia {
     images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
     largest_image: 10 << 20,
     audio: &[],
@@ -93,7 +93,7 @@ fn blocks(endpoint: &Endpoint, message: &Message) -> Vec<Value> {
     match message {
         Message::System(text) => vec![json!({"type": "text", "text": turns::instruction(text)})],
         Message::User(said) => {
-            parts::pieces(said, &endpoint.facts, &CARRIES).iter().filter(|p| !is_blank(p)).map(part).collect()
+            parts::pieces(said, &endpoint.facts, &SUPPORTED_MEDIA).iter().filter(|p| !is_blank(p)).map(part).collect()
         }
         Message::Assistant(turn) => spoken(endpoint, turn),
         Message::Tool(result) => {
@@ -139,7 +139,7 @@ fn spoken(endpoint: &Endpoint, turn: &Turn) -> Vec<Value> {
         }
         TurnPiece::Kept(block) => Some(block),
     };
-    provider_state::woven(turn, endpoint).into_iter().filter_map(strand).collect()
+    provider_state::in_original_order(turn, endpoint).into_iter().filter_map(strand).collect()
 }
 
 /// A content block in progress.

@@ -28,7 +28,7 @@ const LONGEST_ANSWER: usize = 1 << 20;
 /// Maximum total size of the media in one response, in bytes.
 const MOST_MEDIA: usize = 24 << 20;
 /// How often a rejected request is adapted and sent again.
-const MENDINGS: usize = 4;
+const MAX_ADAPTATIONS: usize = 4;
 
 /// Parses responses of one wire format, event by event.
 pub(crate) trait Reader: Send {
@@ -56,18 +56,18 @@ pub(crate) trait Reader: Send {
 pub(crate) struct Model {
     endpoint: Endpoint,
     /// What earlier rejections taught.
-    learnt: Learnt,
+    learned: Learned,
     http: ModelHttp,
 }
 
 /// Learned quirks and facts of a server and model, shared by all clients.
-type Learnt = Arc<Mutex<(Quirks, Facts)>>;
+type Learned = Arc<Mutex<(Quirks, Facts)>>;
 
 impl Model {
     pub fn new(endpoint: Endpoint) -> Self {
-        let learnt = Arc::new(Mutex::new((endpoint.quirks, endpoint.facts)));
+        let learned = Arc::new(Mutex::new((endpoint.quirks, endpoint.facts)));
         let http = ModelHttp::new(endpoint.patience);
-        Self { endpoint, learnt, http }
+        Self { endpoint, learned, http }
     }
 }
 
@@ -77,13 +77,13 @@ impl Provider for Model {
     }
 
     fn facts(&self) -> Facts {
-        self.learnt.lock().unwrap_or_else(PoisonError::into_inner).1
+        self.learned.lock().unwrap_or_else(PoisonError::into_inner).1
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
-        let (endpoint, http, learnt) = (self.endpoint.clone(), self.http.clone(), self.learnt.clone());
+        let (endpoint, http, learned) = (self.endpoint.clone(), self.http.clone(), self.learned.clone());
         let key = endpoint.key.clone();
-        stream::once(ask(endpoint, learnt, http, request))
+        stream::once(ask(endpoint, learned, http, request))
             .flat_map(|begun| match begun {
                 Ok(answer) => answer,
                 Err(error) => stream::once(async { Err(error) }).boxed(),
@@ -116,11 +116,11 @@ pub(crate) fn reader(endpoint: &Endpoint) -> Box<dyn Reader> {
 
 async fn ask(
     mut endpoint: Endpoint,
-    learnt: Learnt,
+    learned: Learned,
     http: ModelHttp,
     mut request: Request,
 ) -> Result<BoxStream<'static, Result<Delta, Error>>, Error> {
-    (endpoint.quirks, endpoint.facts) = *learnt.lock().unwrap_or_else(PoisonError::into_inner);
+    (endpoint.quirks, endpoint.facts) = *learned.lock().unwrap_or_else(PoisonError::into_inner);
     let (url, headers) = (endpoint.address(), endpoint.headers());
     for mended in 0.. {
         sampling::check(&endpoint, &request)?;
@@ -128,32 +128,33 @@ async fn ask(
         let answer =
             http.post_stream(&url, &headers, text).await.map_err(|e| connection_error(&endpoint.provider, e))?;
         if answer.is_success() {
-            remember(&learnt, &endpoint);
+            remember(&learned, &endpoint);
             return read(&endpoint, answer).await;
         }
         let refusal = ErrorResponse::read(answer, endpoint.key.as_deref()).await;
-        let lesson =
-            Some(&refusal).filter(|_| mended < MENDINGS).and_then(|r| learned_limits::of(&endpoint, &request, r));
+        let lesson = Some(&refusal)
+            .filter(|_| mended < MAX_ADAPTATIONS)
+            .and_then(|r| learned_limits::of(&endpoint, &request, r));
         match lesson {
             Some(LearnedLimit::Quirks(quirks)) => endpoint.quirks = quirks,
             Some(LearnedLimit::Blind) => endpoint.facts.images = false,
             Some(LearnedLimit::WithoutTools) => {
                 // `text::fitted` reads this fact and falls back to calls as text.
-                learnt.lock().unwrap_or_else(PoisonError::into_inner).1.tools = false;
+                learned.lock().unwrap_or_else(PoisonError::into_inner).1.tools = false;
                 let (who, model, says) = (&endpoint.provider, &endpoint.model, refusal.failure.text);
                 return Err(Error::Refused(format!("the model `{model}` of `{who}` calls no tools (it says: {says})")));
             }
             Some(LearnedLimit::Context(context)) => {
                 // The next attempt is fitted to this size.
-                learnt.lock().unwrap_or_else(PoisonError::into_inner).1.context = context;
+                learned.lock().unwrap_or_else(PoisonError::into_inner).1.context = context;
                 return Err(Error::TooLong(format!(
                     "this is too long for the model `{}` of `{}` ({context} tokens): say it in fewer words, begin a new \
                      conversation, or choose a model that reads more",
                     endpoint.model, endpoint.provider
                 )));
             }
-            Some(LearnedLimit::WithoutKept) => learned_limits::forget_kept(&mut request, &endpoint.provider),
-            Some(LearnedLimit::Option(OptionRefused::Learnt(quirks))) => endpoint.quirks = quirks,
+            Some(LearnedLimit::WithoutKept) => learned_limits::drop_provider_state(&mut request, &endpoint.provider),
+            Some(LearnedLimit::Option(OptionRefused::Learned(quirks))) => endpoint.quirks = quirks,
             Some(LearnedLimit::Option(OptionRefused::Unsupported(option))) => {
                 return Err(sampling::unsupported(&endpoint, option, &refusal.failure.text));
             }
@@ -166,10 +167,10 @@ async fn ask(
 
 /// Stores the quirks that made a request succeed. The context size and tool support may have been learned by another
 /// client meanwhile.
-fn remember(learnt: &Learnt, endpoint: &Endpoint) {
-    let mut learnt = learnt.lock().unwrap_or_else(PoisonError::into_inner);
-    let Facts { tools, context, .. } = learnt.1;
-    *learnt = (endpoint.quirks, Facts { tools, context, ..endpoint.facts });
+fn remember(learned: &Learned, endpoint: &Endpoint) {
+    let mut learned = learned.lock().unwrap_or_else(PoisonError::into_inner);
+    let Facts { tools, context, .. } = learned.1;
+    *learned = (endpoint.quirks, Facts { tools, context, ..endpoint.facts });
 }
 
 /// Reads a successful response.
@@ -191,7 +192,7 @@ async fn read(endpoint: &Endpoint, answer: Streaming) -> Result<BoxStream<'stati
 async fn whole(endpoint: &Endpoint, answer: Streaming) -> Result<BoxStream<'static, Result<Delta, Error>>, Error> {
     let who = &endpoint.provider;
     let bytes = answer.bytes(WHOLE_ANSWER).await.map_err(|e| connection_error(who, e))?;
-    let deltas = in_one_piece(who, endpoint.key.as_deref(), reader(endpoint).as_mut(), &bytes)?;
+    let deltas = whole_document(who, endpoint.key.as_deref(), reader(endpoint).as_mut(), &bytes)?;
     Ok(stream::iter(deltas.into_iter().map(Ok)).boxed())
 }
 
@@ -201,7 +202,7 @@ fn server(text: String) -> Error {
 }
 
 /// Reads a response that arrived as a single JSON document.
-fn in_one_piece(who: &str, key: Option<&str>, reader: &mut dyn Reader, bytes: &[u8]) -> Result<Vec<Delta>, Error> {
+fn whole_document(who: &str, key: Option<&str>, reader: &mut dyn Reader, bytes: &[u8]) -> Result<Vec<Delta>, Error> {
     let broken =
         |e| server(format!("the model server `{who}` sent an answer that is not JSON ({e}): check its address"));
     let value: Value = match serde_json::from_slice(bytes) {
@@ -293,7 +294,7 @@ impl Reading {
             None if self.whole.is_some() => {
                 self.ended = true;
                 let bytes = self.whole.take().unwrap_or_default();
-                self.ready.extend(in_one_piece(&self.who, self.key.as_deref(), self.reader.as_mut(), &bytes)?);
+                self.ready.extend(whole_document(&self.who, self.key.as_deref(), self.reader.as_mut(), &bytes)?);
                 return Ok(());
             }
             None => {

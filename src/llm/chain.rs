@@ -54,9 +54,9 @@ impl Chain {
     /// The links in order of attempt; recently failed ones come last.
     fn order(&self, request: &Request) -> Vec<usize> {
         let order = router::order(self.strategy, &Needs::of(request), &self.links, &self.health);
-        let (resting, ready): (Vec<_>, Vec<_>) =
-            order.into_iter().partition(|at| self.health.resting(&self.links[*at].provider.model()));
-        ready.into_iter().chain(resting).collect()
+        let (is_cooling_down, ready): (Vec<_>, Vec<_>) =
+            order.into_iter().partition(|at| self.health.is_cooling_down(&self.links[*at].provider.model()));
+        ready.into_iter().chain(is_cooling_down).collect()
     }
 
     async fn answer(self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {

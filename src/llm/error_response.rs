@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Maximum number of bytes read from an error body.
 const ERROR_BODY: usize = 64 * 1024;
 /// Maximum number of characters quoted from a server's message.
-const LONGEST_SAYING: usize = 300;
+const MAX_QUOTE: usize = 300;
 
 /// Kinds of server errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +145,7 @@ impl Failure {
         if let Some(key) = key.filter(|key| !key.is_empty()) {
             self.text = self.text.replace(key, "[key]");
         }
-        self.text = self.text.chars().take(LONGEST_SAYING).collect();
+        self.text = self.text.chars().take(MAX_QUOTE).collect();
         self
     }
 
@@ -228,7 +228,7 @@ impl ErrorResponse {
             (ErrorKind::Busy, _) => Error::Busy {
                 text: format!(
                     "the model server `{who}` is asked too often: wait {} and ask again{said}",
-                    a_while(after)
+                    wait_text(after)
                 ),
                 after,
             },
@@ -280,7 +280,7 @@ fn is_about_length(says: &str) -> bool {
 }
 
 /// How long to wait, in words.
-fn a_while(after: Option<Duration>) -> String {
+fn wait_text(after: Option<Duration>) -> String {
     match after.map_or(0, |after| after.as_secs()) {
         0..=5 => "a little".to_owned(),
         seconds @ 6..=119 => format!("{seconds} s"),
@@ -381,7 +381,7 @@ mod tests {
         for (seconds, words) in
             [(None, "a little"), (Some(3), "a little"), (Some(20), "20 s"), (Some(3_601), "61 minutes")]
         {
-            assert_eq!(a_while(seconds.map(Duration::from_secs)), words);
+            assert_eq!(wait_text(seconds.map(Duration::from_secs)), words);
         }
     }
 

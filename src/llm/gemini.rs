@@ -7,7 +7,7 @@ use crate::{
     calls,
     error_response::{ErrorKind, Failure},
     message::tokens,
-    parts::{self, Carries, Piece},
+    parts::{self, Piece, SupportedMedia},
     provider_state, sampling, schema,
     turns::{self, Speaker},
 };
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 
 /// Media a message can carry.
-const CARRIES: Carries = Carries {
+const SUPPORTED_MEDIA: SupportedMedia = SupportedMedia {
     images: &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
     largest_image: usize::MAX,
     audio: &["audio/wav", "audio/mpeg", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac"],
@@ -138,7 +138,7 @@ fn parts(endpoint: &Endpoint, ids: &HashSet<String>, message: &Message) -> Vec<V
                     json!({"inlineData": {"mimeType": media_type, "data": base64}})
                 }
             };
-            parts::pieces(said, &endpoint.facts, &CARRIES).iter().map(part).collect()
+            parts::pieces(said, &endpoint.facts, &SUPPORTED_MEDIA).iter().map(part).collect()
         }
         Message::Assistant(turn) => spoken(endpoint, turn),
         Message::Tool(result) => {
@@ -231,7 +231,7 @@ impl Parts {
         let data = &part["inlineData"];
         // Images drawn while thinking are not part of the answer.
         if let (Some(media_type), Some(base64), false) = (data["mimeType"].as_str(), data["data"].as_str(), thought) {
-            let made = parts::generated_media(media_type, base64);
+            let made = parts::decode_media(media_type, base64);
             self.media |= made.is_some();
             said.extend(made.map(Delta::Media));
         }

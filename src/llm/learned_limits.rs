@@ -38,13 +38,13 @@ const LEAST: u32 = 512;
 pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &ErrorResponse) -> Option<LearnedLimit> {
     let says = refusal.failure.text.to_lowercase();
     let says = |word: &str| says.contains(word);
-    if endpoint.facts.images && has_pictures(request) && tells_blindness(refusal.status, says) {
+    if endpoint.facts.images && has_pictures(request) && reports_no_images(refusal.status, says) {
         return Some(LearnedLimit::Blind);
     }
-    if endpoint.facts.tools && !request.tools.is_empty() && tells_no_tools(refusal.status, says) {
+    if endpoint.facts.tools && !request.tools.is_empty() && reports_no_tools(refusal.status, says) {
         return Some(LearnedLimit::WithoutTools);
     }
-    if let Some(context) = tells_context(refusal, endpoint.facts.context) {
+    if let Some(context) = reported_context(refusal, endpoint.facts.context) {
         return Some(LearnedLimit::Context(context));
     }
     let kept = ["thinking", "signature", "reasoning", "encrypted", "not persisted", "initialized field"];
@@ -81,7 +81,7 @@ pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &ErrorResponse
 }
 
 /// Whether the server says that its model does not support images at all, as opposed to a large or broken image.
-fn tells_blindness(status: u16, says: impl Fn(&str) -> bool + Copy) -> bool {
+fn reports_no_images(status: u16, says: impl Fn(&str) -> bool + Copy) -> bool {
     const PICTURES: [&str; 5] = ["image", "vision", "multimodal", "multi-modal", "mmproj"];
     const NOT: [&str; 5] = ["not support", "unsupported", "unknown variant", "mmproj", "no endpoints found"];
     const OTHER: [&str; 6] = ["format", "media type", "large", "size", "dimension", "decode"];
@@ -94,7 +94,7 @@ fn tells_blindness(status: u16, says: impl Fn(&str) -> bool + Copy) -> bool {
 
 /// Whether the server says that its model does not support tools at all, as opposed to one tool or option. The
 /// phrases are those of Ollama, vLLM, OpenRouter, Groq, Google and llama.cpp, which answers 500.
-fn tells_no_tools(status: u16, says: impl Fn(&str) -> bool) -> bool {
+fn reports_no_tools(status: u16, says: impl Fn(&str) -> bool) -> bool {
     const NONE: [&str; 7] = [
         "does not support tools",
         "--enable-auto-tool-choice",
@@ -109,7 +109,7 @@ fn tells_no_tools(status: u16, says: impl Fn(&str) -> bool) -> bool {
 
 /// The context size according to the rejection. If it was known already, Hob's token estimate is too low for this
 /// model, and a slightly smaller size is used.
-fn tells_context(refusal: &ErrorResponse, known: u32) -> Option<u32> {
+fn reported_context(refusal: &ErrorResponse, known: u32) -> Option<u32> {
     let says = refusal.failure.text.to_lowercase();
     let after = READS
         .iter()
@@ -136,7 +136,7 @@ fn is_kept(turn: &crate::Turn, provider: &str) -> bool {
 }
 
 /// Drops that provider's state from the request.
-pub(crate) fn forget_kept(request: &mut Request, provider: &str) {
+pub(crate) fn drop_provider_state(request: &mut Request, provider: &str) {
     for message in &mut request.messages {
         if let Message::Assistant(turn) = message
             && is_kept(turn, provider)
@@ -243,9 +243,9 @@ mod tests {
         assert_eq!(of(&endpoint, &request, &gone), Some(LearnedLimit::WithoutKept));
         assert_eq!(of(&endpoint, &request, &ErrorResponse { status: 500, ..refused("temperature") }), None);
         assert_eq!(of(&endpoint, &request, &refused("no")), None);
-        forget_kept(&mut request, "other");
+        drop_provider_state(&mut request, "other");
         assert!(has_kept(&request, "p"));
-        forget_kept(&mut request, "p");
+        drop_provider_state(&mut request, "p");
         assert_eq!(of(&endpoint, &request, &signature), None);
     }
 }

@@ -28,9 +28,9 @@ const KEPT: i32 = 400;
 const IN_MEMORY: usize = 4;
 /// The assumed price of a model of unknown price, in US dollars per million tokens, so that a budget limits it too:
 /// above most small models, below the largest.
-const GUESS: Price = Price::Known { input: 1.0, cached: 1.0, cache_write: 1.0, output: 5.0 };
+const ASSUMED_PRICE: Price = Price::Known { input: 1.0, cached: 1.0, cache_write: 1.0, output: 5.0 };
 /// How long a request waits for concurrent answers that may use up the budget.
-const OTHERS: Duration = Duration::from_secs(30);
+const RESERVATION_WAIT: Duration = Duration::from_secs(30);
 /// Index by day and model.
 const BY_DAY: u8 = 0;
 
@@ -90,7 +90,7 @@ impl Spent {
         add(&mut self.completion, usage.completion_tokens);
         add(&mut self.micros, cost.map_or(0, micros));
         add(&mut self.unpriced, cost.is_none().into());
-        add(&mut self.guessed, if cost.is_none() { GUESS.cost(usage).map_or(0, micros) } else { 0 });
+        add(&mut self.guessed, if cost.is_none() { ASSUMED_PRICE.cost(usage).map_or(0, micros) } else { 0 });
         add(&mut self.estimated, estimated.into());
     }
 }
@@ -357,7 +357,7 @@ impl Ledger {
     /// # Errors
     /// A sentence that says why no paid request is allowed now.
     pub(crate) async fn hold(self: &Arc<Self>, price: Price, expected: &Usage) -> Result<Hold, String> {
-        let until = Instant::now() + OTHERS;
+        let until = Instant::now() + RESERVATION_WAIT;
         loop {
             let mut freed = pin!(self.freed.notified());
             // Registers before checking, so that no release is missed.
@@ -389,7 +389,7 @@ impl Ledger {
             };
             return Err(Full { sentence, passes });
         }
-        let micros = price.cost(expected).or_else(|| GUESS.cost(expected)).map_or(0, micros);
+        let micros = price.cost(expected).or_else(|| ASSUMED_PRICE.cost(expected)).map_or(0, micros);
         state.held = held.saturating_add(micros);
         drop(state);
         Ok(Hold { ledger: self.clone(), micros })

@@ -21,9 +21,9 @@ macro_rules! about {
         fn would_answer(
             &$self,
             request: &$crate::Request,
-            surety: $crate::Confidence,
+            confidence: $crate::Confidence,
         ) -> futures::future::BoxFuture<'static, bool> {
-            $inner.would_answer(request, surety)
+            $inner.would_answer(request, confidence)
         }
     };
 }
@@ -135,7 +135,7 @@ pub enum Delta {
     Media(Media),
     /// Provider state to send back with the next request of this conversation.
     Keep(ProviderState),
-    /// The content filter stopped the answer here; the text before it stays. Carries a sentence for people.
+    /// The content filter stopped the answer here; the text before it stays. SupportedMedia a sentence for people.
     Filtered(String),
     /// The end; nothing follows.
     Done {

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Timeout.
 const WAIT: Duration = Duration::from_secs(10);
 /// Maximum response size in bytes.
-const LARGEST: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 /// Maximum number of models per server.
 const MOST: usize = 2000;
 
@@ -73,7 +73,7 @@ async fn get(http: &ModelHttp, endpoint: &Endpoint, url: &str) -> Result<Value, 
             _ => refusal.into_error(endpoint),
         });
     }
-    let bytes = answer.bytes(LARGEST).await.map_err(|e| ask::connection_error(who, e))?;
+    let bytes = answer.bytes(MAX_BYTES).await.map_err(|e| ask::connection_error(who, e))?;
     serde_json::from_slice(&bytes).map_err(|_| {
         Error::Refused(format!(
             "the model server `{who}` answered with something that is not JSON: check its address, it usually ends with /v1"

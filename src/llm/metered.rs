@@ -40,7 +40,7 @@ impl Provider for Metered {
                     Err(sentence) => return stream::once(async { Err(Error::Spent(sentence)) }).boxed(),
                 },
             };
-            let mut tally = Tally {
+            let mut tally = UsageMeter {
                 model: inner.model(),
                 ledger,
                 price,
@@ -79,7 +79,7 @@ fn usage(prompt_tokens: u64, completion_tokens: u64) -> Usage {
 
 /// Usage of one answer so far. An answer aborted by the person or the network costs money too, and so does the prompt
 /// of one abandoned before its first delta: these are recorded as estimates.
-struct Tally {
+struct UsageMeter {
     ledger: Arc<Ledger>,
     model: String,
     price: Price,
@@ -103,7 +103,7 @@ enum At {
     Closed,
 }
 
-impl Tally {
+impl UsageMeter {
     fn send(&mut self) {
         if self.at == At::Unsent {
             self.at = At::Sent;
@@ -170,7 +170,7 @@ impl Tally {
     }
 }
 
-impl Drop for Tally {
+impl Drop for UsageMeter {
     fn drop(&mut self) {
         if matches!(self.at, At::Sent | At::Said) {
             self.close(None);

@@ -4,13 +4,13 @@ pub(crate) use crate::wire::Pieces;
 
 use crate::{
     Endpoint, Kind, Message, Request, ToolChoice, ToolDefinition, Turn, calls,
-    parts::{self, Carries, Piece},
+    parts::{self, Piece, SupportedMedia},
     provider_state, sampling, schema,
 };
 use serde_json::{Value, json};
 
 /// Media a message can carry.
-const CARRIES: Carries = Carries {
+const SUPPORTED_MEDIA: SupportedMedia = SupportedMedia {
     images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
     largest_image: usize::MAX,
     audio: &["audio/wav", "audio/mpeg"],
@@ -92,7 +92,7 @@ fn message(endpoint: &Endpoint, message: &Message) -> Value {
         Message::User(said) => {
             let mut facts = endpoint.facts;
             facts.files &= endpoint.quirks.file_parts;
-            let pieces = parts::pieces(said, &facts, &CARRIES);
+            let pieces = parts::pieces(said, &facts, &SUPPORTED_MEDIA);
             let content: Value = match parts::words(&pieces) {
                 Some(words) => words.into(),
                 None => pieces.iter().map(part).collect(),

@@ -268,18 +268,18 @@ impl Preset {
     /// The wire format at an address. A proxy or local server in OpenAI's place supports chat completions, and often
     /// nothing else.
     pub fn wire_at(&self, url: &str) -> Wire {
-        if self.wire == Wire::Responses && !self.is_at_home_with(url) { Wire::OpenAi } else { self.wire }
+        if self.wire == Wire::Responses && !self.is_official_host(url) { Wire::OpenAi } else { self.wire }
     }
 
     /// Whether calls are parsed from its models' text at this address: servers that host open models of many vendors
     /// leave some calls in the text. In the text of closed models' own servers a call is a quotation.
     pub fn reads_text_at(&self, url: &str) -> bool {
-        self.reads_text || (self.id == "openai" && !self.is_at_home_with(url))
+        self.reads_text || (self.id == "openai" && !self.is_official_host(url))
     }
 
     /// Its quirks for this model at this address.
     pub fn quirks_for(&self, model: &str, url: &str) -> Quirks {
-        let usual = if self.id == "openai" && !self.is_at_home_with(url) { Quirks::NONE } else { self.quirks };
+        let usual = if self.id == "openai" && !self.is_official_host(url) { Quirks::NONE } else { self.quirks };
         let begins = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
         let thinks = match self.id {
             "openai" => begins(&["o1", "o3", "o4", "gpt-5", "gpt-6"]) && !model.contains("chat"),
@@ -299,7 +299,7 @@ impl Preset {
 
     /// Whether requests to this address are free: a self-hosted server in the local network.
     pub fn free_at(&self, url: &str) -> bool {
-        (self.local || self.id == "custom") && in_the_house(if url.is_empty() { self.url } else { url })
+        (self.local || self.id == "custom") && is_local_network(if url.is_empty() { self.url } else { url })
     }
 
     /// An endpoint for a model of this provider. An empty `url` is the default one. Timeouts, retries and facts are
@@ -318,7 +318,7 @@ impl Preset {
     }
 
     /// Whether that address is the provider's own.
-    fn is_at_home_with(&self, url: &str) -> bool {
+    fn is_official_host(&self, url: &str) -> bool {
         // OpenAI has regional hosts too, such as eu.api.openai.com.
         let (asked, own) = (host(url), host(self.url));
         url.is_empty() || asked == own || asked.strip_suffix(&own).is_some_and(|part| part.ends_with('.'))
@@ -326,7 +326,7 @@ impl Preset {
 }
 
 /// Whether an address is on this device or the local network.
-fn in_the_house(url: &str) -> bool {
+fn is_local_network(url: &str) -> bool {
     let host = host(url);
     match host.parse::<IpAddr>() {
         Ok(IpAddr::V4(v4)) => v4.is_loopback() || v4.is_private() || v4.is_link_local(),

@@ -57,7 +57,7 @@ pub(crate) fn tokens(turn: &Turn, model: &str) -> usize {
 }
 
 /// A turn in original order: text, calls and this model's state. Of other models' turns only text and calls.
-pub(crate) fn woven<'a>(turn: &'a Turn, endpoint: &Endpoint) -> Vec<TurnPiece<'a>> {
+pub(crate) fn in_original_order<'a>(turn: &'a Turn, endpoint: &Endpoint) -> Vec<TurnPiece<'a>> {
     let kept = own(turn, endpoint).and_then(|value| Blocks::deserialize(value).ok()).unwrap_or_default();
     let (mut strands, mut text, mut calls) = (vec![], 0, 0);
     let mut up_to = |strands: &mut Vec<TurnPiece<'a>>, to_text: usize, to_calls: usize| {
@@ -105,7 +105,7 @@ mod tests {
                 TurnPiece::Call(call) => call.id.clone(),
                 TurnPiece::Kept(block) => block.as_str().unwrap().to_owned(),
             };
-            woven(&turn, &endpoint(provider, model)).iter().map(word).collect::<Vec<_>>().join(" ")
+            in_original_order(&turn, &endpoint(provider, model)).iter().map(word).collect::<Vec<_>>().join(" ")
         };
         // Byte five is within a character.
         assert_eq!(show("p", "m"), "first \"Grü\" second a third \"ße an alle\" b far");

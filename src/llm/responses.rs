@@ -8,7 +8,7 @@ use crate::{
     error_response::Failure,
     message::tokens,
     openai,
-    parts::{self, Carries, Piece},
+    parts::{self, Piece, SupportedMedia},
     provider_state::{self, PositionedBlock, TurnPiece},
     sampling, turns,
 };
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};
 
 /// Media a message can carry.
-const CARRIES: Carries = Carries {
+const SUPPORTED_MEDIA: SupportedMedia = SupportedMedia {
     images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
     largest_image: usize::MAX,
     audio: &[],
@@ -99,7 +99,7 @@ fn items(endpoint: &Endpoint, message: &Message) -> Vec<Value> {
     match message {
         Message::System(text) => vec![json!({"role": "developer", "content": text})],
         Message::User(said) => {
-            let pieces = parts::pieces(said, &endpoint.facts, &CARRIES);
+            let pieces = parts::pieces(said, &endpoint.facts, &SUPPORTED_MEDIA);
             let content: Value = match parts::words(&pieces) {
                 Some(words) => words.into(),
                 None => pieces.iter().map(part).collect(),
@@ -117,7 +117,7 @@ fn items(endpoint: &Endpoint, message: &Message) -> Vec<Value> {
                 }),
                 TurnPiece::Kept(item) => item,
             };
-            provider_state::woven(turn, endpoint).into_iter().map(item).collect()
+            provider_state::in_original_order(turn, endpoint).into_iter().map(item).collect()
         }
         Message::Tool(result) => {
             let id = calls::fitting(&result.call_id, false);

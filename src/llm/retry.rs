@@ -49,7 +49,7 @@ impl<P: Provider> Provider for Retrying<P> {
                         State::Ask { tried } => {
                             let mut answer = inner.stream(Request::clone(&request));
                             match answer.next().await {
-                                Some(Err(error)) if in_reach(&error, times.saturating_sub(tried)) => {
+                                Some(Err(error)) if can_recover(&error, times.saturating_sub(tried)) => {
                                     let pause = pause(&error, first, tried);
                                     tracing::warn!(%error, tried, ?pause, "the model is asked again");
                                     State::Wait { pause, tried: tried + 1 }
@@ -68,7 +68,7 @@ impl<P: Provider> Provider for Retrying<P> {
 
 /// Whether `left` retries can help: a server that asks for an hour of silence will not recover in time, and a
 /// fallback may answer at once.
-fn in_reach(error: &Error, left: u32) -> bool {
+fn can_recover(error: &Error, left: u32) -> bool {
     match error {
         Error::Busy { after: Some(after), .. } | Error::Server { after: Some(after), .. } => {
             left > 0 && *after <= LONGEST.saturating_mul(left)

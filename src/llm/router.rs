@@ -29,11 +29,11 @@ pub enum Strategy {
 }
 
 /// Minimum number of answers for a measurement.
-const ENOUGH: u32 = 3;
+const MIN_SAMPLES: u32 = 3;
 /// Weight of the latest measurement.
-const NEWEST: f64 = 0.3;
+const LATEST_WEIGHT: f64 = 0.3;
 /// How long an unreachable model is tried last.
-const REST: Duration = Duration::from_secs(30);
+const COOLDOWN: Duration = Duration::from_secs(30);
 /// Assumed tokens of an answer.
 const ANSWER: u64 = 500;
 /// Assumed tokens of an image, a minute of audio or a file.
@@ -139,8 +139,8 @@ pub struct Health(Mutex<HashMap<String, ObservedModel>>);
 
 #[derive(Debug, Clone, Copy, Default)]
 struct ObservedModel {
-    resting: Option<Instant>,
-    first_word: f64,
+    is_cooling_down: Option<Instant>,
+    first_delta: f64,
     times: u32,
 }
 
@@ -154,26 +154,26 @@ impl Health {
     pub(crate) fn answered(&self, model: &str, after: Duration) {
         self.with(model, |seen| {
             let after = after.as_secs_f64();
-            seen.first_word =
-                if seen.times == 0 { after } else { seen.first_word + NEWEST * (after - seen.first_word) };
+            seen.first_delta =
+                if seen.times == 0 { after } else { seen.first_delta + LATEST_WEIGHT * (after - seen.first_delta) };
             seen.times = seen.times.saturating_add(1);
-            seen.resting = None;
+            seen.is_cooling_down = None;
         });
     }
 
     /// Records that a model was unreachable or timed out.
     pub(crate) fn failed(&self, model: &str) {
-        self.with(model, |seen| seen.resting = Some(Instant::now() + REST));
+        self.with(model, |seen| seen.is_cooling_down = Some(Instant::now() + COOLDOWN));
     }
 
     /// Whether a model failed recently.
-    pub(crate) fn resting(&self, model: &str) -> bool {
-        self.with(model, |seen| seen.resting.is_some_and(|until| Instant::now() < until))
+    pub(crate) fn is_cooling_down(&self, model: &str) -> bool {
+        self.with(model, |seen| seen.is_cooling_down.is_some_and(|until| Instant::now() < until))
     }
 
     /// Measured time to the first delta, once there are enough measurements.
-    pub(crate) fn first_word(&self, model: &str) -> Option<Duration> {
-        self.with(model, |seen| (seen.times >= ENOUGH).then(|| Duration::from_secs_f64(seen.first_word)))
+    pub(crate) fn first_delta(&self, model: &str) -> Option<Duration> {
+        self.with(model, |seen| (seen.times >= MIN_SAMPLES).then(|| Duration::from_secs_f64(seen.first_delta)))
     }
 }
 
@@ -201,8 +201,8 @@ fn known_first(a: Option<f64>, b: Option<f64>) -> Ordering {
 fn rank(strategy: Strategy, needs: &Needs, link: &Link, health: &Health) -> Option<f64> {
     let cost = || link.price.estimate(needs.tokens, ANSWER);
     let wait = || {
-        let measured = health.first_word(&link.provider.model()).map(|wait| wait.as_secs_f64());
-        measured.or_else(|| link.speed.map(usual_wait))
+        let measured = health.first_delta(&link.provider.model()).map(|wait| wait.as_secs_f64());
+        measured.or_else(|| link.speed.map(assumed_latency))
     };
     match strategy {
         Strategy::Fallback => Some(0.0),
@@ -218,7 +218,7 @@ fn rank(strategy: Strategy, needs: &Needs, link: &Link, health: &Health) -> Opti
 }
 
 /// Assumed seconds to the first token for a speed score: 6 for the slowest, a fifth for the fastest.
-fn usual_wait(speed: u8) -> f64 {
+fn assumed_latency(speed: u8) -> f64 {
     6.0 - 0.058 * f64::from(speed.min(100))
 }
 

@@ -194,7 +194,7 @@ pub(crate) fn unsupported(endpoint: &Endpoint, option: &'static str, says: &str)
 #[derive(Debug, PartialEq)]
 pub(crate) enum OptionRefused {
     /// The server never accepts it, and Hob handles it itself.
-    Learnt(Quirks),
+    Learned(Quirks),
     /// Only the server could honour it.
     Unsupported(&'static str),
 }
@@ -217,12 +217,12 @@ pub(crate) fn refused_option(endpoint: &Endpoint, request: &Request, says: &str)
         // The server supports the format and rejects this schema: only the caller can change it.
         return Some(match invalid {
             true => OptionRefused::Unsupported("response_format"),
-            false => OptionRefused::Learnt(Quirks { no_response_format: true, ..known }),
+            false => OptionRefused::Learned(Quirks { no_response_format: true, ..known }),
         });
     }
     let names = |word: &str| says.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == word);
     if stops(endpoint, request).is_some() && ["stop", "stop_sequences", "stopsequences"].into_iter().any(names) {
-        return Some(OptionRefused::Learnt(Quirks { no_stop: true, ..known }));
+        return Some(OptionRefused::Learned(Quirks { no_stop: true, ..known }));
     }
     let Sampling { temperature, top_p, top_k, seed, presence_penalty, frequency_penalty, .. } = &request.sampling;
     let options: [(&'static str, &str, bool); 6] = [
@@ -333,7 +333,7 @@ mod tests {
         let quirks = |change: &dyn Fn(&mut Quirks)| {
             let mut quirks = Quirks::NONE;
             change(&mut quirks);
-            Some(OptionRefused::Learnt(quirks))
+            Some(OptionRefused::Learned(quirks))
         };
         let rows = [
             ("unsupported parameter: 'stop' is not supported with this model", quirks(&|q| q.no_stop = true)),

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use std::cell::Cell;
 
 /// Maximum depth; anything deeper is unconstrained.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// Maximum number of subschemas after expansion: one that refers to itself twice doubles with each level.
 const MOST: usize = 1000;
 /// Union keywords. Most servers reject them at the root.
@@ -54,7 +54,7 @@ struct Root<'a> {
 fn simple(schema: &Value, root: &Root<'_>, depth: usize) -> Value {
     let anything = || json!({"type": "string", "description": "Any value, as JSON."});
     let left = root.left.get();
-    let Some(map) = schema.as_object().filter(|_| depth < DEEPEST && left > 0) else { return anything() };
+    let Some(map) = schema.as_object().filter(|_| depth < MAX_DEPTH && left > 0) else { return anything() };
     root.left.set(left - 1);
     let map = &followed(map, root.schema);
     let mut out = Map::new();
@@ -217,7 +217,7 @@ fn followed(map: &Map<String, Value>, root: &Value) -> Map<String, Value> {
 fn referred(map: &Map<String, Value>, root: &Value) -> Map<String, Value> {
     let mut map = map.clone();
     // Bounded, since a definition may refer to itself.
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         let Some(Value::String(to)) = map.remove("$ref") else { break };
         let target = to.strip_prefix('#').and_then(|pointer| root.pointer(pointer)).and_then(Value::as_object);
         for (word, value) in target.into_iter().flatten() {

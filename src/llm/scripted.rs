@@ -23,7 +23,7 @@ pub(crate) struct Script {
     pub asked: Mutex<Vec<Request>>,
     pub takes: Duration,
     /// Whether it is sure, and whether it understood.
-    pub surety: (bool, bool),
+    pub confidence: (bool, bool),
     pub by_word: bool,
 }
 
@@ -49,9 +49,9 @@ impl Provider for Script {
     fn facts(&self) -> Facts {
         self.facts
     }
-    fn would_answer(&self, _: &Request, surety: Confidence) -> BoxFuture<'static, bool> {
-        let (sure, understood) = self.surety;
-        Box::pin(async move { if surety == Confidence::Sure { sure } else { understood } })
+    fn would_answer(&self, _: &Request, confidence: Confidence) -> BoxFuture<'static, bool> {
+        let (sure, understood) = self.confidence;
+        Box::pin(async move { if confidence == Confidence::Sure { sure } else { understood } })
     }
     fn stream(&self, request: Request) -> BoxStream<'static, Said> {
         self.asked.lock().unwrap().push(request);

@@ -41,7 +41,7 @@ pub fn fitted(inner: Arc<dyn Provider>, reads_text: bool) -> Arc<dyn Provider> {
 }
 
 /// How often a request is rebuilt after a rejection taught something about the model.
-const LESSONS: usize = 3;
+const MAX_LEARNED: usize = 3;
 
 struct Fitted {
     inner: Arc<dyn Provider>,
@@ -54,7 +54,7 @@ impl Provider for Fitted {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
         let (inner, reads_text) = (self.inner.clone(), self.reads_text);
         let first = async move {
-            for _ in 0..LESSONS {
+            for _ in 0..MAX_LEARNED {
                 let facts = inner.facts();
                 let mut answer = stream_for_model(&inner, reads_text, request.clone());
                 match answer.next().await {

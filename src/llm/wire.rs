@@ -77,7 +77,7 @@ impl Pieces {
         }
         for image in fragment["images"].as_array().into_iter().flatten() {
             let url = image["image_url"]["url"].as_str().and_then(parts::data_url);
-            said.extend(url.and_then(|(media_type, data)| parts::generated_media(media_type, data)).map(Delta::Media));
+            said.extend(url.and_then(|(media_type, data)| parts::decode_media(media_type, data)).map(Delta::Media));
         }
         for call in fragment["tool_calls"].as_array().into_iter().flatten() {
             self.join(call);

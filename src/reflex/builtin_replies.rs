@@ -57,7 +57,7 @@ pub(crate) fn is_whole(name: &str) -> bool {
 }
 
 /// The reply to media without text.
-pub(crate) fn unseen(kinds: &[Kind]) -> String {
+pub(crate) fn media_reply(kinds: &[Kind]) -> String {
     let (what, which) = match kinds.first() {
         Some(Kind::Image) => ("see pictures", "a picture"),
         Some(Kind::Audio) => ("listen to recordings", "a recording"),
@@ -121,7 +121,7 @@ pub(crate) fn unknown(shown: &[(&str, &str)]) -> String {
 }
 
 /// The reply to an empty or overlong message.
-pub(crate) fn unread(too_long: bool) -> String {
+pub(crate) fn unreadable_reply(too_long: bool) -> String {
     match too_long {
         true => "That is too long for me to follow without a language model: say it in one sentence.".to_owned(),
         false => "I heard nothing. Say “help” to see what I understand.".to_owned(),
@@ -129,7 +129,7 @@ pub(crate) fn unread(too_long: bool) -> String {
 }
 
 /// How to phrase `intent` plainly, with the given pin; a refusal if the sentence is negated.
-pub(crate) fn plainly(intent: &Intent, pin: Option<u32>, forbids: bool) -> String {
+pub(crate) fn plain_wording_reply(intent: &Intent, pin: Option<u32>, forbids: bool) -> String {
     if let Some(pin) = pin.filter(|pin| *pin > LAST_PIN) {
         return format!("There is no pin {pin}: pins go from 0 to {LAST_PIN}.");
     }

@@ -62,19 +62,19 @@ pub enum Stage {
 
 /// Minimum probability for a read-only call or a confirmation; multiplied by the share of the sentence that is
 /// covered. Calibrated on held-out sentences and on `tests/golden/reflex.tsv`.
-const LOOKS: f32 = 0.6;
+const MIN_SHARE: f32 = 0.6;
 const ASKS: f32 = 0.3;
 const COVERS: f32 = 0.5;
 const ASKS_COVERS: f32 = 0.25;
 /// Minimum probability for asking for a missing argument.
-const ASKS_MORE: f32 = 0.45;
+const MIN_SHARE_MISSING: f32 = 0.45;
 /// Minimum probability if a word is left over that none of the tool's templates has: "how full is the water tank" is
 /// near "how full is your disk".
-const LOOKS_STRANGE: f32 = 0.85;
+const MIN_SHARE_STRANGE: f32 = 0.85;
 /// Number of likely intents whose arguments are extracted.
-const READS: usize = 6;
+const CANDIDATES: usize = 6;
 /// Weight of covering every word of the sentence.
-const GAINS: f32 = 3.0;
+const COVERAGE_WEIGHT: f32 = 3.0;
 /// Longer sentences say more than one thing; nothing is guessed from them.
 const MOST_GUESSED: usize = 24;
 
@@ -111,13 +111,13 @@ impl<'a> Classifier<'a> {
     pub async fn classify(&self, text: &str) -> Classification {
         let s = Sentence::read(text);
         if s.len() == 0 || s.len() > MOST_TOKENS {
-            return unknown(builtin_replies::unread(s.len() > 0), "there is nothing to read, or too much");
+            return unknown(builtin_replies::unreadable_reply(s.len() > 0), "there is nothing to read, or too much");
         }
         if let Some(placed) = self.by_words(&s) {
             return placed;
         }
-        let mended = self.spelling.mended(&s);
-        let (placed, why) = self.by_meaning(mended.as_ref().unwrap_or(&s)).await;
+        let corrected = self.spelling.corrected(&s);
+        let (placed, why) = self.by_meaning(corrected.as_ref().unwrap_or(&s)).await;
         placed
             .or_else(|| self.question(&s))
             .unwrap_or_else(|| unknown(builtin_replies::unknown(&self.examples()), &why))
@@ -138,10 +138,10 @@ impl<'a> Classifier<'a> {
         if let Some(found) = found.as_ref().filter(|f| !vague(f)) {
             return Some(self.by_template(found, s));
         }
-        if let Some(mended) = &self.spelling.mended(s)
-            && let Some(fixed) = self.found(mended).filter(|f| !f.intent.is_own())
+        if let Some(corrected) = &self.spelling.corrected(s)
+            && let Some(fixed) = self.found(corrected).filter(|f| !f.intent.is_own())
         {
-            return Some(self.by_mended(&fixed, mended));
+            return Some(self.by_corrected(&fixed, corrected));
         }
         if let Some(found) = &found {
             return Some(self.by_template(found, s));
@@ -164,8 +164,8 @@ impl<'a> Classifier<'a> {
     /// The matching template with the most literal words; the first of equals.
     fn found(&self, s: &Sentence) -> Option<TemplateMatch<'a>> {
         // "thank you very much" is all courtesy; but "remind me what …" is a question, and no reminder.
-        let (curt, whole) = (s.curt(), Sentence::whole(&s.text));
-        let readings = [(Some(s), true), (curt.as_ref(), true), (Some(&whole), !s.wonders)];
+        let (without_courtesy, whole) = (s.without_courtesy(), Sentence::whole(&s.text));
+        let readings = [(Some(s), true), (without_courtesy.as_ref(), true), (Some(&whole), !s.only_asks)];
         let mut best: Option<TemplateMatch> = None;
         for (sentence, own) in readings.into_iter().filter_map(|(sentence, own)| Some((sentence?, own))) {
             let mut matcher = Matcher::new(sentence, self.now);
@@ -173,7 +173,7 @@ impl<'a> Classifier<'a> {
                 for template in intent.templates.iter().filter(|t| !t.example_only) {
                     let Some(fit) = matcher.fit(&template.nodes) else { continue };
                     if best.as_ref().is_none_or(|b| fit.definite > b.fit.definite) {
-                        best = Some(TemplateMatch { intent, template, fit, asks: s.asks && (own || !s.wonders) });
+                        best = Some(TemplateMatch { intent, template, fit, asks: s.asks && (own || !s.only_asks) });
                     }
                 }
             }
@@ -191,7 +191,7 @@ impl<'a> Classifier<'a> {
         }
         let arguments = with_fixed(intent, &fit.arguments);
         let changes = self.risk_of(intent).is_some_and(Risk::changes_something);
-        if let Some(name) = empty_content::keeps_nothing(&arguments).filter(|_| changes) {
+        if let Some(name) = empty_content::empty_argument(&arguments).filter(|_| changes) {
             return spoken_reply(self.what(intent, name), why);
         }
         // "turn on pin 17?" is ambiguous; only a request ("could you …?") or a plain command moves anything.
@@ -207,13 +207,13 @@ impl<'a> Classifier<'a> {
     }
 
     /// After spelling correction, changes need confirmation.
-    fn by_mended(&self, found: &TemplateMatch, s: &Sentence) -> Classification {
+    fn by_corrected(&self, found: &TemplateMatch, s: &Sentence) -> Classification {
         let TemplateMatch { intent, template, fit, .. } = found;
         let arguments = with_fixed(intent, &fit.arguments);
-        let why = format!("template {}, slips mended: {}", template.place, template.text);
+        let why = format!("template {}, slips corrected: {}", template.place, template.text);
         match self.risk_of(intent) {
             Some(Risk::Observe) => call(intent, arguments, Stage::Words, 0.9, why),
-            _ => self.changing(intent, arguments, s, 0.9, "slips were mended"),
+            _ => self.changing(intent, arguments, s, 0.9, "slips were corrected"),
         }
     }
 
@@ -229,16 +229,16 @@ impl<'a> Classifier<'a> {
         let Some(meant) = self.meant(&shares, &mut reader) else {
             let (class, share) = shares.first().copied().unwrap_or((NONE, 0.0));
             let why = format!("the likeliest is {class} ({share:.2})");
-            return (self.tried(s, &shares, &why), why);
+            return (self.explain_command(s, &shares, &why), why);
         };
         let SemanticMatch { intent, guess, share } = &meant;
         let template = intent.templates.get(guess.template).map_or("", |t| &t.text);
         let why = format!("near {}: {template} ({share:.2}, {:.2} of it)", intent.tool, guess.covers);
-        (self.guessed(&meant, s, &why).or_else(|| self.tried(s, &shares, &why)), why)
+        (self.act_on_guess(&meant, s, &why).or_else(|| self.explain_command(s, &shares, &why)), why)
     }
 
     /// A statement that names a pin is a command: explain how to phrase it.
-    fn tried(&self, s: &Sentence, shares: &[(&str, f32)], why: &str) -> Option<Classification> {
+    fn explain_command(&self, s: &Sentence, shares: &[(&str, f32)], why: &str) -> Option<Classification> {
         let quotes = s.tokens.iter().any(|token| token.opens);
         if quotes || opens_question(s) || !(0..s.len()).any(|at| slots::pin(s, at).is_some()) {
             return None;
@@ -249,7 +249,7 @@ impl<'a> Classifier<'a> {
     }
 
     /// What a guess leads to: a read-only call, a confirmation, or an explanation; `None` if not likely enough.
-    fn guessed(&self, meant: &SemanticMatch, s: &Sentence, why: &str) -> Option<Classification> {
+    fn act_on_guess(&self, meant: &SemanticMatch, s: &Sentence, why: &str) -> Option<Classification> {
         let SemanticMatch { intent, guess, share } = meant;
         let arguments = with_fixed(intent, &guess.arguments);
         let risk = self.risk_of(intent)?;
@@ -259,15 +259,15 @@ impl<'a> Classifier<'a> {
                 return self.question(s);
             }
             let complete = confirmation::lacks(intent, &arguments).is_none() && !guess.turned;
-            let (least, covers) = if guess.strange { (LOOKS_STRANGE, COVERS) } else { (LOOKS, COVERS) };
+            let (least, covers) = if guess.strange { (MIN_SHARE_STRANGE, COVERS) } else { (MIN_SHARE, COVERS) };
             let sure = *share >= least && share * guess.covers >= covers && complete;
             return sure.then(|| call(intent, arguments, Stage::Meaning, *share, why.to_owned()));
         }
         let moves = !matches!(risk, Risk::Write | Risk::Destroy);
-        if *share < ASKS || share * guess.covers < ASKS_COVERS || wonders(s) || moves && opens_question(s) {
+        if *share < ASKS || share * guess.covers < ASKS_COVERS || only_asks(s) || moves && opens_question(s) {
             return None;
         }
-        if !moves && share * guess.covers < ASKS_MORE && confirmation::lacks(intent, &arguments).is_some() {
+        if !moves && share * guess.covers < MIN_SHARE_MISSING && confirmation::lacks(intent, &arguments).is_some() {
             return None;
         }
         if guess.turned {
@@ -285,7 +285,7 @@ impl<'a> Classifier<'a> {
         }
         let none = tools.get(NONE).copied().unwrap_or_default();
         let mut best: Option<(f32, SemanticMatch)> = None;
-        for (class, share) in shares.iter().take(READS) {
+        for (class, share) in shares.iter().take(CANDIDATES) {
             let here = |i: &&usize| self.intents.get(**i).is_some_and(|intent| self.risk_of(intent).is_some());
             let of: Vec<usize> = self.classes.get(*class).into_iter().flatten().filter(here).copied().collect();
             let tool = tools.get(&tool_of(class)).copied().unwrap_or_default();
@@ -294,7 +294,7 @@ impl<'a> Classifier<'a> {
             }
             let Some((i, guess)) = reader.best(self.intents, &of) else { continue };
             // Intents of one tool differ in words such as "on" and "off".
-            let worth = 0.5 * (tool.max(1e-6).ln() + share.max(1e-6).ln()) + GAINS * guess.covers;
+            let worth = 0.5 * (tool.max(1e-6).ln() + share.max(1e-6).ln()) + COVERAGE_WEIGHT * guess.covers;
             let intent = &self.intents[i];
             if best.as_ref().is_none_or(|(b, _)| worth > *b) {
                 best = Some((worth, SemanticMatch { intent, guess, share: tool }));
@@ -320,7 +320,7 @@ impl<'a> Classifier<'a> {
         let missing = confirmation::lacks(intent, &arguments)
             .map(|(name, kind)| confirmation::missing(name, kind, self.example(intent)));
         if let Some(say) =
-            missing.or_else(|| empty_content::keeps_nothing(&arguments).map(|name| self.what(intent, name)))
+            missing.or_else(|| empty_content::empty_argument(&arguments).map(|name| self.what(intent, name)))
         {
             return Classification { stage: Stage::Missing, confidence: share, ..unknown(say, &why) };
         }
@@ -347,7 +347,7 @@ impl<'a> Classifier<'a> {
 
     fn say_plainly(&self, intent: &Intent, s: &Sentence, why: &str) -> Classification {
         let pin = (0..s.len()).find_map(|at| slots::pin(s, at)).map(|(_, pin)| pin);
-        let say = builtin_replies::plainly(intent, pin, s.mentions(&["not", "never"]));
+        let say = builtin_replies::plain_wording_reply(intent, pin, s.mentions(&["not", "never"]));
         Classification { stage: Stage::Plainly, ..unknown(say, why) }
     }
 
@@ -385,7 +385,7 @@ fn opens_question(s: &Sentence) -> bool {
 }
 
 /// Whether it only asks about something: "why …", "did I …"; "can we put milk on the list?" is a request.
-fn wonders(s: &Sentence) -> bool {
+fn only_asks(s: &Sentence) -> bool {
     const WANTS: &[&str] = &["can", "could", "would", "will", "shall", "may", "might", "should"];
     opens_question(s) && !(WANTS.contains(&s.word(0)) && ["we", "i", "you", "somebody", "someone"].contains(&s.word(1)))
 }

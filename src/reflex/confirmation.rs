@@ -14,7 +14,7 @@ const BEGINS: &str = "Shall I ";
 /// End of a confirmation question.
 const ENDS: &str = "? Say yes or no.";
 /// Maximum age of a question, in minutes; its times are relative to its own time.
-pub(crate) const PATIENCE: i64 = 15;
+pub(crate) const MAX_AGE_MINUTES: i64 = 15;
 
 /// A short answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -59,7 +59,7 @@ const POINTING: &[&str] = &[
 const BEFORE_GAP: &[&str] = &["is", "are", "am", "was", "were", "in", "at", "on", "to", "like", "love", "prefer"];
 
 /// The argument that makes a call store nothing meaningful, if any.
-pub(crate) fn keeps_nothing(arguments: &Map<String, Value>) -> Option<&'static str> {
+pub(crate) fn empty_argument(arguments: &Map<String, Value>) -> Option<&'static str> {
     let hollow = |name: &&&str| arguments.get(**name).and_then(Value::as_str).is_some_and(is_hollow);
     CONTENTS.iter().find(hollow).copied()
 }

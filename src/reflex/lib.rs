@@ -127,7 +127,7 @@ struct Inner {
     risk: RiskOf,
     clock: Arc<dyn Clock>,
     /// The last classification made for a confidence check.
-    surely: Mutex<Option<(String, Zoned, Classification)>>,
+    last_check: Mutex<Option<(String, Zoned, Classification)>>,
 }
 
 impl Reflex {
@@ -157,8 +157,8 @@ impl Reflex {
         }
         let (classes, spelling) = (head::by_class(&intents), Spelling::new(&intents));
         let (head, meaning) = (Head::built_in(), Meaning::new(embed));
-        let surely = Mutex::default();
-        Ok(Self(Arc::new(Inner { intents, classes, head, spelling, meaning, risk, clock, surely })))
+        let last_check = Mutex::default();
+        Ok(Self(Arc::new(Inner { intents, classes, head, spelling, meaning, risk, clock, last_check })))
     }
 
     /// Classifies a sentence without acting on it.
@@ -191,13 +191,13 @@ impl Reflex {
         let now = self.0.clock.local();
         let Some(placed) = self.places(&now).classify_literal(&said) else { return false };
         let may = may_call(&placed, request);
-        *self.0.surely.lock().unwrap_or_else(PoisonError::into_inner) = Some((said.into_owned(), now, placed));
+        *self.0.last_check.lock().unwrap_or_else(PoisonError::into_inner) = Some((said.into_owned(), now, placed));
         may
     }
 
     /// Classifies a sentence, reusing the result of a preceding confidence check.
-    async fn place_again(&self, text: &str) -> Classification {
-        let known = self.0.surely.lock().unwrap_or_else(PoisonError::into_inner).take();
+    async fn classify_cached(&self, text: &str) -> Classification {
+        let known = self.0.last_check.lock().unwrap_or_else(PoisonError::into_inner).take();
         let now = self.0.clock.local();
         let recent = |then: &Zoned| (0..=1).contains(&(now.timestamp().as_second() - then.timestamp().as_second()));
         match known.filter(|(said, then, _)| said == text && recent(then)) {
@@ -212,12 +212,12 @@ impl Reflex {
         let first = if !results.is_empty() {
             Delta::Text(reply::sentence(&results))
         } else if let Some(kinds) = last_words(&request).map(kinds).filter(|kinds| !kinds.is_empty()) {
-            Delta::Text(builtin_replies::unseen(&kinds))
+            Delta::Text(builtin_replies::media_reply(&kinds))
         } else {
             let said = said_in(&request);
             let placed = match (confirmation::answer(&said), confirmation::open_question(&request.messages)) {
                 (Some(answer), Some((question, about))) => self.answered(answer, question, &about).await,
-                _ => self.place_again(&said).await,
+                _ => self.classify_cached(&said).await,
             };
             tracing::debug!(stage = ?placed.stage, tool = placed.tool.as_deref(), why = placed.why, "placed");
             delta(placed, &request)
@@ -233,7 +233,7 @@ impl Reflex {
     /// since "in 20 minutes" was confirmed as a time; it must yield the same question.
     async fn answered(&self, answer: Answer, question: &str, about: &str) -> Classification {
         let now = self.0.clock.local();
-        for ago in 0..=confirmation::PATIENCE {
+        for ago in 0..=confirmation::MAX_AGE_MINUTES {
             let then = now.checked_sub(ago.minutes()).unwrap_or_else(|_| now.clone());
             let placed = self.place_at(about, &then).await;
             if placed.say.as_deref() != Some(question) {

@@ -27,7 +27,7 @@ pub(crate) struct Sentence {
     /// It starts as a request ("could you …"), so its question mark is only courtesy.
     pub requests: bool,
     /// It started with "do you know", "tell me" and the like before a question word.
-    pub wonders: bool,
+    pub only_asks: bool,
 }
 
 /// Longer texts are no commands; matching them would only cost time.
@@ -38,21 +38,21 @@ impl Sentence {
     pub fn read(text: &str) -> Self {
         let mut tokens = tokens(text);
         let ends = text.trim_end().trim_end_matches(['"', '”', ')', '!', ' ']).ends_with('?');
-        let (requests, wonders) = drop_front(&mut tokens);
+        let (requests, only_asks) = drop_front(&mut tokens);
         let requests = drop_back(&mut tokens, false) || requests;
-        Self { text: text.to_owned(), tokens, asks: ends || wonders, requests, wonders }
+        Self { text: text.to_owned(), tokens, asks: ends || only_asks, requests, only_asks }
     }
 
     /// Tokenizes content: nothing is removed.
     pub fn whole(text: &str) -> Self {
-        Self { text: text.to_owned(), tokens: tokens(text), asks: false, requests: false, wonders: false }
+        Self { text: text.to_owned(), tokens: tokens(text), asks: false, requests: false, only_asks: false }
     }
 
     /// The sentence without any trailing courtesy; `None` if unchanged.
-    pub fn curt(&self) -> Option<Self> {
-        let mut curt = self.clone();
-        drop_back(&mut curt.tokens, true);
-        (curt.tokens.len() < self.tokens.len()).then_some(curt)
+    pub fn without_courtesy(&self) -> Option<Self> {
+        let mut without_courtesy = self.clone();
+        drop_back(&mut without_courtesy.tokens, true);
+        (without_courtesy.tokens.len() < self.tokens.len()).then_some(without_courtesy)
     }
 
     /// The word at `at`; empty beyond the end.
@@ -89,7 +89,7 @@ impl Sentence {
         let start = floor + attached.map_or(0, |i| i + before[i..].chars().next().map_or(1, char::len_utf8));
         let after = &self.text[last.end..ceiling];
         let end = last.end + after.find(char::is_whitespace).unwrap_or(after.len());
-        unquoted(self.text[start..end].trim().trim_end_matches(['.', ',', ';', '?', ' ']))
+        strip_quotes(self.text[start..end].trim().trim_end_matches(['.', ',', ';', '?', ' ']))
     }
 
     /// The original text of all tokens.
@@ -99,7 +99,7 @@ impl Sentence {
 }
 
 /// Removes a pair of enclosing quotation marks, or a single one.
-fn unquoted(text: &str) -> &str {
+fn strip_quotes(text: &str) -> &str {
     const OPEN: [char; 4] = ['"', '“', '„', '«'];
     const CLOSE: [char; 4] = ['"', '”', '“', '»'];
     let marks = text.chars().filter(|c| OPEN.contains(c) || CLOSE.contains(c)).count();
@@ -383,7 +383,7 @@ const BEFORE_QUESTION: &[&str] = &[
 pub(crate) const QUESTION_WORDS: &[&str] =
     &["who", "whose", "whom", "what", "when", "where", "which", "how", "why", "whether", "if"];
 
-/// Trailing courtesies; marked ones are removed only after a break or by `curt`.
+/// Trailing courtesies; marked ones are removed only after a break or by `without_courtesy`.
 const BACK: &[(&str, bool)] = &[
     ("please", false),
     ("thanks", true),
@@ -433,7 +433,7 @@ fn starts(tokens: &[Token], phrase: &str) -> Option<usize> {
 
 /// Removes leading courtesies, never the last word; returns whether a request and whether a question was among them.
 fn drop_front(tokens: &mut Vec<Token>) -> (bool, bool) {
-    let (mut requests, mut wonders) = (false, false);
+    let (mut requests, mut only_asks) = (false, false);
     loop {
         let polite = FRONT.iter().filter_map(|(p, request)| Some((starts(tokens, p)?, *request, false)));
         let asked = BEFORE_QUESTION.iter().filter_map(|p| {
@@ -441,9 +441,9 @@ fn drop_front(tokens: &mut Vec<Token>) -> (bool, bool) {
             tokens.get(n).is_some_and(|t| QUESTION_WORDS.contains(&t.word.as_str())).then_some((n, false, true))
         });
         let Some((count, request, wonder)) = polite.chain(asked).filter(|(n, ..)| *n < tokens.len()).max() else {
-            return (requests, wonders);
+            return (requests, only_asks);
         };
-        (requests, wonders) = (requests || request, wonders || wonder);
+        (requests, only_asks) = (requests || request, only_asks || wonder);
         tokens.drain(..count);
     }
 }

@@ -37,10 +37,10 @@ impl Spelling {
     }
 
     /// The corrected sentence; `None` if nothing needs correction.
-    pub fn mended(&self, s: &Sentence) -> Option<Sentence> {
-        let mut mended = s.clone();
+    pub fn corrected(&self, s: &Sentence) -> Option<Sentence> {
+        let mut corrected = s.clone();
         let mut any = false;
-        for (i, token) in mended.tokens.iter_mut().enumerate() {
+        for (i, token) in corrected.tokens.iter_mut().enumerate() {
             // Names may have any spelling.
             let name = i > 0 && !token.after_break && s.text[token.start..].starts_with(char::is_uppercase);
             let shouted = s.text.chars().all(|c| !c.is_lowercase());
@@ -51,7 +51,7 @@ impl Spelling {
                 any = true;
             }
         }
-        any.then_some(mended)
+        any.then_some(corrected)
     }
 
     /// The known word closest to an unknown one: one edit, two in long words, never in the first letter. Swapped
@@ -108,8 +108,8 @@ mod tests {
         let file = "= a\nturn on {pin:pin}\nwhat time is it\nadd {title} to the shopping list\nremind me to {x}\nthe task is done";
         let spelling = Spelling::new(&phrases::read(file, 1).unwrap());
         let read = |text: &str| {
-            let mended = spelling.mended(&Sentence::read(text))?;
-            Some(mended.tokens.into_iter().map(|t| t.word).collect::<Vec<_>>().join(" "))
+            let corrected = spelling.corrected(&Sentence::read(text))?;
+            Some(corrected.tokens.into_iter().map(|t| t.word).collect::<Vec<_>>().join(" "))
         };
         for (text, wanted) in [
             ("trun on pin 4", Some("turn on pin 4")),
@@ -125,7 +125,7 @@ mod tests {
         ] {
             assert_eq!(read(text).as_deref(), wanted, "{text}");
         }
-        let mended = spelling.mended(&Sentence::read("add Mlik to the shoping list")).unwrap();
-        assert_eq!(mended.slice(1, 2), "Mlik", "the text stays as it was written");
+        let corrected = spelling.corrected(&Sentence::read("add Mlik to the shoping list")).unwrap();
+        assert_eq!(corrected.slice(1, 2), "Mlik", "the text stays as it was written");
     }
 }

@@ -11,13 +11,13 @@ use std::{fmt, sync::Arc};
 use tool::{Error, Result};
 
 /// Maximum document size in bytes. models.dev's has about two million.
-const LARGEST: usize = 8 << 20;
+const MAX_BYTES: usize = 8 << 20;
 /// Maximum number of models.
 const MOST: usize = 5000;
 /// Maximum length of a name.
 const LONGEST_NAME: usize = 200;
 /// Maximum plausible price, in US dollars per million tokens.
-const DEAREST: f64 = 100_000.0;
+const MAX_PRICE: f64 = 100_000.0;
 
 /// A parsed document; can be serialized in Hob's own format.
 #[derive(Default, Serialize)]
@@ -124,8 +124,8 @@ impl Document {
 /// # Errors
 /// `BadArgs` if it has neither format, is empty, or is too large.
 pub(super) fn document(bytes: &[u8]) -> Result<Document> {
-    if bytes.len() > LARGEST {
-        let mb = LARGEST >> 20;
+    if bytes.len() > MAX_BYTES {
+        let mb = MAX_BYTES >> 20;
         return Err(Error::bad_args(format!(
             "the catalogue of models is larger than {mb} MB: give one that is smaller"
         )));
@@ -164,8 +164,8 @@ impl<'de> Visitor<'de> for Top {
         while let Some(key) = map.next_key::<String>()? {
             match (key.as_str(), name::provider(&key)) {
                 ("asOf", _) => document.as_of = map.next_value::<String>()?.chars().take(40).collect(),
-                ("models", _) => map.next_value_seed(Ours(&mut document))?,
-                (_, Some(provider)) => map.next_value_seed(Theirs { document: &mut document, provider })?,
+                ("models", _) => map.next_value_seed(OwnModels(&mut document))?,
+                (_, Some(provider)) => map.next_value_seed(ModelsDevProvider { document: &mut document, provider })?,
                 (_, None) => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -174,16 +174,16 @@ impl<'de> Visitor<'de> for Top {
 }
 
 /// A list of models in Hob's own format.
-struct Ours<'a>(&'a mut Document);
+struct OwnModels<'a>(&'a mut Document);
 
-impl<'de> DeserializeSeed<'de> for Ours<'_> {
+impl<'de> DeserializeSeed<'de> for OwnModels<'_> {
     type Value = ();
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
         d.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Ours<'_> {
+impl<'de> Visitor<'de> for OwnModels<'_> {
     type Value = ();
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str("a list of models")
@@ -197,19 +197,19 @@ impl<'de> Visitor<'de> for Ours<'_> {
 }
 
 /// A provider of models.dev.
-struct Theirs<'a> {
+struct ModelsDevProvider<'a> {
     document: &'a mut Document,
     provider: &'static str,
 }
 
-impl<'de> DeserializeSeed<'de> for Theirs<'_> {
+impl<'de> DeserializeSeed<'de> for ModelsDevProvider<'_> {
     type Value = ();
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
         d.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Theirs<'_> {
+impl<'de> Visitor<'de> for ModelsDevProvider<'_> {
     type Value = ();
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str("a provider with its models")
@@ -221,8 +221,9 @@ impl<'de> Visitor<'de> for Theirs<'_> {
                 continue;
             }
             for (id, entry) in map.next_value::<serde_json::Map<String, Value>>()? {
-                let model =
-                    serde_json::from_value(entry).ok().and_then(|theirs: Their| theirs.model(self.provider, id));
+                let model = serde_json::from_value(entry)
+                    .ok()
+                    .and_then(|theirs: ModelsDevModel| theirs.model(self.provider, id));
                 match model {
                     Some(None) => {}
                     model => self.document.take(model.flatten()),
@@ -245,7 +246,7 @@ fn ours(mut said: RawModel) -> Option<RawModel> {
 
 /// A models.dev model, with the fields Hob uses.
 #[derive(Deserialize)]
-struct Their {
+struct ModelsDevModel {
     cost: Option<Cost>,
     #[serde(default)]
     limit: Limit,
@@ -277,7 +278,7 @@ struct Modalities {
     output: Vec<String>,
 }
 
-impl Their {
+impl ModelsDevModel {
     /// `None` if invalid, `Some(None)` if it is not a chat model.
     fn model(self, provider: &str, id: String) -> Option<Option<RawModel>> {
         let Self { cost, limit, modalities: Modalities { input, output }, tool_call: tools } = self;
@@ -310,6 +311,6 @@ fn sensible(model: RawModel) -> Option<RawModel> {
     let named = model.model.strip_suffix(model.name.as_str()).is_some_and(|p| p.len() > 1 && p.ends_with('/'));
     let clean = model.model.len() <= LONGEST_NAME && !model.name.is_empty() && !model.model.contains(char::is_control);
     let prices = [model.input_price, model.cached_price, model.cache_write_price, model.output_price];
-    let priced = prices.into_iter().flatten().all(|price| (0.0..=DEAREST).contains(&price));
+    let priced = prices.into_iter().flatten().all(|price| (0.0..=MAX_PRICE).contains(&price));
     (named && clean && priced).then_some(model)
 }

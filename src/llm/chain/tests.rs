@@ -35,7 +35,7 @@ fn link(script: &Arc<Script>) -> Link {
 
 fn reflex(sure: bool, understood: bool) -> Script {
     let answer = vec![text("reflex"), keep("reflex"), done(0, 0)];
-    Script { surety: (sure, understood), by_word: true, ..Script::new("reflex", [answer]) }
+    Script { confidence: (sure, understood), by_word: true, ..Script::new("reflex", [answer]) }
 }
 
 /// A request of a person, with tools.
@@ -171,7 +171,7 @@ async fn reflex_comes_first_only_where_it_is_sure_of_a_fresh_command() {
         assert_eq!((reflex.asked(), model.asked()), (usize::from(first), usize::from(!first)), "{what}");
     }
     // A failing reflex does not silence the models.
-    let broken = Script { surety: (true, true), ..script("reflex", vec![err("broken")]) };
+    let broken = Script { confidence: (true, true), ..script("reflex", vec![err("broken")]) };
     let chain = Chain::new(vec![link(&good("model").shared())], broken.shared(), true);
     assert_eq!(told(&chain, asked()).await, "model");
 }

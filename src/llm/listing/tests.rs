@@ -121,7 +121,7 @@ async fn what_goes_wrong_is_told_without_the_key() {
         assert_eq!(found, kind, "{status}: {text}");
         assert!(text.contains(words) && !text.contains("sk-secret"), "{status}: {text}");
     }
-    let huge = format!("{{\"data\":[{{\"id\":\"{}\"}}]}}", "a".repeat(LARGEST));
+    let huge = format!("{{\"data\":[{{\"id\":\"{}\"}}]}}", "a".repeat(MAX_BYTES));
     let (answer, _) = listed(Wire::OpenAi, "/v1", "200 OK", &huge).await;
     assert!(
         matches!(&answer, Err(Error::Refused(text)) if text.contains("larger than")),

@@ -57,18 +57,18 @@ async fn what_was_measured_three_times_beats_the_catalogue() {
     for times in 1..=3 {
         health.answered("cheap", seconds(20));
         health.answered("home", Duration::from_millis(100));
-        assert_eq!(health.first_word("cheap").is_some(), times == 3);
+        assert_eq!(health.first_delta("cheap").is_some(), times == 3);
     }
     assert_eq!(names(Strategy::Fastest, Needs::default(), &health), ["home", "dear", "cheap", "unknown"]);
     // The latest measurement has the most weight, but is not alone.
     health.answered("home", seconds(10));
-    let now = health.first_word("home").unwrap();
+    let now = health.first_delta("home").unwrap();
     assert!(now > seconds(1) && now < seconds(9), "{now:?}");
 
     health.failed("dear");
-    assert!(health.resting("dear"));
+    assert!(health.is_cooling_down("dear"));
     tokio::time::advance(seconds(31)).await;
-    assert!(!health.resting("dear"));
+    assert!(!health.is_cooling_down("dear"));
 }
 
 #[test]

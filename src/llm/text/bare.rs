@@ -10,7 +10,7 @@ use super::{
 /// Maximum length of a fence's info string.
 const LONGEST_INFO: usize = 24;
 /// How much of the preceding text is considered, in bytes.
-const LOOKS_BACK: usize = 240;
+const LOOKBACK: usize = 240;
 /// Maximum length of the sentence before a fenced call.
 const LONGEST_SENTENCE: usize = 200;
 /// A shorter first sentence is an exclamation such as "Sure!".
@@ -26,9 +26,9 @@ pub(super) struct EmittedText {
 impl EmittedText {
     pub fn push(&mut self, text: &str) {
         self.tail.push_str(text);
-        if self.tail.len() > 4 * LOOKS_BACK {
+        if self.tail.len() > 4 * LOOKBACK {
             self.cut = true;
-            self.tail.drain(..self.tail.ceil_char_boundary(self.tail.len() - LOOKS_BACK));
+            self.tail.drain(..self.tail.ceil_char_boundary(self.tail.len() - LOOKBACK));
         }
     }
 
@@ -61,7 +61,7 @@ impl EmittedText {
     fn announces_example(&self) -> bool {
         const WORDS: &[&str] =
             &["example", "for instance", "e.g.", "looks like", "look like", "syntax", "you can write", "you would"];
-        let from = self.tail.ceil_char_boundary(self.tail.len().saturating_sub(LOOKS_BACK));
+        let from = self.tail.ceil_char_boundary(self.tail.len().saturating_sub(LOOKBACK));
         let last = self.tail[from..].trim().to_lowercase();
         let paragraph = last.rsplit("\n\n").next().unwrap_or_default();
         WORDS.iter().any(|word| paragraph.contains(word))

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// Maximum nesting depth.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Why there is no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Value, Fault> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(Fault::Broken);
         }
         match self.after_space().ok_or(SHORT)? {

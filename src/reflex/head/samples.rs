@@ -1,8 +1,8 @@
-//! Sample slot values for generating training sentences.
+//! What people put into the slots of templates: samples from which training sentences are made.
 
 use crate::slots::Kind;
 
-/// Deterministic random numbers, so that training is reproducible.
+/// Random numbers that repeat, so that training does.
 pub(super) struct Dice(pub u64);
 
 impl Dice {
@@ -17,7 +17,7 @@ impl Dice {
     }
 }
 
-/// A text for the slot `name` of a template for `tool`.
+/// A text that may stand in the slot `name` of a template for `tool`.
 pub(super) fn sample(tool: &str, name: Option<&str>, kind: Kind, dice: &mut Dice) -> String {
     let of = match kind {
         Kind::Text | Kind::Dated => return text(tool, name.unwrap_or("_"), dice),
@@ -65,7 +65,7 @@ pub(super) fn sample(tool: &str, name: Option<&str>, kind: Kind, dice: &mut Dice
     dice.one("kind", of).to_owned()
 }
 
-/// Text typical of the family: notes differ from shopping, and searches from goals.
+/// Words of the family's own kind: what is noted is no shopping, and what is looked for no goal.
 fn text(tool: &str, name: &str, dice: &mut Dice) -> String {
     let all = match (tool, name) {
         ("add_task" | "batch_add_tasks", "title") | (_, "tasks") => [ITEMS, TASKS],
@@ -127,7 +127,7 @@ const GOALS: &str = "learn spanish|run a marathon|save for a house|read 20 books
 const PLACES: &str =
     "graz|the office|12 main street|vienna|the town hall|acme|room 4|anna's place|siemens|the old mill";
 
-/// Openings people use before any intent.
+/// What people begin with before they come to what they want; any intent may follow.
 pub(super) const FILLERS: &str = "could we|can we|i want to|i would like to|i need to|let us|can i|would you mind|i think i|\
     maybe|how about|please do|we should|go and|now|next|also|and|hey listen|i was going to ask you to|would you be able to|\
     any chance you could|do me a favour and|you can|i'd love you to|be a dear and|when you have a moment";

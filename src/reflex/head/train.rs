@@ -1,4 +1,4 @@
-//! Trains the head from the phrase files: `make head`. Fixed seeds and order make the output reproducible.
+//! Trains the head from the phrase files: `make head`. Fixed seeds and a fixed order make the same bytes each time.
 
 use super::{
     BUCKETS, Head, MAGIC, class_of, features, fingerprint,
@@ -21,16 +21,16 @@ use std::{
     time::Duration,
 };
 
-/// Training sentences per intent, and for the classes without a tool.
+/// Sentences of an intent, and of what no tool is meant by or memory is asked about.
 const EACH: usize = 110;
 const EACH_ELSEWHERE: usize = 900;
-/// One of this many templates is held out for calibration.
+/// Of so many templates one is held apart to find how sure the head may be.
 const APART: usize = 7;
 const ROUNDS: usize = 16;
 const RATE: f32 = 0.25;
-/// Smaller gradients are skipped.
+/// Smaller errors teach nothing.
 const LEAST: f32 = 1e-3;
-/// Weight of the embedding, a unit vector, relative to the words.
+/// How strong the embedding, a unit vector, is beside the words.
 const MEANING: f32 = 4.0;
 
 const ELSEWHERE: &str = include_str!("elsewhere.en");
@@ -43,13 +43,13 @@ struct Sample {
     apart: bool,
 }
 
-/// All intents, including those only used in training.
+/// All intents with those that only the training knows.
 fn intents() -> Vec<Intent> {
     let files = PHRASES.iter().chain([&OWN, &ELSEWHERE]).enumerate();
     files.flat_map(|(i, text)| phrases::read(text, i + 1).unwrap()).collect()
 }
 
-/// Hash of phrases, model and feature extraction.
+/// Tells phrases, model and the making of features from others.
 fn present_fingerprint() -> u64 {
     let samples = include_str!("samples.rs");
     fingerprint(PHRASES.iter().copied().chain([OWN, ELSEWHERE, samples, embed::MODEL, include_str!("train.rs")]))
@@ -61,7 +61,7 @@ fn expand(tool: &str, nodes: &[Node], dice: &mut Dice, words: &mut Vec<String>) 
             Node::Word(word) => words.push(word.clone()),
             Node::Slot { name, kind } => {
                 let mut text = sample(tool, name.as_deref(), *kind, dice);
-                // Nobody says "for on friday".
+                // "for on friday" is nobody's way of saying it.
                 let prepositions = ["on", "at", "for", "in", "by", "to", "until", "from"];
                 if words.last().is_some_and(|w| prepositions.contains(&w.as_str())) {
                     text = text.strip_prefix("on ").or(text.strip_prefix("at ")).unwrap_or(&text).to_owned();
@@ -75,7 +75,7 @@ fn expand(tool: &str, nodes: &[Node], dice: &mut Dice, words: &mut Vec<String>) 
     }
 }
 
-/// Generates a sentence from a template, with typical variations.
+/// A sentence of a template, with what people do to sentences.
 fn sentence(tool: &str, nodes: &[Node], dice: &mut Dice) -> String {
     let mut words = vec![];
     expand(tool, nodes, dice, &mut words);
@@ -95,8 +95,8 @@ fn sentences(intents: &[Intent], classes: &BTreeMap<String, usize>, now: &Zoned)
     let mut templates: BTreeMap<usize, Vec<(&str, &[Node])>> = BTreeMap::new();
     for intent in intents {
         let of = templates.entry(classes[&class_of(intent)]).or_default();
-        // Example-only lines show natural phrasing. The generic "remind me …" reply says nothing about the words that
-        // follow.
+        // What is said without being a template is how people talk.
+        // An answer of its own to any words after "remind me" says nothing about those words.
         let telling =
             intent.templates.iter().filter(|t| !intent.is_own() || t.example_only || !pattern::has_open_slot(&t.nodes));
         of.extend(telling.flat_map(|t| {
@@ -124,7 +124,7 @@ fn sentences(intents: &[Intent], classes: &BTreeMap<String, usize>, now: &Zoned)
     all
 }
 
-/// Computes the embeddings, using `cache`.
+/// The embeddings, those known from before taken from `cache`.
 async fn embedded(samples: &mut [Sample], cache: &Path) {
     let row = |text: &str| fingerprint([embed::MODEL, text]).to_le_bytes();
     let mut known: HashMap<[u8; 8], Vec<f32>> = HashMap::new();
@@ -149,11 +149,11 @@ async fn embedded(samples: &mut [Sample], cache: &Path) {
     fs::write(cache, bytes).unwrap();
 }
 
-/// The layer during training: a row of weights per feature, one per class.
+/// The layer while it is trained: a row of weights for each feature, one number a class.
 struct Layer {
     classes: usize,
     weights: Vec<f32>,
-    /// Sums of squared gradients (AdaGrad).
+    /// Sums of squared slopes, by which later steps get smaller.
     steps: Vec<f32>,
 }
 
@@ -186,7 +186,7 @@ impl Layer {
     fn learn(&mut self, sample: &Sample, meaning: bool) {
         let mut errors = super::softmax(&self.scores(sample, meaning));
         errors[sample.class] -= 1.0;
-        // Most classes have negligible gradients and are skipped.
+        // Most classes are far from being meant, and nothing is learned about them.
         let wrong: Vec<(usize, f32)> =
             errors.into_iter().enumerate().filter(|(_, error)| error.abs() > LEAST).collect();
         for (feature, value) in Self::active(sample, meaning) {
@@ -208,14 +208,14 @@ impl Layer {
                 order.swap(i, dice.below(i + 1));
             }
             for i in &order {
-                // Sometimes without the embedding, so that words alone suffice where the model is unavailable.
+                // Now and then without the meaning, so that words alone will do where the model cannot be had.
                 layer.learn(&samples[*i], dice.below(4) != 0);
             }
         }
         layer
     }
 
-    /// Serializes the head with quantized weights.
+    /// The file, its weights rounded.
     fn written(&self, classes: &BTreeMap<String, usize>, temperature: [f32; 2]) -> Vec<u8> {
         let mut file = MAGIC.to_vec();
         file.extend(present_fingerprint().to_le_bytes());
@@ -241,7 +241,7 @@ impl Layer {
     }
 }
 
-/// Mean loss and accuracy on held-out sentences.
+/// How likely the held-apart sentences are on average, as a cost, and how many are right.
 fn judged(layer: &Layer, samples: &[&Sample], meaning: bool, temperature: f32) -> (f32, f32) {
     let (mut cost, mut right) = (0.0, 0);
     for sample in samples {
@@ -253,7 +253,7 @@ fn judged(layer: &Layer, samples: &[&Sample], meaning: bool, temperature: f32) -
     (cost / samples.len() as f32, right as f32 / samples.len() as f32)
 }
 
-/// The temperature that calibrates probabilities on held-out sentences.
+/// The temperature under which held-apart sentences are as likely as the head says.
 fn calibrated(layer: &Layer, samples: &[&Sample], meaning: bool) -> f32 {
     let tried = (4..60).map(|n| n as f32 / 10.0);
     let costs = tried.map(|t| (judged(layer, samples, meaning, t).0, t));

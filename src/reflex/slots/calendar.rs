@@ -10,7 +10,7 @@ use jiff::{ToSpan, civil::Date};
 pub(super) fn calendar(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     let on = usize::from(["on", "by"].contains(&s.word(at)));
     let at = at + on;
-    let (count, date) = written(s, at, today)
+    let (count, date) = numeric_date(s, at, today)
         .or_else(|| named(s, at, today))
         .or_else(|| day_and_month(s, at, today))
         .or_else(|| (on == 1).then(|| day_of_month(s, at, today))?)?;
@@ -18,7 +18,7 @@ pub(super) fn calendar(s: &Sentence, at: usize, today: Date) -> Option<(usize, D
 }
 
 /// `2026-11-21`, `21.11.2026`, `21/11/2026`.
-pub(super) fn written(s: &Sentence, at: usize, _today: Date) -> Option<(usize, Date)> {
+pub(super) fn numeric_date(s: &Sentence, at: usize, _today: Date) -> Option<(usize, Date)> {
     let word = s.word(at);
     if word.len() == 10 && word.as_bytes().get(4) == Some(&b'-') {
         return Some((1, word.parse().ok()?));

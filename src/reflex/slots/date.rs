@@ -7,7 +7,7 @@
 //! - `3/10/2026` is day first, unless only the other order is a date.
 
 use super::{
-    calendar::{calendar, coming_day, day_and_month, day_number, day_of_month, month_named, written},
+    calendar::{calendar, coming_day, day_and_month, day_number, day_of_month, month_named, numeric_date},
     clock, duration, number,
 };
 use crate::sentence::Sentence;
@@ -283,7 +283,7 @@ fn weekday(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
 
 /// The date after a weekday: "the 13th", "27 November", a bare "13"; inner `None` if it does not exist.
 fn number_of_day(s: &Sentence, at: usize, today: Date) -> Option<(usize, Option<Date>)> {
-    if let Some((count, date)) = written(s, at, today).or_else(|| day_and_month(s, at, today)) {
+    if let Some((count, date)) = numeric_date(s, at, today).or_else(|| day_and_month(s, at, today)) {
         return Some((count, Some(date)));
     }
     // In "friday 7 pm" and "friday 6 to 8" a time follows.

@@ -20,7 +20,7 @@ pub(crate) fn dated(text: &str, now: &Zoned) -> String {
         };
         let next = at + phrase.count;
         let end = s.tokens[next - 1].end;
-        let kept = subject(&s, at, next) || title(&s, at, next) || beside_no_time(&s, at, next);
+        let kept = subject(&s, at, next) || title(&s, at, next) || beside_invalid_time(&s, at, next);
         if !kept && !text[end..].trim_start().starts_with('(') {
             out.push_str(&text[copied..end]);
             out.push_str(&format!(" ({})", phrase.when.label()));
@@ -77,7 +77,7 @@ fn title(s: &Sentence, at: usize, next: usize) -> bool {
 }
 
 /// Whether an invalid time is next to the phrase: "tomorrow at 25:00".
-fn beside_no_time(s: &Sentence, at: usize, next: usize) -> bool {
+fn beside_invalid_time(s: &Sentence, at: usize, next: usize) -> bool {
     let lead = usize::from(["at", "by", "around", "before", "after", "until", "from"].contains(&s.word(next)));
     let before = at.checked_sub(1).map_or("", |i| s.word(i));
     no_time(before) || no_time(s.word(next + lead))

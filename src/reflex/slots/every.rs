@@ -70,7 +70,7 @@ pub(crate) fn every(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, Stri
         }
     }
     let early = s.mentions(&["wake", "alarm"]);
-    written(found, early, now).map(|text| (count, text))
+    to_cron(found, early, now).map(|text| (count, text))
 }
 
 /// One time, or several in the same minute: "at 8 and 20:00".
@@ -331,7 +331,7 @@ fn day_and_month(s: &Sentence, at: usize) -> Option<(usize, i8, i8)> {
 }
 
 /// The recurrence in the scheduler's notation; `None` if it cannot be expressed.
-fn written(found: PartialRecurrence, early: bool, now: &Zoned) -> Option<String> {
+fn to_cron(found: PartialRecurrence, early: bool, now: &Zoned) -> Option<String> {
     let days = found.days?;
     let times: Vec<Time> = found.clocks.iter().map(|clock| time_of(*clock, found.part, early)).collect();
     match &days {

@@ -91,8 +91,8 @@ pub(crate) fn when(s: &Sentence, at: usize, now: &Zoned) -> Option<Phrase> {
 
 /// The longest time phrase at `at`.
 pub(crate) fn spoken(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> Option<Phrase> {
-    if let Some(written) = iso_moment(s.word(at)) {
-        let moment: DateTime = written.to_uppercase().parse().ok()?;
+    if let Some(serialize) = iso_moment(s.word(at)) {
+        let moment: DateTime = serialize.to_uppercase().parse().ok()?;
         return Some(Phrase { count: 1, when: When::At(moment), relative: false, last: moment.date() });
     }
     if let Some(phrase) = soon(s, at, now) {
@@ -211,10 +211,10 @@ fn resolve(day: Option<Day>, clock: Option<Clock>, part: Option<Part>, now: &Zon
     let today = now.date();
     let moment = match day {
         Some(day) if day.said == DateKind::Weekday && day.date.weekday() == today.weekday() => {
-            next_today(clock, now).unwrap_or_else(|| day.date.to_datetime(by_custom(clock)))
+            next_today(clock, now).unwrap_or_else(|| day.date.to_datetime(default_reading(clock)))
         }
         Some(day) if day.date == today => next_today(clock, now).unwrap_or_else(|| today.to_datetime(afternoon(clock))),
-        Some(day) => day.date.to_datetime(by_custom(clock)),
+        Some(day) => day.date.to_datetime(default_reading(clock)),
         None => match next_today(clock, now) {
             Some(moment) => moment,
             None => today.tomorrow().ok()?.to_datetime(clock.time),
@@ -256,7 +256,7 @@ fn afternoon(clock: Clock) -> Time {
 }
 
 /// An ambiguous hour on another day than today.
-fn by_custom(clock: Clock) -> Time {
+fn default_reading(clock: Clock) -> Time {
     if clock.dial && clock.time.hour() < 7 { afternoon(clock) } else { clock.time }
 }
 
