@@ -93,8 +93,9 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
     registry.add(rules::schedules(scheduler.clone(), registry.clone()))?;
     registry.add(rules::triggers(triggers.clone()))?;
     let device = Device::new(data);
-    add_utilities(&registry, device.clone())?;
+    // Everyday tools are offered to models in this order.
     registry.add(tools_everyday::memory(memories.clone()))?;
+    add_utilities(&registry, device.clone())?;
     registry.add(tools_everyday::config(services.clone()))?;
     registry.add(tools_hardware::gpio(board.clone()))?;
     let web = Guarded::new(config.http.allow.clone());

@@ -130,6 +130,8 @@ pub(crate) struct Catalogue {
     aliases: HashMap<Arc<str>, (Arc<str>, Option<Adapt>)>,
     pub phrases: Vec<&'static str>,
     pub groups: Groups,
+    /// The names of everyday tools, in the order they were added.
+    everyday: Vec<Arc<str>>,
 }
 
 impl Catalogue {
@@ -159,6 +161,9 @@ impl Catalogue {
         for mut tool in tools {
             for alias in &tool.aliases {
                 self.aliases.insert(alias.name.clone(), (tool.name.clone(), alias.adapt));
+            }
+            if tool.everyday {
+                self.everyday.push(tool.name.clone());
             }
             let on = tool.enabled;
             tool.group = groups::home(&tool);
@@ -210,6 +215,11 @@ impl Catalogue {
     /// Every tool by canonical name, in order of name.
     pub fn all(&self) -> Vec<Arc<Tool>> {
         self.entries.values().map(|e| e.tool.clone()).collect()
+    }
+
+    /// The tools that every request to a model offers, in the order they were added.
+    pub fn everyday(&self) -> Vec<Arc<Tool>> {
+        self.everyday.iter().filter_map(|name| self.get(name)).collect()
     }
 
     pub fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {

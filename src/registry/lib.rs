@@ -229,11 +229,9 @@ impl Registry {
         self.read(Catalogue::all)
     }
 
-    /// The tools that every request to a model offers: those for finding others first.
+    /// The tools that every request to a model offers, in the order they were added.
     pub fn everyday(&self) -> Vec<Arc<Tool>> {
-        let mut tools: Vec<_> = self.tools().into_iter().filter(|tool| tool.everyday).collect();
-        tools.sort_by_key(|tool| !tool.meta);
-        tools
+        self.read(Catalogue::everyday)
     }
 
     /// Whether a repeated call of a tool has the same effect as one. Unknown for tools that call others, so `false`.

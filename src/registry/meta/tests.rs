@@ -176,6 +176,16 @@ async fn search_finds_by_every_word() {
     }
 }
 
+#[test]
+fn everyday_tools_come_in_the_order_they_were_added() {
+    let registry = Registry::new().unwrap();
+    let family =
+        Family::new("late", "", ()).tool("zoom", Risk::Observe, echo).everyday().tool("zip", Risk::Observe, echo);
+    registry.add(family.tool("aim", Risk::Observe, echo).everyday()).unwrap();
+    let names: Vec<_> = registry.everyday().iter().map(|tool| tool.name.to_string()).collect();
+    assert_eq!(names, ["search_tools", "get_tool_help", "use_tool", "zoom", "aim"]);
+}
+
 #[tokio::test]
 async fn all_lists_everything_with_short_descriptions() {
     let (registry, cx) = house();
