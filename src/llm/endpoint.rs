@@ -3,7 +3,7 @@
 use crate::Facts;
 use http_client::Patience;
 use serde::{Deserialize, Serialize};
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, time::Duration};
 
 /// Wire formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -97,7 +97,7 @@ fn graph_of(root: &Path) -> Graph {
                     _ => continue,
                 };
                 let reaches_root = path[0] == "crate" || start >= depth;
-                let Some(other) = path.get(start).filter(|_| reaches_root).and_then(|name| target(name)) else {
+                let Some(other) = path.get(start).filter(|_| reaches_root).and_then(&target) else {
                     continue;
                 };
                 if other != *module {
@@ -147,9 +147,9 @@ fn code_of(file: &Path) -> String {
             let hashes = code.len() - code.trim_end_matches('#').len();
             let raw = code.trim_end_matches('#').ends_with('r');
             text_end(from, if raw { Some(hashes) } else { None })
-        } else if from.starts_with('\'') {
+        } else if let Some(inner) = from.strip_prefix('\'') {
             // A character; a lifetime has no end.
-            let escaped = from[1..].starts_with('\\');
+            let escaped = inner.starts_with('\\');
             let end = from.char_indices().skip(if escaped { 3 } else { 2 }).take(if escaped { 8 } else { 1 });
             end.into_iter().find(|(_, c)| *c == '\'').map_or(1, |(at, _)| at + 1)
         } else {
@@ -170,7 +170,7 @@ fn text_end(text: &str, raw: Option<usize>) -> usize {
         let backslashes = text[..at].len() - text[..at].trim_end_matches('\\').len();
         let ends = match raw {
             Some(hashes) => text[at + 1..].starts_with(&"#".repeat(hashes)),
-            None => backslashes % 2 == 0,
+            None => backslashes.is_multiple_of(2),
         };
         if ends {
             return at + 1 + raw.unwrap_or_default();
