@@ -1,19 +1,30 @@
-//! The command line: what can be asked, and which part answers.
+//! The command line: its arguments, and the module that runs each command.
+//!
+//! Modules use only those above them: `terminal` (output), `client` (requests over the local socket), `show` (blocks as
+//! text), `answer` and `consent` (questions and approvals at the terminal), then one module a command.
+
+mod answer;
+mod backup;
+mod chat;
+mod client;
+mod consent;
+mod discover;
+mod doctor;
+mod show;
+mod terminal;
 
 use crate::{
-    answer,
-    client::{self, Client, put},
     config::{Config, data_dir},
-    consent,
-    discover::discover,
-    doctor, restart, serve,
+    house::{restart, serve},
 };
-use anyhow::{Context, Result};
+use anyhow::Result;
 use board::BoardKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use client::Client;
 use scrub::Scrubber;
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use terminal::{plain, put};
 use tracing_subscriber::EnvFilter;
 
 /// An always-on agent for a home or workshop.
@@ -21,50 +32,50 @@ use tracing_subscriber::EnvFilter;
 #[command(version, arg_required_else_help = true)]
 pub struct Cli {
     #[command(flatten)]
-    pub place: DataLocation,
+    location: DataLocation,
     #[command(subcommand)]
-    pub command: Command,
+    command: Command,
 }
 
-/// Where the data is, and how it is configured.
+/// Paths of the data and the configuration.
 #[derive(Args, Clone)]
-pub struct DataLocation {
+struct DataLocation {
     /// The data folder.
     #[arg(long, global = true, env = "HOB_DATA", value_name = "DIR")]
     data: Option<PathBuf>,
-    /// The configuration, instead of hob.toml in the data folder.
+    /// The configuration file, instead of hob.toml in the data folder.
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
-pub enum Command {
+enum Command {
     /// Run the daemon.
     Serve {
-        /// Where the page and the API listen.
+        /// Address of the page and the API.
         #[arg(long, value_name = "ADDR:PORT")]
         listen: Option<String>,
         /// The device's name.
         #[arg(long)]
         name: Option<String>,
-        /// Which pins.
+        /// GPIO board.
         #[arg(long, value_name = "auto|sim|none")]
         board: Option<BoardKind>,
-        /// Where TLS listens, or `off`.
+        /// Address for TLS, or `off`.
         #[arg(long, value_name = "ADDR:PORT")]
         tls: Option<String>,
-        /// Announce nothing on the network, and look for nobody.
+        /// Do not announce the device over mDNS, and do not browse the network.
         #[arg(long)]
         no_mdns: bool,
     },
-    /// Say something and hear the answer; without TEXT, talk line by line.
+    /// Send a message and print the answer; without TEXT, chat line by line.
     Chat {
-        /// What to say.
+        /// The message.
         text: Vec<String>,
-        /// Go on with this conversation.
+        /// Continue this conversation.
         #[arg(long, value_name = "ID")]
         conversation: Option<String>,
-        /// Give the whole answer as JSON.
+        /// Print the whole response as JSON.
         #[arg(long)]
         json: bool,
     },
@@ -75,57 +86,57 @@ pub enum Command {
         /// Its arguments, as a JSON object.
         #[arg(default_value = "{}", value_parser = json_object)]
         arguments: Value,
-        /// Give the whole answer as JSON.
+        /// Print the whole response as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// List the tools, or those that match.
+    /// List or search the tools.
     Tools {
-        /// Give everything about them as JSON.
+        /// Print all details as JSON.
         #[arg(long)]
         json: bool,
-        /// Say whether this tool would be called, and which rule decides.
+        /// Print whether policy allows this tool, and which rule decides.
         #[arg(long, value_name = "NAME", conflicts_with = "query")]
         explain: Option<String>,
-        /// The agent that acts, for --explain.
+        /// The acting agent, for --explain.
         #[arg(long, requires = "explain")]
         agent: Option<String>,
-        /// The person it acts for, by name or id, for --explain.
+        /// The person the agent acts for, by name or id, for --explain.
         #[arg(long, requires = "explain")]
         user: Option<String>,
-        /// Words that must all match.
+        /// Words to search for; all must match.
         query: Vec<String>,
     },
-    /// Show what Hob asks and nobody has answered yet.
+    /// List pending approvals.
     Approvals {
-        /// Give everything about it as JSON.
+        /// Print all details as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Say yes to what Hob asks.
+    /// Approve a call.
     Approve {
-        /// The question's id.
+        /// The approval's id.
         id: String,
-        /// From now on without asking, for what the question suggests.
+        /// Also allow the suggested pattern of calls from now on.
         #[arg(long)]
         always: bool,
     },
-    /// Say no to what Hob asks.
+    /// Deny a call.
     Deny {
-        /// The question's id.
+        /// The approval's id.
         id: String,
     },
-    /// Show the questions and views that wait for an answer.
+    /// List pending questions and forms.
     Interactions {
-        /// Give everything about them as JSON.
+        /// Print all details as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Answer a question, or send what a form asks for; without an ANSWER, put it aside.
+    /// Answer a question or fill in a form; without ANSWER, dismiss it.
     Answer {
-        /// Its id; see `hob interactions`.
+        /// The question's id; see `hob interactions`.
         id: String,
-        /// Words, the number of an option, or for a form its fields as JSON, such as {"guests": 4}.
+        /// Text, the number of an option, or the fields of a form as JSON, such as {"guests": 4}.
         answer: Vec<String>,
     },
     /// Manage API tokens.
@@ -133,51 +144,50 @@ pub enum Command {
         #[command(subcommand)]
         command: TokenCommand,
     },
-    /// Look whether all is well, and whether all that is stored is sound.
+    /// Check the device and the stored data.
     Doctor {
-        /// Say which damaged records this backup has a good copy of; may be given several times.
+        /// Report which damaged records this backup has intact; repeatable.
         #[arg(long, value_name = "FILE")]
         backup: Vec<PathBuf>,
     },
-    /// Show who else is on the network: other Hobs, Home Assistant, Wyoming services.
+    /// List Hobs, Home Assistant and Wyoming services on the network.
     Discover {
-        /// Give everything about them as JSON.
+        /// Print all details as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Write a copy of all data but the secrets to FILE.
+    /// Write a backup of all data except secrets to FILE.
     Backup {
         /// A file that does not exist yet.
         file: PathBuf,
     },
-    /// Put a backup in the place of the data; the daemon must not run.
+    /// Replace the data with a backup; the daemon must not run.
     Restore {
-        /// A file that `hob backup` wrote.
+        /// A file written by `hob backup`.
         file: PathBuf,
     },
 }
 
 #[derive(Subcommand)]
-pub enum TokenCommand {
-    /// Make a token and print it, this once.
+enum TokenCommand {
+    /// Create a token and print it; it is not shown again.
     New {
-        /// Whom it is for; `owner` speaks for the person who claimed the device.
+        /// Name of the token; `owner` acts for the person who claimed the device.
         name: String,
-        /// What it may do at most.
+        /// Highest role of the token.
         #[arg(long, default_value = "admin")]
         role: TokenRole,
-        /// What it may be used for: chat, tools, tool:NAME, events, approvals, device, admin; may be given several times. All that its
-        /// role may, when left out.
+        /// Scope: chat, tools, tool:NAME, events, approvals, device or admin; repeatable. Default: everything the role allows.
         #[arg(long, value_name = "WORD")]
         scope: Vec<String>,
-        /// After how many days it ends.
+        /// Days until the token expires.
         #[arg(long)]
         days: Option<u32>,
     },
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub enum TokenRole {
+enum TokenRole {
     Admin,
     Member,
     Viewer,
@@ -191,10 +201,10 @@ fn json_object(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Reads the command line; a misuse ends the process with 2 and one line that says why.
+/// Parses the command line. A usage error exits with 2 and one line that explains it.
 pub fn parse() -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
-        // Help and version are no misuse.
+        // Help and version.
         if !error.use_stderr() {
             error.exit();
         }
@@ -203,28 +213,28 @@ pub fn parse() -> Cli {
     })
 }
 
-/// What clap says in a paragraph, without its label and the hints after it.
-fn one_line(told: &str) -> String {
+/// The text of a clap error on one line, without its label and hints.
+fn one_line(error: &str) -> String {
     let lines: Vec<&str> =
-        told.trim_start_matches("error:").split("\n\nUsage:").next().unwrap_or_default().lines().collect();
-    let said = lines.iter().map(|l| l.trim()).filter(|l| !l.is_empty() && !l.starts_with("For more information"));
-    said.collect::<Vec<_>>().join(" ")
+        error.trim_start_matches("error:").split("\n\nUsage:").next().unwrap_or_default().lines().collect();
+    let kept = lines.iter().map(|l| l.trim()).filter(|l| !l.is_empty() && !l.starts_with("For more information"));
+    kept.collect::<Vec<_>>().join(" ")
 }
 
-/// A daemon tells what it does; a command only what went wrong.
+/// The default log level: `info` for the daemon, `error` for other commands.
 pub fn default_filter(cli: &Cli) -> EnvFilter {
     EnvFilter::new(if matches!(cli.command, Command::Serve { .. }) { "info" } else { "error" })
 }
 
-/// Does what was asked. What the house learns of secrets, `scrubber` keeps out of the log.
+/// Runs the command. `scrubber` learns the application's secrets and redacts them in the log.
 pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
     if let Command::Discover { json } = cli.command {
-        // Where there is no data, or none that may be read, the defaults do.
-        let place = data_dir(cli.place.data).and_then(|data| Config::load(cli.place.config.as_deref(), &data));
-        return discover(&place.unwrap_or_default().network.ignore, json).await;
+        // Without readable data the defaults apply.
+        let config = data_dir(cli.location.data).and_then(|data| Config::load(cli.location.config.as_deref(), &data));
+        return discover::discover(&config.unwrap_or_default().network.ignore, json).await;
     }
-    let data = data_dir(cli.place.data)?;
-    let config = || Config::load(cli.place.config.as_deref(), &data);
+    let data = data_dir(cli.location.data)?;
+    let config = || Config::load(cli.location.config.as_deref(), &data);
     match cli.command {
         Command::Serve { listen, name, board, tls, no_mdns } => {
             let mut config = config()?;
@@ -236,27 +246,28 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
             config.board = board.unwrap_or(config.board);
             config.check()?;
             match serve::daemon(config, &data, scrubber).await? {
-                Some(doors) => restart::start_again(doors),
+                Some(addresses) => restart::start_again(addresses),
                 None => Ok(()),
             }
         }
-        Command::Restore { file } => restore(&data, &file),
+        Command::Restore { file } => backup::restore(&data, &file),
         command => {
-            // Also before a configuration that cannot be read: the data is looked at first.
+            // Check the data file first, so that an invalid configuration does not prevent it.
             if let Command::Doctor { backup } = &command {
                 doctor::file(&data, backup)?;
             }
             let client = Client::connect(&data, config, scrubber).await?;
-            let done = ask(&client, command).await;
+            let outcome = send(&client, command).await;
             client.close().await;
-            done
+            outcome
         }
     }
 }
 
-async fn ask(client: &Client, command: Command) -> Result<()> {
+/// Runs a command that is a request to the application.
+async fn send(client: &Client, command: Command) -> Result<()> {
     match command {
-        Command::Chat { text, conversation, json } => client::chat(client, &text.join(" "), conversation, json).await,
+        Command::Chat { text, conversation, json } => chat::chat(client, &text.join(" "), conversation, json).await,
         Command::Call { tool, arguments, json } => {
             let path = format!("/api/v1/tools/{}/execute", client::escaped(&tool));
             let data = client.data("POST", &path, Some(json!({"arguments": arguments}))).await?;
@@ -273,13 +284,13 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
         Command::Approvals { json } => consent::list(client, json).await,
         Command::Approve { id, always } => {
             let decision = if always { "allow_always" } else { "allow_once" };
-            let told = consent::answer(client, &id, decision, Value::Null, None).await?;
-            put(format_args!("{} is allowed\n", told["tool"].as_str().unwrap_or_default()))?;
+            let decided = consent::answer(client, &id, decision, Value::Null, None).await?;
+            put(format_args!("{} is allowed\n", decided["tool"].as_str().unwrap_or_default()))?;
             Ok(())
         }
         Command::Deny { id } => {
-            let told = consent::answer(client, &id, "deny", Value::Null, None).await?;
-            put(format_args!("{} is not called\n", told["tool"].as_str().unwrap_or_default()))?;
+            let decided = consent::answer(client, &id, "deny", Value::Null, None).await?;
+            put(format_args!("{} is not called\n", decided["tool"].as_str().unwrap_or_default()))?;
             Ok(())
         }
         Command::Interactions { json } => answer::interactions(client, json).await,
@@ -295,7 +306,7 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
                 let about = tool["description"].as_str().unwrap_or_default();
                 let (name, about) =
                     (tool["name"].as_str().unwrap_or_default(), about.lines().next().unwrap_or_default());
-                put(format_args!("{name:<26} {}\n", client::plain(about)))?;
+                put(format_args!("{name:<26} {}\n", plain(about)))?;
             }
             Ok(())
         }
@@ -305,30 +316,14 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
                 TokenRole::Member => "member",
                 TokenRole::Viewer => "viewer",
             };
-            let wanted = json!({"name": name, "role": role, "scope": scope, "expiresInDays": days});
-            let made = client.data("POST", "/api/v1/tokens", Some(wanted)).await?;
-            put(format_args!("{}\n", made["token"].as_str().unwrap_or_default()))?;
-            eprintln!("this is shown only now: keep it safe");
+            let body = json!({"name": name, "role": role, "scope": scope, "expiresInDays": days});
+            let created = client.data("POST", "/api/v1/tokens", Some(body)).await?;
+            put(format_args!("{}\n", created["token"].as_str().unwrap_or_default()))?;
+            eprintln!("this token is not shown again: keep it safe");
             Ok(())
         }
         Command::Doctor { backup } => doctor::doctor(client, &backup).await,
-        Command::Backup { file } => client::backup(client, &file).await,
+        Command::Backup { file } => backup::backup(client, &file).await,
         Command::Serve { .. } | Command::Restore { .. } | Command::Discover { .. } => Ok(()),
     }
-}
-
-fn restore(data: &std::path::Path, file: &std::path::Path) -> Result<()> {
-    let before = store::restore(data, file).context("nothing was restored")?;
-    // What was sent to the daemon before is not to take its place at the next start.
-    let _ = std::fs::remove_file(data.join(api::PENDING));
-    put(format_args!(
-        "restored {}; keys, tokens and sessions are in no backup: enter and make them anew\n",
-        file.display()
-    ))?;
-    for (what, path) in [("what was there before is", before.data), ("files that were sent before are", before.files)] {
-        if path.exists() {
-            put(format_args!("{what} in {}\n", path.display()))?;
-        }
-    }
-    Ok(())
 }

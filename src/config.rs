@@ -1,4 +1,8 @@
-//! The configuration: one TOML file, checked whole at start, passed by value.
+//! Configuration: one TOML file, validated at start and passed by value; `runtime_settings` are the settings an admin changes later,
+//! which override it.
+
+pub mod runtime_settings;
+pub mod settings;
 
 use anyhow::{Context, Result, bail};
 use board::{BoardKind, PinRate};
@@ -13,7 +17,7 @@ use std::{
 };
 
 /// The commented file a new data folder gets; a test keeps it true.
-pub const COMMENTED: &str = include_str!("hob.toml");
+pub const COMMENTED: &str = include_str!("config/hob.toml");
 /// The address of the page, unless the configuration or `--listen` says otherwise.
 const LISTEN: &str = "127.0.0.1:4620";
 

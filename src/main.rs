@@ -1,20 +1,12 @@
-//! `hob`: parse, build, register, start. The plan of the house is in [`house::build`].
+//! The binary `hob`: [`cli`] parses the command, [`config`] reads the configuration, [`house`] builds the application and serves
+//! it. Each uses only those after it.
 
-mod answer;
 mod cli;
-mod client;
 mod config;
-mod consent;
-mod discover;
-mod doctor;
 mod house;
 mod models;
-mod restart;
-mod runtime_settings;
-mod serve;
-mod settings;
-mod show;
 
+use config::runtime_settings;
 use scrub::{How, Scrubber};
 use std::{
     io::{IsTerminal, Write},

@@ -40,7 +40,7 @@ fn what_cannot_be_done_ends_with_1_and_one_line() {
         (&["call", "calculate", "{\"expression\": \"1/0\"}"], "division by zero"),
         (&["call", "calculate", "{\"expression\": {}}"], "It takes expression (string)"),
         (&["chat", "--conversation", "zzz", "hi"], "is not an id"),
-        (&["backup", "/nonexistent/file"], "could not make /nonexistent/file"),
+        (&["backup", "/nonexistent/file"], "could not create /nonexistent/file"),
         (&["restore", "/nonexistent/file"], "nothing was restored"),
         (&["token", "new", ""], "1 to 64 characters"),
         (&["serve", "--listen", "nonsense"], "write it as 127.0.0.1:4620"),

@@ -1,9 +1,9 @@
-//! The daemon: build the house, open its doors, wait for the end.
+//! The daemon: builds the application, listens, and runs until it is told to stop.
 
+use super::restart::Listened;
 use crate::{
     config::{COMMENTED, Config, Network},
     house,
-    restart::Doors,
 };
 use anyhow::{Context, Result, bail};
 use api::{AppState, Certificate, Claiming, Listeners, Tls, bracketed};
@@ -25,40 +25,40 @@ use tokio_util::sync::CancellationToken;
 
 /// The local socket's name in the data folder.
 pub const SOCKET: &str = "hob.sock";
-/// The file in it that holds the claim code, as long as nobody has claimed the device.
+/// The file in it that holds the claim code until the device is claimed.
 const CODE: &str = "claim-code";
-/// The usual port of the encrypted door.
+/// The default TLS port.
 const TLS: u16 = 4621;
-/// The longest file with one line of text, in bytes.
-const SHORT: u64 = 4096;
-/// How many crash files are kept.
-const CRASHES: usize = 20;
-/// The thread that writes one, and how long whoever crashed waits for it.
-const CRASH: &str = "crash";
-const WRITING: Duration = Duration::from_secs(1);
-/// When a start is over, and most of what it needed is not needed again.
-const SETTLED: Duration = Duration::from_secs(8);
-/// How long runs that wait for a person may take to come to rest.
-const RESTING: Duration = Duration::from_millis(50);
-/// How long runs may take to stop before the doors close.
-const STOPPING: Duration = Duration::from_secs(2);
+/// Maximum size of a file with one line of text, in bytes.
+const MAX_LINE_FILE: u64 = 4096;
+/// Maximum number of crash files.
+const MAX_CRASH_FILES: usize = 20;
+/// Name of the thread that writes a crash file, and how long the panicking thread waits for it.
+const CRASH_THREAD: &str = "crash";
+const CRASH_TIMEOUT: Duration = Duration::from_secs(1);
+/// Delay after which the code that only a start needs is dropped from memory.
+const START_OVER_AFTER: Duration = Duration::from_secs(8);
+/// Time for runs that wait for a person to be suspended.
+const SUSPEND_TIMEOUT: Duration = Duration::from_millis(50);
+/// Time for runs to stop before the listeners close.
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Runs until told to stop (SIGTERM, SIGINT), or to start again: then it answers at which doors.
-pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<Option<Doors>> {
+/// Runs until SIGTERM or SIGINT, or until a restart is requested: then returns the addresses to listen on again.
+pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<Option<Listened>> {
     let stop_signal = stop_requested();
     let (listen, doors, outside) = (config.listen.clone(), config.doors.clone(), config.network.clone());
     let lasts = Duration::from_secs(doors.claim_seconds);
     let claiming = Claiming { lasts, chosen: chosen_code()?, file: Some(data.join(CODE)) };
     let entry = house::Entry { token: token()?, claiming, scrubber: scrubber.clone() };
-    let (mut house, settings, clockwork) = house::build(config, data, entry)?;
+    let (mut house, settings, background) = house::build(config, data, entry)?;
     house.lasting = true;
-    keep_crashes(data.join("crash"), scrubber);
+    write_panics(data.join("crash"), scrubber);
     write_commented_config(data);
-    remove_half_copies(data);
+    remove_partial_backups(data);
     let socket = open_socket(data)?;
     let tcp = bind(&listen, "--listen").await?;
     let at = tcp.local_addr()?;
-    let tls = encrypted(&doors.tls, at, listen.ends_with(":0"), &house).await?;
+    let tls = bind_tls(&doors.tls, at, listen.ends_with(":0"), &house).await?;
     let door = match &tls {
         Some((listener, certificate)) => {
             Some(Tls { port: listener.local_addr()?.port(), fingerprint: certificate.fingerprint() })
@@ -69,12 +69,12 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     house.network.opened(at, door.clone());
     let (closing, agent, registry) = (house.closing.clone(), house.agent.clone(), house.registry.clone());
     let (interactions, restart) = (house.interactions.clone(), house.restart.clone());
-    // Heard to the end: who is told to stop while it closes to start again stops.
+    // A stop signal during a restart wins over the restart.
     let stop = CancellationToken::new();
-    let told_to_stop = stop.clone();
+    let signalled = stop.clone();
     tokio::spawn(async move {
         stop_signal.await;
-        told_to_stop.cancel();
+        signalled.cancel();
     });
     let asked = stop.clone();
     tokio::spawn(async move {
@@ -83,26 +83,26 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
             () = restart.asked() => {}
         }
         tracing::info!("closing");
-        // Runs first: their listeners hear how they end, and then the doors close. Those that wait for a person rest.
+        // Runs end first, so that their listeners receive the last event. Runs that wait for a person are suspended.
         registry.rest();
         interactions.rest();
-        tokio::time::sleep(RESTING).await;
-        agent.stop_all(STOPPING).await;
+        tokio::time::sleep(SUSPEND_TIMEOUT).await;
+        agent.stop_all(STOP_TIMEOUT).await;
         closing.cancel();
     });
     let listeners = Listeners { tcp: Some(tcp), tls, socket };
-    // What was under way has its place again before anybody can say anything.
+    // Recovered runs take their place in the queue before the first request.
     let people = house.access.clone();
     house.agent.recover(&house.ports, Arc::new(move |user| people.role_of(user)))?;
     let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
     api::go_on_with_answered(&house);
-    let calling = clockwork.start(&house.closing)?;
-    tell_doors(&house, data, at, door.as_ref());
-    // Whether anybody reads this is their affair.
+    let calling = background.start(&house.closing)?;
+    print_access(&house, data, at, door.as_ref());
+    // Ignore write errors.
     let _ = writeln!(std::io::stdout(), "hob ready {}", local_link(at)).and_then(|()| std::io::stdout().flush());
     tracing::info!(data = %data.display(), model = house.agent.model(), tools = house.registry.tools().len(), "ready");
     tokio::spawn(house.closing.clone().run_until_cancelled_owned(async {
-        tokio::time::sleep(SETTLED).await;
+        tokio::time::sleep(START_OVER_AFTER).await;
         embed::let_go_of_code();
     }));
     let announcer = announce(&house, &outside, at, door);
@@ -128,19 +128,18 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
         closing.cancelled().await;
         announcer.stop().await;
     };
-    tokio::join!(serving, leaving).0.context("the doors broke")?;
+    tokio::join!(serving, leaving).0.context("the listeners failed")?;
     let _ = calling.await;
-    // Before the data is let go: after that a successor may have made a socket of its own.
+    // Before the data is released: after that, a new process may have created its own socket.
     let _ = std::fs::remove_file(data.join(SOCKET));
     let again = house.restart.is_asked();
     house::close(house).await;
     let again = again && !stop.is_cancelled();
-    Ok(again.then_some(Doors { listen: at, tls: tls_at }))
+    Ok(again.then_some(Listened { listen: at, tls: tls_at }))
 }
 
-/// Tells on the console how to come in: by which links while nobody has claimed the device, and by which certificate the
-/// encrypted door is known.
-fn tell_doors(house: &AppState, data: &Path, at: SocketAddr, door: Option<&Tls>) {
+/// Prints the certificate's fingerprint on the console and, until the device is claimed, links to claim it.
+fn print_access(house: &AppState, data: &Path, at: SocketAddr, door: Option<&Tls>) {
     if let Some(door) = door {
         let (port, print) = (door.port, &door.fingerprint);
         let _ = writeln!(std::io::stderr(), "  https on port {port}, certificate SHA-256 {print}");
@@ -151,17 +150,17 @@ fn tell_doors(house: &AppState, data: &Path, at: SocketAddr, door: Option<&Tls>)
     }
     let mut links = vec![local_link(at)];
     if let Some(door) = door.filter(|_| !at.ip().is_loopback()) {
-        let known = house.settings.addresses().into_iter().take(3);
-        links.extend(known.map(|ip| format!("https://{}:{}", bracketed(ip), door.port)));
+        let addresses = house.settings.addresses().into_iter().take(3);
+        links.extend(addresses.map(|ip| format!("https://{}:{}", bracketed(ip), door.port)));
     }
     house.access.tell_claim(links);
     tokio::spawn(house.closing.clone().run_until_cancelled_owned(house.access.clone().renew_claim()));
 }
 
-/// Makes the device known, unless it was told not to.
+/// Announces the device over mDNS, unless that is turned off.
 fn announce(house: &AppState, outside: &Network, at: SocketAddr, door: Option<Tls>) -> Announcer {
     if !outside.announce {
-        return Announcer::off("it was told not to be found, by --no-mdns or hob.toml");
+        return Announcer::off("announcing is turned off by --no-mdns or hob.toml");
     }
     let announced = Announced {
         name: house.settings.name(),
@@ -179,9 +178,9 @@ fn announce(house: &AppState, outside: &Network, at: SocketAddr, door: Option<Tl
     announcer
 }
 
-/// The encrypted door: where it was configured, else at the same address on its usual port. Where another program has that
-/// port any other will do, and so where any port was asked for: the page, the log and the network tell which.
-async fn encrypted(
+/// Binds the TLS listener: to the configured address, else to the default port of the same address. Takes any free port when
+/// that port is in use, or `any` is set; the page, the log and mDNS tell which.
+async fn bind_tls(
     configured: &str,
     at: SocketAddr,
     any: bool,
@@ -205,32 +204,33 @@ async fn encrypted(
     Ok(Some((listener, certificate)))
 }
 
-/// A claim code that was chosen beforehand, in the file HOB_CLAIM_FILE names: for devices without a console.
+/// Reads the claim code from the file that HOB_CLAIM_FILE names: for devices without a console.
 fn chosen_code() -> Result<Option<String>> {
     let Some(file) = std::env::var_os("HOB_CLAIM_FILE").filter(|f| !f.is_empty()) else { return Ok(None) };
-    let text = short_text("HOB_CLAIM_FILE", Path::new(&file))?;
+    let text = read_line_file("HOB_CLAIM_FILE", Path::new(&file))?;
     Ok(text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned))
 }
 
-/// A file that holds a line of text. What is no plain file, such as a pipe, is not waited for.
-fn short_text(variable: &str, file: &Path) -> Result<String> {
+/// Reads a file of one line. Refuses pipes and the like instead of waiting for them.
+fn read_line_file(variable: &str, file: &Path) -> Result<String> {
     let shown = file.display();
     let about = std::fs::metadata(file).with_context(|| format!("could not read {variable} {shown}"))?;
-    if !about.is_file() || about.len() > SHORT {
+    if !about.is_file() || about.len() > MAX_LINE_FILE {
         bail!("{variable} {shown} is not a file with one line of text");
     }
     std::fs::read_to_string(file).with_context(|| format!("could not read {variable} {shown}"))
 }
 
-/// An admin token for unattended set-up.
+/// Reads the admin token for unattended set-up from HOB_TOKEN_FILE or HOB_TOKEN.
 fn token() -> Result<Option<String>> {
     if let Some(file) = std::env::var_os("HOB_TOKEN_FILE").filter(|f| !f.is_empty()) {
         let file = PathBuf::from(file);
-        return Ok(Some(short_text("HOB_TOKEN_FILE", &file)?.trim().to_owned()));
+        return Ok(Some(read_line_file("HOB_TOKEN_FILE", &file)?.trim().to_owned()));
     }
     Ok(std::env::var("HOB_TOKEN").ok().filter(|t| !t.is_empty()).map(|t| t.trim().to_owned()))
 }
 
+/// Opens the local socket in the data folder.
 pub fn open_socket(data: &Path) -> Result<tokio::net::UnixListener> {
     let path = data.join(SOCKET);
     Listeners::socket(&path).with_context(|| {
@@ -254,7 +254,7 @@ async fn bind(listen: &str, flag: &str) -> Result<TcpListener> {
     }
 }
 
-/// A link that works from this device, also when Hob listens on all of its addresses.
+/// A link for use on this device, also when Hob listens on all addresses.
 fn local_link(address: SocketAddr) -> String {
     match address.ip().is_unspecified() {
         true => format!("http://127.0.0.1:{}", address.port()),
@@ -262,13 +262,13 @@ fn local_link(address: SocketAddr) -> String {
     }
 }
 
-/// Resolves at the first SIGTERM or SIGINT. The handlers are installed by this call and not by the first poll, so a signal
-/// that arrives before anything polls still closes Hob cleanly.
+/// Resolves at the first SIGTERM or SIGINT. Installs the handlers in this call, not at the first poll, so that an early signal
+/// is not lost.
 fn stop_requested() -> impl Future<Output = ()> {
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     async move {
         let (Ok(mut term), Ok(mut int)) = signals else {
-            tracing::error!("signals cannot be received; only SIGKILL stops this process");
+            tracing::error!("cannot receive signals; only SIGKILL stops this process");
             return std::future::pending().await;
         };
         tokio::select! {
@@ -278,7 +278,7 @@ fn stop_requested() -> impl Future<Output = ()> {
     }
 }
 
-/// A new data folder gets the commented configuration to edit.
+/// Writes the commented configuration into a new data folder.
 fn write_commented_config(data: &Path) {
     let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(data.join("hob.toml"));
     if let Ok(mut file) = file {
@@ -286,9 +286,9 @@ fn write_commented_config(data: &Path) {
     }
 }
 
-/// Removes copies of the data that a power cut left half made, and backups that were not all sent: plain files of exactly the
-/// names they are made under.
-fn remove_half_copies(data: &Path) {
+/// Removes backups that a power cut or a broken upload left incomplete: plain files with exactly the names they are written
+/// under.
+fn remove_partial_backups(data: &Path) {
     let is_copy = |name: &str| {
         let id = name.strip_prefix("backup-").map(|name| name.strip_suffix(".part").unwrap_or(name));
         id.and_then(|name| name.strip_suffix(".tmp")).is_some_and(|id| id.parse::<tool::Id>().is_ok())
@@ -301,28 +301,28 @@ fn remove_half_copies(data: &Path) {
     }
 }
 
-/// A panic is written to `DATA/crash`, without secrets, and to standard error, and nowhere else.
-fn keep_crashes(dir: PathBuf, scrubber: Scrubber) {
-    let told = std::panic::take_hook();
+/// Writes panics to `dir`, without secrets, and to standard error.
+fn write_panics(dir: PathBuf, scrubber: Scrubber) {
+    let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        // A file that is no backup broke what reads it.
+        // An invalid backup file may panic its reader, which reports it.
         if std::thread::current().name() == Some(store::VERIFYING) {
             return;
         }
         let text =
             format!("hob {}\n{panic}\n{}", env!("CARGO_PKG_VERSION"), std::backtrace::Backtrace::force_capture());
-        // On a thread of its own, which nobody waits for long: what broke may be the scrubber, and this thread hold its lock.
-        if std::thread::current().name() != Some(CRASH) {
+        // On a separate thread with a timeout: the scrubber may have panicked while this thread holds its lock.
+        if std::thread::current().name() != Some(CRASH_THREAD) {
             let (dir, scrubber) = (dir.clone(), scrubber.clone());
             let write = move || write_crash(&dir, &scrubber.text(&text, scrub::How::All));
-            if let Ok(writing) = std::thread::Builder::new().name(CRASH.into()).spawn(write) {
+            if let Ok(writing) = std::thread::Builder::new().name(CRASH_THREAD.into()).spawn(write) {
                 let began = std::time::Instant::now();
-                while !writing.is_finished() && began.elapsed() < WRITING {
+                while !writing.is_finished() && began.elapsed() < CRASH_TIMEOUT {
                     std::thread::sleep(Duration::from_millis(1));
                 }
             }
         }
-        told(panic);
+        default_hook(panic);
     }));
 }
 
@@ -332,7 +332,7 @@ fn write_crash(dir: &Path, text: &str) {
     let mut kept: Vec<PathBuf> = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|f| f.path()).collect();
     // Names begin with the time.
     kept.sort();
-    kept.iter().rev().skip(CRASHES).for_each(|old| drop(std::fs::remove_file(old)));
+    kept.iter().rev().skip(MAX_CRASH_FILES).for_each(|old| drop(std::fs::remove_file(old)));
 }
 
 #[cfg(test)]
@@ -344,7 +344,7 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("hob-crash-{}", tool::Id::new()));
         let scrubber = Scrubber::default();
         scrubber.add("of-the-vault-7714");
-        keep_crashes(dir.clone(), scrubber.clone());
+        write_panics(dir.clone(), scrubber.clone());
         let panics = |text: String| {
             let _ = std::thread::spawn(move || std::panic::panic_any(text)).join();
         };
@@ -352,9 +352,9 @@ mod tests {
         let files = || std::fs::read_dir(&dir).unwrap().map(|f| f.unwrap().path()).collect::<Vec<_>>();
         let text = std::fs::read_to_string(&files()[0]).unwrap();
         assert!(text.contains("it broke at [REDACTED]") && !text.contains("7714"), "{text}");
-        (0..CRASHES).for_each(|n| panics(format!("again {n}")));
+        (0..MAX_CRASH_FILES).for_each(|n| panics(format!("again {n}")));
         let _ = std::panic::take_hook();
-        assert_eq!(files().len(), CRASHES);
+        assert_eq!(files().len(), MAX_CRASH_FILES);
         assert!(files().iter().all(|f| !std::fs::read_to_string(f).unwrap().contains("it broke")));
         std::fs::remove_dir_all(dir).unwrap();
     }

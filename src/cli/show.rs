@@ -1,6 +1,6 @@
 //! Blocks as text, for a terminal.
 
-use crate::client::plain;
+use super::terminal::plain;
 use serde_json::Value;
 use std::fmt::Write;
 

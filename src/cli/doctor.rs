@@ -1,6 +1,6 @@
 //! `hob doctor`: how the house is, and whether what is stored is sound.
 
-use crate::client::{Client, put};
+use super::{client::Client, terminal::put};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

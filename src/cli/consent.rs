@@ -1,6 +1,9 @@
 //! What Hob asks, at the terminal: while talking, and afterwards; and why it decides as it does.
 
-use crate::client::{Client, escaped, plain, put};
+use super::{
+    client::{Client, escaped},
+    terminal::{plain, put},
+};
 use anyhow::Result;
 use policy::Pattern;
 use serde_json::{Value, json};

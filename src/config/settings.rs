@@ -1,10 +1,7 @@
 //! What an admin changes while the house is open: its name. What is chosen here is kept in the store; a flag wins over it, and
 //! it wins over hob.toml. The models are in `models.rs`.
 
-use crate::{
-    config::{Config, check_name},
-    runtime_settings::Choices,
-};
+use super::{Config, check_name, runtime_settings::Choices};
 use api::{DeviceSettings, Neighbour, Network};
 use discovery::{Announcer, DiscoveredService};
 use futures::{FutureExt, future::BoxFuture};

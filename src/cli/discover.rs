@@ -1,6 +1,6 @@
 //! `hob discover`: who else is on the network. Needs no data and no daemon.
 
-use crate::client::put;
+use super::terminal::put;
 use anyhow::Result;
 use discovery::{DiscoveredService, Kind};
 use std::{

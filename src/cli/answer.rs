@@ -1,8 +1,9 @@
 //! Questions, blocks and forms at the terminal: shown as text, asked line by line, answered.
 
-use crate::{
-    client::{Client, escaped, plain, put},
+use super::{
+    client::{Client, escaped},
     show,
+    terminal::{plain, put},
 };
 use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};

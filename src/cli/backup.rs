@@ -1,0 +1,57 @@
+//! `hob backup` and `hob restore`.
+
+use super::{client::Client, terminal::put};
+use anyhow::{Context, Result};
+use futures::StreamExt;
+use std::{io::Write, os::unix::fs::OpenOptionsExt, path::Path};
+
+/// Writes a backup to `file`.
+pub async fn backup(client: &Client, file: &Path) -> Result<()> {
+    let shown = file.display();
+    let open = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
+    let mut out = open.with_context(|| match file.exists() {
+        true => format!("{shown} exists already: choose another name"),
+        false => format!("could not create {shown}: choose a folder that exists and is writable"),
+    })?;
+    let write = async {
+        let mut chunks = client.stream("POST", "/api/v1/backup", None).await?.into_stream().boxed();
+        let mut size = 0;
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk?;
+            size += chunk.len();
+            out.write_all(&chunk)?;
+        }
+        out.sync_all()?;
+        anyhow::Ok(size)
+    };
+    match write.await {
+        Ok(size) => {
+            put(format_args!(
+                "wrote {shown} ({size} bytes); secrets are not in it: keys, tokens and sessions stay on this device\n"
+            ))?;
+            Ok(())
+        }
+        Err(error) => {
+            // Half a backup is worse than none.
+            let _ = std::fs::remove_file(file);
+            Err(error.context(format!("{shown} was not written")))
+        }
+    }
+}
+
+/// Replaces the data with a backup; no daemon may run.
+pub fn restore(data: &Path, file: &Path) -> Result<()> {
+    let before = store::restore(data, file).context("nothing was restored")?;
+    // A backup uploaded to the daemon earlier must not replace this one at the next start.
+    let _ = std::fs::remove_file(data.join(api::PENDING));
+    put(format_args!(
+        "restored {}; keys, tokens and sessions are in no backup: enter and make them anew\n",
+        file.display()
+    ))?;
+    for (what, path) in [("the previous data is", before.data), ("the previous files are", before.files)] {
+        if path.exists() {
+            put(format_args!("{what} in {}\n", path.display()))?;
+        }
+    }
+    Ok(())
+}

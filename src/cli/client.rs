@@ -1,0 +1,93 @@
+//! Client of the local socket.
+//!
+//! Without a daemon, the client builds the application for the duration of the command and serves it on the same socket, so
+//! that every command takes the same path.
+
+use crate::{
+    config::Config,
+    house::{self, serve},
+};
+use anyhow::{Context, Result, bail};
+use api::{AppState, Listeners};
+use http_client::{Local, Streaming};
+use scrub::Scrubber;
+use serde_json::Value;
+use std::path::Path;
+use tokio::task::JoinHandle;
+
+/// The largest response that is not a stream, in bytes.
+const MAX_RESPONSE: usize = 64 << 20;
+
+/// A connection to the application.
+pub struct Client {
+    local: Local,
+    /// The application and its server task, when this command built it.
+    own: Option<(AppState, JoinHandle<()>)>,
+}
+
+impl Client {
+    /// Connects to the daemon of this data folder, or opens the data itself.
+    pub async fn connect(data: &Path, config: impl FnOnce() -> Result<Config>, scrubber: Scrubber) -> Result<Self> {
+        let socket = data.join(serve::SOCKET);
+        let local = Local::new(&socket);
+        if socket.exists() && local.request("GET", "/healthz", None).await.is_ok() {
+            return Ok(Self { local, own: None });
+        }
+        let (house, ..) = house::build(config()?, data, house::Entry { scrubber, ..house::Entry::default() })?;
+        let listeners = Listeners { tcp: None, tls: None, socket: serve::open_socket(data)? };
+        let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
+        Ok(Self { local, own: Some((house, serving)) })
+    }
+
+    /// Shuts down the application if this command built it.
+    pub async fn close(self) {
+        if let Some((house, serving)) = self.own {
+            house.closing.cancel();
+            let _ = serving.await;
+            house::close(house).await;
+        }
+    }
+
+    /// Whether a daemon answers, rather than an application built for this command.
+    pub fn is_daemon(&self) -> bool {
+        self.own.is_none()
+    }
+
+    /// Sends a request and returns `data` of its JSON response.
+    pub async fn data(&self, method: &str, path: &str, body: Option<Value>) -> Result<Value> {
+        let response = self.local.request(method, path, body).await?;
+        let (status, bytes) = (response.status, response.bytes(MAX_RESPONSE).await?);
+        unwrap_envelope(status, &bytes)
+    }
+
+    /// Sends a request and returns its response as a stream.
+    pub async fn stream(&self, method: &str, path: &str, body: Option<Value>) -> Result<Streaming> {
+        let response = self.local.request(method, path, body).await?;
+        if (200..300).contains(&response.status) {
+            return Ok(response);
+        }
+        let (status, bytes) = (response.status, response.bytes(MAX_RESPONSE).await?);
+        unwrap_envelope(status, &bytes)?;
+        bail!("the daemon sent an unknown response ({status}): use the `hob` of the same version")
+    }
+}
+
+fn unwrap_envelope(status: u16, bytes: &[u8]) -> Result<Value> {
+    let mut response: Value = serde_json::from_slice(bytes).with_context(|| {
+        format!("the daemon sent an unknown response ({status}): use the `hob` of the same version")
+    })?;
+    match response["success"].as_bool() {
+        Some(true) => Ok(response["data"].take()),
+        _ => bail!("{}", response["error"]["message"].as_str().unwrap_or("the daemon refused without a reason")),
+    }
+}
+
+/// Percent-encodes text for a URL.
+pub fn escaped(text: &str) -> String {
+    text.bytes()
+        .map(|b| match b {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.' => (b as char).to_string(),
+            _ => format!("%{b:02X}"),
+        })
+        .collect()
+}

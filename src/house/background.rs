@@ -1,0 +1,180 @@
+//! Background tasks: schedules and triggers, the slow check of stored records, maintenance, events of pins.
+
+use agent::Agent;
+use anyhow::Result;
+use board::Board;
+use interaction::{Interactions, Wake};
+use memory::Memories;
+use registry::Registry;
+use rules::Triggers;
+use scheduler::Scheduler;
+use std::time::Duration;
+use store::Store;
+use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+use tool::{Bus, Channel, Cx, Ports, Principal, Via};
+
+/// Delay after a start before missing embeddings are computed.
+const BACKFILL_AFTER: Duration = Duration::from_secs(60);
+/// Minimum time between two notices of damage.
+const NOTIFY_AGAIN: Duration = Duration::from_secs(24 * 3600);
+const DAMAGED: &str = "Some stored records are damaged and cannot be shown. `hob doctor --backup FILE` names them, and the \
+                       backup that has them; `hob restore FILE` brings that back.";
+/// Interval of maintenance.
+const MAINTENANCE_EVERY: Duration = Duration::from_secs(600);
+/// Delay after a start before the slow check of stored records begins, and its interval.
+const CHECK_AFTER: Duration = Duration::from_secs(300);
+const CHECK_EVERY: Duration = Duration::from_secs(60);
+
+/// Tasks that only a daemon starts: schedules, triggers and the slow check.
+pub struct BackgroundTasks {
+    pub(super) scheduler: Scheduler,
+    pub(super) triggers: Triggers,
+    pub(super) store: Store,
+    pub(super) ports: Ports,
+}
+
+impl BackgroundTasks {
+    /// Runs schedules and triggers until `closing`. The returned task ends once the outcomes of the last calls are stored.
+    pub fn start(self, closing: &CancellationToken) -> Result<JoinHandle<()>> {
+        self.triggers.watch(closing)?;
+        tokio::spawn(closing.clone().run_until_cancelled_owned(check_slowly(self.store, self.ports)));
+        Ok(self.scheduler.start(closing.clone()))
+    }
+}
+
+/// Expires unanswered questions, resumes the runs that waited for them, and deletes the oldest records of both.
+pub(super) fn schedule_maintenance(
+    registry: Registry,
+    interactions: Interactions,
+    agent: Agent,
+    ports: Ports,
+    closing: CancellationToken,
+) {
+    let maintenance = async move {
+        loop {
+            tokio::time::sleep(MAINTENANCE_EVERY).await;
+            if let Err(error) = registry.tidy() {
+                tracing::warn!(%error, "could not expire old approvals");
+            }
+            match interactions.tidy() {
+                Ok(expired) => expired.iter().for_each(|Wake { user, run, .. }| agent.wake(&ports, *user, *run)),
+                Err(error) => tracing::warn!(%error, "could not expire old interactions"),
+            }
+            if let Err(error) = agent.tidy(&ports) {
+                tracing::warn!(%error, "could not delete old runs");
+            }
+        }
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(maintenance));
+}
+
+/// Publishes changed pins on the bus.
+pub(super) fn publish_pin_changes(board: &Board, bus: Bus) {
+    let mut changes = board.changes();
+    tokio::spawn(async move {
+        loop {
+            match changes.recv().await {
+                Ok((pin, high)) => bus.publish("pin:changed", None, serde_json::json!({"pin": pin, "high": high})),
+                // Some changes were missed; continue with the next ones.
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
+            }
+        }
+    });
+}
+
+/// Checks some stored records a minute. Publishes the number of damaged ones, and notifies the owner once a day. Everybody
+/// reads the bus: only the log and `hob doctor` name the records.
+async fn check_slowly(store: Store, ports: Ports) {
+    tokio::time::sleep(CHECK_AFTER).await;
+    let mut notified: Option<tokio::time::Instant> = None;
+    loop {
+        match store.patrol().await {
+            Ok(found) if !found.damaged.is_empty() => {
+                ports.bus.publish("data:damaged", None, serde_json::json!({"records": found.damaged.len()}));
+                if notified.is_none_or(|at| at.elapsed() >= NOTIFY_AGAIN) {
+                    notified = Some(tokio::time::Instant::now());
+                    notify_owner(&ports, DAMAGED).await;
+                }
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "stored records could not be checked"),
+        }
+        tokio::time::sleep(CHECK_EVERY).await;
+    }
+}
+
+async fn notify_owner(ports: &Ports, text: &str) {
+    let cx = Cx::root(ports.clone(), Principal::owner(), Via::direct(Channel::Machine));
+    if let Err(error) = cx.call("notify", serde_json::json!({"title": "Damaged data", "text": text})).await {
+        tracing::warn!(%error, "the owner could not be notified of damage");
+    }
+}
+
+/// Computes embeddings of memories that were stored while the embedder was unavailable.
+pub(super) fn schedule_backfill(memories: Memories, closing: CancellationToken) {
+    let backfill = async move {
+        tokio::time::sleep(BACKFILL_AFTER).await;
+        match memories.backfill_embeddings().await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "computed missing embeddings of memories"),
+            Err(error) => tracing::warn!(%error, "could not compute missing embeddings of memories"),
+        }
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(backfill));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::future::BoxFuture;
+    use persona::Documents;
+    use serde_json::Value;
+    use std::sync::{Arc, Mutex};
+    use tool::{BusEvent, Dispatch, Output, SystemClock, ToolInfo, Topics};
+
+    /// Records the calls that are made.
+    #[derive(Default)]
+    struct Calls(Mutex<Vec<(String, Value)>>);
+
+    impl Dispatch for Calls {
+        fn call(&self, _: Cx, name: &str, args: Value) -> BoxFuture<'static, tool::Result<Output>> {
+            self.0.lock().unwrap().push((name.to_owned(), args));
+            Box::pin(async { Ok(Output::text("done")) })
+        }
+        fn list(&self, _: &Cx) -> Vec<ToolInfo> {
+            vec![]
+        }
+    }
+
+    /// A record that cannot be read as a document: its text has no end.
+    #[derive(Clone, serde::Serialize, serde::Deserialize)]
+    struct Bent(u64);
+
+    impl store::Record for Bent {
+        const NAME: &'static str = "documents";
+        const WORD: &'static str = "document";
+        const LEVEL: store::Level = store::Level::Household;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn damage_is_published_and_the_owner_notified_some_minutes_after_a_start() {
+        let (calls, store) = (Arc::new(Calls::default()), Store::in_memory().unwrap());
+        let _documents = Documents::new(&store);
+        let clock = Arc::new(SystemClock::new(Some("UTC")).unwrap());
+        let ports = Ports { dispatch: calls.clone(), ..Ports::unconnected(clock) };
+        let cx = Cx::root(ports.clone(), Principal::owner(), Via::direct(Channel::Api));
+        store.collection::<Bent>().insert(&cx, "t", Bent(u64::MAX)).await.unwrap();
+        let mut events = ports.bus.listen_to(None, Topics::parse("data:*").unwrap());
+        let begun = tokio::time::Instant::now();
+        let checking = tokio::spawn(check_slowly(store, ports));
+        let Some(BusEvent::Event(event)) = events.next().await else { panic!("nothing was published") };
+        assert_eq!((&event.topic[..], &event.data), ("data:damaged", &serde_json::json!({"records": 1})));
+        assert!((CHECK_AFTER..CHECK_AFTER + CHECK_EVERY).contains(&begun.elapsed()));
+        tokio::time::sleep(CHECK_EVERY).await;
+        checking.abort();
+        let calls = calls.0.lock().unwrap();
+        assert!(matches!(&calls[..], [(name, _)] if name == "notify"), "{calls:?}");
+    }
+}
