@@ -1,31 +1,31 @@
-//! How far a run may go, how it ends there, and how long conversations are kept.
+//! Configuration: limits of runs, presets, and how long conversations are kept.
 
 use persona::prompt::Options;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use store::Coded;
 use tool::prelude::{JsonSchema, schemars};
 
-/// What is configured of the agent.
+/// The agent's configuration.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How often the model may be asked in one run.
+    /// Maximum number of model turns in a run.
     pub max_turns: u32,
-    /// How many tools it may call in one run.
+    /// Maximum number of tool calls in a run.
     pub max_tool_calls: u32,
-    /// How many messages of a conversation the model is shown at most.
+    /// Maximum number of messages of a conversation in a request.
     pub max_messages: usize,
-    /// How many tokens of a conversation the model is shown at most (a token is taken as four characters).
+    /// Maximum number of tokens of a conversation in a request (four characters count as a token).
     pub max_tokens: usize,
-    /// Who the agent is: the first words of its instructions; Hob's own when empty.
+    /// The beginning of the system prompt; Hob's own when empty.
     pub prompt: String,
-    /// How many tokens one answer may have; 0 is the model's own limit.
+    /// Maximum number of tokens in an answer; 0 is the model's own limit.
     pub answer_tokens: u32,
     /// The sampling temperature.
     pub temperature: Temperature,
     /// How long conversations are kept.
     pub persistence: Persistence,
-    /// What the model is told before a conversation, and how much.
+    /// Sections of the system prompt and their limits.
     pub sections: Options,
 }
 
@@ -48,7 +48,7 @@ impl Default for Config {
 /// The sampling temperature: `"auto"` in the file, or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Temperature {
-    /// The model's own.
+    /// The model's default.
     #[default]
     Auto,
     /// 0 to 2.
@@ -56,10 +56,10 @@ pub enum Temperature {
 }
 
 impl Temperature {
-    /// The highest one that models take.
+    /// Highest temperature that models accept.
     const HIGHEST: f32 = 2.0;
 
-    /// What a request carries.
+    /// The value for a request.
     pub fn value(self) -> Option<f32> {
         match self {
             Temperature::Auto => None,
@@ -105,7 +105,7 @@ impl<'de> Deserialize<'de> for Temperature {
     }
 }
 
-/// How long a conversation is kept. It holds for those that begin while it is chosen.
+/// How long a conversation is kept. Applies to conversations that begin while it is configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Persistence {
@@ -123,14 +123,14 @@ impl Coded for Persistence {
     const UNKNOWN: Self = Persistence::Persistent;
 }
 
-/// How a run goes: one engine, two ways.
+/// The limits of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
-    /// As far as it is configured, calls side by side; at a limit it ends with an error.
+    /// Configured limits and parallel calls; ends with an error at a limit.
     #[default]
     Agent,
-    /// Ten turns, one call after the other; at the limit it ends with what was said last.
+    /// Ten turns and sequential calls; ends with the last text at the limit.
     Orchestrator,
 }
 
@@ -139,29 +139,29 @@ impl Coded for Preset {
     const UNKNOWN: Self = Preset::Agent;
 }
 
-/// How far one run may go.
+/// The limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How often the model may be asked.
+    /// Maximum number of model turns.
     pub turns: u32,
-    /// How many tools it may call.
+    /// Maximum number of tool calls.
     pub calls: u32,
-    /// Whether the calls of one turn are made side by side.
+    /// Whether the calls of a turn are made in parallel.
     pub parallel: bool,
-    /// Whether a run that reaches its last turn ends with what was said last, and not with an error.
+    /// Whether a run that reaches its last turn ends with the last text instead of an error.
     pub completes: bool,
 }
 
-/// How often an orchestrator asks the model.
-const ITERATIONS: u32 = 10;
+/// Number of turns of an orchestrator.
+const ORCHESTRATOR_TURNS: u32 = 10;
 
 impl Preset {
-    /// The limits of a run, given what is configured.
+    /// The limits of a run with this configuration.
     pub fn limits(self, config: &Config) -> Limits {
         let calls = config.max_tool_calls;
         match self {
             Preset::Agent => Limits { turns: config.max_turns, calls, parallel: true, completes: false },
-            Preset::Orchestrator => Limits { turns: ITERATIONS, calls, parallel: false, completes: true },
+            Preset::Orchestrator => Limits { turns: ORCHESTRATOR_TURNS, calls, parallel: false, completes: true },
         }
     }
 }

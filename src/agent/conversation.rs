@@ -1,16 +1,36 @@
-//! Conversations as they are stored: a head, and one record for each message in the order it happened.
+//! Stored conversations: a head, one record for each message in order, and the runs that answer them. Below runs and prompts:
+//! nothing here knows them.
 
-use crate::{
-    config::Persistence,
-    conversation_settings::metadata_of,
-    journal::{self, StoredRun},
-    messages::{MessageRecord, Role, StoredCall, StoredMedia, StoredMessage, StoredResult, answered, json, messages},
+mod continuation;
+mod export;
+mod messages;
+mod own_answers;
+mod search;
+mod settings;
+mod stored_run;
+mod summary;
+
+pub(crate) use continuation::ContinuationCache;
+pub(crate) use messages::{MessageRecord, NO_ANSWER, Role, answered, kind_of, messages};
+pub(crate) use own_answers::OwnAnswers;
+pub(crate) use search::words;
+pub(crate) use stored_run::{Begun, KILLS, StoredRun, run_stamp};
+pub(crate) use summary::Summary;
+pub use {
+    export::{Exported, ExportedMessage, FORMAT},
+    messages::{StoredCall, StoredMedia, StoredMessage, StoredResult},
+    settings::ConversationPatch,
+    stored_run::State,
 };
+
+use crate::config::Persistence;
 use llm::{Content, Message, Part, ProviderState, ToolCall, ToolResult};
+use messages::json;
 use registry::Registry;
 use scrub::How;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use settings::metadata_of;
 use std::borrow::Cow;
 use store::{Collection, Entry, Level, Listing, Record, Store};
 use tool::{
@@ -25,12 +45,12 @@ pub(crate) struct Head {
     pub messages: u32,
     /// The conversation it was copied from.
     pub forked_from: Option<Id>,
-    /// How long it is kept.
+    /// How long the conversation is kept.
     #[serde(with = "store::coded")]
     pub keeps: Persistence,
-    /// Instructions that hold in this conversation; only people write them.
+    /// Instructions for this conversation; only people write them.
     pub system_prompt: String,
-    /// An object of people's programs, as JSON text; empty for none.
+    /// Metadata of people's programs: an object as JSON text; empty for none.
     pub metadata: String,
 }
 
@@ -40,33 +60,33 @@ impl Record for Head {
     const LEVEL: Level = Level::User;
 }
 
-/// A conversation in a list.
+/// A conversation without its messages.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationSummary {
     /// Its id.
     pub id: Id,
-    /// The beginning of its first message, unless a person gave it another.
+    /// The beginning of its first message, or a title a person set.
     pub title: String,
-    /// When it began: milliseconds since 1970.
+    /// Time of creation: milliseconds since 1970.
     pub created_at: u64,
-    /// When it last went on: milliseconds since 1970.
+    /// Time of the last change: milliseconds since 1970.
     pub updated_at: u64,
-    /// How many messages it has.
+    /// Number of messages.
     pub message_count: u32,
     /// The conversation it was copied from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<Id>,
-    /// About how many tokens all of it would take; only where one is looked at.
+    /// Approximate number of tokens of all messages; only in the view of one conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// Where the words that were searched for stand, unless all of them are in the title.
+    /// Text around the words that were searched for, unless all of them are in the title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
-    /// Instructions that hold in this conversation, where a person gave some; only where one is looked at.
+    /// Instructions for this conversation; only in the view of one conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// What a person's program keeps with it.
+    /// Metadata of people's programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<serde_json::Map<String, Value>>,
 }
@@ -74,29 +94,29 @@ pub struct ConversationSummary {
 /// A conversation with all its messages.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Conversation {
-    /// Its head.
+    /// The conversation.
     #[serde(flatten)]
     pub head: ConversationSummary,
-    /// Its messages, the first first.
+    /// Its messages in order.
     pub messages: Vec<StoredMessage>,
 }
 
 /// How much of a conversation a run reads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reads {
-    /// The last exchange of words: what the person said before, and the answer.
+    /// The last exchange of text: the person's message, and the answer.
     Exchange,
-    /// So many of the newest messages; of those that begin a run only what stands behind its summary.
+    /// This many of the newest messages; a run that begins reads only those after the summary.
     Last(usize),
 }
 
-/// How many messages are read at once where it is not known how many there are.
+/// Number of messages read at once when the total is unknown.
 const PAGE: usize = 64;
 
-/// How long a title is, in characters.
+/// Maximum length of a title, in characters.
 const TITLE: usize = 60;
 
-/// What an answer of the model is kept with.
+/// An answer of the model to be stored.
 #[derive(Default)]
 pub(crate) struct Spoken<'a> {
     pub text: &'a str,
@@ -106,17 +126,18 @@ pub(crate) struct Spoken<'a> {
     pub kept: Option<&'a ProviderState>,
 }
 
-/// A change of what is kept of a run, in the same commit as a message of it. May be made more than once.
+/// A change of a stored run, in the same commit as one of its messages. May be applied more than once.
 pub(crate) type Change = Box<dyn FnMut(&mut StoredRun) + Send>;
 
+/// The store of conversations; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Conversations {
     pub heads: Collection<Head>,
     pub lines: Collection<MessageRecord>,
     pub runs: Collection<StoredRun>,
-    /// What is kept is kept without secrets.
+    /// Knows the secrets to remove before storing.
     pub registry: Registry,
-    /// How long those are kept that begin.
+    /// How long new conversations are kept.
     keeps: Persistence,
 }
 
@@ -126,13 +147,13 @@ impl Conversations {
         Self { heads, lines, runs, registry, keeps }
     }
 
-    /// Whether this person has that conversation.
+    /// Checks that this person has that conversation.
     pub fn check(&self, cx: &Cx, id: Id) -> Result<()> {
         self.heads.get(cx, id)?.map(drop).ok_or_else(|| missing(id))
     }
 
     pub fn list(&self, cx: &Cx) -> Result<Vec<ConversationSummary>> {
-        // The latest first is by change, not by birth; a household has few enough to sort them all.
+        // Sorted by change, not by creation; a household has few enough to sort them all.
         let mut all: Vec<_> = self.heads.list(cx, &Listing::default())?.into_iter().map(summary).collect();
         all.sort_by_key(|c| std::cmp::Reverse((c.updated_at, c.id)));
         Ok(all)
@@ -151,8 +172,8 @@ impl Conversations {
         Ok(self.clean_head(head))
     }
 
-    /// Stores the person's message and the run that is to answer it in one commit, and answers what the model will read, the
-    /// new message last. What a summary covers, up to `after`, is not read.
+    /// Stores the person's message and its run in one commit. Returns the history for the model with the new message last, from
+    /// `after` on, where the summary ends.
     pub async fn begin(
         &self,
         cx: &Cx,
@@ -162,14 +183,14 @@ impl Conversations {
         reads: Reads,
         after: Option<Id>,
     ) -> Result<Vec<Message>> {
-        // Reading first: what the model is shown from outside must taint this run.
+        // Read first: messages from outside must taint this run.
         let lines = match reads {
             Reads::Exchange => self.exchange(cx, id)?,
-            Reads::Last(limit) => self.lines_behind(cx, id, limit, after)?,
+            Reads::Last(limit) => self.lines_after(cx, id, limit, after)?,
         };
         vouch(cx, &lines);
         if matches!(reads, Reads::Last(_)) && content.media().next().is_some() {
-            // The person sends a file, and did not write it.
+            // The person did not write the file.
             cx.taint(Label::Outside);
         }
         if !is_filled(cx) {
@@ -181,15 +202,15 @@ impl Conversations {
         self.add(
             cx,
             MessageRecord::from_user(id, cx.run().unwrap_or_default(), &self.without_secrets(content.clone())),
-            Begins::Run(Box::new(begun)),
+            RunChange::Begin(Box::new(begun)),
         )
         .await?;
         history.push(Message::User(content.clone()));
         Ok(history)
     }
 
-    /// What the person said last and the words it was answered with, where nothing was called in between. It taints nothing:
-    /// who reads no more than this only looks whether the answer is a question of their own to those words.
+    /// The person's last message and its answer, when no call was made in between. Does not taint: `reflex`, which reads only
+    /// this, merely checks whether the answer is its own question.
     fn exchange(&self, cx: &Cx, id: Id) -> Result<Vec<Entry<MessageRecord>>> {
         let by = Some((1, id.as_bytes().to_vec()));
         let mut lines = self.lines.list_in(Scope::User(cx.user()), &Listing { by, limit: 2, before: None })?;
@@ -198,7 +219,7 @@ impl Conversations {
         Ok(if is_exchange(&lines) { lines } else { vec![] })
     }
 
-    /// Stores what the model said, and what comes of it for the run.
+    /// Stores an answer of the model with the change of its run.
     pub async fn add_answer(&self, cx: &Cx, run: Id, spoken: &Spoken<'_>, change: Change) -> Result<()> {
         let mut line = MessageRecord::new(cx.conversation().unwrap_or_default(), run, Role::Assistant, spoken.text);
         let stored =
@@ -208,13 +229,13 @@ impl Conversations {
         if !spoken.media.is_empty() {
             line.parts = json(&spoken.media);
         }
-        // What was changed is of no use to the provider.
+        // A provider cannot use a redacted state.
         let whole = |kept: &String| matches!(self.registry.scrubber().text(kept, How::Digests), Cow::Borrowed(_));
         line.kept = spoken.kept.map(json).filter(whole).unwrap_or_default();
-        self.add(cx, line, Begins::Change(change)).await
+        self.add(cx, line, RunChange::Update(change)).await
     }
 
-    /// The arguments of a call as they are kept: as the model wrote them where there is nothing to take out.
+    /// The arguments of a call without secrets; unchanged when there are none.
     fn stored_arguments(&self, call: &ToolCall) -> String {
         let parsed: Result<Value, _> = serde_json::from_str(&call.arguments);
         let text = match parsed.map(|args| self.registry.masked(&call.name, &args)) {
@@ -228,7 +249,7 @@ impl Conversations {
         self.registry.scrubber().text(&text, How::All).into_owned()
     }
 
-    /// Stores what a call gave.
+    /// Stores the result of a call.
     pub async fn add_result(&self, cx: &Cx, run: Id, result: &ToolResult, duration_ms: u64) -> Result<()> {
         let mut line = MessageRecord::new(cx.conversation().unwrap_or_default(), run, Role::Tool, "");
         let r = result.clone();
@@ -240,11 +261,11 @@ impl Conversations {
             is_error: r.is_error,
             duration_ms,
         });
-        self.add(cx, line, Begins::Change(Box::new(StoredRun::comes_further))).await
+        self.add(cx, line, RunChange::Update(Box::new(StoredRun::made_progress))).await
     }
 
-    /// One commit for the message, the head that counts it and what is kept of the run; a first message makes the head.
-    async fn add(&self, cx: &Cx, mut line: MessageRecord, mut begins: Begins) -> Result<()> {
+    /// Stores a message, the head that counts it, and the change of its run, in one commit. The first message creates the head.
+    async fn add(&self, cx: &Cx, mut line: MessageRecord, mut run_change: RunChange) -> Result<()> {
         if let Cow::Owned(clean) = self.registry.scrubber().text(&line.content, How::All) {
             line.content = clean;
         }
@@ -252,12 +273,11 @@ impl Conversations {
             line.parts = clean;
         }
         let (this, conversation, id) = (self.clone(), line.conversation, Id::new());
-        // With its result it is known that a call was made.
+        // The result replaces the mark of the call's effect.
         let made = line.result().map(|result| store::effect_key(line.run, &result.tool_call_id));
         let (mut stamp, head_stamp) =
             (self.lines.stamp(cx, if is_filled(cx) { FILLED } else { CHAT }), self.heads.stamp(cx, "chat"));
-        let (scope, run_stamp, tainted) =
-            (head_stamp.scope, journal::stamp(cx.user()), stamp.label == tool::Label::Outside);
+        let (scope, run_stamp, tainted) = (head_stamp.scope, run_stamp(cx.user()), stamp.label == tool::Label::Outside);
         stamp.label = stamp.label.max(label_of(&line));
         self.heads
             .store()
@@ -268,15 +288,15 @@ impl Conversations {
                 };
                 head.messages += 1;
                 this.heads.put(tx, conversation, &head_stamp, &head)?;
-                match &mut begins {
-                    Begins::Run(run) => {
-                        // Whoever stopped it as its turn came has stopped it.
+                match &mut run_change {
+                    RunChange::Begin(run) => {
+                        // The person may have stopped it just before its turn.
                         if this.runs.read(tx, scope, line.run)?.is_some_and(|e| !e.value.state.is_open()) {
                             return Err(store::Error::Missing("this run is over".into()));
                         }
                         this.runs.put(tx, line.run, &run_stamp, run).map(drop)?;
                     }
-                    Begins::Change(change) => this.change_in(tx, scope, line.run, &mut |run| {
+                    RunChange::Update(change) => this.change_in(tx, scope, line.run, &mut |run| {
                         change(run);
                         run.tainted |= tainted;
                     })?,
@@ -290,7 +310,7 @@ impl Conversations {
             .map_err(Error::from)
     }
 
-    /// Within a write: changes what is kept of a run, where something is.
+    /// Within a write: changes a stored run, if there is one.
     fn change_in(
         &self,
         tx: &store::Tx,
@@ -308,10 +328,10 @@ impl Conversations {
         }
     }
 
-    /// Changes what is kept of a run.
+    /// Changes a stored run.
     ///
     /// # Errors
-    /// `NotFound` when nothing is; `Unavailable` when the disk is full.
+    /// `NotFound` when there is none; `Unavailable` when the disk is full.
     pub async fn change_run(
         &self,
         user: UserId,
@@ -325,7 +345,7 @@ impl Conversations {
         Ok(changed.await?.value)
     }
 
-    /// Keeps that a run begins again where it ended, without what it had half said.
+    /// Stores that a run restarts where it ended, and deletes its partial answer `half`.
     pub async fn begin_again(&self, user: UserId, run: Id, conversation: Id, half: Option<Id>) -> Result<()> {
         let (this, scope) = (self.clone(), Scope::User(user));
         let write = move |tx: &store::Tx| {
@@ -337,14 +357,14 @@ impl Conversations {
                     Ok(())
                 })?;
             }
-            this.change_in(tx, scope, run, &mut StoredRun::begins_again)
+            this.change_in(tx, scope, run, &mut StoredRun::restart)
         };
         self.runs.store().write(write).await.map_err(Error::from)
     }
 
-    /// Keeps a run whose message waits.
+    /// Stores a queued run.
     pub async fn add_run(&self, user: UserId, run: Id, stored: StoredRun) -> Result<()> {
-        let (this, stamp) = (self.clone(), journal::stamp(user));
+        let (this, stamp) = (self.clone(), run_stamp(user));
         let write = move |tx: &store::Tx| this.runs.put(tx, run, &stamp, &stored).map(drop);
         self.runs.store().write(write).await.map_err(Error::from)
     }
@@ -355,14 +375,14 @@ impl Conversations {
         head.map_or(Persistence::Persistent, |head| head.value.keeps)
     }
 
-    /// Whether a run of a conversation is not over, but for `run` itself.
+    /// Whether another run of a conversation has not ended.
     pub fn is_waited_for(&self, user: UserId, id: Id, run: Id) -> Result<bool> {
         let by = Some((1, id.as_bytes().to_vec()));
         let runs = self.runs.list_in(Scope::User(user), &Listing { by, limit: 0, before: None })?;
         Ok(runs.iter().any(|e| e.id != run && e.value.state.is_open()))
     }
 
-    /// Whether a message of a run is there.
+    /// Whether a run has stored messages.
     pub fn has_said(&self, user: UserId, id: Id, run: Id) -> Result<bool> {
         let by = Some((1, id.as_bytes().to_vec()));
         let lines = self.lines.list_in(Scope::User(user), &Listing { by, limit: 0, before: None })?;
@@ -379,7 +399,7 @@ impl Conversations {
             for run in this.runs.find(tx, scope, 1, id.as_bytes())? {
                 this.runs.remove(tx, scope, run.id)?;
             }
-            crate::compact::forget(this.lines.store(), tx, scope, id)?;
+            this.lines.store().collection::<Summary>().remove(tx, scope, id)?;
             if head_too {
                 return this.heads.remove(tx, scope, id).map(drop);
             }
@@ -400,8 +420,20 @@ impl Conversations {
         Ok(lines.into_iter().map(|e| self.clean(e)).collect())
     }
 
-    /// Of the newest messages those behind one, in order, and no more than `limit`.
-    fn lines_behind(&self, cx: &Cx, id: Id, limit: usize, after: Option<Id>) -> Result<Vec<Entry<MessageRecord>>> {
+    /// All messages in order; taints nothing.
+    pub fn all(&self, cx: &Cx, id: Id) -> Result<Vec<Entry<MessageRecord>>> {
+        self.newest(cx, id, 0)
+    }
+
+    pub fn newest(&self, cx: &Cx, id: Id, limit: usize) -> Result<Vec<Entry<MessageRecord>>> {
+        let by = Some((1, id.as_bytes().to_vec()));
+        let mut lines = self.lines.list_in(Scope::User(cx.user()), &Listing { by, limit, before: None })?;
+        lines.reverse();
+        Ok(lines.into_iter().map(|e| self.clean(e)).collect())
+    }
+
+    /// The newest messages after one, in order, at most `limit`.
+    fn lines_after(&self, cx: &Cx, id: Id, limit: usize, after: Option<Id>) -> Result<Vec<Entry<MessageRecord>>> {
         let Some(after) = after else { return self.lines(cx, id, limit) };
         let (by, mut lines, mut before) = (Some((1, id.as_bytes().to_vec())), vec![], None);
         while lines.len() < limit {
@@ -417,8 +449,8 @@ impl Conversations {
         Ok(lines)
     }
 
-    /// A message without secrets: one may have become known as a secret since it was kept. Long hex was judged when the tool
-    /// that gave it was known.
+    /// Removes secrets that became known after a message was stored. Long hex was judged when it was stored, with its tool
+    /// known.
     pub fn clean(&self, mut entry: Entry<MessageRecord>) -> Entry<MessageRecord> {
         let line = &mut entry.value;
         for text in [&mut line.content, &mut line.calls, &mut line.result, &mut line.parts] {
@@ -429,12 +461,12 @@ impl Conversations {
         if let Cow::Owned(_) = self.registry.scrubber().text(&line.kept, How::Digests) {
             line.kept.clear();
         }
-        // Before files counted as from outside, such a message was stored as the person's own.
+        // Old records of messages with files have the label `Own`.
         entry.label = entry.label.max(label_of(&entry.value));
         entry
     }
 
-    /// What a person says, likewise.
+    /// Removes secrets from a person's message.
     pub fn without_secrets(&self, mut said: Content) -> Content {
         for part in &mut said.0 {
             if let Part::Text(text) = part
@@ -446,7 +478,7 @@ impl Conversations {
         said
     }
 
-    /// The head of a conversation, likewise.
+    /// Removes secrets from a conversation's summary.
     pub fn clean_head(&self, mut head: ConversationSummary) -> ConversationSummary {
         for text in std::iter::once(&mut head.title).chain(&mut head.excerpt) {
             if let Cow::Owned(clean) = self.registry.scrubber().text(text, How::Digests) {
@@ -458,29 +490,29 @@ impl Conversations {
     }
 }
 
-/// What a message does to its run.
-enum Begins {
-    /// It begins it.
-    Run(Box<StoredRun>),
-    /// It changes it.
-    Change(Change),
+/// The change of a run that is stored with a message.
+enum RunChange {
+    /// The run begins.
+    Begin(Box<StoredRun>),
+    /// The run changes.
+    Update(Change),
 }
 
-/// What made a message: a person's words and what followed, or what a trigger filled in and what followed.
+/// Sources of messages: a person's message and its answers, or a trigger's message and its answers.
 const CHAT: &str = "chat";
 const FILLED: &str = "filled";
 
-/// Where what stands in a message comes from: of files that a person sends, nobody here wrote what is in them.
+/// The label of a message: nobody here wrote the files in it.
 fn label_of(line: &MessageRecord) -> Label {
     if line.role == Role::User && !line.parts.is_empty() { Label::Outside } else { Label::Own }
 }
 
-/// Whether what is said was filled in from outside, and nobody wrote it.
+/// Whether a trigger filled in the message from outside.
 fn is_filled(cx: &Cx) -> bool {
     cx.via().channel == Channel::Machine && cx.label() == Label::Outside
 }
 
-/// Addresses the person wrote were not made up by a model. What was brought in or filled in, nobody here wrote.
+/// Vouches for addresses in messages that a person here wrote, unlike imported or filled-in ones.
 pub(crate) fn vouch(cx: &Cx, lines: &[Entry<MessageRecord>]) {
     if !is_filled(cx) {
         let said = lines.iter().filter(|e| e.value.role == Role::User && e.source == CHAT);
@@ -488,7 +520,7 @@ pub(crate) fn vouch(cx: &Cx, lines: &[Entry<MessageRecord>]) {
     }
 }
 
-/// Whether these are words and their answer in words.
+/// Whether these are a message and its answer without calls.
 pub(crate) fn is_exchange(lines: &[Entry<MessageRecord>]) -> bool {
     match lines {
         [said, answer] => {
@@ -513,7 +545,7 @@ pub(crate) fn summary(entry: Entry<Head>) -> ConversationSummary {
     }
 }
 
-/// Four characters a token, fifty characters for each call and result, and a picture for fifteen hundred tokens.
+/// Estimates tokens: four characters a token, fifty characters for each call and result, 1500 tokens for a picture.
 fn tokens_of(message: &StoredMessage) -> u64 {
     let calls: usize = message.tool_calls.iter().map(|c| c.arguments.len() + 50).sum();
     let results: usize = message.tool_results.iter().map(|r| r.content.len() + 50).sum();

@@ -1,13 +1,13 @@
-//! Running the agent as a tool: what schedules and triggers call with a prompt.
+//! The tool `run_prompt`, with which schedules and triggers start a run.
 
-use crate::{Agent, ChatRequest, RunEvent, runs::notify};
+use crate::{agent::Agent, chat::ChatRequest, events::RunEvent, run::notify};
 use std::time::Duration;
 use tool::{Channel, prelude::*};
 
-/// How long a run may take.
+/// Time limit of a run.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Running the agent by a call.
+/// The family of `run_prompt`.
 pub fn family(agent: Agent) -> Family<Agent> {
     Family::new("prompts", "Have the agent do something without anybody there.", agent)
         .tool("run_prompt", Risk::Write, run_prompt)
@@ -33,13 +33,13 @@ struct RunPrompt {
     answer_only: bool,
 }
 
-/// Ends the run when nobody waits for it any more.
-struct Ends(Agent, Cx, Option<Id>);
+/// Cancels the run when its caller is dropped.
+struct CancelOnDrop(Agent, Cx, Option<Id>);
 
-impl Drop for Ends {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        // At the end of the house the run is laid down, and goes on after the next start.
-        let Some(run) = self.2.filter(|_| !self.0.places.closing.is_cancelled()) else { return };
+        // At shutdown the run is interrupted, and resumes after the next start.
+        let Some(run) = self.2.filter(|_| !self.0.queue.closing.is_cancelled()) else { return };
         self.0.cancel(&self.1, run);
     }
 }
@@ -58,14 +58,14 @@ async fn run_prompt(agent: Agent, cx: Cx, args: RunPrompt) -> Result<Output> {
     };
     let say = ChatRequest { message: args.prompt.as_str().into(), conversation, ..ChatRequest::default() };
     let mut running = agent.chat(&cx, say).await?;
-    let mut ends = Ends(agent, cx.clone(), Some(running.run));
+    let mut guard = CancelOnDrop(agent, cx.clone(), Some(running.run));
     let answer = loop {
         match running.steps.recv().await {
             Some(RunEvent::Done(answer)) => break answer,
-            // It goes on after the next start, and the person is told then; to whoever called it is done with.
+            // The run resumes after the next start, and the person is notified then.
             Some(RunEvent::Error { code: "closing", .. }) => {
-                ends.2 = None;
-                if ends.0.own_answers.is_restoring() {
+                guard.2 = None;
+                if guard.0.own_answers.is_restoring() {
                     return Err(store::Error::Restoring.into());
                 }
                 let content = json!({"conversationId": running.conversation, "runId": running.run, "response": "",
@@ -73,14 +73,14 @@ async fn run_prompt(agent: Agent, cx: Cx, args: RunPrompt) -> Result<Output> {
                 return Ok(Output::json(content)?.say("It goes on when Hob has started again."));
             }
             Some(RunEvent::Error { message, .. }) => {
-                ends.2 = None;
+                guard.2 = None;
                 return Err(Error::failed(message));
             }
             Some(_) => {}
             None => return Err(Error::failed("the run ended without an answer: try again")),
         }
     };
-    ends.2 = None;
+    guard.2 = None;
     let told = match answer.waiting.is_empty() {
         true => answer.response.clone(),
         false => format!("{} It goes on once you have answered what Hob asks you.", answer.response).trim().to_owned(),

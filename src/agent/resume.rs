@@ -2,15 +2,11 @@
 //! person has one that failed go on. It is always the same: what is needed is in the store, and a run begins where it stands.
 
 use crate::{
-    Agent,
-    complete::ClientTools,
+    agent::{Agent, Roles, to_completion},
     config::Persistence,
-    conversation::missing,
-    journal::{CallJournal, State, StoredRun},
-    place,
-    run::{Run, Stop, cancelled},
-    run_queue::{AdmissionPolicy, RunSlot},
-    to_its_end,
+    conversation::{Role as Speaker, State, StoredRun, missing},
+    queue::{AdmissionPolicy, QueuedRun, RunSlot},
+    run::{CallJournal, ClientTools, Run, Stop, cancelled},
 };
 use registry::{Reply, Resume};
 use std::{
@@ -21,9 +17,6 @@ use std::{
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tool::{Cx, Error, Id, Label, Ports, Result, Role, Scope, UserId};
-
-/// What somebody may do today; `None` when they are gone. Where that cannot be read, a run waits for the next start.
-pub type Roles = Arc<dyn Fn(UserId) -> Result<Option<Role>> + Send + Sync>;
 
 /// How many runs are taken up at once after a start.
 const AT_ONCE: usize = 4;
@@ -112,21 +105,21 @@ impl Agent {
         }
         let (agent, cx) = (self.clone(), cx.clone());
         // That it goes on is written, so it does: whoever asked may go away at any moment.
-        to_its_end(async move { agent.begin_again(&cx, run, stored.conversation).await }).await
+        to_completion(async move { agent.begin_again(&cx, run, stored.conversation).await }).await
     }
 
     async fn begin_again(&self, cx: &Cx, run: Id, conversation: Id) -> Result<()> {
         let (user, cancel) = (cx.user(), CancellationToken::new());
-        let busy =
-            self.places.enter(place(run, user, Some(conversation), cancel.clone(), true), AdmissionPolicy::Now)?;
+        let busy = self
+            .queue
+            .enter(QueuedRun::new(run, user, Some(conversation), cancel.clone(), true), AdmissionPolicy::Now)?;
         let lines = self.conversations.all(cx, conversation)?;
         let last = lines.last().ok_or_else(|| missing(conversation))?;
         if last.value.run != run {
             return Err(Error::unavailable("the conversation has gone on since: say it again there"));
         }
         // What it had half said is said anew.
-        let half = Some(last.id)
-            .filter(|_| last.value.role == crate::messages::Role::Assistant && last.value.calls().is_empty());
+        let half = Some(last.id).filter(|_| last.value.role == Speaker::Assistant && last.value.calls().is_empty());
         self.conversations.begin_again(user, run, conversation, half).await?;
         let (agent, ports) = (self.clone(), cx.ports().clone());
         tokio::spawn(async move { agent.taken_up(&ports, user, run, busy, cancel).await });
@@ -135,13 +128,13 @@ impl Agent {
 
     /// Stops a run of this person that is under way or queued; `false` when none of that id is.
     pub fn cancel(&self, cx: &Cx, run: Id) -> bool {
-        self.places.stop(cx.user(), run)
+        self.queue.stop(cx.user(), run)
     }
 
     /// Stops every run of a person that is under way or queued: somebody who has left has nothing done any more.
     pub fn cancel_all_of(&self, user: UserId) {
-        for (run, ..) in self.places.runs_of(user) {
-            self.places.stop(user, run);
+        for (run, ..) in self.queue.runs_of(user) {
+            self.queue.stop(user, run);
         }
     }
 
@@ -151,12 +144,12 @@ impl Agent {
     /// `Unavailable` when the disk is full.
     pub async fn stop(&self, cx: &Cx, run: Id) -> Result<bool> {
         let (agent, cx) = (self.clone(), cx.clone());
-        to_its_end(async move { agent.stop_for_good(&cx, run).await }).await
+        to_completion(async move { agent.stop_for_good(&cx, run).await }).await
     }
 
     async fn stop_for_good(&self, cx: &Cx, run: Id) -> Result<bool> {
         let user = cx.user();
-        let under_way = self.places.stop(user, run);
+        let under_way = self.queue.stop(user, run);
         let found = self.conversations.runs.get_in(Scope::User(user), run)?.filter(|e| e.value.state.is_open());
         let conversation = found.map(|e| e.value.conversation);
         let open = conversation.is_some();
@@ -246,8 +239,9 @@ impl Agent {
     /// Takes a run up behind whoever is in its conversation. From here on it counts as under way.
     fn spawn(&self, ports: &Ports, user: UserId, run: Id, conversation: Id, before: ResumeTrigger) {
         let cancel = CancellationToken::new();
-        let entered =
-            self.places.enter(place(run, user, Some(conversation), cancel.clone(), true), AdmissionPolicy::GoesOn);
+        let entered = self
+            .queue
+            .enter(QueuedRun::new(run, user, Some(conversation), cancel.clone(), true), AdmissionPolicy::Resume);
         // It is refused only where the house closes, and then goes on after the next start.
         let Ok(busy) = entered else { return };
         let (agent, ports) = (self.clone(), ports.clone());
@@ -312,7 +306,7 @@ impl Agent {
             cx.taint(Label::Outside);
         }
         // Nobody listens any more.
-        let (steps, _) = mpsc::unbounded_channel();
+        let (events, _) = mpsc::unbounded_channel();
         let mut task = Run {
             agent: self.clone(),
             provider: self.provider(),
@@ -321,13 +315,13 @@ impl Agent {
             conversation: Some(stored.conversation),
             text: String::new(),
             tool_choice: stored.tool_choice(),
-            theirs: ClientTools::default(),
+            client: ClientTools::default(),
             only: stored.only(),
             preset: stored.preset,
-            steps,
+            events,
             watch: None,
-            note: Some(CallJournal::new(self.conversations.clone(), user, run)),
-            busy,
+            journal: Some(CallJournal::new(self.conversations.clone(), user, run)),
+            slot: busy,
         };
         if role.is_none() {
             task.end(Err(Stop("denied", GONE.into())), began).await;
@@ -335,7 +329,7 @@ impl Agent {
             // Its message had waited for its turn when Hob ended.
             let message = stored.message();
             task.text = message.text().into_owned();
-            task.begins_late(message, began).await;
+            task.start_queued(message, began).await;
         } else {
             task.resume_run(stored, is_long_ago(changed, Id::new().millis()), began).await;
         }

@@ -1,25 +1,17 @@
-//! Runs as people see them: in a list, with their steps, and what they wait for.
+//! Views of runs for people: lists, details with steps, and pending questions.
 
 use crate::{
-    Agent,
-    journal::{State, StoredRun},
-    messages::{MessageRecord, Role},
-    run::Run,
-    step::RunEvent,
+    agent::Agent,
+    conversation::{MessageRecord, Role, State, StoredRun},
 };
-use interaction::{InteractionEvent, Kind};
 use llm::{Routing, Usage};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use store::{Entry, Listing};
 use tool::{
     Channel, Cx, Error, Id, Result, Scope, UserId,
     prelude::{JsonSchema, schemars},
 };
-
-/// How much of an answer the person is told whom nobody listened for, and of what it is about, in characters.
-const TOLD: usize = 1900;
-const TITLE: usize = 80;
 
 /// Why a run has no answer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -187,7 +179,7 @@ impl Agent {
         let by = conversation.map(|id| (1, id.as_bytes().to_vec()));
         let stored =
             self.conversations.runs.list_in(Scope::User(cx.user()), &Listing { by, limit: 0, before: None })?;
-        let under_way = self.places.runs_of(cx.user());
+        let under_way = self.queue.runs_of(cx.user());
         let mut all: Vec<RunShown> = stored.into_iter().map(|entry| run_view(entry, &under_way)).collect();
         if conversation.is_none() {
             let unkept = under_way.iter().filter(|(_, conversation, _)| conversation.is_none());
@@ -222,7 +214,7 @@ impl Agent {
     /// `NotFound` when it is not theirs.
     pub fn run(&self, cx: &Cx, id: Id) -> Result<RunDetails> {
         let entry = self.conversations.runs.get_in(Scope::User(cx.user()), id)?.ok_or_else(|| no_run(id))?;
-        let (stored, run) = (entry.value.clone(), run_view(entry, &self.places.runs_of(cx.user())));
+        let (stored, run) = (entry.value.clone(), run_view(entry, &self.queue.runs_of(cx.user())));
         let lines: Vec<Entry<MessageRecord>> = self.conversations.all(cx, stored.conversation)?;
         let own: Vec<_> = lines.into_iter().filter(|e| e.value.run == id).collect();
         let mut steps = vec![];
@@ -291,80 +283,6 @@ fn steps_of(line: &Entry<MessageRecord>, state: impl Fn(&str) -> CallState) -> V
             });
             std::iter::once(answer).chain(calls).collect()
         }
-    }
-}
-
-impl Run {
-    /// Passes on what people are asked and shown for this run, while the guard is held.
-    pub(crate) fn hear_questions(&self) -> impl Sized + use<> {
-        let (steps, watch) = (self.steps.clone(), self.watch.clone());
-        let tell = move |step: RunEvent| {
-            if let Some(watch) = &watch {
-                watch.on_step(&step);
-            }
-            let _ = steps.send(step);
-        };
-        let heard = tell.clone();
-        let asked = self.agent.parts.registry.approvals().map(|approvals| {
-            approvals
-                .watch(self.run, move |approval| heard(RunEvent::Approval { approval: Box::new(approval.clone()) }))
-        });
-        let shown = self.agent.parts.interactions.watch(self.run, move |told| tell(step_of(told)));
-        (asked, shown)
-    }
-
-    /// Tells the person what came of a run that nobody listened to and nobody waited for.
-    pub(crate) async fn tell_person(&self, step: &RunEvent) {
-        let text = match step {
-            RunEvent::Done(answer) if answer.waiting.is_empty() => answer.response.as_str(),
-            RunEvent::Error { code, message } if !["closing", "cancelled"].contains(code) => message.as_str(),
-            _ => return,
-        };
-        if text.trim().is_empty() {
-            return;
-        }
-        notify(&self.cx, &self.text, text).await;
-    }
-}
-
-/// Tells the person what came of a run they did not wait for. That nobody could be told is no reason to do it all again.
-pub(crate) async fn notify(cx: &Cx, title: &str, text: &str) {
-    let args = json!({"title": clip(title, TITLE), "text": clip(text, TOLD)});
-    if let Err(error) = cx.call("notify", args).await {
-        tracing::warn!(%error, "nobody was told what a run gave");
-    }
-}
-
-fn step_of(told: InteractionEvent) -> RunEvent {
-    let asked = match told {
-        InteractionEvent::Message(text) => return RunEvent::Message { text: text.to_owned() },
-        InteractionEvent::Asked(asked) => asked.clone(),
-    };
-    let (id, expires_at) = (asked.id, asked.expires_at);
-    let mut shown = Map::new();
-    let kind = match asked.kind {
-        Kind::Ask => {
-            let question = asked.question.unwrap_or_default();
-            return RunEvent::Ask { id, question, options: asked.options, expires_at };
-        }
-        Kind::Blocks => {
-            shown.insert("blocks".into(), asked.blocks.into());
-            "blocks"
-        }
-        Kind::Component => {
-            shown.insert("code".into(), asked.code.into());
-            shown.insert("component".into(), asked.component.into());
-            shown.insert("props".into(), asked.props.map_or(Value::Null, Value::Object));
-            "component"
-        }
-    };
-    RunEvent::Ui { id, kind: kind.into(), title: asked.title.unwrap_or_default(), shown, expires_at }
-}
-
-fn clip(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text[..end].trim_end()),
-        None => text.to_owned(),
     }
 }
 

@@ -12,9 +12,19 @@ use futures::{
     StreamExt,
     stream::{self, BoxStream},
 };
-use llm::{Delta, Error as ModelError, Message, Request, ToolCall, ToolDefinition, Turn, Usage};
-use std::{sync::Mutex, time::Duration};
-use tool::{Channel, Ports, Principal, SystemClock, Via, prelude::*};
+use interaction::Interactions;
+use llm::{Delta, Error as ModelError, Message, Provider, Request, ToolCall, ToolChoice, ToolDefinition, Turn, Usage};
+use memory::Memories;
+use persona::Documents;
+use registry::Registry;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use store::Store;
+use tokio_util::sync::CancellationToken;
+use tool::{Channel, Ports, Principal, SystemClock, UserId, Via, prelude::*};
+use uploads::Uploads;
 
 /// What the scripted model does when asked, given the request.
 type Act = Box<dyn Fn(&Request) -> Vec<Result<Delta, ModelError>> + Send + Sync>;

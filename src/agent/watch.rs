@@ -1,25 +1,25 @@
-//! Hearing of a run by callbacks, and having a word in its calls: the other face of [`crate::Running::steps`].
+//! Callbacks of a run, which may also veto its calls; an alternative to [`crate::RunHandle::steps`].
 
-use crate::{RunEvent, step::CallRecord};
+use crate::events::{CallRecord, RunEvent};
 use futures::future::BoxFuture;
 use llm::ToolCall;
 use std::fmt;
 
-/// Who watches a run. Every method does nothing by itself.
+/// Callbacks of a run; each does nothing by default.
 pub trait Watch: Send + Sync + 'static {
-    /// A call the model wants is about to be made. An error is the reason why it is not; the model reads it as the result.
+    /// Before a call. An error vetoes the call; the model reads it as the result.
     fn before_tool_call<'a>(&'a self, _call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(std::future::ready(Ok(())))
     }
-    /// A tool begins.
+    /// A call begins.
     fn on_tool_start(&self, _call: &ToolCall) {}
-    /// A tool ended.
+    /// A call has ended.
     fn on_tool_end(&self, _call_id: &str, _record: &CallRecord) {}
-    /// Something is under way: a short phrase for people.
+    /// A short phrase for people about the progress.
     fn on_progress(&self, _note: &str) {}
-    /// The model says more of its answer.
+    /// More text of the answer.
     fn on_chunk(&self, _delta: &str) {}
-    /// Anything that happens, also what has a method of its own.
+    /// Every event, including those with a method of their own.
     fn on_step(&self, _step: &RunEvent) {}
 }
 

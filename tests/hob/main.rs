@@ -33,6 +33,7 @@ mod metrics;
 mod model;
 mod model_server;
 mod models;
+mod module_graph;
 mod money;
 mod ollama;
 mod openai;

@@ -1,16 +1,16 @@
 //! A house that loses power: its runtime is dropped in the middle of whatever it does, and another is built over the same store.
 
-use crate::{
-    Agent, ChatRequest, Config, Documents, Interactions, Memories, Parts, RunDetails, RunEvent, RunHandle, State,
-    Watch, WhileBusy,
-};
+use crate::{Agent, ChatRequest, Config, Parts, RunDetails, RunEvent, RunHandle, State, Watch, WhileBusy};
 use embed::Embedder;
 use futures::{
     StreamExt,
     future::BoxFuture,
     stream::{self, BoxStream},
 };
+use interaction::Interactions;
 use llm::{Delta, Error as ModelError, Message, Provider, Request, ToolCall, Usage};
+use memory::Memories;
+use persona::Documents;
 use registry::{ApprovalTimeouts, Registry, Terms};
 use std::{
     collections::VecDeque,
@@ -271,7 +271,7 @@ impl Life {
     pub fn comes_to(&self, run: Id, state: State) -> RunDetails {
         for _ in 0..2000 {
             let found = self.run(run);
-            if found.run.state == state && !self.agent.places.runs_of(self.cx.user()).iter().any(|r| r.0 == run) {
+            if found.run.state == state && !self.agent.queue.runs_of(self.cx.user()).iter().any(|r| r.0 == run) {
                 return found;
             }
             std::thread::sleep(Duration::from_millis(5));

@@ -30,7 +30,7 @@ fn an_answer_half_said_is_asked_for_again() {
     life.killed();
     let asked = world.asked();
     let life = world.recovers(vec![]);
-    life.wait("nothing under way", || life.agent.places.runs_of(life.cx.user()).is_empty());
+    life.wait("nothing under way", || life.agent.queue.runs_of(life.cx.user()).is_empty());
     assert_eq!(world.asked(), asked, "what is done is left alone");
 }
 
@@ -118,7 +118,7 @@ fn what_cuts_it_short_again_and_again_is_given_up() {
     let mut running = life.begin("go");
     life.until(&mut running, |s| matches!(s, RunEvent::Text { .. }));
     life.killed();
-    for n in 1..crate::journal::KILLS {
+    for n in 1..crate::conversation::KILLS {
         let life = world.recovers(vec![Hangs("")]);
         let asked = n as usize + 1;
         life.wait("the model to be asked", || world.asked() == asked);
@@ -290,8 +290,8 @@ fn the_oldest_runs_are_forgotten_and_never_one_that_is_not_over() {
     let runs = life.agent.conversations.runs.clone();
     let ids: Vec<Id> = (0..2003).map(|_| Id::new()).collect();
     let (all, open) = (ids.clone(), ids[1]);
-    let stored = crate::journal::StoredRun::new(cx, Id::new(), State::Done);
-    let stamp = crate::journal::stamp(cx.user());
+    let stored = crate::conversation::StoredRun::new(cx, Id::new(), State::Done);
+    let stamp = crate::conversation::run_stamp(cx.user());
     let write = move |tx: &store::Tx| {
         all.iter().try_for_each(|id| {
             let mut stored = stored.clone();
@@ -425,7 +425,7 @@ fn a_role_that_cannot_be_read_leaves_a_run_for_the_next_start() {
         let _in = life.runtime.enter();
         life.agent.recover(life.cx.ports(), Arc::new(|_| Err(tool::Error::failed("the disk")))).unwrap();
     }
-    life.wait("nothing under way", || life.agent.places.runs_of(life.cx.user()).is_empty());
+    life.wait("nothing under way", || life.agent.queue.runs_of(life.cx.user()).is_empty());
     assert_eq!((life.run(running.run).run.state, world.asked()), (State::Running, 1));
     life.killed();
     let life = world.recovers(vec![Says("well")]);

@@ -201,7 +201,7 @@ fn a_run_that_is_over_asks_nobody_after_a_start() {
     let shown = |life: &Life| life.agent.parts.interactions.waiting(life.cx.user(), run).len();
     assert_eq!((open(&life).len(), shown(&life)), (1, 1));
     // The power goes when that it was stopped is written, and that nothing is asked is not.
-    let ends = |run: &mut crate::journal::StoredRun| run.ends(State::Cancelled, "cancelled", "stopped");
+    let ends = |run: &mut crate::conversation::StoredRun| run.ends(State::Cancelled, "cancelled", "stopped");
     life.runtime.block_on(life.agent.conversations.change_run(life.cx.user(), run, ends)).unwrap();
     life.killed();
     let life = world.recovers(vec![]);
@@ -234,7 +234,7 @@ fn a_late_yes_does_not_bring_back_what_was_deleted() {
         // Its question is still there.
         life.runtime.block_on(life.agent.conversations.empty(user, conversation, head_too)).unwrap();
         agrees(&life);
-        life.wait("nothing under way", || life.agent.places.runs_of(user).is_empty());
+        life.wait("nothing under way", || life.agent.queue.runs_of(user).is_empty());
         assert_eq!(life.agent.runs(&life.cx, &[], None, 9, 0).unwrap().0, 0, "{head_too}");
         assert_eq!((world.asked(), world.done().len()), (1, 0));
         life.killed();
@@ -270,7 +270,7 @@ fn a_message_that_was_stopped_as_its_turn_came_is_not_answered() {
     let second = life.queue("more", conversation).unwrap();
     let run = second.run;
     // Its turn has come already, so that it does not hear of it.
-    let ends = |run: &mut crate::journal::StoredRun| run.ends(State::Cancelled, "cancelled", "stopped");
+    let ends = |run: &mut crate::conversation::StoredRun| run.ends(State::Cancelled, "cancelled", "stopped");
     life.runtime.block_on(life.agent.conversations.change_run(user, run, ends)).unwrap();
     drop(busy);
     assert_eq!(error(&life.end(second)).0, "cancelled");
@@ -289,7 +289,7 @@ fn calls_that_go_one_by_one_stay_behind_one_that_waits() {
         assert_eq!((world.done(), open(&life).len()), (vec!["one".to_owned()], 1));
         if cut {
             // The power goes before it is written that the run rests.
-            let runs = |run: &mut crate::journal::StoredRun| run.state = State::Running;
+            let runs = |run: &mut crate::conversation::StoredRun| run.state = State::Running;
             life.runtime.block_on(life.agent.conversations.change_run(life.cx.user(), run, runs)).unwrap();
             life.killed();
             life = world.recovers(vec![Says("well")]);

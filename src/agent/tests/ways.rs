@@ -1,9 +1,7 @@
 //! The ways a run can go: presets, watchers, turns in a queue, parts, how long conversations are kept, and copies of them.
 
 use super::lives::*;
-use crate::{
-    ChatRequest, Conversation, Exported, Persistence, Preset, RunEvent, State, Watch, WhileBusy, step::CallRecord,
-};
+use crate::{CallRecord, ChatRequest, Conversation, Exported, Persistence, Preset, RunEvent, State, Watch, WhileBusy};
 use futures::future::BoxFuture;
 use llm::{Content, Delta, Kind, Media, Message, Part, Source, ToolCall};
 use std::sync::{Arc, Mutex};
@@ -258,7 +256,7 @@ fn conversations_are_kept_as_long_as_was_chosen() {
         life.killed();
         // What is unfinished is finished first.
         let life = world.recovers(vec![Says("end")]);
-        life.wait("the end", || life.agent.places.runs_of(life.cx.user()).is_empty());
+        life.wait("the end", || life.agent.queue.runs_of(life.cx.user()).is_empty());
         let left = match persistence {
             Persistence::None => 0,
             _ => next + 1,

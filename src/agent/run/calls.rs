@@ -1,28 +1,26 @@
-//! Making the calls a model wants, and keeping what they gave.
+//! Calls of a turn: executes them, and stores their results.
 
-use crate::{
-    run::{ModelAttribution, Run, Stop, cancelled},
-    step::{CallRecord, RunEvent},
-};
+use super::{ModelAttribution, Run, Stop, cancelled, journal::JournalHandle};
+use crate::events::{CallRecord, RunEvent};
 use futures::future::join_all;
 use llm::{ToolCall, ToolChoice, ToolResult};
 use serde_json::Value;
 use std::{sync::Arc, time::Instant};
 use tool::{Begins, Bounds, Channel, Consent, Error, Output};
 
-/// How much of one result the model is shown, in bytes.
-const RESULT_SHOWN: usize = 16 * 1024;
+/// Maximum size of a result in the model's context, in bytes.
+const MAX_RESULT: usize = 16 * 1024;
 
-/// What came of a call.
+/// The outcome of a call.
 pub(crate) enum CallOutcome {
-    /// It gave this.
-    Gave(Box<(CallRecord, ToolResult)>),
-    /// It waits for a person for longer than the run does, or stands behind one that does.
-    Parked,
+    /// The call has a result.
+    Completed(Box<(CallRecord, ToolResult)>),
+    /// The call waits for a person for longer than the run does, or comes after one that does.
+    Suspended,
 }
 
 impl Run {
-    /// Makes the calls of one turn: side by side, or one after the other where the run goes so.
+    /// Makes the calls of a turn: in parallel, or one after the other, as the run's limits say.
     pub async fn make_all(&self, calls: &[ToolCall], by: &ModelAttribution) -> Vec<Result<CallOutcome, Stop>> {
         if self.limits().parallel {
             return join_all(calls.iter().map(|call| self.make(call, by, None))).await;
@@ -30,37 +28,37 @@ impl Run {
         let mut all = vec![];
         for call in calls {
             all.push(self.make(call, by, None).await);
-            if let Some(Ok(CallOutcome::Parked)) = all.last() {
-                // What comes after it is made when it was.
-                all.resize_with(calls.len(), || Ok(CallOutcome::Parked));
+            if let Some(Ok(CallOutcome::Suspended)) = all.last() {
+                // The calls after it wait too.
+                all.resize_with(calls.len(), || Ok(CallOutcome::Suspended));
                 break;
             }
         }
         all
     }
 
-    /// Makes one call and stores what it gave at once: a call that was made is not forgotten because another still runs.
+    /// Makes a call and stores its result at once, not only when the parallel calls have ended.
     pub async fn make(
         &self,
         call: &ToolCall,
         by: &ModelAttribution,
         consent: Option<Consent>,
     ) -> Result<CallOutcome, Stop> {
-        self.tell_start(call);
-        let Some(made) = self.call(call, by, consent).await? else { return Ok(CallOutcome::Parked) };
-        self.keep_result(&made.1, made.0.duration_ms).await?;
-        Ok(CallOutcome::Gave(Box::new(made)))
+        self.announce_call(call);
+        let Some(completed) = self.call(call, by, consent).await? else { return Ok(CallOutcome::Suspended) };
+        self.store_result(&completed.1, completed.0.duration_ms).await?;
+        Ok(CallOutcome::Completed(Box::new(completed)))
     }
 
-    /// Stores what a call gave.
-    pub async fn keep_result(&self, result: &ToolResult, duration_ms: u64) -> Result<(), Stop> {
+    /// Stores the result of a call.
+    pub async fn store_result(&self, result: &ToolResult, duration_ms: u64) -> Result<(), Stop> {
         if self.conversation.is_some() {
             self.agent.conversations.add_result(&self.cx, self.run, result, duration_ms).await?;
         }
         Ok(())
     }
 
-    /// Makes one call; whatever goes wrong becomes a result the model can act on. `None` when it waits for a person.
+    /// Makes a call; an error becomes a result the model can act on. `None` when the call waits for a person.
     async fn call(
         &self,
         call: &ToolCall,
@@ -72,7 +70,7 @@ impl Run {
         if let Err(Error::Parked(_)) = outcome {
             return Ok(None);
         }
-        // What the end of the house cut short may have been done: that is found out after the next start.
+        // A call that the shutdown interrupts may have been made; recovery finds out after the next start.
         if outcome.is_err() && self.interrupted_by_shutdown() {
             return Err(cancelled());
         }
@@ -81,7 +79,7 @@ impl Run {
     }
 
     async fn outcome(&self, call: &ToolCall, by: &ModelAttribution, consent: Option<Consent>) -> Result<Output, Error> {
-        // Models copy calls from what was said before, also when told not to make any.
+        // Models copy calls from earlier turns even when told to make none.
         if self.tool_choice == ToolChoice::None {
             return Err(Error::denied("no tools may be called for this message: answer in words"));
         }
@@ -96,7 +94,7 @@ impl Run {
         cx.call(&call.name, args).await
     }
 
-    /// A result of the outcome, told and ready to be kept.
+    /// Turns an outcome into its result, and announces it.
     pub fn result(
         &self,
         call: &ToolCall,
@@ -111,7 +109,7 @@ impl Run {
         let content = shorten_result(output.model_text());
         let (name, say) = (call.name.clone(), output.say);
         let record = CallRecord { name, arguments, result: output.content, say, is_error, duration_ms };
-        self.tell(RunEvent::ToolEnd { call_id: call.id.clone(), record: record.clone() });
+        self.send(RunEvent::ToolEnd { call_id: call.id.clone(), record: record.clone() });
         if let Some(watch) = &self.watch {
             watch.on_tool_end(&call.id, &record);
         }
@@ -125,36 +123,37 @@ impl Run {
         (record, result)
     }
 
+    /// The bounds of a call's context.
     pub fn bounds(&self, model_call: Option<Arc<str>>, by: &ModelAttribution, consent: Option<Consent>) -> Bounds {
         Bounds {
             provider: by.model.split('/').next().unwrap_or_default().into(),
-            // What a schedule says, nobody says at this moment: a model may have written it.
+            // A scheduled message may have been written by a model.
             by_word: by.by_word && self.cx.via().channel != Channel::Machine,
             subagent: None,
             only: self.only.clone(),
-            effect: self.note.as_ref().and(model_call.as_deref()).map(|call| store::effect_key(self.run, call)),
+            effect: self.journal.as_ref().and(model_call.as_deref()).map(|call| store::effect_key(self.run, call)),
             model_call,
             consent,
-            begins: self.note.clone().map(|note| Arc::new(crate::journal::JournalHandle(note)) as Arc<dyn Begins>),
+            begins: self.journal.clone().map(|journal| Arc::new(JournalHandle(journal)) as Arc<dyn Begins>),
         }
     }
 
-    /// The arguments for people: parsed, or the text as the model broke it; without secrets.
+    /// The arguments for people, without secrets: parsed, or the text when it is not JSON.
     fn shown_arguments(&self, call: &ToolCall) -> Value {
         let arguments = parse_arguments(call).unwrap_or_else(|_| Value::String(call.arguments.clone()));
         self.agent.parts.registry.masked(&call.name, &arguments).0
     }
 
-    fn tell_start(&self, call: &ToolCall) {
+    fn announce_call(&self, call: &ToolCall) {
         let arguments = self.shown_arguments(call);
-        self.tell(RunEvent::ToolStart { call_id: call.id.clone(), name: call.name.clone(), arguments });
+        self.send(RunEvent::ToolStart { call_id: call.id.clone(), name: call.name.clone(), arguments });
         if let Some(watch) = &self.watch {
             watch.on_tool_start(call);
         }
     }
 }
 
-/// The arguments as JSON; broken JSON becomes an error that shows the model where.
+/// Parses the arguments; the error shows the model where they are invalid.
 fn parse_arguments(call: &ToolCall) -> Result<Value, Error> {
     serde_json::from_str(&call.arguments).map_err(|e| {
         Error::bad_args(format!(
@@ -165,9 +164,9 @@ fn parse_arguments(call: &ToolCall) -> Result<Value, Error> {
 }
 
 fn shorten_result(mut text: String) -> String {
-    if text.len() > RESULT_SHOWN {
+    if text.len() > MAX_RESULT {
         let whole = text.len();
-        text.truncate(text.floor_char_boundary(RESULT_SHOWN));
+        text.truncate(text.floor_char_boundary(MAX_RESULT));
         text.push_str(&format!("\n[cut: {whole} bytes in all; ask for less]"));
     }
     text

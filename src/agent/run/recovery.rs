@@ -1,13 +1,8 @@
 //! A run that goes on finds a result for every call of its last turn: one that was answered is made, one that waits goes on
 //! waiting, and of one that had begun the model hears what is known.
 
-use crate::{
-    calls::CallOutcome,
-    journal::{Begun, KILLS, State, StoredRun},
-    messages::answered,
-    resume_point::ResumePoint,
-    run::{ModelAttribution, Progress, Run, Stop, cancelled},
-};
+use super::{ModelAttribution, Progress, Run, Stop, calls::CallOutcome, cancelled, resume_point::ResumePoint};
+use crate::conversation::{Begun, KILLS, State, StoredRun, answered};
 use futures::future::join_all;
 use llm::{Message, ToolCall};
 use registry::Reply;
@@ -77,14 +72,14 @@ impl Run {
         if stored.state == State::Waiting && !acts.is_empty() && waits(&acts) {
             return Ok(None);
         }
-        let killed = stored.state == State::Running && !stored.laid_down;
+        let killed = stored.state == State::Running && !stored.interrupted_by_shutdown;
         let taken_up = move |run: &mut StoredRun| {
             // The person may have stopped it this very moment.
             if run.state.is_open() {
                 run.state = State::Running;
             }
             (run.resumed, run.kills) = (run.resumed + 1, run.kills + u32::from(killed));
-            run.laid_down = false;
+            run.interrupted_by_shutdown = false;
             run.set_waits(&[]);
         };
         let kept = conversations.change_run(user, self.run, taken_up).await?;
@@ -137,7 +132,7 @@ impl Run {
         acts: Vec<(&ToolCall, RecoveryAction)>,
         by: &ModelAttribution,
     ) -> Result<Vec<String>, Stop> {
-        let _watching = self.hear_questions();
+        let _watching = self.forward_questions();
         let mut settled = vec![];
         if self.limits().parallel {
             settled = join_all(acts.into_iter().map(|(call, act)| self.settle(call, act, by))).await;
@@ -164,14 +159,14 @@ impl Run {
             RecoveryAction::Waits => return waits(),
             RecoveryAction::Give(text) => {
                 let (record, result) = self.result(call, Err(Error::failed(text)), 0);
-                self.keep_result(&result, record.duration_ms).await?;
+                self.store_result(&result, record.duration_ms).await?;
             }
             RecoveryAction::Made => {
                 let (record, result) = self.result(call, Ok(Output::text(ANSWER_LOST)), 0);
-                self.keep_result(&result, record.duration_ms).await?;
+                self.store_result(&result, record.duration_ms).await?;
             }
             RecoveryAction::Make(consent) => {
-                if let CallOutcome::Parked = self.make(call, by, consent).await? {
+                if let CallOutcome::Suspended = self.make(call, by, consent).await? {
                     return waits();
                 }
             }
@@ -223,7 +218,7 @@ impl Run {
 /// What the model is told of a call that may have been made, or partly.
 fn not_known(stored: &StoredRun, begun: &[Begun], effect: Option<&Effect>) -> String {
     let names: Vec<String> = begun.iter().map(|b| format!("`{}`", b.tool)).collect();
-    let how = if stored.laid_down { "it was cut short" } else { "the device lost power" };
+    let how = if stored.interrupted_by_shutdown { "it was cut short" } else { "the device lost power" };
     let done = effect.map(Effect::done).filter(|done| !done.is_empty());
     let done = done.map(|done| format!(" ({done} changed something before that)")).unwrap_or_default();
     format!(

@@ -1,32 +1,31 @@
-//! The guard against a model that goes in circles.
+//! Detection of models that repeat the same calls.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-/// How often the same call may give the same result before the model is warned.
+/// Number of equal calls with equal results before a warning.
 const SAME: u32 = 3;
-/// How many calls a circle of several may have.
+/// Maximum number of calls in a cycle.
 const LONGEST: usize = 8;
-/// How often such a circle may be gone before the model is warned, and before the run ends. A lamp that a person has blink goes
-/// in circles too.
+/// Rounds of a cycle before a warning, and before the run ends. A blinking lamp is a cycle too.
 const ROUNDS: usize = 4;
 const ROUNDS_MOST: usize = 8;
 
-/// Looks for calls that repeat with the same arguments and the same results: one call over and over, or several in turn. The
-/// model is warned first. The run ends when it goes on in a later turn, when it has read the warning.
+/// Detects calls that repeat with equal arguments and results: one call, or a cycle of several. The model is warned first. The
+/// run ends when the model repeats them in a later turn, after it has read the warning.
 ///
-/// For a single call a change of something begins the count anew: who switches a lamp on, off and on again is not stuck, and
-/// what was looked at before may look otherwise now.
+/// A call that changes something resets the counts of single calls: switching a lamp on, off and on again is no loop, and a
+/// later look may have another result.
 #[derive(Default)]
 pub(crate) struct LoopGuard {
     counts: HashMap<CallKey, u32>,
     /// The last call that changed something.
     changed: Option<CallKey>,
-    /// The latest calls: tool, and a hash of the whole.
+    /// The latest calls: tool, and a hash of the call with its result.
     recent: VecDeque<(String, u64)>,
-    /// Circles the model was warned of in earlier turns, and in this one.
+    /// Hashes of cycles the model was warned of in earlier turns, and in this one.
     warned: HashSet<u64>,
     fresh: HashSet<u64>,
 }
@@ -34,22 +33,22 @@ pub(crate) struct LoopGuard {
 /// Name, arguments and result of a call.
 type CallKey = (String, String, String);
 
-/// A circle.
+/// What to do about a repetition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Circle {
-    /// The model is told this.
+    /// Add this warning to the result.
     Warn(String),
-    /// The run ends, and the person is told this.
+    /// End the run with this message.
     End(String),
 }
 
 impl LoopGuard {
-    /// The model was shown the results of the calls so far, with the warnings.
+    /// Starts the next turn: the model has read the warnings.
     pub fn next_turn(&mut self) {
         self.warned.extend(self.fresh.drain());
     }
 
-    /// Takes note of a call, and whether it has changed something.
+    /// Adds a call, and whether it changed something.
     pub fn note(&mut self, name: &str, arguments: &str, result: &str, changed: bool) -> Option<Circle> {
         let made = (name.to_owned(), arguments.to_owned(), result.to_owned());
         if changed && self.changed.replace(made.clone()).is_some_and(|before| before != made) {
@@ -78,7 +77,7 @@ impl LoopGuard {
         }
         let (length, rounds) = self.circle()?;
         let tail: Vec<&(String, u64)> = self.recent.iter().skip(self.recent.len() - length).collect();
-        // The same circle, wherever in it the model is.
+        // The hash is the same at every position in the cycle.
         let mut hashes: Vec<u64> = tail.iter().map(|(_, hash)| *hash).collect();
         hashes.sort_unstable();
         let mut names: Vec<String> = tail.iter().map(|(name, _)| format!("`{name}`")).collect();
@@ -116,7 +115,7 @@ impl LoopGuard {
         self.fresh.insert(circle).then(|| Circle::Warn(warning()))
     }
 
-    /// The circle of several calls that the latest calls are in: how many they are, and how often it was gone.
+    /// The cycle at the end of the latest calls: number of calls, and of rounds.
     fn circle(&self) -> Option<(usize, usize)> {
         let calls: Vec<u64> = self.recent.iter().rev().map(|(_, hash)| *hash).collect();
         (2..=LONGEST).find_map(|length| {

@@ -1,52 +1,28 @@
-//! What people set on a conversation: its title, instructions of its own, and metadata of their programs.
+//! Settings of a conversation: title, instructions, and metadata of people's programs.
 
-use crate::{
-    Agent,
-    conversation::{ConversationSummary, Conversations, Head, summary},
-};
+use super::{ConversationSummary, Conversations, Head, summary};
 use scrub::How;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tool::{Cx, Error, Id, Result, Scope};
 
-/// The longest title, in characters.
+/// Maximum length of a title, in characters.
 pub(crate) const TITLE: usize = 200;
-/// The longest instructions, in characters: they are part of every request.
+/// Maximum length of instructions, in characters: they are part of every request.
 pub(crate) const SYSTEM_PROMPT: usize = 8_000;
-/// How large metadata may be: entries, bytes as JSON, and how deep values nest.
+/// Limits of metadata: entries, bytes as JSON, and nesting.
 const ENTRIES: usize = 50;
 const METADATA: usize = 4 << 10;
 const DEPTH: usize = 5;
 
-/// A change of a conversation; what is `None` stays as it is.
+/// A change of a conversation; `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default)]
 pub struct ConversationPatch {
-    /// Another title.
+    /// The new title.
     pub title: Option<String>,
-    /// Other instructions; empty for none.
+    /// The new instructions; empty for none.
     pub system_prompt: Option<String>,
-    /// Entries of the metadata to be set, or removed where they are null. `None` inside removes all of it.
+    /// Metadata entries to set, or to remove when null. An inner `None` removes all.
     pub metadata: Option<Option<Map<String, Value>>>,
-}
-
-impl Agent {
-    /// Changes title, instructions or metadata of a conversation, for the person at the door: no tool reaches this. What is
-    /// changed holds from the next run on.
-    ///
-    /// # Errors
-    /// `BadArgs` when there is nothing to change, or something is too long; `NotFound` when it is not this person's.
-    pub async fn change_conversation(&self, cx: &Cx, id: Id, patch: ConversationPatch) -> Result<ConversationSummary> {
-        self.conversations.check(cx, id)?;
-        let patch = self.conversations.checked_patch(patch)?;
-        let noted = json!({"conversationId": id, "title": patch.title, "systemPrompt": patch.system_prompt,
-            "metadata": patch.metadata});
-        let changed = self.conversations.heads.update_in(Scope::User(cx.user()), cx.label(), id, move |head| {
-            patch.apply(head).map_err(|e| store::Error::Conflict(e.message().to_owned()))
-        });
-        let entry = changed.await?;
-        self.parts.registry.audit_change(cx, "change_conversation", &noted);
-        cx.ports().bus.publish("conversation:changed", Some(cx.user()), json!({"conversationId": id}));
-        Ok(self.conversations.clean_head(summary(entry)))
-    }
 }
 
 impl ConversationPatch {
@@ -76,8 +52,16 @@ impl ConversationPatch {
 }
 
 impl Conversations {
-    /// A change that can be made, without secrets.
-    fn checked_patch(&self, patch: ConversationPatch) -> Result<ConversationPatch> {
+    /// Applies a checked patch.
+    pub async fn change(&self, cx: &Cx, id: Id, patch: ConversationPatch) -> Result<ConversationSummary> {
+        let changed = self.heads.update_in(Scope::User(cx.user()), cx.label(), id, move |head| {
+            patch.apply(head).map_err(|e| store::Error::Conflict(e.message().to_owned()))
+        });
+        Ok(self.clean_head(summary(changed.await?)))
+    }
+
+    /// Validates a change, and removes secrets.
+    pub fn checked_patch(&self, patch: ConversationPatch) -> Result<ConversationPatch> {
         if patch.title.is_none() && patch.system_prompt.is_none() && patch.metadata.is_none() {
             return Err(Error::bad_args("there is nothing to change: send `title`, `systemPrompt` or `metadata`"));
         }
@@ -96,7 +80,7 @@ impl Conversations {
         }
     }
 
-    /// Instructions that are not too long, without secrets.
+    /// Validates instructions, and removes secrets.
     pub fn checked_prompt(&self, prompt: &str) -> Result<String> {
         let (prompt, length) = (prompt.trim(), prompt.trim().chars().count());
         if length > SYSTEM_PROMPT {
@@ -106,7 +90,7 @@ impl Conversations {
         Ok(self.registry.scrubber().text(prompt, How::Digests).into_owned())
     }
 
-    /// Metadata as it is stored, without secrets.
+    /// Metadata in stored form, without secrets.
     ///
     /// # Errors
     /// `BadArgs` when it is too large.
@@ -123,7 +107,7 @@ impl Conversations {
         }
     }
 
-    /// What a person set, without what has become known as a secret since.
+    /// Removes secrets that became known after the settings were stored.
     pub fn clean_settings(&self, summary: &mut ConversationSummary) {
         if let Some(prompt) = &mut summary.system_prompt {
             *prompt = self.registry.scrubber().text(prompt, How::Digests).into_owned();
@@ -133,7 +117,7 @@ impl Conversations {
         }
     }
 
-    /// The instructions of a conversation; reading them taints the run as far as the conversation is from outside.
+    /// The instructions of a conversation; they taint the run when the conversation is from outside.
     pub fn system_prompt(&self, cx: &Cx, id: Id) -> String {
         match self.heads.get(cx, id) {
             Ok(found) => found.map(|head| head.value.system_prompt).unwrap_or_default(),
@@ -145,7 +129,7 @@ impl Conversations {
     }
 }
 
-/// Stored metadata; what cannot be read counts as none.
+/// Parses stored metadata; empty when it is unreadable.
 pub(crate) fn metadata_of(text: &str) -> Map<String, Value> {
     serde_json::from_str(text).unwrap_or_default()
 }
@@ -179,6 +163,7 @@ fn depth(value: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn map(value: Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap()

@@ -1,31 +1,30 @@
-//! Conversations that are copied, emptied, taken along and brought in.
+//! Copies, exports and imports of conversations.
 
-use crate::{
-    Agent,
-    conversation::{ConversationSummary, Head, summary},
+use super::{
+    ConversationSummary, Conversations, Head,
     messages::{MessageRecord, Role, StoredCall, StoredMessage, StoredResult, json},
+    summary,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use store::{Audience, Stamp};
-use tokio_util::sync::CancellationToken;
 use tool::{
     Cx, Error, Id, Label, Result, Scope,
     prelude::{JsonSchema, schemars},
 };
 
-/// What an exported conversation calls itself.
+/// The format name of an exported conversation.
 pub const FORMAT: &str = "hob-conversation";
-/// Its shape.
+/// The version of the format.
 const VERSION: u32 = 1;
-/// How much may be brought in: messages, and bytes of text in all.
+/// Limits of an import: messages, and bytes of text in all.
 const MESSAGES: usize = 10_000;
 const BYTES: usize = 5 << 20;
-/// The longest title that is brought in, in characters.
+/// Maximum length of an imported title, in characters.
 const TITLE: usize = 200;
 
-/// A conversation to be taken along.
+/// An exported conversation.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Exported {
@@ -33,26 +32,26 @@ pub struct Exported {
     pub format: String,
     /// 1.
     pub version: u32,
-    /// What it is called.
+    /// Its title.
     #[serde(default)]
     pub title: String,
-    /// When it began: milliseconds since 1970.
+    /// Time of creation: milliseconds since 1970.
     #[serde(default)]
     pub created_at: u64,
     /// The conversation it was copied from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<Id>,
-    /// Instructions that hold in it.
+    /// Its instructions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub system_prompt: String,
-    /// What a person's program keeps with it.
+    /// Metadata of people's programs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
-    /// Its messages, the first first.
+    /// Its messages in order.
     pub messages: Vec<ExportedMessage>,
 }
 
-/// One message of it.
+/// An exported message.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExportedMessage {
@@ -64,16 +63,16 @@ pub struct ExportedMessage {
     /// The calls the model asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<StoredCall>,
-    /// What a call gave.
+    /// Results of calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_results: Vec<StoredResult>,
-    /// The names of pictures, sounds and files that belonged to it; they are not taken along.
+    /// Names of its pictures, sounds and files, which are not exported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<String>,
-    /// The model that said it.
+    /// The model that wrote it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// When: milliseconds since 1970.
+    /// Time of creation: milliseconds since 1970.
     #[serde(default)]
     pub created_at: u64,
 }
@@ -92,23 +91,21 @@ impl From<StoredMessage> for ExportedMessage {
     }
 }
 
-impl Agent {
-    /// A copy of a conversation, up to and with a message of it, as one of its own.
+impl Conversations {
+    /// Copies a conversation, up to and including the message `until`.
     ///
     /// # Errors
-    /// `NotFound` when it is not this person's, or has no such message; `Unavailable` while it is answering.
+    /// `NotFound` when it is not this person's, or has no such message.
     pub async fn fork(&self, cx: &Cx, id: Id, until: Option<Id>) -> Result<ConversationSummary> {
-        self.conversations.check(cx, id)?;
-        let _busy = self.enter(Id::new(), cx.user(), Some(id), CancellationToken::new(), false)?;
-        let head = self.conversations.head(cx, id)?;
-        let mut lines = self.conversations.all(cx, id)?;
+        let head = self.head(cx, id)?;
+        let mut lines = self.all(cx, id)?;
         if let Some(until) = until {
             let at = lines.iter().position(|e| e.id == until).ok_or_else(|| {
                 Error::not_found(format!("the conversation has no message {until}: look at it again"))
             })?;
             lines.truncate(at + 1);
         }
-        // A copy has no part in the runs of the original, and each of its runs stays one.
+        // The copied messages get new run ids, the same for messages of the same run.
         let (copy, mut runs) = (Id::new(), HashMap::new());
         let mut own = |run: Id| *runs.entry(run).or_insert_with(Id::new);
         let copied = lines.into_iter().map(|e| {
@@ -116,35 +113,24 @@ impl Agent {
             (Id::new(), self.stamp(cx, e.label, &e.source), line)
         });
         let copied: Vec<_> = copied.collect();
-        let keeps = self.conversations.keeps(cx.user(), id);
+        let keeps = self.keeps(cx.user(), id);
         let head = Head {
             title: head.title,
             messages: copied.len() as u32,
             forked_from: Some(id),
             keeps,
             system_prompt: head.system_prompt.unwrap_or_default(),
-            metadata: self.conversations.checked_metadata(head.metadata.unwrap_or_default())?,
+            metadata: self.checked_metadata(head.metadata.unwrap_or_default())?,
         };
         self.put(cx, copy, head, copied).await
     }
 
-    /// Deletes what was said in a conversation, and keeps the conversation.
-    ///
-    /// # Errors
-    /// `NotFound` when it is not this person's; `Unavailable` while it is answering.
-    pub async fn reset(&self, cx: &Cx, id: Id) -> Result<ConversationSummary> {
-        self.conversations.check(cx, id)?;
-        let busy = self.enter(Id::new(), cx.user(), Some(id), CancellationToken::new(), false)?;
-        self.forget(cx.user(), id, false, busy).await?;
-        self.conversations.head(cx, id)
-    }
-
-    /// A conversation to be taken along: without secrets, and without files.
+    /// Exports a conversation without secrets and files.
     ///
     /// # Errors
     /// `NotFound` when it is not this person's.
     pub fn export(&self, cx: &Cx, id: Id) -> Result<Exported> {
-        let found = self.conversations.get(cx, id)?;
+        let found = self.get(cx, id)?;
         Ok(Exported {
             format: FORMAT.into(),
             version: VERSION,
@@ -157,18 +143,18 @@ impl Agent {
         })
     }
 
-    /// Brings a conversation in. Nobody knows who wrote it, so it counts as read from outside.
+    /// Imports a conversation. Its author is unknown, so it counts as from outside.
     ///
     /// # Errors
-    /// `BadArgs` when it is none, or too long.
+    /// `BadArgs` when the document is invalid or too long.
     pub async fn import(&self, cx: &Cx, document: Exported) -> Result<ConversationSummary> {
         checked(&document)?;
-        // The conversation is from outside with all that is in it, and so taints each run that reads these instructions.
-        let system_prompt = self.conversations.checked_prompt(&document.system_prompt)?;
-        let metadata = self.conversations.checked_metadata(document.metadata)?;
-        let (id, mut run, mut wanted) = (Id::new(), Id::new(), PendingCalls::default());
+        // The instructions are from outside too, and taint each run that reads them.
+        let system_prompt = self.checked_prompt(&document.system_prompt)?;
+        let metadata = self.checked_metadata(document.metadata)?;
+        let (id, mut run, mut pending) = (Id::new(), Id::new(), PendingCalls::default());
         let mut lines = vec![];
-        let mut brings = |line: MessageRecord| lines.push((Id::new(), self.stamp(cx, Label::Outside, "import"), line));
+        let mut add = |line: MessageRecord| lines.push((Id::new(), self.stamp(cx, Label::Outside, "import"), line));
         for message in document.messages {
             let role = role_of(&message.role).unwrap_or(Role::Assistant);
             if role == Role::User {
@@ -178,29 +164,29 @@ impl Agent {
             line.model = clipped(&message.model);
             if !message.tool_calls.is_empty() {
                 line.calls = self.scrubbed(&json(&message.tool_calls));
-                wanted.add(run, &message.tool_calls);
+                pending.add(run, &message.tool_calls);
             }
             if role != Role::Tool {
-                brings(line);
+                add(line);
                 continue;
             }
-            // One record for each result, as they are kept.
+            // One record for each result.
             for result in &message.tool_results {
-                let run = wanted.take(result).unwrap_or(run);
-                brings(MessageRecord { run, result: self.scrubbed(&json(result)), ..line.clone() });
+                let run = pending.take(result).unwrap_or(run);
+                add(MessageRecord { run, result: self.scrubbed(&json(result)), ..line.clone() });
             }
         }
         let title = match document.title.split_whitespace().collect::<Vec<_>>().join(" ") {
             title if title.is_empty() => "Imported conversation".to_owned(),
             title => clipped(&self.scrubbed(&title)),
         };
-        let keeps = self.config.persistence;
+        let keeps = self.keeps;
         let head = Head { title, messages: lines.len() as u32, forked_from: None, keeps, system_prompt, metadata };
         self.put(cx, id, head, lines).await
     }
 
     fn scrubbed(&self, text: &str) -> String {
-        self.parts.registry.scrubber().text(text, scrub::How::Digests).into_owned()
+        self.registry.scrubber().text(text, scrub::How::Digests).into_owned()
     }
 
     fn stamp(&self, cx: &Cx, label: Label, source: &str) -> Stamp {
@@ -216,24 +202,23 @@ impl Agent {
         lines: Vec<(Id, Stamp, MessageRecord)>,
     ) -> Result<ConversationSummary> {
         let label = lines.iter().map(|(_, stamp, _)| stamp.label).fold(Label::Own, Label::max);
-        let (conversations, stamp) = (self.conversations.clone(), self.stamp(cx, label, "chat"));
+        let (this, stamp) = (self.clone(), self.stamp(cx, label, "chat"));
         let entry = self
-            .conversations
             .heads
             .store()
             .write(move |tx| {
                 for (id, stamp, line) in &lines {
-                    conversations.lines.put(tx, *id, stamp, line)?;
+                    this.lines.put(tx, *id, stamp, line)?;
                 }
-                conversations.heads.put(tx, id, &stamp, &head)
+                this.heads.put(tx, id, &stamp, &head)
             })
             .await?;
-        Ok(self.conversations.clean_head(summary(entry)))
+        Ok(self.clean_head(summary(entry)))
     }
 }
 
-/// Which run of a conversation that is brought in wants a call that has no result yet: a call may wait while the conversation
-/// goes on, and its result comes among the messages of another run.
+/// Runs of an imported conversation by their calls without a result: a call may wait while the conversation continues, and its
+/// result comes among the messages of another run.
 #[derive(Default)]
 struct PendingCalls(HashMap<(String, String), Vec<Id>>);
 
@@ -244,7 +229,7 @@ impl PendingCalls {
         }
     }
 
-    /// Of several runs whose calls have the same id the last one: it is the one that does not wait.
+    /// Takes the run of a result's call; the last one of several with the same id, because the others wait.
     fn take(&mut self, result: &StoredResult) -> Option<Id> {
         self.0.get_mut(&(result.tool_call_id.clone(), result.name.clone()))?.pop()
     }
@@ -284,9 +269,9 @@ fn checked(document: &Exported) -> Result<()> {
                 "messages[{n}]: toolResults belong to messages of the role tool, which have one at least"
             ));
         }
-        // It would be kept once for each of them.
+        // It would be stored once for each result.
         if role == Role::Tool && !message.content.is_empty() {
-            return wrong(format!("messages[{n}].content must be empty: what a tool gave is in toolResults"));
+            return wrong(format!("messages[{n}].content must be empty: results belong in toolResults"));
         }
         if role != Role::Assistant && !message.tool_calls.is_empty() {
             return wrong(format!("messages[{n}]: toolCalls belong to messages of the role assistant"));

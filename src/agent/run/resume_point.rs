@@ -1,17 +1,13 @@
 //! Where a run stands in its conversation: what it was told, and which of its calls have no result yet.
 
-use crate::{
-    conversation::{Conversations, Reads, is_exchange, vouch},
-    guard::LoopGuard,
-    messages::{MessageRecord, Role, messages},
-    summary::CallSummary,
-};
+use super::{call_summary::CallSummary, loop_guard::LoopGuard};
+use crate::conversation::{Conversations, MessageRecord, Reads, Role, StoredCall, is_exchange, messages, vouch};
 use llm::{Message, ToolCall};
 use registry::Registry;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
-use store::{Entry, Listing};
-use tool::{Cx, Id, Result, Scope};
+use store::Entry;
+use tool::{Cx, Id, Result};
 
 /// How a run stands.
 pub(crate) struct ResumePoint {
@@ -56,7 +52,7 @@ impl Conversations {
             .collect();
         let wanted = answer.map(|at| all[at].value.calls()).unwrap_or_default();
         let ended = answer.is_some() && wanted.is_empty();
-        let as_call = |c: crate::StoredCall| ToolCall { id: c.id, name: c.name, arguments: c.arguments };
+        let as_call = |c: StoredCall| ToolCall { id: c.id, name: c.name, arguments: c.arguments };
         let open = wanted.into_iter().filter(|c| !given.contains(&c.id)).map(as_call).collect();
         let (ids, guard, done) = of_calls(&self.registry, all.iter().filter(|e| is_own(e)));
         let asked_in = answer.map(|at| all[at].id);
@@ -74,18 +70,6 @@ impl Conversations {
         let newest = self.newest(cx, id, limit)?;
         let begins = |e: &Entry<MessageRecord>| e.value.run == run && e.value.role == Role::User;
         if newest.len() < limit || newest.iter().any(begins) { Ok(newest) } else { self.all(cx, id) }
-    }
-
-    /// All messages in order; taints nothing.
-    pub fn all(&self, cx: &Cx, id: Id) -> Result<Vec<Entry<MessageRecord>>> {
-        self.newest(cx, id, 0)
-    }
-
-    fn newest(&self, cx: &Cx, id: Id, limit: usize) -> Result<Vec<Entry<MessageRecord>>> {
-        let by = Some((1, id.as_bytes().to_vec()));
-        let mut lines = self.lines.list_in(Scope::User(cx.user()), &Listing { by, limit, before: None })?;
-        lines.reverse();
-        Ok(lines.into_iter().map(|e| self.clean(e)).collect())
     }
 }
 

@@ -1,20 +1,18 @@
-//! Long conversations: what does not fit any more is told in a summary. What was said stays stored and can be searched; the
-//! summary stands in the prompt as news of what was said, never as an instruction.
+//! Compaction of long conversations: older messages are replaced by a summary. The messages stay stored and searchable; the
+//! prompt contains the summary as a report, never as an instruction.
 
-use crate::{
-    Agent,
+use super::{
+    Compaction, ContextRequest, history_budget,
     one_answer::one_answer,
-    run::{Run, RunEvent},
-    topics,
-    window::{cost, exchanges, window},
+    window::{cost, exchanges},
 };
+use crate::{agent::Agent, conversation::Summary};
 use llm::{Content, Message, Part, Provider, Request, ToolCall, ToolChoice, ToolResult, Turn, Usage};
 use persona::prompt::ConversationState;
 use scrub::How;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::time::Duration;
-use store::{Collection, Level, Listing, Record, Store, Tx};
-use tokio_util::sync::CancellationToken;
+use store::{Collection, Listing, Tx};
 use tool::{
     Cx, Error, Id, Label, Result, Scope,
     prelude::{JsonSchema, schemars},
@@ -36,10 +34,6 @@ const STEPS: usize = 4;
 const ANSWER: u32 = 2_048;
 /// How long a step of a summary may take.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// What is kept free for the answer where a model does not say how long that can be, in tokens.
-const RESERVE: usize = 4_096;
-/// What the everyday tools take in a request, in tokens.
-const TOOLS: usize = 1_000;
 
 /// What a model that summarises is told; then how many words it may take.
 const INSTRUCTIONS: &str = "You summarise a conversation between a person and their assistant, for the assistant to go on from. \
@@ -49,22 +43,6 @@ const WORDS: u32 = 300;
 /// The same to a model that reads no more tokens than this.
 const FEW_WORDS: u32 = 100;
 const LITTLE: u32 = 8_192;
-
-/// What was said in the beginning of a conversation; its id is the conversation's. New fields go last.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Summary {
-    text: String,
-    /// The last message it covers.
-    until: Id,
-    /// How many messages it covers.
-    messages: u32,
-}
-
-impl Record for Summary {
-    const NAME: &'static str = "summaries";
-    const WORD: &'static str = "summary";
-    const LEVEL: Level = Level::User;
-}
 
 /// What a compaction came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -82,97 +60,45 @@ struct MessageWithView {
     message: Message,
 }
 
-/// How many tokens a request of this run may have in all, the system prompt among them.
-pub(crate) fn budget(run: &Run) -> usize {
-    within(&run.agent, run.provider.as_ref())
-}
-
-fn within(agent: &Agent, provider: &dyn Provider) -> usize {
-    let facts = provider.facts();
-    let (context, most) = (facts.context as usize, agent.config.max_tokens);
-    if context == 0 {
-        return most;
-    }
-    let output = if facts.output == 0 { RESERVE } else { facts.output as usize };
-    // A small model would else have no room left to read in.
-    let kept_free = output.min(context / 4) + TOOLS.min(context / 4);
-    most.min(context - kept_free)
-}
-
-/// What of that is for the conversation.
-fn room(agent: &Agent, provider: &dyn Provider) -> usize {
-    let prompt = agent.config.sections.within(provider.facts().context).max_length / 4;
-    let all = within(agent, provider);
-    // A budget somebody chose to be tiny leaves half for what was said.
-    all.saturating_sub(prompt).max(all / 2)
-}
-
-/// What the model is shown at the start of a run: the system prompt, and of the conversation what fits. Where that is too
-/// much, the older part is summarised first. What that cost is added to `usage`. The history of a run that begins is what
-/// no summary covers, see [`Agent::summarised_until`]; that of one that goes on may reach further back.
-pub(crate) async fn ready(run: &Run, history: Vec<Message>, goes_on: bool, usage: &mut Usage) -> Vec<Message> {
-    let (agent, cx) = (&run.agent, &run.cx);
-    let (mut shown, mut standing) = (history, ConversationState::default());
-    if let Some(conversation) = run.conversation.filter(|_| run.provider.reads_context()) {
-        match remembered(run, conversation, &shown, goes_on, usage).await {
-            Ok(Some(found)) => (shown, standing) = found,
-            Ok(None) => {}
-            // The newest of it can be shown all the same.
-            Err(error) => tracing::warn!(run = %run.run, %error, "a conversation could not be summarised"),
-        }
-        standing.messages = standing.messages.max(shown.len());
-        standing.topics = topics::topics(&shown, &standing.summary);
-        standing.task = topics::current_task(&shown);
-    }
-    let prompt = Message::System(run.prompt(standing).await);
-    let left = budget(run).saturating_sub(cost(std::slice::from_ref(&prompt)));
-    tracing::debug!(run = %run.run, user = %cx.user(), tokens = left, "room for the conversation");
-    let mut messages = window(shown, agent.config.max_messages, left);
-    messages.insert(0, prompt);
-    messages
-}
-
-/// The part of the conversation that no summary covers, and how it stands; a summary is made where that part is too long.
-/// `None` where all of it is shown as it is.
-async fn remembered(
-    run: &Run,
+/// The part of the conversation after the summary, and the conversation's state. Extends the summary when that part is too long.
+/// `None` when the whole history can be shown.
+pub(super) async fn compact_history(
+    request: &ContextRequest<'_>,
     conversation: Id,
     history: &[Message],
-    goes_on: bool,
     usage: &mut Usage,
-) -> Result<Option<(Vec<Message>, ConversationState)>> {
-    let (agent, cx) = (&run.agent, &run.cx);
+) -> Result<Option<(Vec<Message>, ConversationState, Option<Compaction>)>> {
+    let ContextRequest { agent, cx, provider, resumed, .. } = *request;
     let summaries = agent.summaries();
     let mut summary = summaries.get(cx, conversation)?.map(|entry| (entry.value, entry.label));
     let long = |shown: &[Message]| {
-        let room = room(agent, run.provider.as_ref());
+        let room = history_budget(agent, provider);
         cost(shown) > room / 4 * 3 || shown.len() > agent.config.max_messages
     };
-    if !long(history) && (summary.is_none() || !goes_on) {
-        return Ok(summary.map(|summary| (history.to_vec(), conversation_state(Some(summary), history.len()))));
+    if !long(history) && (summary.is_none() || !resumed) {
+        return Ok(summary.map(|summary| (history.to_vec(), conversation_state(Some(summary), history.len()), None)));
     }
     let lines = agent.lines_after(cx, conversation, summary.as_ref().map(|(s, _)| s.until))?;
     let stored = by_exchange(&lines);
     let mut exchanges = exchanges(history.to_vec());
-    // A run that goes on late stands last, and others are stored behind it.
+    // A run that resumes late comes last, although others are stored after it.
     let late = usize::from(!is_stored(agent, exchanges.last(), stored.last()));
     exchanges.drain(..exchanges.len().saturating_sub(stored.len() + late));
     let shown = exchanges.concat();
     if !long(&shown) {
-        return Ok(Some((shown, conversation_state(summary, lines.len()))));
+        return Ok(Some((shown, conversation_state(summary, lines.len()), None)));
     }
-    let stay = newest_that_stay(&exchanges, room(agent, run.provider.as_ref()) * 2 / 5, agent.config.max_messages / 2);
+    let stay = newest_that_stay(&exchanges, history_budget(agent, provider) * 2 / 5, agent.config.max_messages / 2);
     let gone = stored.len().saturating_sub(stay.saturating_sub(late).max(1));
     let covered: usize = stored[..gone].iter().map(|exchange| exchange.len()).sum();
     if covered == 0 {
-        return Ok(Some((shown, conversation_state(summary, lines.len()))));
+        return Ok(Some((shown, conversation_state(summary, lines.len()), None)));
     }
-    let made = agent.summarise(cx, run.provider.as_ref(), summary.take(), &lines[..covered], usage).await?;
-    let kept = agent.keep_summary(cx, conversation, made).await?;
-    let length = kept.0.text.chars().count();
-    run.tell(RunEvent::Compacted { messages: covered, summary_length: length });
+    let made = agent.summarise(cx, provider, summary.take(), &lines[..covered], usage).await?;
+    let kept = agent.store_summary(cx, conversation, made).await?;
+    let compaction = Compaction { messages: covered, summary_length: kept.0.text.chars().count() };
     let left = exchanges.split_off(exchanges.len().saturating_sub(stored.len() - gone + late)).concat();
-    Ok(Some((left, conversation_state(Some(kept), lines.len() - covered))))
+    Ok(Some((left, conversation_state(Some(kept), lines.len() - covered), Some(compaction))))
 }
 
 fn conversation_state(summary: Option<(Summary, Label)>, more: usize) -> ConversationState {
@@ -246,8 +172,7 @@ impl Agent {
     /// # Errors
     /// `NotFound` when it is not this person's; `Unavailable` while it is answering.
     pub async fn compact(&self, cx: &Cx, conversation: Id) -> Result<Compacted> {
-        self.conversations.check(cx, conversation)?;
-        let _busy = self.enter(Id::new(), cx.user(), Some(conversation), CancellationToken::new(), false)?;
+        let _slot = self.exclusive(cx, conversation)?;
         let before = self.summaries().get(cx, conversation)?.map(|entry| (entry.value, entry.label));
         let lines = self.lines_after(cx, conversation, before.as_ref().map(|(s, _)| s.until))?;
         let stored = by_exchange(&lines);
@@ -258,7 +183,7 @@ impl Agent {
         }
         let (provider, mut usage) = (self.provider(), Usage::default());
         let made = self.summarise(cx, provider.as_ref(), before, &lines[..covered], &mut usage).await?;
-        let (kept, _) = self.keep_summary(cx, conversation, made).await?;
+        let (kept, _) = self.store_summary(cx, conversation, made).await?;
         Ok(Compacted { messages: covered, summary: kept.text })
     }
 
@@ -331,7 +256,7 @@ impl Agent {
         all.saturating_sub(taken).max(all / 4) * 3
     }
 
-    async fn keep_summary(&self, cx: &Cx, conversation: Id, made: (Summary, Label)) -> Result<(Summary, Label)> {
+    async fn store_summary(&self, cx: &Cx, conversation: Id, made: (Summary, Label)) -> Result<(Summary, Label)> {
         let (summaries, (summary, label)) = (self.summaries(), made);
         let mut stamp = summaries.stamp(cx, "compaction");
         (stamp.scope, stamp.label) = (Scope::User(cx.user()), label);
@@ -340,14 +265,6 @@ impl Agent {
         self.conversations.lines.store().write(write).await?;
         Ok((summary, label))
     }
-}
-
-/// Within a write: forgets the summary of a conversation whose messages go.
-///
-/// # Errors
-/// As every write.
-pub(crate) fn forget(store: &Store, tx: &Tx, scope: Scope, conversation: Id) -> store::Result<()> {
-    store.collection::<Summary>().remove(tx, scope, conversation).map(drop)
 }
 
 fn answer_tokens(provider: &dyn Provider) -> u32 {

@@ -1,11 +1,11 @@
-//! What a run had done when it ended at a limit, in plain words for the person.
+//! Summary of a run's calls for the person, for runs that end at a limit.
 
-use crate::step::CallRecord;
+use crate::events::CallRecord;
 use serde_json::Value;
 
-/// How many tools are named.
+/// Maximum number of tools listed.
 const NAMED: usize = 10;
-/// How much of an outcome is repeated, in characters.
+/// Maximum length of an outcome, in characters.
 const OUTCOME: usize = 120;
 
 /// A call and its outcome.
@@ -17,10 +17,10 @@ pub(crate) struct CallSummary {
 }
 
 impl CallSummary {
-    /// Of a call with these arguments. `text` is its sentence for people, else what it gave.
+    /// Summarises a call. `text` is its sentence for people, or its result.
     pub fn new(name: &str, arguments: &Value, text: &str, failed: bool) -> Self {
-        let behind = ["tool_name", "tool"].iter().find_map(|key| arguments[*key].as_str());
-        let tool = behind.filter(|_| name == "use_tool").unwrap_or(name).to_owned();
+        let used_tool = ["tool_name", "tool"].iter().find_map(|key| arguments[*key].as_str());
+        let tool = used_tool.filter(|_| name == "use_tool").unwrap_or(name).to_owned();
         let text = text.strip_prefix("Error: ").unwrap_or(text);
         let line = text.lines().next().unwrap_or_default().trim();
         let mut outcome: String = line.chars().take(OUTCOME).collect();
@@ -40,7 +40,7 @@ impl CallSummary {
     }
 }
 
-/// What was done, as sentences.
+/// Describes the calls in sentences.
 pub(crate) fn done_so_far(calls: &[CallSummary]) -> String {
     let listed = |failed| {
         let mut groups: Vec<(&str, u32, &str)> = vec![];
@@ -81,7 +81,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_was_done_is_told_in_plain_words() {
+    fn calls_are_summarised_in_sentences() {
         let call = |name: &str, text: &str, failed| CallSummary::new(name, &json!({}), text, failed);
         let used = CallSummary::new("use_tool", &json!({"tool_name": "add_note"}), "Error: no room\nat all", true);
         let rows = [

@@ -1,6 +1,6 @@
-//! What a run tells of itself, and what it ends with.
+//! Events of a run, and its answer.
 
-use crate::messages::StoredMedia;
+use crate::conversation::StoredMedia;
 use llm::{Routing, ToolCall, Usage};
 use registry::Approval;
 use serde::Serialize;
@@ -10,40 +10,40 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// Something that happens in a run.
+/// An event of a run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum RunEvent {
-    /// The model thinks aloud.
+    /// More of the model's thoughts.
     Thinking {
-        /// More of its thoughts.
+        /// The next part.
         text: String,
     },
-    /// The model says more of its answer.
+    /// More text of the answer.
     Text {
-        /// The next words.
+        /// The next part.
         delta: String,
     },
-    /// A tool begins.
+    /// A call begins.
     ToolStart {
         /// The provider's id of the call.
         call_id: String,
         /// The tool.
         name: String,
-        /// Its arguments: an object, or the text as the model broke it.
+        /// Its arguments: an object, or the text when it is not JSON.
         arguments: Value,
     },
-    /// A tool ended.
+    /// A call has ended.
     ToolEnd {
         /// The provider's id of the call.
         call_id: String,
-        /// What it gave.
+        /// Its result.
         #[serde(flatten)]
         record: CallRecord,
     },
-    /// A person is asked whether a call may be made.
+    /// A call needs a person's approval.
     Approval {
-        /// The question.
+        /// The approval.
         #[serde(flatten)]
         approval: Box<Approval>,
     },
@@ -51,48 +51,48 @@ pub enum RunEvent {
     Ask {
         /// The interaction, by which it is answered.
         id: Id,
-        /// What is asked.
+        /// The question.
         question: String,
-        /// Answers to choose from; any answer fits where there are none.
+        /// Answers to choose from; empty for a free answer.
         options: Vec<String>,
         /// Until when it can be answered: milliseconds since 1970.
         expires_at: u64,
     },
-    /// A tool shows something, and waits until the person has done with it.
+    /// A tool shows something, and waits for the person.
     Ui {
         /// The interaction, by which it is answered.
         id: Id,
         /// `blocks` or `component`.
         kind: String,
-        /// What it is about.
+        /// Title for the person.
         title: String,
-        /// What is shown: `blocks`, or `code`, `props` and `component`.
+        /// The content: `blocks`, or `code`, `props` and `component`.
         #[serde(flatten)]
         shown: serde_json::Map<String, Value>,
         /// Until when it can be answered: milliseconds since 1970.
         expires_at: u64,
     },
-    /// A tool tells the person something, before the answer.
+    /// A message of a tool to the person, before the answer.
     Message {
-        /// What it tells.
+        /// The text.
         text: String,
     },
-    /// The model made a picture or sound, which is kept as a file.
+    /// The model made a picture or sound, which is stored as a file.
     Media {
         /// The file.
         #[serde(flatten)]
         media: StoredMedia,
     },
-    /// Older messages were summarised, so that the conversation fits the model.
+    /// Older messages were summarised to fit the model's context.
     Compacted {
-        /// How many.
+        /// Number of messages.
         messages: usize,
-        /// How long what stands for them is, in characters.
+        /// Length of the summary, in characters.
         summary_length: usize,
     },
-    /// The answer; nothing follows.
+    /// The answer; the last event.
     Done(Answer),
-    /// There is no answer; nothing follows.
+    /// The run failed; the last event.
     Error {
         /// A stable word: `cancelled`, `closing`, `model`, `content_filter`, `limit` or the code of a tool error.
         code: &'static str,
@@ -101,7 +101,7 @@ pub enum RunEvent {
     },
 }
 
-/// One call that was made.
+/// A call with its result.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CallRecord {
@@ -109,9 +109,9 @@ pub struct CallRecord {
     pub name: String,
     /// Its arguments.
     pub arguments: Value,
-    /// What it gave: JSON, or text.
+    /// The result: JSON, or text.
     pub result: Value,
-    /// A sentence for the person, where the tool has one.
+    /// A sentence for the person, if the tool has one.
     pub say: Option<String>,
     /// Whether it failed.
     pub is_error: bool,
@@ -123,34 +123,34 @@ pub struct CallRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// The model had finished.
+    /// The model finished.
     Stop,
-    /// A length limit of the model, or the last turn of an orchestrator, cut it short.
+    /// A length limit of the model, or the last turn of an orchestrator.
     Length,
-    /// Calls wait: for a person, or for the program to make them.
+    /// Calls wait for a person, or for the client to make them.
     ToolCalls,
     /// The provider's content filter stopped it.
     ContentFilter,
-    /// There is no answer; only in the details of an error.
+    /// There is no answer; only in error details.
     Error,
 }
 
-/// The end of a run.
+/// The answer of a run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
     /// The final text.
     pub response: String,
-    /// The conversation, to go on with. `None` only where the caller keeps it, whose answers are never shown in this shape.
+    /// The conversation, to continue it. `None` only when the client keeps it; such answers are never serialised in this shape.
     #[schemars(with = "Id")]
     pub conversation_id: Option<Id>,
     /// This run.
     pub run_id: Id,
-    /// Every call that was made, in order.
+    /// All calls, in order.
     pub tool_calls: Vec<CallRecord>,
-    /// What it cost, in tokens.
+    /// Usage in tokens.
     pub usage: Usage,
-    /// What it cost, in US dollars; null where the price is not known.
+    /// Cost in US dollars; null when the price is unknown.
     pub cost: Option<f64>,
     /// The model that answered.
     pub model: String,
@@ -163,14 +163,13 @@ pub struct Answer {
     /// Pictures and sounds the model made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<StoredMedia>,
-    /// The questions this run rests on: it goes on by itself when they are answered. Empty for a run that is over.
+    /// Questions the suspended run waits for; it resumes when they are answered. Empty for a run that has ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<Id>,
-    /// The model's refusal to answer, where its server marks it as one; only where the caller keeps the conversation. In others
-    /// it is the text.
+    /// The model's refusal, when its server marks it as one and the client keeps the conversation; else it is part of the text.
     #[serde(skip)]
     pub refusal: Option<Box<str>>,
-    /// Calls of the caller's own tools, which the caller has to make; see [`crate::Complete`].
+    /// Calls of the client's tools, for the client to make; see [`crate::Complete`].
     #[serde(skip)]
     pub handed_over: Vec<ToolCall>,
 }

@@ -1,8 +1,8 @@
-//! Which answers were Hob's own, for conversations that their callers keep.
+//! Digests of Hob's own answers, for conversations that clients keep.
 //!
-//! Such a caller sends the answers back with every request, and could send anything in their place: a page that it read, an
-//! answer of a run that had read one, or words of its own making. So what comes back as an answer is from outside, unless it is
-//! known here: by a digest, stored durably for each person and agent, of every answer whose run had read nothing from outside.
+//! Such a client sends the answers back with every request, and could send other text in their place: a web page, or an answer
+//! of a tainted run. So an answer that comes back counts as from outside, unless its digest is stored here. Digests are stored
+//! for each person and agent, of every answer of an untainted run.
 
 use serde::{Deserialize, Serialize};
 use std::sync::{
@@ -12,15 +12,15 @@ use std::sync::{
 use store::{Audience, Collection, Key, Level, Record, Stamp, Store};
 use tool::{Cx, Id, Label, Scope};
 
-/// How many answers are known of one person at least; the oldest are forgotten, and taint when they come back.
-const KNOWN: usize = 4000;
-/// After how many new ones it is looked whether there are too many.
-const TIDY_EVERY: u32 = 256;
+/// Minimum number of answers stored for a person; older ones are deleted, and taint when they come back.
+const MIN_STORED: usize = 4000;
+/// Number of new answers between two deletions.
+const DELETE_EVERY: u32 = 256;
 
-/// All of them, in no particular order.
+/// Index of all answers.
 const ALL: u8 = 1;
 
-/// An answer, under an id made of its digest. There is nothing else to store.
+/// An answer, under an id derived from its digest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct OwnAnswer {}
 
@@ -33,7 +33,7 @@ impl Record for OwnAnswer {
     }
 }
 
-/// The answers that were Hob's own; cheap to clone.
+/// The store of own answers; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct OwnAnswers {
     records: Collection<OwnAnswer>,
@@ -45,13 +45,12 @@ impl OwnAnswers {
         Self { records: store.collection(), added: Arc::default() }
     }
 
-    /// Whether a backup takes the place of all that is stored.
+    /// Whether a restore is replacing the stored data.
     pub fn is_restoring(&self) -> bool {
         self.records.store().is_restoring()
     }
 
-    /// Stores that these texts are Hob's own, unless the run had read from outside. Where that cannot be stored, they taint
-    /// when they come back.
+    /// Stores that these texts are Hob's own, unless the run is tainted. If that fails, they taint when they come back.
     pub async fn add(&self, cx: &Cx, texts: &[&str]) {
         if cx.label() == Label::Outside {
             return;
@@ -65,38 +64,38 @@ impl OwnAnswers {
             source: "complete".into(),
         };
         let (records, scope) = (self.records.clone(), stamp.scope);
-        let tidies = self.added.fetch_add(1, Ordering::Relaxed) % TIDY_EVERY == TIDY_EVERY - 1;
+        let deletes = self.added.fetch_add(1, Ordering::Relaxed) % DELETE_EVERY == DELETE_EVERY - 1;
         let write = self.records.store().write(move |tx| {
             for id in &ids {
                 records.put(tx, *id, &stamp, &OwnAnswer {})?;
             }
-            if tidies {
+            if deletes {
                 let mut all = records.find(tx, scope, ALL, &[])?;
-                all.sort_unstable_by_key(|known| std::cmp::Reverse(known.updated_ms));
-                all.iter().skip(KNOWN).try_for_each(|old| records.remove(tx, scope, old.id).map(drop))?;
+                all.sort_unstable_by_key(|answer| std::cmp::Reverse(answer.updated_ms));
+                all.iter().skip(MIN_STORED).try_for_each(|old| records.remove(tx, scope, old.id).map(drop))?;
             }
             Ok(())
         });
         if let Err(error) = write.await {
-            tracing::warn!(%error, "an answer will not be known when it comes back, and counts as from outside");
+            tracing::warn!(%error, "could not store the digest of an answer: it will taint when it comes back");
         }
     }
 
-    /// Whether this text is an answer of Hob to this person, of a run that had read nothing from outside; so is nothing at all.
-    pub fn knows(&self, cx: &Cx, text: &str) -> bool {
+    /// Whether this text is an answer of an untainted run to this person; true for text without words.
+    pub fn contains(&self, cx: &Cx, text: &str) -> bool {
         let Some(id) = id_of(cx, text) else { return true };
         self.records
             .get_in(Scope::User(cx.user()), id)
             .unwrap_or_else(|error| {
-                tracing::warn!(%error, "it could not be read whether an answer is Hob's own");
+                tracing::warn!(%error, "could not look up the digest of an answer");
                 None
             })
             .is_some()
     }
 }
 
-/// The id under which an answer of this agent is known; `None` of one without words. Programs trim what they store, or lay it
-/// out anew: only letters and digits count where there are any.
+/// The id of an answer of this agent; `None` for one without words. Clients trim or reformat text, so only letters and digits
+/// count where there are any.
 fn id_of(cx: &Cx, text: &str) -> Option<Id> {
     let mut words: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     if words.is_empty() {
@@ -140,7 +139,7 @@ mod tests {
             (&ben, "Pin 5 is on.\n\nAnything else?", false),
             (&ben, "The page says hello.", false),
         ] {
-            assert_eq!(answers.knows(who, text), known, "{text}");
+            assert_eq!(answers.contains(who, text), known, "{text}");
         }
     }
 
@@ -148,17 +147,17 @@ mod tests {
     async fn the_oldest_are_forgotten() {
         let store = Store::in_memory().unwrap();
         let (answers, anna) = (OwnAnswers::new(&store), cx(UserId(Id::new())));
-        let texts: Vec<String> = (0..KNOWN + 100).map(|n| format!("answer {n}")).collect();
+        let texts: Vec<String> = (0..MIN_STORED + 100).map(|n| format!("answer {n}")).collect();
         let all: Vec<&str> = texts.iter().map(String::as_str).collect();
         answers.add(&anna, &all[..200]).await;
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         answers.add(&anna, &all[200..]).await;
-        for n in 0..TIDY_EVERY {
+        for n in 0..DELETE_EVERY {
             answers.add(&anna, &[&format!("more {n}")]).await;
         }
         let left = answers.records.walk_in(Scope::User(anna.user()), &Walk::prefix(ALL, []), |_| Visit::Yes).unwrap();
-        assert!((KNOWN..KNOWN + TIDY_EVERY as usize).contains(&left.len()), "{}", left.len());
-        assert!(answers.knows(&anna, all[KNOWN]) && answers.knows(&anna, "more 255"));
-        assert_eq!(all[..200].iter().filter(|text| answers.knows(&anna, text)).count(), 0);
+        assert!((MIN_STORED..MIN_STORED + DELETE_EVERY as usize).contains(&left.len()), "{}", left.len());
+        assert!(answers.contains(&anna, all[MIN_STORED]) && answers.contains(&anna, "more 255"));
+        assert_eq!(all[..200].iter().filter(|text| answers.contains(&anna, text)).count(), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! Pictures, sounds and files of a conversation: kept as uploads, and brought to a model as bytes just before it is asked.
 
-use crate::messages::{StoredMedia, kind_of};
+use crate::conversation::{StoredMedia, kind_of};
 use llm::{Content, Kind, Media, Message, Part, Source};
 use std::collections::HashMap;
 use tool::{Cx, Error, Id, Label, Result};
@@ -12,7 +12,7 @@ const BYTES: usize = 32 << 20;
 
 /// Keeps what was sent as bytes, so that the conversation can name it. What names a file is looked up: it must be the
 /// person's, and its type is what it was found to be.
-pub(crate) async fn keep(uploads: &Uploads, cx: &Cx, content: Content) -> Result<Content> {
+pub(crate) async fn store_media(uploads: &Uploads, cx: &Cx, content: Content) -> Result<Content> {
     let mut parts = vec![];
     for part in content.0 {
         parts.push(match part {
@@ -36,7 +36,7 @@ pub(crate) async fn keep(uploads: &Uploads, cx: &Cx, content: Content) -> Result
 }
 
 /// Keeps what a model made.
-pub(crate) async fn keep_made(uploads: &Uploads, cx: &Cx, media: Media) -> Result<StoredMedia> {
+pub(crate) async fn store_model_media(uploads: &Uploads, cx: &Cx, media: Media) -> Result<StoredMedia> {
     let upload = match media.source {
         Source::Stored(id) => uploads.get(cx, id)?,
         Source::Bytes(bytes) => uploads.put(cx, &media.name, &media.media_type, bytes.to_vec()).await?,
@@ -46,7 +46,7 @@ pub(crate) async fn keep_made(uploads: &Uploads, cx: &Cx, media: Media) -> Resul
 
 /// Puts the bytes of the newest into their places; what is older, too much or gone is named in words. Nobody here wrote what is
 /// in them, so whoever is shown any, or only their names, has read from outside.
-pub(crate) async fn load(uploads: &Uploads, cx: &Cx, messages: &mut [Message]) {
+pub(crate) async fn load_media(uploads: &Uploads, cx: &Cx, messages: &mut [Message]) {
     let mut bytes = HashMap::<Id, Source>::new();
     let (mut shown, mut size) = (0, 0);
     for message in messages.iter_mut().rev() {

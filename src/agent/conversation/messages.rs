@@ -1,4 +1,4 @@
-//! Messages as they are stored, one record each, and the conversation a model is shown of them.
+//! Stored messages, one record each, and their conversion to a model's messages.
 
 use llm::{Content, Kind, Media, Message, ProviderState, Source, ToolCall, ToolResult, Turn};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// Who said a message.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     User,
@@ -23,7 +23,7 @@ impl Coded for Role {
 }
 
 impl Role {
-    /// As it is shown.
+    /// The name in the API.
     pub fn word(self) -> &'static str {
         match self {
             Role::User => "user",
@@ -33,7 +33,7 @@ impl Role {
     }
 }
 
-/// One message. New fields go last.
+/// A stored message. New fields go last.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct MessageRecord {
     pub conversation: Id,
@@ -46,9 +46,9 @@ pub(crate) struct MessageRecord {
     /// A `StoredResult` as JSON text; empty is none.
     pub result: String,
     pub model: String,
-    /// What was sent or made besides words, as JSON text: the [`Content`] of a person, `[StoredMedia]` of a model.
+    /// Content besides text, as JSON text: the [`Content`] of a person, `[StoredMedia]` of a model.
     pub parts: String,
-    /// What the provider wants back, a [`Kept`] as JSON text; empty is nothing.
+    /// The [`ProviderState`] as JSON text; empty is none.
     pub kept: String,
 }
 
@@ -61,18 +61,18 @@ impl Record for MessageRecord {
     }
 }
 
-/// A tool call as it is stored and shown.
+/// A tool call, stored and in the API.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StoredCall {
     /// The provider's id for it.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The arguments as JSON text, as the model wrote them; without secrets.
+    /// The arguments as JSON text as the model wrote them, without secrets.
     pub arguments: String,
 }
 
-/// What a call gave, as it is stored and shown.
+/// The result of a call, stored and in the API.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredResult {
@@ -80,9 +80,9 @@ pub struct StoredResult {
     pub tool_call_id: String,
     /// The tool.
     pub name: String,
-    /// What the model was told.
+    /// The result for the model.
     pub content: String,
-    /// What the person is told.
+    /// A sentence for the person.
     pub say: Option<String>,
     /// Whether it failed.
     pub is_error: bool,
@@ -102,7 +102,7 @@ pub struct StoredMedia {
     pub name: String,
 }
 
-/// One message as it is shown.
+/// A message in the API.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredMessage {
@@ -117,16 +117,16 @@ pub struct StoredMessage {
     /// The calls the model asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<StoredCall>,
-    /// What a call gave.
+    /// Results of calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_results: Vec<StoredResult>,
     /// Pictures, sounds and files that were sent or made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<StoredMedia>,
-    /// The model that said it.
+    /// The model that wrote it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// When: milliseconds since 1970.
+    /// Time of creation: milliseconds since 1970.
     pub created_at: u64,
 }
 
@@ -145,7 +145,7 @@ impl MessageRecord {
         }
     }
 
-    /// What a person said and sent.
+    /// A message of a person.
     pub fn from_user(conversation: Id, run: Id, content: &Content) -> Self {
         let mut line = Self::new(conversation, run, Role::User, &content.text());
         if content.media().next().is_some() {
@@ -161,7 +161,7 @@ impl MessageRecord {
         serde_json::from_str(&self.result).ok()
     }
 
-    /// What belongs to it besides words.
+    /// Its media.
     pub fn media(&self) -> Vec<StoredMedia> {
         let shown = |media: &Media| match media.source {
             Source::Stored(id) => {
@@ -217,8 +217,8 @@ impl From<MessageRecord> for Message {
     }
 }
 
-/// Lines as a model reads them: every result under the call it belongs to. Ids of calls recur from run to run, so a result is
-/// of a call of its own run; one whose call is not there is left out.
+/// Converts records to a model's messages, with each result after its call. Call ids recur between runs, so a result belongs to
+/// a call of its own run; results without a call are left out.
 pub(crate) fn messages(lines: Vec<MessageRecord>) -> Vec<Message> {
     let mut at = HashMap::<(Id, String), usize>::new();
     let mut placed: Vec<(MessageRecord, Vec<MessageRecord>)> = vec![];
@@ -236,7 +236,7 @@ pub(crate) fn messages(lines: Vec<MessageRecord>) -> Vec<Message> {
     placed.into_iter().flat_map(|(line, results)| std::iter::once(line).chain(results)).map(Message::from).collect()
 }
 
-/// What sort of thing a type is.
+/// The kind of a media type.
 pub(crate) fn kind_of(media_type: &str) -> Kind {
     match media_type.split('/').next() {
         Some("image") => Kind::Image,
@@ -245,16 +245,16 @@ pub(crate) fn kind_of(media_type: &str) -> Kind {
     }
 }
 
-/// JSON text of what cannot fail to have it.
+/// Serialises values that always have a JSON form.
 pub(crate) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// What stands for the words of a run that ended without any.
+/// Stands for the answer of a run that ended without one.
 pub(crate) const NO_ANSWER: &str = "(no answer was given)";
 
-/// Every call gets an answer: a run that was cut (power, a limit, a stop) leaves calls without one, and servers refuse
-/// such a history. Answers to calls that are not shown are left out for the same reason.
+/// Gives every call a result, and drops results without a call: servers refuse other histories. An interrupted run leaves calls
+/// without a result.
 pub(crate) fn answered(lines: Vec<Message>) -> Vec<Message> {
     let mut whole = Vec::with_capacity(lines.len());
     let mut late = late_results(&lines);
@@ -265,7 +265,7 @@ pub(crate) fn answered(lines: Vec<Message>) -> Vec<Message> {
             Message::Assistant(Turn { tool_calls, .. }) => tool_calls.clone(),
             _ => vec![],
         };
-        // Two answers in a row, of which one was late, are one to servers that want turns.
+        // Servers that require turns get two answers in a row as one.
         if let Message::Assistant(Turn { content, tool_calls, .. }) = &message
             && tool_calls.is_empty()
             && let Some(Message::Assistant(Turn { content: before, tool_calls: none, .. })) = whole.last_mut()
@@ -291,7 +291,7 @@ pub(crate) fn answered(lines: Vec<Message>) -> Vec<Message> {
     whole
 }
 
-/// Results that do not stand under their call: of calls that waited for a person while the conversation went on.
+/// Results that do not follow their call, because it waited for a person while the conversation continued.
 fn late_results(lines: &[Message]) -> Vec<ToolResult> {
     let mut late = vec![];
     let mut open: Vec<&str> = vec![];

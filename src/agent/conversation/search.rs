@@ -1,25 +1,25 @@
-//! Finding a conversation by words in its title and messages.
+//! Search for conversations by words in their titles and messages.
 
-use crate::conversation::{ConversationSummary, Conversations};
+use super::{ConversationSummary, Conversations};
 use std::collections::HashMap;
 use store::Listing;
 use tool::{Cx, Error, Id, Result};
 
-/// How many words of a query count: nobody who searches needs more, and each is looked for in every message.
+/// Maximum number of words in a query: each is searched in every message.
 const WORDS: usize = 8;
-/// How many messages are searched, the newest first, and how many are in memory at once.
+/// Number of messages searched, the newest first, and number in memory at once.
 const SEARCHED: usize = 10_000;
 const PAGE: usize = 500;
-/// How much of a message an excerpt shows before the word and from it on, in characters.
+/// Length of an excerpt before the word, and from the word on, in characters.
 const BEFORE: usize = 40;
 const FROM: usize = 80;
 
-/// The words of a query, in lower case.
+/// Splits a query into lower-case words.
 pub(crate) fn words(query: &str) -> Vec<String> {
     query.split_whitespace().take(WORDS).map(str::to_lowercase).collect()
 }
 
-/// What was found of a conversation so far: a bit for each word, and the message with the most of them.
+/// Matches of a conversation: a bit for each word, and an excerpt of the message with the most words.
 #[derive(Default)]
 struct ConversationMatch {
     words: u8,
@@ -27,10 +27,10 @@ struct ConversationMatch {
 }
 
 impl Conversations {
-    /// The conversations that hold all the words, the latest first.
+    /// Returns the conversations that contain all words, the latest first.
     pub async fn search(&self, cx: &Cx, words: Vec<String>) -> Result<Vec<ConversationSummary>> {
         let (this, cx) = (self.clone(), cx.clone());
-        // Thousands of messages take a small board a while, which other requests should not wait for.
+        // A small board needs a while for thousands of messages; do not block other requests.
         let searched = tokio::task::spawn_blocking(move || this.search_now(&cx, &words)).await;
         searched.map_err(|e| Error::failed(format!("the search broke off: {e}")))?
     }
@@ -78,12 +78,12 @@ fn occurring(text: &str, words: &[String]) -> u8 {
     words.iter().enumerate().filter(|(_, word)| text.contains(*word)).fold(0, |bits, (n, _)| bits | 1 << n)
 }
 
-/// The text around the first place where one of the words stands, in one line.
+/// The text around the first occurrence of one of the words, on one line.
 fn excerpt(text: &str, words: &[String]) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let lower = line.to_lowercase();
     let at = words.iter().filter_map(|word| lower.find(word)).min().unwrap_or_default();
-    // In characters: a letter may have another length in lower case, but hardly ever becomes two.
+    // Count characters: lower case may change a letter's length in bytes, but rarely the number of characters.
     let at = lower[..at].chars().count();
     let from = at.saturating_sub(BEFORE);
     let shown: String = line.chars().skip(from).take(at - from + FROM).collect();

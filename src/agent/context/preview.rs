@@ -1,6 +1,6 @@
 //! What the model would be told now, and how much that is.
 
-use crate::Agent;
+use crate::agent::Agent;
 use llm::ToolDefinition;
 use persona::prompt::Prompt;
 use tool::{Cx, Result};

@@ -1,7 +1,7 @@
 //! What of a conversation the model is shown, so that it fits: whole exchanges while there is room, and of older or
 //! longer ones the person's words and the final answer.
 
-use crate::messages::NO_ANSWER;
+use crate::conversation::NO_ANSWER;
 use llm::{Message, ToolResult, Turn};
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ const PICTURE: usize = 6000;
 
 /// The newest messages that fit into so many messages and tokens. The last exchange always goes whole, for it is what the
 /// model is asked; and exchanges are never cut in the middle: results without their call confuse servers.
-pub(crate) fn window(history: Vec<Message>, max_messages: usize, max_tokens: usize) -> Vec<Message> {
+pub(super) fn window(history: Vec<Message>, max_messages: usize, max_tokens: usize) -> Vec<Message> {
     let (mut kept, mut messages, mut tokens) = (vec![], 0, 0);
     for (age, exchange) in exchanges(history).into_iter().rev().enumerate() {
         let fits = |e: &[Message]| messages + e.len() <= max_messages && tokens + cost(e) <= max_tokens;
@@ -63,7 +63,7 @@ fn shorten_results(messages: &mut [Message], max_tokens: usize) {
 /// A message of the person and all that came of it. What stands before the first one belongs to none and is dropped. Each but
 /// the last ends with words or calls of the model: some servers and chat templates refuse a person who speaks straight after a
 /// result or after themselves.
-pub(crate) fn exchanges(history: Vec<Message>) -> Vec<Vec<Message>> {
+pub(super) fn exchanges(history: Vec<Message>) -> Vec<Vec<Message>> {
     let mut all: Vec<Vec<Message>> = vec![];
     for message in history {
         if matches!(message, Message::User(_)) {

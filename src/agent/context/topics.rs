@@ -1,6 +1,5 @@
 //! What a conversation is about, from the person's own words: cheap, and the same for the same messages.
 
-use crate::prompt::words;
 use llm::Message;
 use std::collections::HashMap;
 
@@ -8,6 +7,8 @@ use std::collections::HashMap;
 const TOPICS: usize = 4;
 /// How many of the person's messages are read for topics, the newest.
 const RECENT: usize = 12;
+/// Minimum length of a word that counts, in characters.
+const MIN_WORD: usize = 4;
 /// How long a topic and the current task may be, in characters.
 const WORD: usize = 30;
 const TASK: usize = 160;
@@ -39,6 +40,84 @@ pub(crate) fn topics(history: &[Message], summary: &str) -> Vec<String> {
     });
     ranked.into_iter().take(TOPICS).map(|(word, _)| word).collect()
 }
+
+/// The distinct words of a text that say something about its subject.
+pub(super) fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.chars().count() >= MIN_WORD)
+        .map(str::to_lowercase)
+        .filter(|word| !EVERYDAY_WORDS.contains(&word.as_str()))
+        .collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// Long words that say nothing of what is meant.
+const EVERYDAY_WORDS: &[&str] = &[
+    "about",
+    "after",
+    "again",
+    "also",
+    "been",
+    "before",
+    "could",
+    "does",
+    "doing",
+    "done",
+    "every",
+    "from",
+    "give",
+    "goal",
+    "have",
+    "here",
+    "into",
+    "just",
+    "know",
+    "like",
+    "long",
+    "make",
+    "more",
+    "most",
+    "much",
+    "need",
+    "next",
+    "only",
+    "over",
+    "please",
+    "should",
+    "some",
+    "something",
+    "tell",
+    "than",
+    "thank",
+    "thanks",
+    "that",
+    "their",
+    "them",
+    "then",
+    "there",
+    "these",
+    "they",
+    "thing",
+    "this",
+    "time",
+    "today",
+    "very",
+    "want",
+    "were",
+    "what",
+    "when",
+    "where",
+    "which",
+    "will",
+    "with",
+    "would",
+    "year",
+    "years",
+    "your",
+];
 
 /// What the person is after: their latest message that says something by itself, in one line. Empty at the beginning of a
 /// conversation, where the message itself says it.

@@ -1,8 +1,9 @@
 //! What a run tells the model before the conversation: who the agent is and what may matter for this message is read, and
 //! `persona` composes it.
 
-use crate::{Agent, run::Run};
-use llm::{Provider, ToolChoice};
+use super::{ContextRequest, topics::words};
+use crate::agent::Agent;
+use llm::Provider;
 use memory::Filter;
 use persona::{
     Name,
@@ -22,9 +23,6 @@ const LITTLE: u32 = 8192;
 /// How many active goals are looked at, and how many are told.
 const GOALS_LOOKED_AT: usize = 50;
 const GOALS: usize = 3;
-/// The shortest word that makes a goal fit a message, in characters.
-const WORD: usize = 4;
-
 /// Tools for doing something later, as the prompt names them.
 const AUTOMATION: &[&str] = &["create_scheduled_task", "create_trigger", "create_plan"];
 
@@ -36,18 +34,16 @@ const CAPABILITIES: &[(&str, &[&str])] = &[
     ("drive the home", &["ha_call_service"]),
 ];
 
-impl Run {
-    /// The system prompt, read anew each time: what was changed a moment ago holds from the next run on.
-    pub(crate) async fn prompt(&self, standing: ConversationState) -> String {
-        let may_call = self.tool_choice != ToolChoice::None;
-        let (agent, provider) = (&self.agent, self.provider.as_ref());
-        let mut sections = agent.sections(&self.cx, provider, &self.text, may_call).await;
-        sections.instructions.clone_from(&self.theirs.instructions);
-        if let Some(id) = self.conversation.filter(|_| provider.reads_context()) {
-            sections.of_conversation = agent.conversations.system_prompt(&self.cx, id);
+impl ContextRequest<'_> {
+    /// The system prompt, composed anew for each run so that changes hold from the next run on.
+    pub(super) async fn prompt(&self, state: ConversationState) -> String {
+        let mut sections = self.agent.sections(self.cx, self.provider, self.text, self.may_call).await;
+        self.instructions.clone_into(&mut sections.instructions);
+        if let Some(id) = self.conversation.filter(|_| self.provider.reads_context()) {
+            sections.of_conversation = self.agent.conversations.system_prompt(self.cx, id);
         }
-        sections.conversation = standing;
-        agent.composed(&sections, provider).text
+        sections.conversation = state;
+        self.agent.composed(&sections, self.provider).text
     }
 }
 
@@ -171,83 +167,6 @@ fn relevant(goals: &[ActiveGoal], text: &str) -> Vec<String> {
     };
     fits.iter().take(GOALS).map(told).collect()
 }
-
-pub(crate) fn words(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| word.chars().count() >= WORD)
-        .map(str::to_lowercase)
-        .filter(|word| !EVERYDAY_WORDS.contains(&word.as_str()))
-        .collect();
-    words.sort_unstable();
-    words.dedup();
-    words
-}
-
-/// Long words that say nothing of what is meant.
-const EVERYDAY_WORDS: &[&str] = &[
-    "about",
-    "after",
-    "again",
-    "also",
-    "been",
-    "before",
-    "could",
-    "does",
-    "doing",
-    "done",
-    "every",
-    "from",
-    "give",
-    "goal",
-    "have",
-    "here",
-    "into",
-    "just",
-    "know",
-    "like",
-    "long",
-    "make",
-    "more",
-    "most",
-    "much",
-    "need",
-    "next",
-    "only",
-    "over",
-    "please",
-    "should",
-    "some",
-    "something",
-    "tell",
-    "than",
-    "thank",
-    "thanks",
-    "that",
-    "their",
-    "them",
-    "then",
-    "there",
-    "these",
-    "they",
-    "thing",
-    "this",
-    "time",
-    "today",
-    "very",
-    "want",
-    "were",
-    "what",
-    "when",
-    "where",
-    "which",
-    "will",
-    "with",
-    "would",
-    "year",
-    "years",
-    "your",
-];
 
 /// The same word, or one is the other with an ending: `boat`, `boats`.
 fn alike(one: &str, other: &str) -> bool {

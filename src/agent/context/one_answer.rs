@@ -1,6 +1,6 @@
 //! One answer of a model to one request: no tools, no conversation, nothing is stored.
 
-use crate::Agent;
+use crate::agent::Agent;
 use futures::StreamExt;
 use llm::{Delta, Message, Provider, Request, ToolChoice, Usage};
 use std::time::Duration;

@@ -1,42 +1,42 @@
-//! The final answer as its caller asked for it: cut at stop sequences, and in the format it has to have.
+//! The model's reply: cut at stop sequences, checked for the demanded format, and turned into the run's answer.
 
+use super::{ModelAttribution, Progress, Run, Stop};
 use crate::{
-    messages::StoredMedia,
-    run::{ModelAttribution, Progress, Run, Stop},
-    step::{Answer, FinishReason},
+    conversation::StoredMedia,
+    events::{Answer, FinishReason, RunEvent},
 };
 use llm::{End, Message, ResponseFormat, Routing, StopFilter, ToolCall, ToolChoice, ToolResult, Turn};
 use serde_json::Value;
 use std::sync::{Mutex, PoisonError};
 
-/// About how long a token is, in bytes, for a provider that counts none.
+/// Approximate size of a token in bytes, for providers that count none.
 const TOKEN: usize = 4;
 
-/// What whoever waits for a run may want to know of it beside its steps.
+/// The current model of a run and its error, for the caller of the run.
 #[derive(Debug, Default)]
 pub struct RunStatus(Mutex<(String, Option<llm::Error>)>);
 
 impl RunStatus {
-    /// The model that answers at this moment, as `provider/model`; empty before it has begun.
+    /// The model that is answering, as `provider/model`; empty before the first turn.
     pub fn model(&self) -> String {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 
-    /// Why the model did not answer, where that ended the run.
+    /// The error of the model that ended the run.
     pub fn error(&self) -> Option<llm::Error> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
     }
 
-    pub(crate) fn answers(&self, model: &str) {
+    pub(super) fn set_model(&self, model: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0 = model.to_owned();
     }
 
-    pub(crate) fn failed(&self, error: llm::Error) {
+    pub(super) fn set_error(&self, error: llm::Error) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(error);
     }
 }
 
-/// What the model said in one turn.
+/// The model's output of one turn.
 pub(crate) struct ModelTurn {
     pub text: String,
     pub calls: Vec<ToolCall>,
@@ -46,14 +46,14 @@ pub(crate) struct ModelTurn {
     pub cut: bool,
     /// Whether the provider's content filter stopped it.
     pub filtered: bool,
-    /// The refusal of the model to answer, where the caller keeps the conversation.
+    /// The model's refusal; only when the client keeps the conversation, else it is part of the text.
     pub refusal: String,
-    /// Whether its text is held back until the whole answer is known to be right.
+    /// Whether the text is sent only after the whole answer was checked.
     pub held: bool,
 }
 
 impl ModelTurn {
-    /// A turn in which nothing has been said yet.
+    /// An empty turn.
     pub fn by(by: ModelAttribution) -> Self {
         let (text, calls, media, refusal) = (String::new(), vec![], vec![], String::new());
         Self { text, calls, media, kept: None, by, cut: false, filtered: false, refusal, held: false }
@@ -61,8 +61,8 @@ impl ModelTurn {
 }
 
 impl Run {
-    /// The answer of a run that is over, or hands calls over to its caller.
-    pub(crate) fn answered(&self, said: ModelTurn, progress: &mut Progress, handed_over: Vec<ToolCall>) -> Answer {
+    /// The answer of a run that has ended, or that hands calls over to its client.
+    pub(super) fn answered(&self, said: ModelTurn, progress: &mut Progress, handed_over: Vec<ToolCall>) -> Answer {
         let finish_reason = match () {
             () if !handed_over.is_empty() => FinishReason::ToolCalls,
             () if said.filtered => FinishReason::ContentFilter,
@@ -88,8 +88,8 @@ impl Run {
         }
     }
 
-    /// The end of a run that goes on when somebody has answered.
-    pub(crate) async fn rests(
+    /// Suspends the run until people have answered; returns the interim answer.
+    pub(super) async fn suspend(
         &self,
         said: ModelTurn,
         progress: &mut Progress,
@@ -98,10 +98,10 @@ impl Run {
         let conversations = &self.agent.conversations;
         conversations.change_run(self.cx.user(), self.run, move |run| run.suspend(&waits)).await?;
         let open = self.agent.waiting_on(self.cx.user(), self.run);
-        let named: Vec<&str> = open.iter().map(|w| w.about.as_str()).filter(|about| !about.is_empty()).collect();
-        let about = match named.as_slice() {
+        let tools: Vec<&str> = open.iter().map(|w| w.about.as_str()).filter(|about| !about.is_empty()).collect();
+        let about = match tools.as_slice() {
             [] => String::new(),
-            named => format!("I wait for your decision about {}, and go on when you have made it.", named.join(", ")),
+            tools => format!("I wait for your decision about {}, and go on when you have made it.", tools.join(", ")),
         };
         let answer = match open.iter().any(|w| w.about.is_empty()) {
             true => "I wait for your answer, and go on when you have given it.".to_owned(),
@@ -115,37 +115,37 @@ impl Run {
         Ok(answer)
     }
 
-    /// What cuts the words of one turn.
-    pub(crate) fn stop_filter(&self) -> StopFilter {
-        StopFilter::new(&self.theirs.sampling.stop, self.most_bytes(self.provider.reads_context()))
+    /// The filter for stop sequences and length in one turn.
+    pub(super) fn stop_filter(&self) -> StopFilter {
+        StopFilter::new(&self.client.sampling.stop, self.max_bytes(self.provider.reads_context()))
     }
 
-    /// How many bytes an answer may have. Models count their tokens themselves.
-    pub(crate) fn most_bytes(&self, is_model: bool) -> Option<usize> {
-        self.theirs.sampling.max_tokens.filter(|_| !is_model).map(|n| n as usize * TOKEN)
+    /// Maximum size of an answer of a provider that does not count tokens.
+    pub(super) fn max_bytes(&self, is_model: bool) -> Option<usize> {
+        self.client.sampling.max_tokens.filter(|_| !is_model).map(|n| n as usize * TOKEN)
     }
 
-    /// Whether the text of a turn is held back until the turn is known to be right: JSON, or text where a call is demanded.
-    pub(crate) fn holds_back(&self, choice: &ToolChoice) -> bool {
-        self.theirs.format.is_json() || (self.conversation.is_none() && choice.demands_call())
+    /// Whether the text of a turn is sent only after the check: JSON, or text where a call is demanded.
+    pub(super) fn holds_back(&self, choice: &ToolChoice) -> bool {
+        self.client.format.is_json() || (self.conversation.is_none() && choice.demands_call())
     }
 
-    /// Takes more words of a turn, and passes on what of them can be heard yet. JSON is heard when it is known to be right.
-    pub(crate) fn hear(&self, said: &mut ModelTurn, words: String) {
+    /// Appends text to a turn, and sends it unless the turn is held back.
+    pub(super) fn append(&self, said: &mut ModelTurn, words: String) {
         said.text.push_str(&words);
         if !said.held {
             if let Some(watch) = &self.watch {
                 watch.on_chunk(&words);
             }
-            self.tell(crate::RunEvent::Text { delta: words });
+            self.send(RunEvent::Text { delta: words });
         }
     }
 
-    /// The end of the words of a turn. Where they were cut, calls after the cut are none.
-    pub(crate) fn heard(&self, said: &mut ModelTurn, mut filter: StopFilter) {
+    /// Ends the text of a turn; drops calls after a cut.
+    pub(super) fn finish_text(&self, said: &mut ModelTurn, mut filter: StopFilter) {
         let rest = filter.rest();
         if !rest.is_empty() {
-            self.hear(said, rest);
+            self.append(said, rest);
         }
         match filter.end() {
             Some(End::Stop) => (said.cut, said.calls) = (false, vec![]),
@@ -154,21 +154,20 @@ impl Run {
         }
     }
 
-    /// Puts the answer into the format it has to have, and checks that a demanded call was made and that calls of strict
-    /// functions of the caller fit. Where something
-    /// does not fit, adds what the model is told of it, and returns how many messages that is: the model is to be asked once
-    /// more. An answer that was cut short, filtered or refused stays as it is, and says so.
+    /// Checks the format of the answer, demanded calls, and the arguments of the client's strict functions. After a fault adds
+    /// correcting messages for another turn, and returns their number. An answer that was cut, filtered or refused is not
+    /// checked.
     ///
     /// # Errors
-    /// Where it does not fit the second time either.
-    pub(crate) fn corrects(
+    /// After the second fault.
+    pub(super) fn correct(
         &self,
         said: &mut ModelTurn,
         demanded: &ToolChoice,
         messages: &mut Vec<Message>,
         progress: &mut Progress,
     ) -> Result<usize, Stop> {
-        let format = &self.theirs.format;
+        let format = &self.client.format;
         let whole = !said.cut && !said.filtered && said.refusal.is_empty();
         let uncalled = self.uncalled(&said.calls, demanded).filter(|_| whole);
         let (is_uncalled, has_calls) = (uncalled.is_some(), !said.calls.is_empty());
@@ -186,14 +185,14 @@ impl Run {
         };
         let Some(fault) = fault else {
             if said.held && !said.text.is_empty() && !(format.is_json() && has_calls) {
-                self.tell(crate::RunEvent::Text { delta: said.text.clone() });
+                self.send(RunEvent::Text { delta: said.text.clone() });
             }
             return Ok(0);
         };
         if std::mem::replace(&mut progress.corrected, true) {
             let text = format!(
-                "the model did not answer as it was asked to, also not when it was told what was wrong ({fault}): ask again, \
-                 simplify the schema or the choice of tools, or choose another model"
+                "the model did not follow the demanded format, even after a correction ({fault}): ask again, simplify the \
+                 schema or the choice of tools, or choose another model"
             );
             return Err(Stop("model", text));
         }
@@ -211,7 +210,7 @@ impl Run {
         Ok(messages.len() - before)
     }
 
-    /// What is wrong where the caller demands a call, and none was made.
+    /// The fault when a demanded call is missing.
     fn uncalled(&self, calls: &[ToolCall], demanded: &ToolChoice) -> Option<String> {
         if self.conversation.is_some() {
             return None;
@@ -225,11 +224,12 @@ impl Run {
         }
     }
 
-    /// What is wrong with the arguments of a call whose function the caller wants called just as its schema says.
+    /// The fault in the arguments of a strict function.
     fn strict_fault(&self, calls: &[ToolCall]) -> Option<String> {
-        let strict = calls.iter().filter(|call| self.is_theirs(&call.name) && self.theirs.strict.contains(&call.name));
+        let strict =
+            calls.iter().filter(|call| self.is_client_tool(&call.name) && self.client.strict.contains(&call.name));
         strict.into_iter().find_map(|call| {
-            let tool = self.theirs.tools.iter().find(|tool| tool.name == call.name)?;
+            let tool = self.client.tools.iter().find(|tool| tool.name == call.name)?;
             let fault = match serde_json::from_str::<Value>(&call.arguments) {
                 Ok(arguments) => match registry::schema_faults(&tool.parameters, &arguments) {
                     Ok(fault) => fault?,
@@ -242,10 +242,10 @@ impl Run {
     }
 }
 
-/// The JSON in the words of a model: all of them, what stands in a code fence, or the first object or list.
+/// Extracts JSON from the text: the whole text, a code fence, or the first object or list.
 ///
 /// # Errors
-/// A sentence that says what is wrong with it.
+/// The fault, as a sentence.
 fn json_of(text: &str, format: &ResponseFormat) -> Result<String, String> {
     let text = text.trim();
     let fenced = text.split_once("```").and_then(|(_, rest)| rest.rsplit_once("```")).map(|(inside, _)| {

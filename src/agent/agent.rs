@@ -1,0 +1,261 @@
+//! The agent: its parts, and the conversations it shows to people.
+
+use crate::{
+    config::{Config, Persistence},
+    conversation::{
+        ContinuationCache, Conversation, ConversationPatch, ConversationSummary, Conversations, Exported, OwnAnswers,
+        words,
+    },
+    queue::{AdmissionPolicy, QueuedRun, RunCounts, RunQueue, RunSlot, RunStats},
+};
+use interaction::Interactions;
+use llm::Provider;
+use memory::Memories;
+use persona::Documents;
+use registry::Registry;
+use serde_json::json;
+use std::{
+    sync::{Arc, OnceLock, PoisonError, RwLock},
+    time::Duration,
+};
+use store::Store;
+use tokio_util::sync::CancellationToken;
+use tool::{Cx, Error, Id, Result, Role, UserId};
+use uploads::Uploads;
+
+/// Looks up the current role of a user; `None` when the user is gone. While it fails, a run waits for the next start.
+pub type Roles = Arc<dyn Fn(UserId) -> Result<Option<Role>> + Send + Sync>;
+
+/// The services an agent uses.
+#[derive(Clone)]
+pub struct Parts {
+    /// Dispatches calls.
+    pub registry: Registry,
+    /// The memories of people.
+    pub memories: Memories,
+    /// Identity and instructions.
+    pub documents: Documents,
+    /// Questions and forms of tools.
+    pub interactions: Interactions,
+    /// Files that people sent.
+    pub uploads: Uploads,
+}
+
+/// The agent; cheap to clone.
+#[derive(Clone)]
+pub struct Agent {
+    pub(crate) config: Arc<Config>,
+    pub(crate) conversations: Conversations,
+    pub(crate) parts: Parts,
+    provider: Arc<RwLock<Arc<dyn Provider>>>,
+    pub(crate) queue: RunQueue,
+    /// Set by [`Agent::recover`].
+    pub(crate) roles: Arc<OnceLock<Roles>>,
+    pub(crate) continuations: Arc<ContinuationCache>,
+    pub(crate) own_answers: OwnAnswers,
+    pub(crate) counts: RunCounts,
+}
+
+impl Agent {
+    /// An agent whose runs `provider` answers until [`Agent::set_provider`].
+    pub fn new(config: Config, store: &Store, parts: Parts, provider: Arc<dyn Provider>) -> Self {
+        Self {
+            conversations: Conversations::new(store, parts.registry.clone(), config.persistence),
+            config: Arc::new(config),
+            parts,
+            provider: Arc::new(RwLock::new(provider)),
+            queue: RunQueue::default(),
+            roles: Arc::default(),
+            continuations: Arc::default(),
+            own_answers: OwnAnswers::new(store),
+            counts: RunCounts::default(),
+        }
+    }
+
+    /// Replaces the provider for runs that begin from now on.
+    pub fn set_provider(&self, provider: Arc<dyn Provider>) {
+        *self.provider.write().unwrap_or_else(PoisonError::into_inner) = provider;
+    }
+
+    pub(crate) fn provider(&self) -> Arc<dyn Provider> {
+        self.provider.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether the provider writes JSON on request: true for any model, false for `reflex`.
+    pub fn writes_json(&self) -> bool {
+        self.provider().reads_context()
+    }
+
+    /// The current model, as `provider/model` or `reflex`.
+    pub fn model(&self) -> String {
+        self.provider().model()
+    }
+
+    /// Numbers of runs, and their outcomes since the start.
+    pub fn run_stats(&self) -> RunStats {
+        let (running, queued) = self.queue.counts();
+        RunStats { running, queued, ended: self.counts.by_outcome() }
+    }
+
+    /// Stops every run, and waits until all have ended or `timeout` is over; at shutdown. Runs of stored conversations continue
+    /// after the next start.
+    pub async fn stop_all(&self, timeout: Duration) {
+        let all_ended = async {
+            while !self.queue.stop_all() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        if tokio::time::timeout(timeout, all_ended).await.is_err() {
+            tracing::warn!("some runs did not stop in time");
+        }
+    }
+
+    /// Lists this person's conversations, the latest first: their number, and `limit` of them from `offset` on. With a `query`,
+    /// only those whose title and newest 10,000 messages contain all its words, in any case.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub async fn conversations(
+        &self,
+        cx: &Cx,
+        query: &str,
+        limit: usize,
+        offset: usize,
+    ) -> Result<(usize, Vec<ConversationSummary>)> {
+        let all = match words(query) {
+            words if words.is_empty() => self.conversations.list(cx)?,
+            words => self.conversations.search(cx, words).await?,
+        };
+        // A list omits instructions, which are long.
+        let clean = |head| ConversationSummary { system_prompt: None, ..self.conversations.clean_head(head) };
+        Ok((all.len(), all.into_iter().skip(offset).take(limit).map(clean).collect()))
+    }
+
+    /// Returns a conversation with all its messages.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not this person's.
+    pub fn conversation(&self, cx: &Cx, id: Id) -> Result<Conversation> {
+        self.conversations.get(cx, id)
+    }
+
+    /// Changes title, instructions or metadata of a conversation, from the next run on. For people only: no tool calls this.
+    ///
+    /// # Errors
+    /// `BadArgs` when the patch is empty or a field is too long; `NotFound` when the conversation is not this person's.
+    pub async fn change_conversation(&self, cx: &Cx, id: Id, patch: ConversationPatch) -> Result<ConversationSummary> {
+        self.conversations.check(cx, id)?;
+        let patch = self.conversations.checked_patch(patch)?;
+        let audited = json!({"conversationId": id, "title": patch.title, "systemPrompt": patch.system_prompt,
+            "metadata": patch.metadata});
+        let changed = self.conversations.change(cx, id, patch).await?;
+        self.parts.registry.audit_change(cx, "change_conversation", &audited);
+        cx.ports().bus.publish("conversation:changed", Some(cx.user()), json!({"conversationId": id}));
+        Ok(changed)
+    }
+
+    /// Copies a conversation, up to and including the message `until`.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not this person's, or has no such message; `Unavailable` while it is busy.
+    pub async fn fork(&self, cx: &Cx, id: Id, until: Option<Id>) -> Result<ConversationSummary> {
+        let _slot = self.exclusive(cx, id)?;
+        self.conversations.fork(cx, id, until).await
+    }
+
+    /// Deletes the messages of a conversation, but not the conversation.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not this person's; `Unavailable` while it is busy.
+    pub async fn reset(&self, cx: &Cx, id: Id) -> Result<ConversationSummary> {
+        let slot = self.exclusive(cx, id)?;
+        self.forget(cx.user(), id, false, slot).await?;
+        self.conversations.head(cx, id)
+    }
+
+    /// Deletes a conversation with its messages, runs and questions. Files stay: other conversations may refer to them.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not this person's; `Unavailable` while it is busy.
+    pub async fn delete_conversation(&self, cx: &Cx, id: Id) -> Result<()> {
+        let slot = self.exclusive(cx, id)?;
+        self.forget(cx.user(), id, true, slot).await
+    }
+
+    /// Exports a conversation without secrets and files.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not this person's.
+    pub fn export(&self, cx: &Cx, id: Id) -> Result<Exported> {
+        self.conversations.export(cx, id)
+    }
+
+    /// Imports a conversation. Its author is unknown, so it counts as from outside.
+    ///
+    /// # Errors
+    /// `BadArgs` when the document is invalid or too long.
+    pub async fn import(&self, cx: &Cx, document: Exported) -> Result<ConversationSummary> {
+        self.conversations.import(cx, document).await
+    }
+
+    /// Reserves a conversation of this person for a change that is no run.
+    pub(crate) fn exclusive(&self, cx: &Cx, id: Id) -> Result<RunSlot> {
+        self.conversations.check(cx, id)?;
+        self.enter(Id::new(), cx.user(), Some(id), CancellationToken::new(), false)
+    }
+
+    /// Deletes the messages, runs and questions of a reserved conversation, and on demand its head. Continues when the caller
+    /// leaves.
+    pub(crate) async fn forget(&self, user: UserId, id: Id, head_too: bool, slot: RunSlot) -> Result<()> {
+        let agent = self.clone();
+        to_completion(async move {
+            let _slot = slot;
+            agent.forget_all(user, id, head_too).await
+        })
+        .await
+    }
+
+    async fn forget_all(&self, user: UserId, id: Id, head_too: bool) -> Result<()> {
+        // Questions go first: after a power cut in between, the suspended run asks again. In the other order a question would
+        // be left whose answer has no effect.
+        if let Some(approvals) = self.parts.registry.approvals() {
+            approvals.forget_conversation(user, id).await?;
+        }
+        self.parts.interactions.forget_conversation(user, id).await?;
+        self.conversations.empty(user, id, head_too).await
+    }
+
+    /// Deletes the conversation of a run that has ended, when it is not to be kept and no other run needs it.
+    pub(crate) async fn finish(&self, user: UserId, run: Id, conversation: Id) -> Result<()> {
+        let all = self.queue.runs_of(user);
+        let alone = !all.iter().any(|(other, of, _)| *other != run && *of == Some(conversation));
+        if alone
+            && self.conversations.keeps(user, conversation) == Persistence::None
+            // Suspended runs are not in the queue.
+            && !self.conversations.is_waited_for(user, conversation, run)?
+        {
+            self.forget_all(user, conversation, true).await?;
+        }
+        Ok(())
+    }
+
+    /// Reserves a conversation until the slot is dropped: two runs would mix their messages.
+    pub(crate) fn enter(
+        &self,
+        run: Id,
+        user: UserId,
+        conversation: Option<Id>,
+        cancel: CancellationToken,
+        is_run: bool,
+    ) -> Result<RunSlot> {
+        self.queue.enter(QueuedRun::new(run, user, conversation, cancel, is_run), AdmissionPolicy::Now)
+    }
+}
+
+/// Runs a task to completion even if the caller is dropped.
+pub(crate) async fn to_completion<T: Send + 'static>(
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    let work = tokio::spawn(store::inherit_effect(work));
+    work.await.map_err(|e| Error::failed(format!("an internal task failed: {e}")))?
+}
