@@ -11,6 +11,7 @@ mod window;
 pub use compact::Compacted;
 pub(crate) use media::{load_media, store_media, store_model_media};
 pub use preview::PromptPreview;
+pub(crate) use preview::definition_of;
 pub(crate) use window::{cost, fit};
 
 use crate::agent::Agent;

@@ -212,8 +212,7 @@ impl Conversations {
     /// The person's last message and its answer, when no call was made in between. Does not taint: `reflex`, which reads only
     /// this, merely checks whether the answer is its own question.
     fn exchange(&self, cx: &Cx, id: Id) -> Result<Vec<Entry<MessageRecord>>> {
-        let by = Some((1, id.as_bytes().to_vec()));
-        let mut lines = self.lines.list_in(Scope::User(cx.user()), &Listing { by, limit: 2, before: None })?;
+        let mut lines = self.lines.list_in(Scope::User(cx.user()), &of_conversation(id, 2))?;
         lines.reverse();
         let lines: Vec<_> = lines.into_iter().map(|e| self.clean(e)).collect();
         Ok(if is_exchange(&lines) { lines } else { vec![] })
@@ -377,15 +376,13 @@ impl Conversations {
 
     /// Whether another run of a conversation has not ended.
     pub fn is_waited_for(&self, user: UserId, id: Id, run: Id) -> Result<bool> {
-        let by = Some((1, id.as_bytes().to_vec()));
-        let runs = self.runs.list_in(Scope::User(user), &Listing { by, limit: 0, before: None })?;
+        let runs = self.runs.list_in(Scope::User(user), &of_conversation(id, 0))?;
         Ok(runs.iter().any(|e| e.id != run && e.value.state.is_open()))
     }
 
     /// Whether a run has stored messages.
     pub fn has_said(&self, user: UserId, id: Id, run: Id) -> Result<bool> {
-        let by = Some((1, id.as_bytes().to_vec()));
-        let lines = self.lines.list_in(Scope::User(user), &Listing { by, limit: 0, before: None })?;
+        let lines = self.lines.list_in(Scope::User(user), &of_conversation(id, 0))?;
         Ok(lines.iter().any(|e| e.value.run == run))
     }
 
@@ -414,8 +411,7 @@ impl Conversations {
 
     /// The messages in order.
     pub fn lines(&self, cx: &Cx, id: Id, limit: usize) -> Result<Vec<Entry<MessageRecord>>> {
-        let by = Some((1, id.as_bytes().to_vec()));
-        let mut lines = self.lines.list(cx, &Listing { by, limit, before: None })?;
+        let mut lines = self.lines.list(cx, &of_conversation(id, limit))?;
         lines.reverse();
         Ok(lines.into_iter().map(|e| self.clean(e)).collect())
     }
@@ -426,8 +422,7 @@ impl Conversations {
     }
 
     pub fn newest(&self, cx: &Cx, id: Id, limit: usize) -> Result<Vec<Entry<MessageRecord>>> {
-        let by = Some((1, id.as_bytes().to_vec()));
-        let mut lines = self.lines.list_in(Scope::User(cx.user()), &Listing { by, limit, before: None })?;
+        let mut lines = self.lines.list_in(Scope::User(cx.user()), &of_conversation(id, limit))?;
         lines.reverse();
         Ok(lines.into_iter().map(|e| self.clean(e)).collect())
     }
@@ -435,10 +430,10 @@ impl Conversations {
     /// The newest messages after one, in order, at most `limit`.
     fn lines_after(&self, cx: &Cx, id: Id, limit: usize, after: Option<Id>) -> Result<Vec<Entry<MessageRecord>>> {
         let Some(after) = after else { return self.lines(cx, id, limit) };
-        let (by, mut lines, mut before) = (Some((1, id.as_bytes().to_vec())), vec![], None);
+        let (mut lines, mut before) = (vec![], None);
         while lines.len() < limit {
-            let page =
-                self.lines.list(cx, &Listing { by: by.clone(), limit: PAGE.min(limit - lines.len()), before })?;
+            let page = Listing { before, ..of_conversation(id, PAGE.min(limit - lines.len())) };
+            let page = self.lines.list(cx, &page)?;
             before = page.last().map(|line| line.id);
             lines.extend(page.into_iter().take_while(|line| line.id > after).map(|e| self.clean(e)));
             if before.is_none_or(|oldest| oldest <= after) {
@@ -488,6 +483,11 @@ impl Conversations {
         self.clean_settings(&mut head);
         head
     }
+}
+
+/// The newest records of a conversation, at most `limit`; 0 is all.
+pub(crate) fn of_conversation(id: Id, limit: usize) -> Listing {
+    Listing { by: Some((1, id.as_bytes().to_vec())), limit, before: None }
 }
 
 /// The change of a run that is stored with a message.

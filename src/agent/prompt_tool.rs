@@ -17,18 +17,18 @@ pub fn family(agent: Agent) -> Family<Agent> {
         .timeout(PATIENCE)
 }
 
-/// Have the agent answer a prompt, as if the person had written it: what schedules and triggers do. The answer is kept as a
-/// conversation; of a prompt that nobody waits for the person is told.
+/// Run a prompt with the agent as if the person had written it; schedules and triggers use this. The answer is stored as a
+/// conversation. When nobody waits for it, the person is notified.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct RunPrompt {
-    /// What to do or answer.
+    /// The prompt.
     prompt: String,
-    /// What the person is told it is about. Default: the beginning of the prompt.
+    /// Title of the notification. Default: the beginning of the prompt.
     title: Option<String>,
-    /// The conversation it continues. Default: a new one, and so where it is no more.
+    /// The conversation to continue. Default: a new one, also when it no longer exists.
     conversation_id: Option<String>,
-    /// Whether the model answers the prompt alone: without tools, memories and a conversation, and nothing is stored.
+    /// Whether to answer without tools, memories and a conversation, and to store nothing.
     #[serde(default)]
     answer_only: bool,
 }

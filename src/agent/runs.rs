@@ -13,117 +13,117 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// Why a run has no answer.
+/// The error of a run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunError {
-    /// A stable word.
+    /// A stable code.
     pub code: String,
     /// What happened and what to do.
     pub message: String,
 }
 
-/// A run.
+/// A run in the API.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunShown {
     /// Its id.
     pub id: Id,
-    /// Its conversation; null where a program keeps the conversation itself.
+    /// Its conversation; null when a client keeps the conversation.
     pub conversation_id: Option<Id>,
-    /// How it stands.
+    /// Its state.
     pub state: State,
-    /// When it was asked for: milliseconds since 1970.
+    /// Time of the request: milliseconds since 1970.
     pub started_at: u64,
-    /// When it ended.
+    /// Time of the end.
     pub ended_at: Option<u64>,
     /// The model that answered last.
     pub model: String,
-    /// The door it came through.
+    /// The channel it came through.
     pub channel: Channel,
-    /// How often the model was asked.
+    /// Number of model turns.
     pub turns: u32,
-    /// How many calls it wanted.
+    /// Number of requested calls.
     pub tool_calls: u32,
-    /// What it cost, in tokens.
+    /// Usage in tokens.
     pub usage: Usage,
-    /// What it cost, in US dollars; null where that is not known.
+    /// Cost in US dollars; null when it is unknown.
     pub cost: Option<f64>,
-    /// Why it has no answer.
+    /// The error, if it failed or was stopped.
     pub error: Option<RunError>,
-    /// How often it was taken up again.
+    /// How often it was resumed.
     pub resumed: u32,
 }
 
-/// A run with what happened in it.
+/// A run with its steps.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunDetails {
     /// The run.
     #[serde(flatten)]
     pub run: RunShown,
-    /// Which models were tried, and why the last one answered; null before the first answer.
+    /// The models tried, and why the last one answered; null before the first answer.
     pub routing: Option<Routing>,
-    /// What happened, the first first.
+    /// Its steps in order.
     pub steps: Vec<RunStep>,
 }
 
-/// How a call stands.
+/// The state of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CallState {
-    /// The model wants it.
+    /// Requested by the model.
     Wanted,
-    /// It has begun.
+    /// Begun.
     Begun,
-    /// It has a result.
+    /// Has a result.
     Done,
-    /// It had begun when its run was cut short, and whether it was done is not known.
+    /// Begun when its run was interrupted; it is unknown whether it was completed.
     Unknown,
-    /// It waits for a person.
+    /// Waits for a person.
     Waiting,
 }
 
-/// One thing that happened in a run.
+/// A step of a run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
 pub enum RunStep {
-    /// What the person said.
+    /// A message of the person.
     Message {
-        /// When: milliseconds since 1970.
+        /// Time: milliseconds since 1970.
         at: u64,
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// What the model said.
+    /// An answer of the model.
     Answer {
-        /// When.
+        /// Time: milliseconds since 1970.
         at: u64,
-        /// The words; may be empty beside calls.
+        /// The text; may be empty beside calls.
         text: String,
         /// The model.
         model: String,
     },
-    /// A call the model wanted.
+    /// A call the model requested.
     Call {
-        /// When.
+        /// Time: milliseconds since 1970.
         at: u64,
         /// The model's id of it.
         call_id: String,
         /// The tool.
         name: String,
-        /// The arguments: JSON, or the text as the model broke it.
+        /// The arguments: JSON, or the text when it is not JSON.
         arguments: Value,
-        /// How it stands.
+        /// Its state.
         state: CallState,
     },
-    /// What a call gave.
+    /// The result of a call.
     Result {
-        /// When.
+        /// Time: milliseconds since 1970.
         at: u64,
         /// The model's id of the call.
         call_id: String,
         /// The tool.
         name: String,
-        /// What the model was told.
+        /// The result for the model.
         content: String,
         /// Whether it failed.
         is_error: bool,
@@ -132,16 +132,16 @@ pub enum RunStep {
     },
 }
 
-/// Something a run rests on.
-pub(crate) struct WaitsFor {
+/// A question a run waits for.
+pub(crate) struct PendingQuestion {
     pub id: Id,
-    /// The tool whose call is asked about; empty for a question of a tool.
+    /// The tool whose call needs approval; empty for a question of a tool.
     pub about: String,
 }
 
 fn run_view(entry: Entry<StoredRun>, under_way: &[(Id, Option<Id>, bool)]) -> RunShown {
     let (id, run) = (entry.id, entry.value);
-    // One that was woken goes on, before that is written.
+    // A woken run is running before that is stored.
     let woken = run.state == State::Waiting && under_way.iter().any(|(run, ..)| *run == id);
     let over = matches!(run.state, State::Failed | State::Cancelled);
     RunShown {
@@ -162,9 +162,8 @@ fn run_view(entry: Entry<StoredRun>, under_way: &[(Id, Option<Id>, bool)]) -> Ru
 }
 
 impl Agent {
-    /// This person's runs, the newest first: how many there are of those states (all where none is named) and of that
-    /// conversation, and `limit` of them from the `offset`th on. Runs over conversations that a program keeps are among them
-    /// while they are under way.
+    /// Lists this person's runs, the newest first, of these states (all when empty) and this conversation: their number, and
+    /// `limit` of them from `offset` on. Includes active runs over conversations that a client keeps.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
@@ -182,15 +181,15 @@ impl Agent {
         let under_way = self.queue.runs_of(cx.user());
         let mut all: Vec<RunShown> = stored.into_iter().map(|entry| run_view(entry, &under_way)).collect();
         if conversation.is_none() {
-            let unkept = under_way.iter().filter(|(_, conversation, _)| conversation.is_none());
-            all.extend(unkept.map(|(run, ..)| self.unkept(cx, *run)));
+            let unstored = under_way.iter().filter(|(_, conversation, _)| conversation.is_none());
+            all.extend(unstored.map(|(run, ..)| self.unstored_run(cx, *run)));
         }
         all.retain(|run| states.is_empty() || states.contains(&run.state));
         all.sort_by_key(|run| std::cmp::Reverse(run.id));
         Ok((all.len(), all.into_iter().skip(offset).take(limit).collect()))
     }
 
-    fn unkept(&self, cx: &Cx, run: Id) -> RunShown {
+    fn unstored_run(&self, cx: &Cx, run: Id) -> RunShown {
         RunShown {
             id: run,
             conversation_id: None,
@@ -208,7 +207,7 @@ impl Agent {
         }
     }
 
-    /// One run of this person with its steps.
+    /// Returns a run of this person with its steps.
     ///
     /// # Errors
     /// `NotFound` when it is not theirs.
@@ -236,16 +235,17 @@ impl Agent {
         found.map(|e| e.value).ok_or_else(|| no_run(id))
     }
 
-    /// What a run of a person rests on.
-    pub(crate) fn waiting_on(&self, user: UserId, run: Id) -> Vec<WaitsFor> {
+    /// The questions a run waits for.
+    pub(crate) fn waiting_on(&self, user: UserId, run: Id) -> Vec<PendingQuestion> {
         let asked =
             self.parts.registry.approvals().and_then(|approvals| {
                 approvals.list(Some(user), |s| s == registry::State::Pending, None, usize::MAX).ok()
             });
         let own = asked.unwrap_or_default().into_iter().filter(|a| a.run_id == Some(run));
-        let mut all: Vec<WaitsFor> = own.map(|a| WaitsFor { id: a.id, about: format!("`{}`", a.tool) }).collect();
+        let mut all: Vec<PendingQuestion> =
+            own.map(|a| PendingQuestion { id: a.id, about: format!("`{}`", a.tool) }).collect();
         let shown = self.parts.interactions.waiting(user, run);
-        all.extend(shown.into_iter().map(|id| WaitsFor { id, about: String::new() }));
+        all.extend(shown.into_iter().map(|id| PendingQuestion { id, about: String::new() }));
         all
     }
 }

@@ -1,4 +1,4 @@
-//! Pictures, sounds and files of a conversation: kept as uploads, and brought to a model as bytes just before it is asked.
+//! Pictures, sounds and files of a conversation: stored as uploads, and loaded just before a request.
 
 use crate::conversation::{StoredMedia, kind_of};
 use llm::{Content, Kind, Media, Message, Part, Source};
@@ -6,12 +6,11 @@ use std::collections::HashMap;
 use tool::{Cx, Error, Id, Label, Result};
 use uploads::Uploads;
 
-/// How many pictures, sounds and files a model is shown at most, and how many bytes of them; older ones are named.
-const SHOWN: usize = 8;
-const BYTES: usize = 32 << 20;
+/// Maximum number of media in a request, and of their bytes; older ones are replaced by their names.
+const MAX_MEDIA: usize = 8;
+const MAX_BYTES: usize = 32 << 20;
 
-/// Keeps what was sent as bytes, so that the conversation can name it. What names a file is looked up: it must be the
-/// person's, and its type is what it was found to be.
+/// Stores bytes as uploads. Looks up references to files, which must be this person's, and sets their detected types.
 pub(crate) async fn store_media(uploads: &Uploads, cx: &Cx, content: Content) -> Result<Content> {
     let mut parts = vec![];
     for part in content.0 {
@@ -35,7 +34,7 @@ pub(crate) async fn store_media(uploads: &Uploads, cx: &Cx, content: Content) ->
     Ok(Content(parts))
 }
 
-/// Keeps what a model made.
+/// Stores media that a model made.
 pub(crate) async fn store_model_media(uploads: &Uploads, cx: &Cx, media: Media) -> Result<StoredMedia> {
     let upload = match media.source {
         Source::Stored(id) => uploads.get(cx, id)?,
@@ -44,8 +43,8 @@ pub(crate) async fn store_model_media(uploads: &Uploads, cx: &Cx, media: Media) 
     Ok(StoredMedia { id: upload.id, media_type: upload.media_type, name: upload.name })
 }
 
-/// Puts the bytes of the newest into their places; what is older, too much or gone is named in words. Nobody here wrote what is
-/// in them, so whoever is shown any, or only their names, has read from outside.
+/// Loads the bytes of the newest media; replaces older, too large or missing ones by their names. Media and their names taint:
+/// nobody here wrote them.
 pub(crate) async fn load_media(uploads: &Uploads, cx: &Cx, messages: &mut [Message]) {
     let mut bytes = HashMap::<Id, Source>::new();
     let (mut shown, mut size) = (0, 0);
@@ -55,7 +54,7 @@ pub(crate) async fn load_media(uploads: &Uploads, cx: &Cx, messages: &mut [Messa
             let Part::Media(media) = part else { continue };
             cx.taint(Label::Outside);
             let Source::Stored(id) = media.source else { continue };
-            if shown < SHOWN
+            if shown < MAX_MEDIA
                 && let Some(source) = source(uploads, cx, id, &mut bytes, &mut size).await
             {
                 media.source = source;
@@ -82,9 +81,8 @@ async fn source(
     if let Some(source) = known.get(&id) {
         return Some(source.clone());
     }
-    // Its size is known before it is read.
     let upload = uploads.get(cx, id).ok()?;
-    if *size + upload.size as usize > BYTES {
+    if *size + upload.size as usize > MAX_BYTES {
         return None;
     }
     match uploads.load(cx, id).await {

@@ -1,4 +1,4 @@
-//! One answer of a model to one request: no tools, no conversation, nothing is stored.
+//! A single answer of a model: without tools and conversation, and nothing is stored.
 
 use crate::agent::Agent;
 use futures::StreamExt;
@@ -6,14 +6,14 @@ use llm::{Delta, Message, Provider, Request, ToolChoice, Usage};
 use std::time::Duration;
 use tool::{Cx, Error, Result};
 
-/// How long an answer to a prompt may take.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How long such an answer may be, in tokens and in bytes.
-const TOKENS: u32 = 2_048;
-const BYTES: usize = 32 << 10;
+/// Time limit of an answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// Maximum length of an answer, in tokens and in bytes.
+const MAX_TOKENS: u32 = 2_048;
+const MAX_BYTES: usize = 32 << 10;
 
 impl Agent {
-    /// The model's answer to a prompt alone.
+    /// Returns the model's answer to a prompt, and the model.
     ///
     /// # Errors
     /// `Unavailable` when no model is set up, or it did not answer.
@@ -26,23 +26,23 @@ impl Agent {
             messages: vec![Message::user(prompt)],
             tool_choice: ToolChoice::None,
             max_tokens: Some(match provider.facts().context {
-                0 => TOKENS,
-                context => TOKENS.min(context / 4),
+                0 => MAX_TOKENS,
+                context => MAX_TOKENS.min(context / 4),
             }),
             user: Some(cx.user()),
             ..Request::default()
         };
-        let (text, _) = one_answer(cx, provider.as_ref(), request, BYTES, PATIENCE)
+        let (text, _) = one_answer(cx, provider.as_ref(), request, MAX_BYTES, ANSWER_TIMEOUT)
             .await
             .map_err(|why| Error::unavailable(format!("the model did not answer: {why}")))?;
         Ok((text, provider.model()))
     }
 }
 
-/// The text of a model's answer, of `bytes` at most, and what it cost.
+/// Returns the text of a model's answer, at most `bytes` long, and its usage.
 ///
 /// # Errors
-/// A sentence that says why there is none.
+/// The reason, as a sentence.
 pub(crate) async fn one_answer(
     cx: &Cx,
     provider: &dyn Provider,
@@ -54,7 +54,7 @@ pub(crate) async fn one_answer(
         let (mut stream, mut text, mut usage) = (provider.stream(request), String::new(), Usage::default());
         while let Some(delta) = stream.next().await {
             match delta.map_err(|error| error.to_string())? {
-                // What reads sentences stands in for a model that cannot be had, and would take this for one.
+                // `reflex` stands in for an unavailable model, and would take the prompt for a command.
                 Delta::By { by_word: true, .. } => return Err("no model answered".to_owned()),
                 Delta::Text(more) if text.len() <= bytes => text.push_str(&more),
                 Delta::Done { usage: cost, .. } => {

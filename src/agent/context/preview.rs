@@ -1,28 +1,28 @@
-//! What the model would be told now, and how much that is.
+//! Preview of the system prompt and its size.
 
 use crate::agent::Agent;
 use llm::ToolDefinition;
 use persona::prompt::Prompt;
-use tool::{Cx, Result};
+use tool::{Cx, Result, Tool};
 
-/// The system prompt as the model would be told it now.
+/// The current system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptPreview {
-    /// The prompt, and what it is made of.
+    /// The prompt and its sections.
     pub prompt: Prompt,
-    /// How many tools go with it in a request.
+    /// Number of tools in a request.
     pub tool_count: usize,
-    /// How many instructions people wrote are in it: documents, the system prompt, learned notes.
+    /// Number of instructions by people: documents, the system prompt, learned notes.
     pub instruction_count: usize,
-    /// Whether date and time are in it.
+    /// Whether it contains date and time.
     pub has_time_context: bool,
 }
 
 impl Agent {
-    /// What the model would be told now, in answer to `message`, in a conversation that begins with it.
+    /// Composes the system prompt of a new conversation that begins with `message`.
     ///
     /// # Errors
-    /// None so far: what cannot be read is left out, and logged.
+    /// None so far: unreadable parts are left out and logged.
     pub async fn prompt(&self, cx: &Cx, message: &str) -> Result<PromptPreview> {
         let provider = self.provider();
         let sections = self.sections(cx, provider.as_ref(), message, true).await;
@@ -33,7 +33,7 @@ impl Agent {
         Ok(PromptPreview { prompt, tool_count, instruction_count, has_time_context })
     }
 
-    /// About how many tokens the first request of a conversation that begins with `message` has: prompt, tools and message.
+    /// Estimates the tokens of the first request of a conversation that begins with `message`: prompt, tools and message.
     ///
     /// # Errors
     /// As [`Agent::prompt`].
@@ -44,17 +44,16 @@ impl Agent {
         Ok(((prompt.len() + tools + message.len()) as u64).div_ceil(4))
     }
 
-    /// The tools that every request offers to this caller.
+    /// The everyday tools this caller may use.
     fn everyday_tools(&self, cx: &Cx) -> Vec<ToolDefinition> {
         let registry = &self.parts.registry;
         let found = registry::EVERYDAY.iter().filter_map(|name| registry.get(name));
-        let shown = found.filter(|t| t.enabled && registry.may_ever(cx, t));
-        shown
-            .map(|t| ToolDefinition {
-                name: t.name.to_string(),
-                description: t.description.to_string(),
-                parameters: t.parameters.clone(),
-            })
-            .collect()
+        found.filter(|t| t.enabled && registry.may_ever(cx, t)).map(|t| definition_of(&t)).collect()
     }
+}
+
+/// A tool as a request declares it.
+pub(crate) fn definition_of(tool: &Tool) -> ToolDefinition {
+    let (name, description) = (tool.name.to_string(), tool.description.to_string());
+    ToolDefinition { name, description, parameters: tool.parameters.clone() }
 }

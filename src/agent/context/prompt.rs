@@ -1,5 +1,4 @@
-//! What a run tells the model before the conversation: who the agent is and what may matter for this message is read, and
-//! `persona` composes it.
+//! The system prompt: reads documents, memories and goals that fit the message; `persona` composes them.
 
 use super::{ContextRequest, topics::words};
 use crate::agent::Agent;
@@ -14,19 +13,19 @@ use std::collections::BTreeMap;
 use tool::{Cx, Owner};
 use tools_data::ActiveGoal;
 
-/// How many memories are told, how many to a model that reads little, and how alike they must be.
+/// Maximum number of memories, the same for small contexts, and their minimum similarity.
 const MEMORIES: usize = 5;
 const FEW_MEMORIES: usize = 2;
 const MEMORY_SCORE: f32 = 0.26;
-/// How many tokens a model reads that reads little.
-const LITTLE: u32 = 8192;
-/// How many active goals are looked at, and how many are told.
-const GOALS_LOOKED_AT: usize = 50;
+/// Size of a small context, in tokens.
+const SMALL_CONTEXT: u32 = 8192;
+/// Number of active goals considered, and maximum number in the prompt.
+const GOALS_CONSIDERED: usize = 50;
 const GOALS: usize = 3;
-/// Tools for doing something later, as the prompt names them.
+/// Tools for later actions, which the prompt names.
 const AUTOMATION: &[&str] = &["create_scheduled_task", "create_trigger", "create_plan"];
 
-/// What the agent can do where one of these tools is there. What the tools that are always shown do is not said again.
+/// Capabilities that need one of these tools. Those of the everyday tools are in their descriptions.
 const CAPABILITIES: &[(&str, &[&str])] = &[
     ("run code", &["execute_javascript", "execute_python", "run_sandbox_code", "execute_shell"]),
     ("read and write files", &["read_file", "write_file"]),
@@ -50,12 +49,12 @@ impl ContextRequest<'_> {
 impl Agent {
     pub(crate) fn composed(&self, sections: &Sections, provider: &dyn Provider) -> Prompt {
         let mut prompt = compose(sections, &self.config.sections.within(provider.facts().context));
-        // A secret may stand in a document, or have become known as one since it was written.
+        // Documents may contain secrets, or texts that became known as secrets later.
         prompt.text = self.parts.registry.scrubber().text(&prompt.text, How::Digests).into_owned();
         prompt
     }
 
-    /// Everything but what is known of the conversation. What is told taints the run.
+    /// All sections except the conversation's. They taint the run.
     pub(crate) async fn sections(&self, cx: &Cx, provider: &dyn Provider, text: &str, tools: bool) -> Sections {
         let mut sections = Sections {
             tools,
@@ -70,7 +69,7 @@ impl Agent {
         self.read_documents(cx, &mut sections);
         sections.categories = self.tool_categories(cx);
         let context = provider.facts().context;
-        let most = if context != 0 && context <= LITTLE { FEW_MEMORIES } else { MEMORIES };
+        let most = if context != 0 && context <= SMALL_CONTEXT { FEW_MEMORIES } else { MEMORIES };
         sections.memories = self.memories(cx, text, most).await;
         sections.goals = self.goals(cx, text);
         let there = |name: &&str| {
@@ -84,8 +83,8 @@ impl Agent {
         sections
     }
 
-    /// The categories of the tools this caller may ever use, the largest first. The category of a custom tool is a text
-    /// that anybody may have written, so it is no part of the instructions.
+    /// The categories of the tools this caller may use, the largest first. Anybody may write the category of a custom tool, so it
+    /// is not part of the instructions.
     fn tool_categories(&self, cx: &Cx) -> Vec<String> {
         let registry = &self.parts.registry;
         let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
@@ -120,15 +119,15 @@ impl Agent {
         sections.memory = text(Name::Memory);
         sections.agents = text(Name::Agents);
         sections.tool_notes = text(Name::Tools);
-        // TEAM.md is for who leads a team, and there is only the general agent so far.
+        // TEAM.md is for the leader of a team, and there is only the general agent so far.
     }
 
-    /// What is remembered that has to do with this message.
+    /// Memories related to this message.
     async fn memories(&self, cx: &Cx, text: &str, most: usize) -> Vec<String> {
         if text.trim().is_empty() {
             return vec![];
         }
-        // What came from outside is told when it is asked for; unasked it would taint every run it resembles.
+        // Memories from outside are left out: they would taint every run they resemble.
         let filter = Filter { limit: most, least: MEMORY_SCORE, own: true, ..Filter::default() };
         match self.parts.memories.recall(cx, text, filter).await {
             Ok(found) => found.hits.into_iter().map(|h| h.memory.content).collect(),
@@ -139,9 +138,9 @@ impl Agent {
         }
     }
 
-    /// Active goals that have to do with this message.
+    /// Active goals related to this message.
     fn goals(&self, cx: &Cx, text: &str) -> Vec<String> {
-        match tools_data::active_goals(self.conversations.lines.store(), cx, GOALS_LOOKED_AT) {
+        match tools_data::active_goals(self.conversations.lines.store(), cx, GOALS_CONSIDERED) {
             Ok(all) => relevant(&all, text),
             Err(error) => {
                 tracing::warn!(%error, "goals could not be read for the prompt");
@@ -151,7 +150,7 @@ impl Agent {
     }
 }
 
-/// Those that share the most words with a message, the most important first among equals.
+/// Goals that share the most words with a message, the most important first among equals.
 fn relevant(goals: &[ActiveGoal], text: &str) -> Vec<String> {
     let said = words(text);
     let shared = |goal: &ActiveGoal| {
@@ -168,7 +167,7 @@ fn relevant(goals: &[ActiveGoal], text: &str) -> Vec<String> {
     fits.iter().take(GOALS).map(told).collect()
 }
 
-/// The same word, or one is the other with an ending: `boat`, `boats`.
+/// Whether words are equal up to an ending: `boat`, `boats`.
 fn alike(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     long.strip_prefix(short).is_some_and(|ending| ending.chars().count() <= 3)

@@ -1,29 +1,29 @@
-//! What a conversation is about, from the person's own words: cheap, and the same for the same messages.
+//! Topics of a conversation from the person's own words: cheap and deterministic.
 
 use llm::Message;
 use std::collections::HashMap;
 
-/// How many topics are named.
+/// Maximum number of topics.
 const TOPICS: usize = 4;
-/// How many of the person's messages are read for topics, the newest.
+/// Number of the person's newest messages read for topics.
 const RECENT: usize = 12;
 /// Minimum length of a word that counts, in characters.
 const MIN_WORD: usize = 4;
-/// How long a topic and the current task may be, in characters.
+/// Maximum length of a topic and of the current task, in characters.
 const WORD: usize = 30;
 const TASK: usize = 160;
-/// A message with fewer telling words ("yes, do it") goes on with the task before it.
-const TELLING: usize = 2;
+/// Minimum number of distinct words in a task; a shorter message ("yes, do it") continues the task before it.
+const MIN_TASK_WORDS: usize = 2;
 
-/// The words that most of the person's recent messages and the summary share, the most frequent first; the latest first
-/// among equals.
+/// The words that most of the person's recent messages and the summary share, the most frequent first, the latest first among
+/// equals.
 pub(crate) fn topics(history: &[Message], summary: &str) -> Vec<String> {
     let mut texts: Vec<String> = said(history).rev().take(RECENT).collect();
     if texts.len() < 2 && summary.is_empty() {
         return vec![];
     }
     texts.extend((!summary.is_empty()).then(|| summary.to_owned()));
-    // For each word: in how many texts it is, and how old the latest of them is.
+    // For each word: the number of texts, and the age of the latest.
     let mut found: HashMap<String, (usize, usize)> = HashMap::new();
     for (age, text) in texts.iter().enumerate() {
         for word in words(text).into_iter().filter(|word| is_topic(word)) {
@@ -31,7 +31,7 @@ pub(crate) fn topics(history: &[Message], summary: &str) -> Vec<String> {
         }
     }
     let mut ranked: Vec<(String, (usize, usize))> = found.into_iter().collect();
-    // A word that is said again is a topic; where none is, the long ones tell the most.
+    // Repeated words are topics; without any, long words are.
     let again = ranked.iter().any(|(_, (count, _))| *count > 1);
     ranked.retain(|(_, (count, _))| !again || *count > 1);
     let length = |word: &str| std::cmp::Reverse(word.chars().count());
@@ -47,86 +47,27 @@ pub(super) fn words(text: &str) -> Vec<String> {
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.chars().count() >= MIN_WORD)
         .map(str::to_lowercase)
-        .filter(|word| !EVERYDAY_WORDS.contains(&word.as_str()))
+        .filter(|word| !EVERYDAY_WORDS.split(' ').any(|everyday| everyday == word))
         .collect();
     words.sort_unstable();
     words.dedup();
     words
 }
 
-/// Long words that say nothing of what is meant.
-const EVERYDAY_WORDS: &[&str] = &[
-    "about",
-    "after",
-    "again",
-    "also",
-    "been",
-    "before",
-    "could",
-    "does",
-    "doing",
-    "done",
-    "every",
-    "from",
-    "give",
-    "goal",
-    "have",
-    "here",
-    "into",
-    "just",
-    "know",
-    "like",
-    "long",
-    "make",
-    "more",
-    "most",
-    "much",
-    "need",
-    "next",
-    "only",
-    "over",
-    "please",
-    "should",
-    "some",
-    "something",
-    "tell",
-    "than",
-    "thank",
-    "thanks",
-    "that",
-    "their",
-    "them",
-    "then",
-    "there",
-    "these",
-    "they",
-    "thing",
-    "this",
-    "time",
-    "today",
-    "very",
-    "want",
-    "were",
-    "what",
-    "when",
-    "where",
-    "which",
-    "will",
-    "with",
-    "would",
-    "year",
-    "years",
-    "your",
-];
+/// Long words without a subject.
+const EVERYDAY_WORDS: &str = "about after again also been before could does doing done every from give goal have here into just \
+    know like long make more most much need next only over please should some something tell than thank \
+    thanks that their them then there these they thing this time today very want were what when where \
+    which will with would year years your";
 
-/// What the person is after: their latest message that says something by itself, in one line. Empty at the beginning of a
-/// conversation, where the message itself says it.
+/// The person's current task: their latest message that makes sense by itself, on one line. Empty at the start of a
+/// conversation.
 pub(crate) fn current_task(history: &[Message]) -> String {
     let texts: Vec<String> = said(history).collect();
     if texts.len() < 2 {
         return String::new();
     }
-    let telling = texts.iter().rev().find(|text| words(text).len() >= TELLING);
+    let telling = texts.iter().rev().find(|text| words(text).len() >= MIN_TASK_WORDS);
     let line = telling.or(texts.first()).map_or("", |text| text.trim()).lines().next().unwrap_or_default().trim();
     match line.char_indices().nth(TASK) {
         Some((end, _)) => format!("{}…", line[..end].trim_end()),
@@ -141,7 +82,7 @@ fn said(history: &[Message]) -> impl DoubleEndedIterator<Item = String> {
     })
 }
 
-/// A plain word: no number, no part of an address or a key.
+/// Whether it is a plain word: not a number, or part of an address or a key.
 fn is_topic(word: &str) -> bool {
     word.chars().count() <= WORD && word.chars().all(char::is_alphabetic)
 }

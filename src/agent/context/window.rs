@@ -1,24 +1,24 @@
-//! What of a conversation the model is shown, so that it fits: whole exchanges while there is room, and of older or
-//! longer ones the person's words and the final answer.
+//! The part of a conversation that fits the model: whole exchanges while there is room, and the message and final answer of
+//! older or longer ones.
 
 use crate::conversation::NO_ANSWER;
 use llm::{Message, ToolResult, Turn};
 use serde_json::Value;
 
-/// How much of a text an exchange keeps when it is shown in short, in bytes.
+/// Maximum length of a text in a shortened exchange, in bytes.
 const SHORT: usize = 4000;
-/// How much of an older result is left when a run grows too long, in bytes.
+/// Length of a shortened result, in bytes.
 const STUB: usize = 200;
-/// What a picture or file counts for, in characters.
+/// Cost of a picture or file, in characters.
 const PICTURE: usize = 6000;
 
-/// The newest messages that fit into so many messages and tokens. The last exchange always goes whole, for it is what the
-/// model is asked; and exchanges are never cut in the middle: results without their call confuse servers.
+/// The newest messages within these limits. The last exchange, which contains the request, is always whole; exchanges are never
+/// cut in the middle, because servers refuse results without their call.
 pub(super) fn window(history: Vec<Message>, max_messages: usize, max_tokens: usize) -> Vec<Message> {
     let (mut kept, mut messages, mut tokens) = (vec![], 0, 0);
     for (age, exchange) in exchanges(history).into_iter().rev().enumerate() {
         let fits = |e: &[Message]| messages + e.len() <= max_messages && tokens + cost(e) <= max_tokens;
-        let shown = if age == 0 || fits(&exchange) { exchange } else { in_short(exchange) };
+        let shown = if age == 0 || fits(&exchange) { exchange } else { shortened(exchange) };
         if age > 0 && !fits(&shown) {
             break;
         }
@@ -28,12 +28,12 @@ pub(super) fn window(history: Vec<Message>, max_messages: usize, max_tokens: usi
     kept.into_iter().rev().flatten().collect()
 }
 
-/// Makes room before the model is asked: older results are shortened first, then the oldest exchanges go. `false` when the
-/// exchange under way is too long by itself.
+/// Shortens older results, then drops the oldest exchanges, until the messages fit. `false` when the current exchange alone is
+/// too long.
 pub(crate) fn fit(messages: &mut Vec<Message>, max_tokens: usize) -> bool {
     shorten_results(messages, max_tokens);
     while cost(messages) > max_tokens {
-        // The oldest exchange reaches from the first message of the person to the second; the last one stays.
+        // The oldest exchange ends before the second message of the person; the last exchange stays.
         let mut persons = (0..messages.len()).filter(|n| matches!(messages[*n], Message::User(_)));
         let (Some(first), Some(second)) = (persons.next(), persons.next()) else { return false };
         messages.drain(first..second);
@@ -43,7 +43,7 @@ pub(crate) fn fit(messages: &mut Vec<Message>, max_tokens: usize) -> bool {
 
 fn shorten_results(messages: &mut [Message], max_tokens: usize) {
     let mut over = cost(messages).saturating_sub(max_tokens);
-    // The last results are what the model is about to read.
+    // The model has not read the last results yet.
     let last_call = messages.iter().rposition(|m| matches!(m, Message::Assistant(_))).unwrap_or(0);
     for message in messages.iter_mut().take(last_call) {
         if over == 0 {
@@ -60,9 +60,9 @@ fn shorten_results(messages: &mut [Message], max_tokens: usize) {
     }
 }
 
-/// A message of the person and all that came of it. What stands before the first one belongs to none and is dropped. Each but
-/// the last ends with words or calls of the model: some servers and chat templates refuse a person who speaks straight after a
-/// result or after themselves.
+/// Splits a history into exchanges, each from a message of the person on; drops messages before the first one. Each but the last
+/// ends with a message of the model: some servers and chat templates refuse a message of the person after a result or another
+/// message of the person.
 pub(super) fn exchanges(history: Vec<Message>) -> Vec<Vec<Message>> {
     let mut all: Vec<Vec<Message>> = vec![];
     for message in history {
@@ -79,8 +79,8 @@ pub(super) fn exchanges(history: Vec<Message>) -> Vec<Vec<Message>> {
     all
 }
 
-/// The person's words and the last answer in words, each shortened where it is long.
-fn in_short(exchange: Vec<Message>) -> Vec<Message> {
+/// The person's message and the final answer, each shortened.
+fn shortened(exchange: Vec<Message>) -> Vec<Message> {
     let answer = exchange.iter().rev().find_map(|m| match m {
         Message::Assistant(Turn { content, tool_calls, .. }) if tool_calls.is_empty() => Some(content.clone()),
         _ => None,
@@ -99,11 +99,13 @@ fn cut(mut text: String) -> String {
     text
 }
 
+/// The estimated number of tokens of messages.
 pub(crate) fn cost(messages: &[Message]) -> usize {
     messages.iter().map(tokens_of).sum()
 }
 
-/// Four characters a token, thoughts that go back to their provider among them, and fifty characters' worth for each call and result.
+/// Estimates tokens: four characters a token, with thoughts that return to their provider, and fifty characters for each call and
+/// result.
 fn tokens_of(message: &Message) -> usize {
     let characters = match message {
         Message::System(text) => text.len(),
@@ -117,7 +119,7 @@ fn tokens_of(message: &Message) -> usize {
     characters / 4 + 1
 }
 
-/// About how long a value is as JSON text, in bytes; it is asked too often to write it down each time.
+/// Estimates the length of a value as JSON text, in bytes; cheaper than serialising it.
 fn length(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 4,

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use tool::Cx;
 
 /// Maximum length of the text and title of a notice, in characters.
-const TOLD: usize = 1900;
-const TITLE: usize = 80;
+const MAX_TEXT: usize = 1900;
+const MAX_TITLE: usize = 80;
 
 impl Run {
     /// Sends events for the approvals and interactions of this run while the guard is held.
@@ -46,7 +46,7 @@ impl Run {
 
 /// Notifies the person of the outcome of a run. A failure is only logged: the run is not repeated for it.
 pub(crate) async fn notify(cx: &Cx, title: &str, text: &str) {
-    let args = json!({"title": clip(title, TITLE), "text": clip(text, TOLD)});
+    let args = json!({"title": clip(title, MAX_TITLE), "text": clip(text, MAX_TEXT)});
     if let Err(error) = cx.call("notify", args).await {
         tracing::warn!(%error, "could not notify the person of the outcome of a run");
     }

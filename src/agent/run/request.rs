@@ -1,7 +1,7 @@
 //! The request to the model: messages, tools and sampling.
 
 use super::Run;
-use crate::context::load_media;
+use crate::context::{definition_of, load_media};
 use llm::{Message, Request, ToolChoice, ToolDefinition};
 
 impl Run {
@@ -39,11 +39,7 @@ impl Run {
             .filter_map(|name| self.agent.parts.registry.get(name))
             .filter(|t| self.agent.parts.registry.may_ever(&cx, t))
             .inspect(|t| self.cx.taint(t.label))
-            .map(|t| ToolDefinition {
-                name: t.name.to_string(),
-                description: t.description.to_string(),
-                parameters: t.parameters.clone(),
-            })
+            .map(|t| definition_of(&t))
             .chain(of_client)
             .collect()
     }

@@ -144,7 +144,7 @@ fn what_cuts_it_short_again_and_again_is_given_up() {
 }
 
 #[test]
-fn a_stop_in_good_order_lays_runs_down() {
+fn a_shutdown_interrupts_runs_until_the_next_start() {
     let world = World::new();
     let life = world.lives(vec![Calls(vec![("a", "mark", "one"), ("b", "hang", "two")])]);
     let mut running = life.begin("go");
@@ -152,9 +152,9 @@ fn a_stop_in_good_order_lays_runs_down() {
     life.wait("both", || world.done().len() == 2);
     life.wait("a result", || life.kept(running.conversation.unwrap()).len() == 3);
     life.runtime.block_on(life.agent.stop_all(std::time::Duration::from_secs(5)));
-    assert!(life.say(ChatRequest { message: "more".into(), ..ChatRequest::default() }).is_err(), "it is closing");
+    assert!(life.say(ChatRequest { message: "more".into(), ..ChatRequest::default() }).is_err(), "it is shutting down");
     let (code, message) = error(&life.end(running_again(&mut running)));
-    assert!(code == "closing" && message.contains("goes on by itself"), "{code}: {message}");
+    assert!(code == "closing" && message.contains("continues by itself"), "{code}: {message}");
     assert_eq!(life.run(running.run).run.state, State::Running);
     assert_eq!(life.kept(running.conversation.unwrap()).len(), 3, "no result of what was cut short");
     life.killed();

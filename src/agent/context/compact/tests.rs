@@ -328,7 +328,7 @@ fn exchanges_are_found_in_what_is_stored() {
     let all = [exchange(4_000), exchange(400), exchange(400)];
     let rows = [(10_000, 100, 3), (300, 100, 2), (300, 3, 1), (0, 0, 1)];
     for (tokens, messages, stay) in rows {
-        assert_eq!(newest_that_stay(&all, tokens, messages), stay, "{tokens} {messages}");
+        assert_eq!(newest_within(&all, tokens, messages), stay, "{tokens} {messages}");
     }
 }
 
