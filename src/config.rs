@@ -16,12 +16,12 @@ use std::{
     time::Duration,
 };
 
-/// The commented file a new data folder gets; a test keeps it true.
+/// The commented file for a new data folder; a test compares it with the defaults.
 pub const COMMENTED: &str = include_str!("config/hob.toml");
-/// The address of the page, unless the configuration or `--listen` says otherwise.
+/// Default address of the page.
 const LISTEN: &str = "127.0.0.1:4620";
 
-/// What can be configured. Every key is documented in `hob.toml`.
+/// The configuration; `hob.toml` documents every key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -38,7 +38,7 @@ pub struct Config {
     pub limits: registry::PerMinute,
     pub approvals: registry::ApprovalTimeouts,
     pub services: Services,
-    /// Whether the name was given with `--name`, which wins over everything.
+    /// Whether the name was given with `--name`, which overrides everything.
     #[serde(skip)]
     pub name_is_fixed: bool,
 }
@@ -88,13 +88,13 @@ pub struct Model {
     pub answer_seconds: u64,
 }
 
-/// Which models stand in.
+/// Fallback models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "`fallback` is \"auto\" or a list of models, each as provider/model")]
 pub enum Fallback {
-    /// Those whose keys are in the environment.
+    /// Models of the providers with keys in the environment.
     Auto(Auto),
-    /// These; none where the list is empty.
+    /// This list; empty for none.
     Models(Vec<String>),
 }
 
@@ -111,7 +111,7 @@ pub struct Http {
     pub allow: Vec<String>,
 }
 
-/// Services by name, each with one entry; the Config Center has others.
+/// Services by name, each with one entry, beside those of the Config Center.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Services(pub BTreeMap<String, Map<String, Value>>);
@@ -143,7 +143,7 @@ impl Default for Model {
             name: String::new(),
             url: String::new(),
             fallback: Fallback::Auto(Auto::Auto),
-            // Whoever names a model means that one; another is chosen where a person says so.
+            // A named model is meant; other strategies are chosen explicitly.
             strategy: llm::Strategy::Fallback,
             prefer_reflex: false,
             daily_budget: 0.0,
@@ -159,7 +159,7 @@ impl Default for Model {
 }
 
 impl Config {
-    /// Reads `file`, or `hob.toml` in the data folder where there is one.
+    /// Reads `file`, or `hob.toml` in the data folder if it exists.
     pub fn load(file: Option<&Path>, data: &Path) -> Result<Self> {
         let path = file.map_or_else(|| data.join("hob.toml"), Path::to_path_buf);
         let read = || {
@@ -177,7 +177,7 @@ impl Config {
         Self::parse(&text).with_context(|| format!("{} is not usable", path.display()))
     }
 
-    /// Reads a configuration text; an unknown key is an error that names the nearest.
+    /// Parses a configuration; an unknown key is an error that suggests the nearest.
     fn parse(text: &str) -> Result<Self> {
         let table: toml::Table = toml::from_str(text)?;
         let known = toml::Table::try_from(Self::default())?;
@@ -187,16 +187,16 @@ impl Config {
         Ok(config)
     }
 
-    /// What types cannot say.
+    /// Validates what types cannot express.
     pub fn check(&self) -> Result<()> {
         if self.agent.max_turns == 0 {
             bail!("`agent.max_turns` is 0, so no message could be answered: use at least 1");
         }
         if self.approvals.in_call_seconds == 0 || self.approvals.parked_hours == 0 {
-            bail!("`approvals` has a 0, so nobody could ever answer in time: use at least 1");
+            bail!("`approvals` has a 0, so nobody could answer in time: use at least 1");
         }
         if self.doors.claim_seconds == 0 {
-            bail!("`doors.claim_seconds` is 0, so no code would ever be good: use at least 1");
+            bail!("`doors.claim_seconds` is 0, so no claim code would be valid: use at least 1");
         }
         if !["", "off"].contains(&self.doors.tls.as_str()) && self.doors.tls.parse::<SocketAddr>().is_err() {
             bail!("`doors.tls` is not an address to listen on: write it as 0.0.0.0:4621, or \"off\"");
@@ -209,14 +209,14 @@ impl Config {
             );
         }
         if self.model.daily_budget < 0.0 || !self.model.daily_budget.is_finite() {
-            bail!("`model.daily_budget` is no amount: give US dollars, or 0 for any");
+            bail!("`model.daily_budget` is not an amount: give US dollars, or 0 for no limit");
         }
         check_name(&self.name)
     }
 }
 
 impl Model {
-    /// How long to wait for what.
+    /// Timeouts of a request.
     pub fn patience(&self) -> llm::Patience {
         let seconds = Duration::from_secs;
         llm::Patience {
@@ -226,13 +226,13 @@ impl Model {
         }
     }
 
-    /// The first pause before asking again.
+    /// The first delay before a retry.
     pub fn retry_delay(&self) -> Duration {
         Duration::from_millis(self.retry_delay_ms)
     }
 }
 
-/// A device's name is a label of DNS.
+/// Validates a device name, which becomes a DNS label.
 pub fn check_name(name: &str) -> Result<()> {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     if name.is_empty() || name.len() > 63 || !plain || name.starts_with('-') || name.ends_with('-') {
@@ -241,7 +241,7 @@ pub fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Every key of `given` must be one of `known`, table by table; services have names of their own.
+/// Checks that every key of `given` is in `known`, table by table, except the names of services.
 fn check_keys(given: &toml::Table, known: &toml::Table, path: &str) -> Result<()> {
     for (key, value) in given {
         let Some(default) = known.get(key) else {
@@ -259,7 +259,7 @@ fn check_keys(given: &toml::Table, known: &toml::Table, path: &str) -> Result<()
     Ok(())
 }
 
-/// The data folder: the flag or `HOB_DATA` (clap reads both), else the system's, else the person's own.
+/// The data folder: from the flag or `HOB_DATA` (clap reads both), else of the system, else of the user.
 pub fn data_dir(given: Option<PathBuf>) -> Result<PathBuf> {
     if let Some(dir) = given {
         return Ok(std::path::absolute(dir)?);
@@ -272,7 +272,7 @@ pub fn data_dir(given: Option<PathBuf>) -> Result<PathBuf> {
     match (env("XDG_DATA_HOME"), env("HOME")) {
         (Some(xdg), _) if xdg.is_absolute() => Ok(xdg.join("hob")),
         (_, Some(home)) => Ok(home.join(".local/share/hob")),
-        _ => bail!("there is no home folder to keep data in: choose one with --data DIR"),
+        _ => bail!("there is no home folder for the data: choose one with --data DIR"),
     }
 }
 

@@ -13,13 +13,12 @@ use std::{
     process::ExitCode,
 };
 
-/// Standard error for the log, without secrets. A reader that went away must not take the daemon with it, so nothing here
-/// ever fails.
+/// Writes the log to standard error without secrets. Never fails: a closed reader must not stop the daemon.
 struct Log(Scrubber);
 
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        // Whole lines come at once.
+        // Each write is a whole line.
         let _ = match std::str::from_utf8(bytes) {
             Ok(line) => std::io::stderr().write_all(self.0.text(line, How::All).as_bytes()),
             Err(_) => std::io::stderr().write_all(bytes),
@@ -31,18 +30,18 @@ impl Write for Log {
     }
 }
 
-/// Whether the reader of our output went away: no failure of ours.
-fn left_alone(error: &anyhow::Error) -> bool {
+/// Whether the reader of the output has gone, which is no failure.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 fn main() -> ExitCode {
     let command = cli::parse();
-    // Other programs of the same user must not read keys out of this process's memory.
+    // Keep other programs of the same user from reading keys in this process's memory.
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
-    // Before there are threads, which would begin with memory of their own.
+    // Before the first thread, because each gets its own arena.
     embed::keep_large_apart();
-    // What Hob writes is its owner's alone.
+    // Files are readable by the owner only.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let scrubber = Scrubber::default();
     let logged = scrubber.clone();
@@ -57,16 +56,16 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(e) => {
-            eprintln!("hob: the system gives no threads: {e}");
+            eprintln!("hob: could not start threads: {e}");
             return ExitCode::from(1);
         }
     };
     let outcome = runtime.block_on(cli::run(command, scrubber));
-    // What still blocks on a device or a socket must not hold up the end.
+    // Do not wait for tasks that block on a device or a socket.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) if left_alone(&error) => ExitCode::SUCCESS,
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "hob: {error:#}");
             ExitCode::from(1)

@@ -1,4 +1,4 @@
-//! `hob discover`: who else is on the network. Needs no data and no daemon.
+//! `hob discover`: lists devices on the network. Needs no data and no daemon.
 
 use super::terminal::put;
 use anyhow::Result;
@@ -8,12 +8,12 @@ use std::{
     time::Duration,
 };
 
-/// Long enough for an answer to a second question, where the first was lost.
-const LOOKING: Duration = Duration::from_secs(2);
+/// Long enough for a second query, in case the first was lost.
+const BROWSE_FOR: Duration = Duration::from_secs(2);
 
-/// Looks around and tells what there is; nothing found is an answer too.
+/// Browses the network and prints what it finds.
 pub async fn discover(ignored: &[String], json: bool) -> Result<()> {
-    let found = discovery::browse(LOOKING, ignored).await?;
+    let found = discovery::browse(BROWSE_FOR, ignored).await?;
     if json {
         put(format_args!("{:#}\n", serde_json::to_value(&found)?))?;
         return Ok(());
@@ -28,9 +28,9 @@ pub async fn discover(ignored: &[String], json: bool) -> Result<()> {
     Ok(())
 }
 
-const ALONE: &str = "a Hob shows itself when it runs on the same network, listens on it (`--listen 0.0.0.0:4620`) and \
-was not started with --no-mdns; look also whether a firewall keeps UDP port 5353 shut, or the access point keeps its devices apart";
-const UNCONNECTED: &str = "this machine has no address on a network; look at `ip address`";
+const ALONE: &str = "a Hob is visible when it runs on the same network, listens on it (`--listen 0.0.0.0:4620`) and \
+was not started with --no-mdns; check also whether a firewall blocks UDP port 5353, or the access point isolates its devices";
+const UNCONNECTED: &str = "this machine has no network address; check `ip address`";
 
 fn about(found: &DiscoveredService) -> String {
     let kind = match found.kind {

@@ -1,4 +1,4 @@
-//! `hob doctor`: how the house is, and whether what is stored is sound.
+//! `hob doctor`: checks the device and the stored data.
 
 use super::{client::Client, terminal::put};
 use anyhow::{Context, Result, bail};
@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use store::{Check, FileCheck};
 
-/// Looks at the data file, which is possible only while no daemon has it. An error when it is damaged: then nothing is opened
-/// that would write.
+/// Checks the data file, unless a daemon uses it. Damage is an error, so that nothing opens the file for writing.
 pub fn file(data: &Path, backups: &[PathBuf]) -> Result<()> {
     for backup in backups {
         store::open_plain(backup).with_context(|| format!("could not read the backup {}", backup.display()))?;
@@ -25,11 +24,11 @@ pub fn file(data: &Path, backups: &[PathBuf]) -> Result<()> {
         return Ok(());
     }
     put(format_args!("data     {} of {} records are damaged\n", records.damages, records.records))?;
-    damaged(&lines(&records), backups)?;
-    bail!("what is stored is damaged: restore a backup with `hob restore FILE`. Nothing was changed")
+    print_damaged(&lines(&records), backups)?;
+    bail!("the data is damaged: restore a backup with `hob restore FILE`. Nothing was changed")
 }
 
-/// A damaged record, as it is told.
+/// A damaged record and its line.
 struct Line {
     table: String,
     key: Vec<u8>,
@@ -56,8 +55,8 @@ fn line(table: &str, id: Option<&str>, owner: Option<&str>, problem: &str) -> St
     format!("{id}{owner}: {problem}")
 }
 
-/// Tells which records are damaged, and which of the backups has a good copy.
-fn damaged(lines: &[Line], backups: &[PathBuf]) -> Result<()> {
+/// Prints the damaged records, and the backups that have an intact copy.
+fn print_damaged(lines: &[Line], backups: &[PathBuf]) -> Result<()> {
     let wanted: Vec<(String, Vec<u8>)> = lines.iter().map(|line| (line.table.clone(), line.key.clone())).collect();
     let mut copies = vec![];
     for backup in backups {
@@ -77,14 +76,14 @@ fn damaged(lines: &[Line], backups: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Says how the house is, in lines; an error when something is wrong that no choice explains.
+/// Prints the state of the device; an error when a part fails.
 pub async fn doctor(client: &Client, backups: &[PathBuf]) -> Result<()> {
-    let daemon = if client.is_daemon() { "running" } else { "not running (looked at the data directly)" };
+    let daemon = if client.is_daemon() { "running" } else { "not running (read the data directly)" };
     put(format_args!("daemon   {daemon}\n"))?;
-    let mut ill = vec![];
+    let mut failed = vec![];
     let check = client.data("POST", "/api/v1/check", None).await?;
     if !records(&check, backups)? {
-        ill.push("data");
+        failed.push("data");
     }
     let who = client.data("GET", "/api/v1/session", None).await?;
     put(format_args!("version  {}\n", who["version"].as_str().unwrap_or_default()))?;
@@ -92,25 +91,25 @@ pub async fn doctor(client: &Client, backups: &[PathBuf]) -> Result<()> {
     show_models(client).await?;
     for (label, tool) in [("device", "system_info"), ("pins", "gpio_list"), ("memory", "memory_stats")] {
         let path = format!("/api/v1/tools/{tool}/execute");
-        let told = match client.data("POST", &path, Some(json!({"arguments": {}}))).await {
+        let line = match client.data("POST", &path, Some(json!({"arguments": {}}))).await {
             Ok(data) => data["say"].as_str().map_or_else(|| data["result"].to_string(), str::to_owned),
             Err(error) => {
-                // A device without pins is well.
+                // A device may have no pins.
                 if tool != "gpio_list" {
-                    ill.push(label);
+                    failed.push(label);
                 }
                 format!("{error:#}")
             }
         };
-        put(format_args!("{label:<8} {told}\n"))?;
+        put(format_args!("{label:<8} {line}\n"))?;
     }
-    if !ill.is_empty() {
-        bail!("not all is well: see {} above", ill.join(" and "));
+    if !failed.is_empty() {
+        bail!("problems found: see {} above", failed.join(" and "));
     }
     Ok(())
 }
 
-/// Tells what a check of the records found; whether all are sound.
+/// Prints the outcome of a check of the records; returns whether all are intact.
 fn records(check: &Value, backups: &[PathBuf]) -> Result<bool> {
     let count = |name: &str| check[name].as_u64().unwrap_or_default();
     let (records, damages) = (count("records"), count("damages"));
@@ -136,17 +135,17 @@ fn records(check: &Value, backups: &[PathBuf]) -> Result<bool> {
             text: line(table, text("id"), text("owner"), text("problem").unwrap_or_default()),
         }
     });
-    damaged(&lines.collect::<Vec<_>>(), backups)?;
+    print_damaged(&lines.collect::<Vec<_>>(), backups)?;
     Ok(damages == 0)
 }
 
-/// The bytes of a hexadecimal text.
+/// Decodes a hexadecimal text.
 fn bytes(hex: &str) -> Vec<u8> {
     let pairs = hex.as_bytes().chunks(2).filter_map(|pair| std::str::from_utf8(pair).ok());
     pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
 }
 
-/// Says why a model answers that nobody chose, and which models stand in.
+/// Prints why the model was chosen automatically, and the fallback models.
 async fn show_models(client: &Client) -> Result<()> {
     let model = client.data("GET", "/api/v1/model", None).await.unwrap_or_default();
     if model["from"] == "key" {

@@ -1,4 +1,4 @@
-//! What an admin chose at the page or over the API, as it is kept: it wins over hob.toml; a flag or the environment wins over it.
+//! Stored choices that an admin made on the page or over the API. They override hob.toml; flags and the environment override them.
 
 use serde::{Deserialize, Serialize};
 use std::{
@@ -8,10 +8,10 @@ use std::{
 use store::{Collection, Level, Record, Stamp, Store};
 use tool::{Id, Label, Result, Scope};
 
-/// The record's id: there is one.
+/// The id of the only record.
 const ONE: Id = Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 3]);
 
-/// What was chosen; empty is not chosen. New fields go last.
+/// The choices; empty is not chosen. New fields go last.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen {
     /// The device's name.
@@ -24,16 +24,16 @@ pub struct Chosen {
     terms: String,
 }
 
-/// How models are chosen, as far as somebody did; `None` is not chosen.
+/// Choices about models; `None` is not chosen.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Terms {
     pub fallback: Option<Vec<String>>,
     pub strategy: Option<llm::Strategy>,
     pub prefer_reflex: Option<bool>,
-    /// In US dollars; 0 is any amount.
+    /// In US dollars; 0 is no limit.
     pub daily_budget: Option<f64>,
-    /// Where providers are, by provider.
+    /// Addresses by provider.
     pub urls: BTreeMap<String, String>,
 }
 
@@ -48,14 +48,14 @@ impl Chosen {
         serde_json::from_str(&self.terms).unwrap_or_default()
     }
     pub fn set_terms(&mut self, terms: &Terms) {
-        // Numbers that are none are refused before; nothing else cannot be written, and then what was stays.
+        // Only NaN could fail, and it is refused before; the old terms stay then.
         if let Ok(text) = serde_json::to_string(terms) {
             self.terms = text;
         }
     }
 }
 
-/// The choices, kept; cheap to clone.
+/// The store of choices; cheap to clone.
 #[derive(Clone)]
 pub struct Choices {
     kept: Collection<Chosen>,
@@ -73,7 +73,7 @@ impl Choices {
         self.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Keeps a choice for the next start.
+    /// Changes and stores the choices.
     pub async fn keep(&self, change: impl Fn(&mut Chosen) + Send + 'static) -> Result<()> {
         let kept = self.kept.clone();
         let keep = move |tx: &store::Tx| {

@@ -1,5 +1,5 @@
-//! What an admin changes while the house is open: its name. What is chosen here is kept in the store; a flag wins over it, and
-//! it wins over hob.toml. The models are in `models.rs`.
+//! Settings of the device that an admin changes at run time: its name. They are stored, override hob.toml, and are overridden by
+//! flags.
 
 use super::{Config, check_name, runtime_settings::Choices};
 use api::{DeviceSettings, Neighbour, Network};
@@ -8,8 +8,8 @@ use futures::{FutureExt, future::BoxFuture};
 use std::{net::IpAddr, sync::OnceLock, time::Duration};
 use tool::{Error, Id, Result};
 
-/// How long the network is looked at.
-const LOOK: Duration = Duration::from_millis(1500);
+/// Duration of a search for neighbours.
+const BROWSE_FOR: Duration = Duration::from_millis(1500);
 
 /// The settings of this device.
 pub struct Settings {
@@ -21,7 +21,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The settings over what was chosen before.
+    /// Settings on top of the stored choices.
     pub fn new(config: Config, device: Id, choices: Choices, network: Network) -> Self {
         let settings = Self { config, device, choices, network, announcer: OnceLock::new() };
         settings.network.answer_to(&settings.name());
@@ -29,18 +29,18 @@ impl Settings {
         settings
     }
 
-    /// What makes the device known on the network.
+    /// Sets the announcer, which publishes changes on the network.
     pub fn announce_with(&self, announcer: Announcer) {
         let _ = self.announcer.set(announcer);
     }
 
-    async fn take_name(&self, name: String) -> Result<()> {
+    async fn set_name(&self, name: String) -> Result<()> {
         check_name(&name).map_err(|e| Error::bad_args(format!("{e:#}")))?;
         if self.config.name_is_fixed {
             return Err(Error::denied("the name was given with --name: start Hob without it to rename it here"));
         }
-        let keeping = name.clone();
-        self.choices.keep(move |chosen| chosen.name.clone_from(&keeping)).await?;
+        let chosen_name = name.clone();
+        self.choices.keep(move |chosen| chosen.name.clone_from(&chosen_name)).await?;
         self.network.answer_to(&name);
         self.network.answer_to(&format!("{name}.local"));
         if let Some(announcer) = self.announcer.get() {
@@ -49,14 +49,14 @@ impl Settings {
         Ok(())
     }
 
-    async fn look(&self) -> Result<Vec<Neighbour>> {
+    async fn browse(&self) -> Result<Vec<Neighbour>> {
         let announcer = self.announcer.get().filter(|a| a.may_look());
         let Some(announcer) = announcer else {
             return Err(Error::unavailable(
-                "Hob does not look at the network: it was told so by --no-mdns or hob.toml",
+                "discovery is turned off by --no-mdns or hob.toml: turn it on to see neighbours",
             ));
         };
-        let found = announcer.browse(LOOK).await.map_err(|e| Error::unavailable(e.to_string()))?;
+        let found = announcer.browse(BROWSE_FOR).await.map_err(|e| Error::unavailable(e.to_string()))?;
         let own = self.device.to_string();
         let neighbour = |f: DiscoveredService| Neighbour {
             this: f.id.as_deref() == Some(own.as_str()),
@@ -80,7 +80,7 @@ impl DeviceSettings for Settings {
     }
 
     fn rename(&self, name: String) -> BoxFuture<'_, Result<()>> {
-        self.take_name(name).boxed()
+        self.set_name(name).boxed()
     }
 
     fn may_rename(&self) -> bool {
@@ -94,7 +94,7 @@ impl DeviceSettings for Settings {
     }
 
     fn neighbours(&self) -> BoxFuture<'_, Result<Vec<Neighbour>>> {
-        self.look().boxed()
+        self.browse().boxed()
     }
 
     fn addresses(&self) -> Vec<IpAddr> {
