@@ -193,3 +193,11 @@ fn is_entry(entry: &str) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
     entry == "*" || (1..=128).contains(&name.len()) && name.chars().all(is_name)
 }
+
+impl Preset {
+    /// The user policy it stands for, written out.
+    pub fn policy(self) -> UserPolicy {
+        let (level, areas) = self.grants();
+        UserPolicy { level: Some(level), areas: Some(areas.to_vec()), ..UserPolicy::default() }
+    }
+}

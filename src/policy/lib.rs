@@ -16,6 +16,7 @@
 //! everybody; those of agents and subagents, and all allow lists, bind the agent: they hold in a run.
 
 mod autonomy;
+mod case;
 mod compile;
 mod decide;
 mod document;
@@ -34,8 +35,9 @@ mod tests;
 mod tests_ask;
 
 pub use autonomy::Autonomy;
+pub use case::DecisionRequest;
 pub use compile::{Names, Rules};
-pub use decide::{Decision, DecisionRequest, RuleOutcome, Verdict, decide, explain};
+pub use decide::{Decision, RuleOutcome, Verdict, decide, explain};
 pub use document::{AgentPolicy, AllowPolicy, Policy, ProviderPolicy, SubagentPolicy, UserPolicy};
 pub use grant::{Grant, Pattern};
 pub use presets::{META_TOOLS, Preset, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES};

@@ -1,6 +1,5 @@
 //! What policies are made of ready-made: presets for users, profiles for agents, what subagents never get.
 
-use crate::UserPolicy;
 use serde::{Deserialize, Serialize};
 use tool::{Area, Level, prelude::schemars, prelude::schemars::JsonSchema};
 
@@ -55,12 +54,6 @@ impl Preset {
             Preset::Restrictive => (Level::Read, &[Area::FileRead, Area::Memory]),
             Preset::Permissive => (Level::Admin, Area::ALL),
         }
-    }
-
-    /// The user policy it stands for, written out.
-    pub fn policy(self) -> UserPolicy {
-        let (level, areas) = self.grants();
-        UserPolicy { level: Some(level), areas: Some(areas.to_vec()), ..UserPolicy::default() }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::{
     Rules,
+    case::Case,
     compile::List,
-    decide::Case,
     reach::{composed, is_stray, stray_host, stray_path},
 };
 use tool::{Area, Channel, Label, Owner, Principal, Risk, Subagent};
