@@ -39,6 +39,13 @@ pub enum Error {
     },
 }
 
+impl TryFrom<i64> for Pin {
+    type Error = Error;
+    fn try_from(number: i64) -> Result<Self> {
+        Self::new(number).ok_or(Error::BadPin(number))
+    }
+}
+
 impl From<Error> for tool::Error {
     fn from(error: Error) -> Self {
         let text = error.to_string();

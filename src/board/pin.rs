@@ -1,6 +1,5 @@
 //! A pin of the header, by its BCM number.
 
-use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -18,16 +17,14 @@ impl Pin {
         (0..=Self::MAX).map(Pin)
     }
 
+    /// The pin of a BCM number; `None` when the header has none.
+    pub fn new(number: i64) -> Option<Self> {
+        u8::try_from(number).ok().filter(|n| *n <= Self::MAX).map(Pin)
+    }
+
     /// The BCM number.
     pub fn number(self) -> u8 {
         self.0
-    }
-}
-
-impl TryFrom<i64> for Pin {
-    type Error = Error;
-    fn try_from(number: i64) -> Result<Self, Error> {
-        u8::try_from(number).ok().filter(|n| *n <= Self::MAX).map(Pin).ok_or(Error::BadPin(number))
     }
 }
 
