@@ -62,16 +62,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// A request that was redirected too often; `last` is where it would have gone.
-    pub fn too_many_redirects(last: &crate::Fetch) -> Self {
-        let host =
-            url::Url::parse(&last.url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
-        let most = crate::MAX_REDIRECTS;
-        Self::Redirected(format!(
-            "the server redirected more than {most} times, last to `{host}`: it may go round in a circle"
-        ))
-    }
-
     /// What reqwest says, told in our words; what our own resolver said comes out as it went in.
     pub(crate) fn of(host: &str, why: &reqwest::Error) -> Self {
         let mut link: Option<&(dyn StdError + 'static)> = Some(why);

@@ -110,6 +110,18 @@ impl Fetched {
     }
 }
 
+impl Error {
+    /// A request that was redirected too often; `last` is where it would have gone.
+    pub fn too_many_redirects(last: &Fetch) -> Self {
+        let host =
+            url::Url::parse(&last.url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+        let most = MAX_REDIRECTS;
+        Self::Redirected(format!(
+            "the server redirected more than {most} times, last to `{host}`: it may go round in a circle"
+        ))
+    }
+}
+
 /// The client tools fetch with. Cheap to clone; clones share connections.
 #[derive(Clone)]
 pub struct Guarded {

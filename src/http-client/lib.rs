@@ -19,8 +19,8 @@ pub use bytes::Bytes;
 pub use error::{Error, Result};
 pub use guarded::{Fetch, Fetched, Guarded, LIMIT, MAX_REDIRECTS, Redirected, Step, TIMEOUT};
 pub use local::Local;
-pub use model::{ModelHttp, Patience};
-pub use stream::Streaming;
+pub use model::ModelHttp;
+pub use stream::{Patience, Streaming};
 
 use reqwest::{Client, ClientBuilder, redirect};
 use std::{

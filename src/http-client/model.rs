@@ -1,28 +1,13 @@
 //! The client for model servers: an address the person configured, so anywhere, this device included.
 
-use crate::{Error, Lazy, Result, Streaming, stream::Clock};
+use crate::{
+    Error, Lazy, Result, Streaming,
+    stream::{Clock, Patience},
+};
 use bytes::Bytes;
 use reqwest::{Method, RequestBuilder};
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use url::Url;
-
-/// How long to wait for a model server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
-    /// Until the answer begins. A small machine may read a long prompt for minutes.
-    pub first_byte: Duration,
-    /// Between two pieces of the answer.
-    pub idle: Duration,
-    /// For all of it.
-    pub overall: Duration,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        let seconds = Duration::from_secs;
-        Self { first_byte: seconds(180), idle: seconds(90), overall: seconds(300) }
-    }
-}
 
 /// A client for model servers. It follows no redirect, so a key goes to the configured host and nowhere else.
 #[derive(Clone)]
@@ -107,6 +92,7 @@ mod tests {
     use super::*;
     use crate::testing::{Server, answer};
     use futures::TryStreamExt;
+    use std::time::Duration;
 
     fn hasty() -> ModelHttp {
         let ms = Duration::from_millis;

@@ -1,11 +1,29 @@
 //! An answer whose body arrives piece by piece.
 
-use crate::{Error, Result, model::Patience};
+use crate::{Error, Result};
 use bytes::Bytes;
 use futures::stream::{self, Stream};
 use reqwest::{RequestBuilder, Response};
 use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
+
+/// How long to wait for a model server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Until the answer begins. A small machine may read a long prompt for minutes.
+    pub first_byte: Duration,
+    /// Between two pieces of the answer.
+    pub idle: Duration,
+    /// For all of it.
+    pub overall: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { first_byte: seconds(180), idle: seconds(90), overall: seconds(300) }
+    }
+}
 
 /// An answer that has begun: the status and headers are here, the body follows.
 #[derive(Debug)]
