@@ -1,7 +1,6 @@
 //! Layer 3: what happens by itself, at a time or when something else does, as tools.
 
 mod action;
-mod cron;
 mod schedules;
 mod triggers;
 

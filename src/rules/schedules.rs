@@ -1,5 +1,6 @@
 //! Schedules: what is to happen at a time, or again and again, as tools.
 
+mod cron;
 mod sentences;
 
 #[cfg(test)]
@@ -56,7 +57,7 @@ pub fn family(scheduler: Scheduler, registry: Registry) -> Family<ScheduleTools>
         .tags("runs log ran failed when schedule")
         .tool("trigger_task", Risk::Write, trigger)
         .tags("run now start schedule by hand")
-        .tool("cron", Risk::Write, crate::cron::cron)
+        .tool("cron", Risk::Write, cron::cron)
         .tags("schedule jobs crontab recurring")
         .persists_instructions()
 }

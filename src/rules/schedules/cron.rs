@@ -1,9 +1,7 @@
 //! `cron`: the schedules as one tool with an `action`, as GoClaw has it.
 
-use crate::{
-    action::ActionObject,
-    schedules::{self, Create, History, List, ScheduleTools, Trigger, Update},
-};
+use super::{self as schedules, Create, History, List, ScheduleTools, Trigger, Update};
+use crate::action::ActionObject;
 use registry::Verdict;
 use scheduler::Missed;
 use tool::prelude::*;
