@@ -1,6 +1,6 @@
 //! How runs end: what came of them is written down, many in one commit, and followed up.
 
-use crate::{Kind, Run, Schedule, Scheduler, Status, Who, engine::Claimed, record::BY_SCHEDULE};
+use crate::{Kind, Run, Schedule, Scheduler, Status, Who, claimed::Claimed, record::BY_SCHEDULE};
 use serde_json::{Value, json};
 use std::time::Duration;
 use store::Tx;

@@ -2,6 +2,7 @@
 
 use crate::{
     Run, Schedule, Scheduler, Status, Who,
+    claimed::Claimed,
     clock::Wall,
     completion::Done,
     concurrency::{Free, PROMPT},
@@ -34,21 +35,6 @@ pub(crate) const AGAIN: Duration = Duration::from_secs(2);
 /// How often what is old is forgotten, and how long after a start for the first time.
 const TIDY: Duration = Duration::from_secs(86_400);
 const SETTLED: Duration = Duration::from_secs(60);
-
-/// A run that is to be made.
-#[derive(Debug, Clone)]
-pub(crate) struct Claimed {
-    pub user: UserId,
-    pub id: Id,
-    pub run: Id,
-    pub scheduled_ms: i64,
-    pub schedule: Box<Schedule>,
-    pub label: Label,
-    /// Whether an earlier process claimed it.
-    pub recovered: bool,
-    /// Whether others can read along with whoever began it.
-    pub clear: bool,
-}
 
 /// A schedule as a claim left it.
 struct ClaimedSchedule {

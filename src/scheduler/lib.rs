@@ -5,6 +5,7 @@
 //! idempotency key of the call ([`store::with_effect`]), so that none makes it twice: at the next start a call that has
 //! changed nothing is made, one that was made counts as done, and what nobody can know is told to the person.
 
+mod claimed;
 mod clock;
 mod completion;
 mod concurrency;
@@ -17,7 +18,6 @@ mod record;
 mod recover;
 mod transitions;
 mod when;
-mod words;
 
 #[cfg(test)]
 mod tests;

@@ -2,9 +2,10 @@
 
 use crate::{
     Kind, Run, Schedule, Scheduler, Status,
+    claimed::Claimed,
     completion::{Done, TOGETHER},
     concurrency::PROMPT,
-    engine::{AGAIN, Claimed, Work, claimed_run},
+    engine::{AGAIN, Work, claimed_run},
     transitions,
 };
 use std::{collections::BTreeSet, time::Duration};

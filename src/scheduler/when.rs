@@ -1,6 +1,8 @@
 //! When something comes: by a cron pattern, at an interval, or once.
 
-use crate::{cron, cron::Pattern, words};
+mod words;
+
+use crate::{cron, cron::Pattern};
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp, Zoned, tz::TimeZone};
 use serde_json::{Map, Value};
 use tool::{Clock, Error, Result, When};

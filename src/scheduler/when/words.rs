@@ -1,6 +1,7 @@
 //! Recurrences in words, for people: told, and read where they are plain.
 
-use crate::{Recurrence, cron::Pattern, when::zone_of};
+use super::{Recurrence, zone_of};
+use crate::cron::Pattern;
 use jiff::{Timestamp, Zoned, civil};
 use tool::{Error, Result};
 
