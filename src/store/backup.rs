@@ -1,16 +1,15 @@
 //! Online backup to a file, and restore from one.
 
 use crate::{
-    Error, FILE, FORMAT, Result,
+    Error, FILE, FILES, FORMAT, Result,
     engine::{self, CACHE_BYTES, Engine, Table, get_raw, read_meta},
-    files::{self, FILES},
-    folder, open_plain, secrets,
+    files, folder, open_plain, secrets,
 };
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableHandle};
 use std::{
     collections::BTreeSet,
     fs,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
@@ -18,15 +17,6 @@ use std::{
 const ROWS: usize = 4096;
 /// How many sets of what restores set aside are kept.
 const SET_ASIDE: usize = 3;
-
-/// A folder only its owner may enter.
-pub(crate) fn make_private_dir(dir: &Path) -> Result<()> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(dir)
-        .map_err(|e| Error::io(format!("make the data folder {}", dir.display()), &e))
-}
 
 /// Copies a snapshot into a fresh file beside `file`, then puts it in place; answers its size in bytes.
 pub(crate) fn backup(engine: &Engine, file: &Path, without: &BTreeSet<String>) -> Result<u64> {

@@ -6,7 +6,7 @@
 
 use crate::{
     Error, FILE, Record, Result, Store, Tx,
-    checksum::{self, Verdict},
+    checksum::Verdict,
     collection,
     engine::{self, CACHE_BYTES, META, get_raw, read_meta},
     files, open_plain,
@@ -178,7 +178,7 @@ fn look_at(
         return Ok(());
     }
     found.check.records += 1;
-    match checksum::verify(name, key, value) {
+    match record::verify(name, key, value) {
         Verdict::Sound => {}
         Verdict::Unsummed => found.check.without_checksum += 1,
         Verdict::Damaged => {
@@ -451,7 +451,7 @@ pub fn backup_has(file: &Path, wanted: &[(String, Vec<u8>)]) -> Result<Vec<bool>
         let tx = db.begin_read()?;
         let sound = |(table, key): &(String, Vec<u8>)| -> Result<bool> {
             let bytes = get_raw(&tx, table, key)?;
-            Ok(bytes.is_some_and(|bytes| checksum::verify(table, key, &bytes) != Verdict::Damaged))
+            Ok(bytes.is_some_and(|bytes| record::verify(table, key, &bytes) != Verdict::Damaged))
         };
         wanted.iter().map(sound).collect::<Result<Vec<bool>>>()
     });

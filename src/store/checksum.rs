@@ -5,8 +5,6 @@
 //! not know but writes the version anew, without the bit: what it changed is read without a checksum, and not taken for
 //! damaged. A flipped version bit alone leaves the rest of the record as it was.
 
-use crate::record::Header;
-
 /// The bit of the version that says that the checksum counts.
 pub(crate) const SUMMED: u8 = 0x80;
 /// The bytes of a checksum.
@@ -37,19 +35,4 @@ pub(crate) enum Verdict {
     /// It has none that counts.
     Unsummed,
     Damaged,
-}
-
-/// Looks at a record whatever its type.
-pub(crate) fn verify(table: &str, key: &[u8], bytes: &[u8]) -> Verdict {
-    let Some((head, body)) = parts(bytes) else { return Verdict::Damaged };
-    if head.first().is_none_or(|version| version & SUMMED == 0) {
-        return Verdict::Unsummed;
-    }
-    // Whole, and not padded: who wrote a checksum wrote all that is before it.
-    let Ok((header, tail)) = postcard::take_from_bytes::<Header>(head) else { return Verdict::Damaged };
-    let end = head.len() - tail.len();
-    match of(table, key, &head[..end - LENGTH], tail, body) == header.sum {
-        true => Verdict::Sound,
-        false => Verdict::Damaged,
-    }
 }

@@ -1,6 +1,6 @@
 //! The files people sent: they lie beside the data, and go along in a backup, piece by piece.
 
-use crate::{Error, Result, Tx, backup::make_private_dir, collection, engine::Table, open_plain};
+use crate::{Error, FILES, Result, Tx, collection, engine::Table, folder::make_private_dir, open_plain};
 use redb::{Database, ReadTransaction, ReadableDatabase};
 use std::{
     collections::HashSet,
@@ -11,8 +11,6 @@ use std::{
 };
 use tool::Id;
 
-/// The folder beside the data in which they lie, each under the id of its record. A file never changes under its id.
-pub const FILES: &str = "uploads";
 /// Where they are in a backup: under the id and the number of the piece. A data file has no such table.
 pub(crate) const TABLE: &str = "backup-files";
 /// The size of a piece in bytes: with its key it just fills a page.

@@ -11,7 +11,7 @@ use redb::Database;
 use rustix::fs::{CWD, OFlags, RenameFlags};
 use std::{
     fs, io,
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 use tool::Id;
@@ -40,9 +40,18 @@ pub fn open_plain(path: &Path) -> io::Result<fs::File> {
     Ok(file)
 }
 
+/// A folder only its owner may enter.
+pub(crate) fn make_private_dir(dir: &Path) -> Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)
+        .map_err(|e| Error::io(format!("make the data folder {}", dir.display()), &e))
+}
+
 /// Makes the data folder, or closes one that is open to other users, with what is in it.
 pub(crate) fn prepare(dir: &Path) -> Result<()> {
-    crate::backup::make_private_dir(dir)?;
+    make_private_dir(dir)?;
     let shown = dir.display();
     let failed = |e: io::Error| Error::io(format!("look at the data folder {shown}"), &e);
     let about = fs::metadata(dir).map_err(failed)?;

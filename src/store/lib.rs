@@ -22,6 +22,7 @@ mod patrol;
 mod record;
 mod secrets;
 mod staged_backend;
+mod tx;
 mod verify;
 mod walk;
 mod writer;
@@ -36,13 +37,12 @@ pub use check::{Check, Damage, FileCheck, backup_has, check_file};
 pub use collection::{Collection, Entry, Listing, Stamp};
 pub use effects::{Effect, EffectSource, effect_key, inherit_effect, with_effect};
 pub use error::{Error, Result};
-pub use files::FILES;
 pub use folder::open_plain;
 pub use patrol::Patrolled;
 pub use record::{Audience, Coded, Key, Level, Record, coded};
+pub use tx::Tx;
 pub use verify::{VERIFYING, verify_backup};
 pub use walk::{Visit, Walk, order};
-pub use writer::Tx;
 
 use redb::{ReadableTableMetadata, TableHandle};
 use secrets::DeviceKey;
@@ -53,6 +53,8 @@ use std::{
 };
 use tool::Id;
 
+/// The folder beside the data in which they lie, each under the id of its record. A file never changes under its id.
+pub const FILES: &str = "uploads";
 /// The name of the file in the data folder.
 pub const FILE: &str = "hob.redb";
 /// The shape of what is stored. Raised only when old code could not read new files; see the evolution rule.

@@ -1,9 +1,9 @@
 //! Whether a file is a backup that can be restored, for a house that stays open meanwhile.
 
 use crate::{
-    Error, FORMAT, Result,
+    Error, FILES, FORMAT, Result,
     engine::{CACHE_BYTES, read_meta},
-    files::{self, FILES},
+    files,
 };
 use redb::{Database, ReadableTable};
 use std::path::Path;
