@@ -8,7 +8,6 @@
 
 mod budget;
 mod fault;
-mod instance;
 mod machine;
 mod native;
 mod run;

@@ -1,12 +1,16 @@
 //! The engine that all calls share: the parsed guest, what it imports from here, and the memory a call begins with.
 
+mod instance;
+
 use std::{sync::Arc, time::SystemTime};
 
 use futures::future::BoxFuture;
 use serde_json::Value;
 use wasmi::{Caller, CompilationMode, Config, Engine, Error, Linker, Module, Store, StoreLimits, StoreLimitsBuilder};
 
-use crate::{Host, Limits, Log, fault, instance::Instance, native};
+pub(crate) use instance::{Answer, Bounds, Instance, StepOutcome};
+
+use crate::{Host, Limits, Log, fault, native};
 
 const GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.wasm"));
 /// In the order in which they run; `web.js` begins what `utils.js` uses.
@@ -197,7 +201,7 @@ fn question(
     if len > most {
         return Ok(Err(format!("the input of {op} is larger than {}", fault::size(&most))));
     }
-    let input = crate::instance::json(&text(caller, at, len)?).map_err(|error| format!("the input of {op}: {error}"));
+    let input = instance::json(&text(caller, at, len)?).map_err(|error| format!("the input of {op}: {error}"));
     Ok(input.map(|input| (op, input)))
 }
 

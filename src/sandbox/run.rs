@@ -14,8 +14,7 @@ use tokio::task::JoinSet;
 use crate::{
     Fault, Host, Limits, Outcome, Script,
     budget::{Budget, Caller, Reservation},
-    instance::{Answer, Bounds, Instance, StepOutcome},
-    machine::{Machine, Operation},
+    machine::{Answer, Bounds, Instance, Machine, Operation, StepOutcome},
 };
 
 /// How often it is looked whether the clock stands still, once the time is over.

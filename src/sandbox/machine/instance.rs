@@ -8,7 +8,8 @@ use std::{
 use serde_json::Value;
 use wasmi::{Error, Memory, Store, TrapCode, TypedFunc, TypedResumableCall, WasmParams};
 
-use crate::{Fault, Limits, Log, machine::Operation, machine::State};
+use super::{Operation, State};
+use crate::{Fault, Limits, Log};
 
 /// Fuel between two looks at the clock. Fuel is no measure of time: a step of QuickJS's big loop costs thousands, a copy
 /// of a megabyte little, so that this is 70 µs to 17 ms on a desktop. The looks cost 2 % at the fast end.
