@@ -1,11 +1,6 @@
 //! What `reflex` says itself: help, courtesy, and how to say plainly what it will not guess.
 
-use crate::{
-    classify::{Classification, Stage},
-    days,
-    phrases::Intent,
-    slots::LAST_PIN,
-};
+use crate::{days, phrases::Intent, slots::LAST_PIN};
 use jiff::Zoned;
 use llm::Kind;
 use serde_json::{Map, Value};
@@ -67,13 +62,6 @@ pub(crate) fn unseen(kinds: &[Kind]) -> String {
     format!(
         "I cannot {what} without a language model: tell me in words what it is about, or choose a model for {which}."
     )
-}
-
-/// A sentence of its own.
-pub(crate) fn fixed_reply(say: &str, why: &str) -> Classification {
-    let (say, why) = (Some(say.to_owned()), why.to_owned());
-    let (stage, arguments) = (Stage::Template, Value::Null);
-    Classification { tool: None, arguments, say, proposes: None, stage, confidence: 1.0, why, sure: true }
 }
 
 /// The answers of `/day`, `/then` and `/place`, which depend on what was said; `None` for other headings.

@@ -401,6 +401,13 @@ fn call(intent: &Intent, arguments: Map<String, Value>, stage: Stage, confidence
     Classification { tool, arguments, say: None, proposes: None, stage, confidence, why, sure: false }
 }
 
+/// A sentence of its own.
+pub(crate) fn fixed_reply(say: &str, why: &str) -> Classification {
+    let (say, why) = (Some(say.to_owned()), why.to_owned());
+    let (stage, arguments) = (Stage::Template, Value::Null);
+    Classification { tool: None, arguments, say, proposes: None, stage, confidence: 1.0, why, sure: true }
+}
+
 /// An answer of its own to a sentence that a template fits.
 fn spoken_reply(say: String, why: String) -> Classification {
     Classification { stage: Stage::Template, confidence: 1.0, ..unknown(say, &why) }

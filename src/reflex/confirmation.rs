@@ -181,31 +181,6 @@ fn worded(wording: &str, arguments: &Map<String, Value>, now: &Zoned) -> Option<
     Some(out)
 }
 
-/// Whether a wording can be read, and which arguments it tells.
-///
-/// # Errors
-/// What is wrong, in words.
-pub(crate) fn check(wording: &str) -> Result<(), String> {
-    let mut open = None;
-    for c in wording.chars() {
-        match (open, c) {
-            (Some('{'), '[' | ']' | '{') | (Some('['), '[') | (None, ']' | '}') => {
-                return Err(format!("`{c}` is out of place"));
-            }
-            (Some('['), '{') => open = Some('b'),
-            (Some('b'), '}') => open = Some('['),
-            (None, '[' | '{') => open = Some(c),
-            (Some('['), ']') | (Some('{'), '}') => open = None,
-            _ => {}
-        }
-    }
-    match open {
-        Some(_) => Err("a bracket is not closed".to_owned()),
-        None if wording.is_empty() => Err("the question is empty".to_owned()),
-        None => Ok(()),
-    }
-}
-
 /// The tool's name in words, with what it would be called with: `add the note “paint” (category “house”)`.
 fn plain(tool: &str, arguments: &Map<String, Value>, now: &Zoned) -> String {
     let (verb, rest) = tool.split_once('_').unwrap_or(("call", tool));
@@ -304,11 +279,6 @@ mod tests {
             question("add_task", Some("add {nothing}"), &Map::new(), &now),
             "Shall I add the task? Say yes or no."
         );
-        for (wording, fine) in
-            [(wording, true), ("a {b", false), ("a ]", false), ("[a {b}] {c}", true), ("[a [b]]", false), ("", false)]
-        {
-            assert_eq!(check(wording).is_ok(), fine, "{wording}");
-        }
     }
 
     #[test]

@@ -240,7 +240,7 @@ impl Reflex {
                 continue;
             }
             return match (answer, placed.proposes) {
-                (Answer::No, _) => builtin_replies::fixed_reply("All right, I leave it.", "a no"),
+                (Answer::No, _) => classify::fixed_reply("All right, I leave it.", "a no"),
                 (Answer::Yes, Some((tool, arguments))) => Classification {
                     tool: Some(tool),
                     arguments,
@@ -252,7 +252,7 @@ impl Reflex {
                 (Answer::Yes, None) => break,
             };
         }
-        builtin_replies::fixed_reply(
+        classify::fixed_reply(
             "That was a while ago: say it once more, and I ask again.",
             "no question that is still open",
         )

@@ -1,7 +1,7 @@
 //! Phrase files: headings, templates and examples, read into intents.
 
 use crate::{
-    Error, confirmation,
+    Error,
     pattern::{self, Node},
     slots::Kind,
 };
@@ -72,7 +72,7 @@ pub(crate) fn read(text: &str, number: usize) -> Result<Vec<Intent>, Error> {
         }
         if let Some(question) = line.strip_prefix('?') {
             let question = question.trim();
-            confirmation::check(question).map_err(wrong)?;
+            check_wording(question).map_err(wrong)?;
             intent.asked = Some(question.to_owned());
             continue;
         }
@@ -137,6 +137,31 @@ fn heading_of(text: &str) -> Result<(String, Map<String, Value>), String> {
     }
 }
 
+/// Whether a wording can be read, and which arguments it tells.
+///
+/// # Errors
+/// What is wrong, in words.
+fn check_wording(wording: &str) -> Result<(), String> {
+    let mut open = None;
+    for c in wording.chars() {
+        match (open, c) {
+            (Some('{'), '[' | ']' | '{') | (Some('['), '[') | (None, ']' | '}') => {
+                return Err(format!("`{c}` is out of place"));
+            }
+            (Some('['), '{') => open = Some('b'),
+            (Some('b'), '}') => open = Some('['),
+            (None, '[' | '{') => open = Some(c),
+            (Some('['), ']') | (Some('{'), '}') => open = None,
+            _ => {}
+        }
+    }
+    match open {
+        Some(_) => Err("a bracket is not closed".to_owned()),
+        None if wording.is_empty() => Err("the question is empty".to_owned()),
+        None => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,6 +194,15 @@ mod tests {
             ("= a-b", "phrase file 3, line 1: `a-b` is no tool name: `= a-b`"),
         ] {
             assert_eq!(read(text, 3).map(|_| ()).unwrap_err().to_string(), wanted);
+        }
+    }
+
+    #[test]
+    fn brackets_of_a_wording_are_closed() {
+        for (wording, fine) in
+            [("a {b}", true), ("a {b", false), ("a ]", false), ("[a {b}] {c}", true), ("[a [b]]", false), ("", false)]
+        {
+            assert_eq!(check_wording(wording).is_ok(), fine, "{wording}");
         }
     }
 }
