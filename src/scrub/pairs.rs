@@ -3,7 +3,7 @@
 use crate::{
     Span, looks,
     names::{self, Strength},
-    plain::{self, ends_value},
+    plain::{self, Joined, ends_value},
     tokens::is_basic,
     work,
 };
@@ -28,21 +28,6 @@ enum Written {
     Line,
     /// Anything else: prose, logs, YAML, programs, a flag of a command.
     Bare(Joined),
-}
-
-/// What joins a name and its value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Joined {
-    /// `--name value`.
-    Flag,
-    /// `name: value`, `name => value`.
-    Colon,
-    /// `name=value`.
-    Equals,
-    /// `name = value`: also how programs assign.
-    Assigned,
-    /// `name == value`: programs compare.
-    Compared,
 }
 
 /// The whole name around a position.

@@ -1,7 +1,7 @@
 //! Plain words after a secret's name: `password: letmein`, `token=abc`. What tells them from prose and from programs is
 //! how the value ends, and what it says.
 
-use crate::{looks, names::Strength, pairs::Joined, work};
+use crate::{looks, names::Strength, work};
 
 /// The shortest word without a digit that counts as a value, in characters: shorter ones are names of variables.
 const SHORTEST: usize = 3;
@@ -62,6 +62,21 @@ const OTHER_KEYS: &[&str] = &["CACHE", "FOREIGN", "HOT", "INDEX", "PARTITION", "
 /// Fields that stand beside the tokens of a text, and not beside those that open something.
 const OF_LISTS: &[&str] =
     &["bytes", "count", "end", "frequency", "index", "line", "logprob", "offset", "position", "score", "start"];
+
+/// What joins a name and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joined {
+    /// `--name value`.
+    Flag,
+    /// `name: value`, `name => value`.
+    Colon,
+    /// `name=value`.
+    Equals,
+    /// `name = value`: also how programs assign.
+    Assigned,
+    /// `name == value`: programs compare.
+    Compared,
+}
 
 /// How much of the value without quotes is a secret word, if it is one; `ends` says whether the value ends there.
 pub fn secret_word(value: &str, strength: Strength, joined: Joined, ends: bool) -> Option<usize> {
