@@ -1,13 +1,12 @@
 //! Anthropic's messages: how a request is written and an answer read.
 
 use crate::{
-    Delta, Endpoint, Kind, Message, Request, ToolCall, ToolChoice, ToolDefinition, Turn, Usage,
-    ask::{self, Reader},
-    calls,
+    Delta, Endpoint, Kind, Message, Request, ToolCall, ToolChoice, ToolDefinition, Turn, Usage, calls,
     error_response::Failure,
     openai,
     parts::{self, Carries, Piece},
     provider_state::{self, PositionedBlock, TurnPiece},
+    reader::{self, Reader},
     sampling,
     turns::{self, Speaker},
 };
@@ -349,7 +348,7 @@ impl Reader for Blocks {
         let mut rest = vec![];
         if self.stop.as_deref() == Some("refusal") {
             let why = self.why.as_deref().unwrap_or("it refuses for safety");
-            rest.extend(ask::filtered(self.text > 0, why)?);
+            rest.extend(reader::filtered(self.text > 0, why)?);
             // A call that was begun before the refusal is none.
             self.calls.clear();
         }

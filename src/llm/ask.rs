@@ -2,10 +2,12 @@
 
 use crate::{
     Delta, Endpoint, Error, Facts, Provider, Quirks, Request, Wire, anthropic,
-    error_response::{ErrorKind, ErrorResponse, Failure},
+    error_response::{ErrorResponse, Failure},
     gemini,
     learned_limits::{self, LearnedLimit},
-    openai, responses,
+    openai,
+    reader::Reader,
+    responses,
     sampling::{self, OptionRefused},
     sse::Events,
     surrogate_pairs::Halves,
@@ -29,28 +31,6 @@ const LONGEST_ANSWER: usize = 1 << 20;
 const MOST_MEDIA: usize = 24 << 20;
 /// How often a request is mended after the server said what it does not take.
 const MENDINGS: usize = 4;
-
-/// Reads the answers of one wire format, event by event.
-pub(crate) trait Reader: Send {
-    /// Takes the data of one event and answers what can be said of it at once; calls wait until they are whole.
-    fn take(&mut self, event: Value) -> Result<Vec<Delta>, Failure>;
-    /// Takes an answer that came in one piece.
-    fn whole(&mut self, answer: Value) -> Result<Vec<Delta>, Failure> {
-        self.take(answer)
-    }
-    /// `[DONE]` was told: nothing follows.
-    fn on_done_marker(&mut self) {}
-    /// Whether the server said that nothing follows.
-    fn ended(&self) -> bool {
-        false
-    }
-    /// Whether there is something of an answer in it that was not said yet.
-    fn holds(&self) -> bool;
-    /// How much of it there is, in bytes.
-    fn held(&self) -> usize;
-    /// The calls, what is to be kept, and the end; `None` when the answer was cut off before its end was told.
-    fn finish(&mut self) -> Result<Option<Vec<Delta>>, Failure>;
-}
 
 /// A model at a server, asked once for each request.
 pub(crate) struct Model {
@@ -402,15 +382,4 @@ pub(crate) fn connection_error(who: &str, error: http_client::Error) -> Error {
         http_client::Error::Unreachable { .. } | http_client::Error::Broken { .. } => Error::Network(text),
         _ => Error::Refused(text),
     }
-}
-
-/// What becomes of an answer that the provider's filter stopped: the words that were said stay and say so; without any it is a
-/// refusal.
-pub(crate) fn filtered(said_anything: bool, why: &str) -> Result<Option<Delta>, Failure> {
-    let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
-    if said_anything {
-        return Ok(Some(Delta::Filtered(format!("[The provider stopped the answer here{why}.]"))));
-    }
-    let text = format!("it will not answer this{why}: say it in another way, or ask another model");
-    Err(Failure::new(ErrorKind::Filtered, text))
 }

@@ -1,9 +1,9 @@
-//! Where a model is, how it is spoken to, and the provider that comes of it.
+//! Where a model is, and how it is spoken to.
 
-use crate::{Facts, Provider, ask::Model, retry::Retrying};
+use crate::Facts;
 use http_client::Patience;
 use serde::{Deserialize, Serialize};
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, time::Duration};
 
 /// How a server is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -177,12 +177,6 @@ fn model_path(model: &str) -> String {
     let path = if model.contains('/') { model.to_owned() } else { format!("models/{model}") };
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"-._/@".contains(b);
     path.bytes().map(|b| if plain(&b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
-}
-
-/// The provider of an endpoint: it asks again after failures that pass.
-pub fn connect(endpoint: Endpoint) -> Arc<dyn Provider> {
-    let (retries, delay) = (endpoint.retries, endpoint.retry_delay);
-    Arc::new(Retrying::new(Model::new(endpoint), retries, delay))
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 
 use crate::{
     Delta, Endpoint, Message, ProviderState, Request, ResponseFormat, ToolCall, ToolChoice, ToolDefinition, Turn,
-    Usage,
-    ask::{self, Reader},
-    calls,
+    Usage, calls,
     error_response::{ErrorKind, Failure},
     message::tokens,
     parts::{self, Carries, Piece},
-    provider_state, sampling, schema,
+    provider_state,
+    reader::{self, Reader},
+    sampling, schema,
     turns::{self, Speaker},
 };
 use serde::{Deserialize, Serialize};
@@ -322,7 +322,7 @@ impl Reader for Parts {
     fn finish(&mut self) -> Result<Option<Vec<Delta>>, Failure> {
         let mut rest = vec![];
         match (self.finish.as_deref(), &self.blocked) {
-            (None, Some(reason)) => rest.extend(ask::filtered(self.said_anything(), reason)?),
+            (None, Some(reason)) => rest.extend(reader::filtered(self.said_anything(), reason)?),
             (None, None) => return Ok(None),
             (Some("STOP" | "MAX_TOKENS"), _) => {}
             (
@@ -347,7 +347,7 @@ impl Reader for Parts {
             }
             (Some(reason), _) => {
                 let why = if self.why.is_empty() { reason } else { &self.why };
-                rest.extend(ask::filtered(self.said_anything() || !self.calls.is_empty(), why)?);
+                rest.extend(reader::filtered(self.said_anything() || !self.calls.is_empty(), why)?);
             }
         }
         let kept = self.kept();

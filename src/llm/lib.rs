@@ -50,6 +50,7 @@ mod parts;
 mod payload;
 mod presets;
 mod provider_state;
+mod reader;
 mod responses;
 mod retry;
 mod router;
@@ -70,7 +71,7 @@ mod wire;
 pub use catalogue::{Catalogue, Model, Price};
 pub use chain::Chain;
 pub use content::{Content, Kind, Media, Part, Source};
-pub use endpoint::{Endpoint, Quirks, Wire, connect};
+pub use endpoint::{Endpoint, Quirks, Wire};
 pub use error::Error;
 pub use http_client::Patience;
 pub use ledger::{Day, Ledger, ModelUse};
@@ -84,6 +85,7 @@ pub use sampling::{ResponseFormat, Sampling};
 pub use stop::{End, StopFilter};
 
 use futures::{future::BoxFuture, stream::BoxStream};
+use std::sync::Arc;
 
 /// One request to a model.
 #[derive(Debug, Clone, Default)]
@@ -204,4 +206,10 @@ pub trait Provider: Send + Sync + 'static {
     }
     /// Asks; the stream ends with [`Delta::Done`] or an error, and dropping it aborts the request.
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>>;
+}
+
+/// The provider of an endpoint: it asks again after failures that pass.
+pub fn connect(endpoint: Endpoint) -> Arc<dyn Provider> {
+    let (retries, delay) = (endpoint.retries, endpoint.retry_delay);
+    Arc::new(retry::Retrying::new(ask::Model::new(endpoint), retries, delay))
 }

@@ -2,14 +2,13 @@
 //! want back travels encrypted with the conversation.
 
 use crate::{
-    Delta, Endpoint, Kind, Message, Request, ToolCall, ToolChoice, ToolDefinition, Usage,
-    ask::{self, Reader},
-    calls,
+    Delta, Endpoint, Kind, Message, Request, ToolCall, ToolChoice, ToolDefinition, Usage, calls,
     error_response::Failure,
     message::tokens,
     openai,
     parts::{self, Carries, Piece},
     provider_state::{self, PositionedBlock, TurnPiece},
+    reader::{self, Reader},
     sampling, turns,
 };
 use serde_json::{Map, Value, json};
@@ -341,7 +340,7 @@ impl Reader for Items {
         let mut rest = vec![];
         if self.incomplete.as_deref() == Some("content_filter") {
             let said = self.text > 0 || !self.calls.is_empty();
-            rest.extend(ask::filtered(said, "its content filter")?);
+            rest.extend(reader::filtered(said, "its content filter")?);
         }
         let calls = std::mem::take(&mut self.calls).into_values();
         rest.extend(calls::finished(calls).into_iter().map(Delta::ToolCall));

@@ -1,12 +1,11 @@
 //! Pieces of an answer in OpenAI's chat completions as they arrive, joined into deltas.
 
 use crate::{
-    Delta, Endpoint, ProviderState, ToolCall, Usage,
-    ask::{self, Reader},
-    calls,
+    Delta, Endpoint, ProviderState, ToolCall, Usage, calls,
     error_response::{ErrorKind, Failure},
     message::tokens,
     parts,
+    reader::{self, Reader},
 };
 use serde_json::{Map, Value, json};
 
@@ -243,7 +242,7 @@ impl Reader for Pieces {
         let mut rest = vec![];
         match self.finish.as_deref() {
             Some("content_filter") if self.open.is_empty() => {
-                rest.extend(ask::filtered(self.said, "its content filter")?)
+                rest.extend(reader::filtered(self.said, "its content filter")?)
             }
             Some("insufficient_system_resource" | "error") => {
                 return Err(Failure::new(ErrorKind::Server, "it broke off the answer by itself"));
@@ -281,7 +280,7 @@ fn usage(told: &Value) -> Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Message, Request, Turn};
+    use crate::{Message, Request, Turn, ask};
 
     fn run(replies: &[Value]) -> (String, Vec<(String, String, String)>, Option<bool>) {
         let mut pieces = Pieces::default();
