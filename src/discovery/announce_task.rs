@@ -6,7 +6,7 @@
 
 use crate::{
     Result,
-    announcer::{Announced, Voice},
+    announced::{Announced, Voice},
     browse::listen,
     interface, name, responder,
 };

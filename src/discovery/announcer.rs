@@ -1,9 +1,13 @@
 //! The announcer: what a Hob tells the network of itself, and the handle to change it.
 
-use crate::{Result, announce_task::AnnounceTask, browse, found::DiscoveredService};
-use mdns_sd::ServiceDaemon;
+use crate::{
+    Result,
+    announce_task::AnnounceTask,
+    announced::{Announced, Voice},
+    browse,
+    found::DiscoveredService,
+};
 use std::{
-    net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -18,50 +22,6 @@ use tokio_util::sync::CancellationToken;
 const FRESH: Duration = Duration::from_secs(2);
 /// How long saying goodbye may take.
 const GOODBYE: Duration = Duration::from_secs(1);
-
-/// What the network is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Announced {
-    /// The device's name.
-    pub name: String,
-    /// The device's id: by it others know that two answers are of one Hob.
-    pub id: String,
-    /// The version of the program.
-    pub version: String,
-    /// The port of the page and the API.
-    pub port: u16,
-    /// The encrypted door, where there is one.
-    pub tls: Option<Tls>,
-    /// Whether it belongs to somebody.
-    pub claimed: bool,
-    /// The address it listens at: only what can be reached is told.
-    pub listens: IpAddr,
-}
-
-/// The encrypted door.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tls {
-    /// Its port.
-    pub port: u16,
-    /// SHA-256 of its certificate, in hexadecimal, with or without colons.
-    pub fingerprint: String,
-}
-
-/// The thread that speaks, while there is one, and whose turn it is to ask with it.
-#[derive(Default)]
-pub(crate) struct Voice {
-    daemon: Mutex<Option<ServiceDaemon>>,
-    pub(crate) turn: tokio::sync::Mutex<()>,
-}
-
-impl Voice {
-    pub(crate) fn set(&self, daemon: Option<ServiceDaemon>) {
-        *self.daemon.lock().unwrap_or_else(PoisonError::into_inner) = daemon;
-    }
-    fn get(&self) -> Option<ServiceDaemon> {
-        self.daemon.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
 
 /// A handle to what is announced; cheap to clone. When the last is dropped, the network hears goodbye.
 #[derive(Clone)]

@@ -4,6 +4,7 @@
 //! other Hobs, Home Assistant and Wyoming services. Both use one thread of `mdns-sd`, where they meet in one process.
 
 mod announce_task;
+mod announced;
 mod announcer;
 mod browse;
 mod error;
@@ -12,7 +13,8 @@ mod interface;
 mod name;
 mod responder;
 
-pub use announcer::{Announced, Announcer, Tls};
+pub use announced::{Announced, Tls};
+pub use announcer::Announcer;
 pub use browse::browse;
 pub use error::{Error, Result};
 pub use found::{DiscoveredService, Kind};
