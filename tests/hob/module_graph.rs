@@ -10,8 +10,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Circles that stay: crate, modules, reason.
-const EXCEPTIONS: &[(&str, &[&str], &str)] = &[];
+/// Circles that stay: crate, modules that may be in one, reason.
+const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
+    (
+        "tool",
+        &["bounds", "cx", "family", "ports"],
+        "a context carries the ports, and each port takes the context of a call",
+    ),
+    ("api", &["auth_middleware", "claim", "envelope", "keys", "page", "serve"], "until identity is a crate of its own"),
+    ("interaction", &["desk", "record"], "until approvals and interactions are one service"),
+    (
+        "registry",
+        &["audit", "call_counts", "catalogue", "groups", "limits", "mask", "middleware", "validate"],
+        "until groups and limits are derived from the tools",
+    ),
+];
 
 /// Module → modules it uses → one place where it does.
 type Graph = BTreeMap<String, BTreeMap<String, PathBuf>>;
@@ -26,26 +39,33 @@ fn frame_modules_of_a_crate_have_no_circles() {
             crates.push((entry.file_name().unwrap().to_string_lossy().into_owned(), root));
         }
     }
+    crates.sort();
     assert!(crates.len() > 20, "found only {} crates", crates.len());
-    let (mut found, mut modules, mut edges) = (vec![], 0, 0);
+    let (mut found, mut needed, mut modules, mut edges) = (vec![], vec![false; EXCEPTIONS.len()], 0, 0);
     for (name, root) in &crates {
         let graph = graph_of(root);
         modules += graph.len();
         edges += graph.values().map(BTreeMap::len).sum::<usize>();
         for circle in circles(&graph) {
-            if !EXCEPTIONS.iter().any(|(of, listed, _)| of == name && listed.iter().copied().eq(circle.iter().copied()))
-            {
-                let uses = circle.iter().flat_map(|module| {
-                    let used = graph[*module].iter().filter(|(other, _)| circle.contains(&other.as_str()));
-                    used.map(move |(other, file)| format!("  {module} → {other} in {}", file.display()))
-                });
-                found.push(format!("{name}: {circle:?}\n{}", uses.collect::<Vec<_>>().join("\n")));
+            let excepted =
+                EXCEPTIONS.iter().position(|(of, may, _)| of == name && circle.iter().all(|m| may.contains(m)));
+            match excepted {
+                Some(at) => needed[at] = true,
+                None => {
+                    let uses = circle.iter().flat_map(|module| {
+                        let used = graph[*module].iter().filter(|(other, _)| circle.contains(&other.as_str()));
+                        used.map(move |(other, file)| format!("  {module} → {other} in {}", file.display()))
+                    });
+                    found.push(format!("{name}: {circle:?}\n{}", uses.collect::<Vec<_>>().join("\n")));
+                }
             }
         }
     }
     println!("{} crates, {modules} modules, {edges} edges", crates.len());
     assert!(modules > 200 && edges > 200, "the parser finds {modules} modules and {edges} edges: it misses some");
     assert!(found.is_empty(), "modules use each other in circles:\n{}", found.join("\n"));
+    let stale: Vec<_> = EXCEPTIONS.iter().zip(needed).filter(|(_, needed)| !needed).map(|(e, _)| e).collect();
+    assert!(stale.is_empty(), "delete these exceptions, which are not needed: {stale:?}");
 }
 
 /// The modules of a crate's root and their edges.
@@ -54,18 +74,15 @@ fn graph_of(root: &Path) -> Graph {
     let modules: Vec<String> =
         statements(&text, "mod").into_iter().filter(|name| !files_of(folder, name).is_empty()).collect();
     let is_module = |name: &str| modules.iter().any(|module| module == name);
-    // Names that the root takes from its modules, and from elsewhere: both are visible as `crate::Name`.
-    let mut names: BTreeMap<String, Option<String>> = BTreeMap::new();
+    // Names that the root takes from its modules are visible as `crate::Name`.
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
     for path in statements(&text, "use").iter().flat_map(|tree| paths(tree)) {
         let start = usize::from(matches!(path[0].as_str(), "crate" | "self"));
-        if let (Some(first), Some(last)) = (path.get(start), path.last()) {
-            names.insert(last.clone(), Some(first.clone()).filter(|first| is_module(first)));
+        if let (Some(first), Some(last)) = (path.get(start).filter(|first| is_module(first)), path.last()) {
+            names.insert(last.clone(), first.clone());
         }
     }
-    let target = |name: &str| match is_module(name) {
-        true => Some(name.to_owned()),
-        false => names.get(name).cloned().flatten(),
-    };
+    let target = |name: &String| if is_module(name) { Some(name.clone()) } else { names.get(name).cloned() };
     let mut graph = Graph::new();
     for module in &modules {
         let uses = graph.entry(module.clone()).or_default();
@@ -80,7 +97,7 @@ fn graph_of(root: &Path) -> Graph {
                     _ => continue,
                 };
                 let reaches_root = path[0] == "crate" || start >= depth;
-                let Some(other) = path.get(start).filter(|_| reaches_root).and_then(|name| target(name)) else {
+                let Some(other) = path.get(start).filter(|_| reaches_root).and_then(&target) else {
                     continue;
                 };
                 if other != *module {
@@ -130,9 +147,9 @@ fn code_of(file: &Path) -> String {
             let hashes = code.len() - code.trim_end_matches('#').len();
             let raw = code.trim_end_matches('#').ends_with('r');
             text_end(from, if raw { Some(hashes) } else { None })
-        } else if from.starts_with('\'') {
+        } else if let Some(inner) = from.strip_prefix('\'') {
             // A character; a lifetime has no end.
-            let escaped = from[1..].starts_with('\\');
+            let escaped = inner.starts_with('\\');
             let end = from.char_indices().skip(if escaped { 3 } else { 2 }).take(if escaped { 8 } else { 1 });
             end.into_iter().find(|(_, c)| *c == '\'').map_or(1, |(at, _)| at + 1)
         } else {
@@ -153,7 +170,7 @@ fn text_end(text: &str, raw: Option<usize>) -> usize {
         let backslashes = text[..at].len() - text[..at].trim_end_matches('\\').len();
         let ends = match raw {
             Some(hashes) => text[at + 1..].starts_with(&"#".repeat(hashes)),
-            None => backslashes % 2 == 0,
+            None => backslashes.is_multiple_of(2),
         };
         if ends {
             return at + 1 + raw.unwrap_or_default();
