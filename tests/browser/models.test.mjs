@@ -62,7 +62,7 @@ test('what it cost is told by day and by model; a budget that is spent is told',
   await page.getByRole('group', { name: 'By model' }).getByText('deepseek/deepseek-chat').waitFor();
   await page.getByLabel('US dollars a day').fill('0.01');
   await button(page, 'Save').click();
-  await page.getByText('At most $0.01 a day').waitFor();
+  await page.getByText('Limit set to $0.01 a day').waitFor();
   await accessible(page, 'the real models');
   await shot(page, 'models-real');
   await page.goto(`${hob}/#/talk`);
