@@ -52,16 +52,16 @@ impl ConfigCenter {
     /// `Failed` when the data cannot be read.
     pub fn open(store: &Store, file: BTreeMap<String, Map<String, Value>>, bus: Bus) -> Result<Self> {
         let records = store.collection::<Stored>();
-        let mut kept = BTreeMap::new();
+        let mut stored = BTreeMap::new();
         for entry in records.list_in(Scope::Household, &Listing::default())? {
             let service = entry.value.name.clone();
             let secrets = |label: &str| unseal(store, &service, label);
             match ServiceRecord::of(entry.id, entry.label, entry.value, secrets) {
-                Ok((name, service)) => drop(kept.insert(name, service)),
+                Ok((name, service)) => drop(stored.insert(name, service)),
                 Err(error) => tracing::warn!(%service, %error, "a service cannot be read and is skipped"),
             }
         }
-        let state = RwLock::new(State { kept, needs: BTreeMap::new(), file });
+        let state = RwLock::new(State { stored, needs: BTreeMap::new(), file });
         Ok(Self(Arc::new(Inner { records, bus, state, changing: Arc::default(), listeners: Mutex::default() })))
     }
 
@@ -83,22 +83,22 @@ impl ConfigCenter {
     pub async fn define(&self, cx: &Cx, name: &str, new: Definition) -> Result<Service> {
         check_name(name)?;
         let changing = self.0.changing.clone().lock_owned().await;
-        let mut kept = self.to_record(name)?;
-        kept.origin = Origin::Person;
-        kept.about.change(&new);
-        kept.about.check()?;
-        kept.multi_entry = new.multi_entry.unwrap_or(kept.multi_entry);
-        if !kept.multi_entry && kept.entries.len() > 1 {
-            let count = kept.entries.len();
+        let mut record = self.to_record(name)?;
+        record.origin = Origin::Person;
+        record.about.change(&new);
+        record.about.check()?;
+        record.multi_entry = new.multi_entry.unwrap_or(record.multi_entry);
+        if !record.multi_entry && record.entries.len() > 1 {
+            let count = record.entries.len();
             return Err(Error::bad_args(format!("`{name}` has {count} entries: remove all but one first")));
         }
         if let Some(schema) = new.schema {
-            kept.schema = schema::checked_schema(schema)?;
-            for entry in &mut kept.entries {
-                entry.parts = entry.parts.with_schema(&kept.schema, &entry.label)?;
+            record.schema = schema::checked_schema(schema)?;
+            for entry in &mut record.entries {
+                entry.parts = entry.parts.with_schema(&record.schema, &entry.label)?;
             }
         }
-        self.save(cx, changing, name, Some(kept)).await
+        self.save(cx, changing, name, Some(record)).await
     }
 
     /// Remove a service with all its entries. Definitions from hob.toml and tools stay.
@@ -108,7 +108,7 @@ impl ConfigCenter {
     pub async fn remove(&self, cx: &Cx, name: &str) -> Result<()> {
         let changing = self.0.changing.clone().lock_owned().await;
         let service = self.service(name).ok_or_else(|| self.no_such(name))?;
-        if !self.state().kept.contains_key(name) {
+        if !self.state().stored.contains_key(name) {
             return Err(Error::denied(match service.from {
                 Origin::File => format!("`{name}` comes from hob.toml: remove [services.{name}] there"),
                 _ => format!("`{name}` is removed when no tool requires it any more"),
@@ -128,25 +128,25 @@ impl ConfigCenter {
         let changing = self.0.changing.clone().lock_owned().await;
         self.service(name).ok_or_else(|| self.no_such(name))?;
         check_name(name)?;
-        let (label, mut kept) = (check_label(&new.label)?, self.to_record(name)?);
-        if kept.entries.iter().any(|e| e.label == label) {
+        let (label, mut record) = (check_label(&new.label)?, self.to_record(name)?);
+        if record.entries.iter().any(|e| e.label == label) {
             return Err(Error::bad_args(format!(
                 "`{name}` has an entry `{label}` already: change it, or choose another label"
             )));
         }
-        if let (false, [only, ..]) = (kept.multi_entry, &kept.entries[..]) {
+        if let (false, [only, ..]) = (record.multi_entry, &record.entries[..]) {
             let only = &only.label;
             return Err(Error::bad_args(format!(
                 "`{name}` has one entry, `{only}`, and may not have more: change that one"
             )));
         }
-        if kept.entries.len() >= ENTRIES {
+        if record.entries.len() >= ENTRIES {
             return Err(Error::bad_args(format!("`{name}` has {ENTRIES} entries, the maximum: remove one first")));
         }
-        let parts = EntryValues::new(&kept.schema, &new.fields)?;
-        let at = if new.default { 0 } else { kept.entries.len() };
-        kept.entries.insert(at, EntryRecord { label, parts });
-        self.save(cx, changing, name, Some(kept)).await
+        let parts = EntryValues::new(&record.schema, &new.fields)?;
+        let at = if new.default { 0 } else { record.entries.len() };
+        record.entries.insert(at, EntryRecord { label, parts });
+        self.save(cx, changing, name, Some(record)).await
     }
 
     /// Update an entry. An omitted secret stays and gains no new destination.
@@ -155,17 +155,17 @@ impl ConfigCenter {
     /// `NotFound`; `Denied` for an entry of hob.toml; `BadArgs` when the result does not fit.
     pub async fn change_entry(&self, cx: &Cx, name: &str, label: &str, patch: EntryPatch) -> Result<Service> {
         let changing = self.0.changing.clone().lock_owned().await;
-        let (mut kept, at) = self.own_entry(name, label)?;
+        let (mut record, at) = self.own_entry(name, label)?;
         let to = patch.label.as_deref().map(check_label).transpose()?.unwrap_or_else(|| label.to_owned());
-        if to != label && kept.entries.iter().any(|e| e.label == to) {
+        if to != label && record.entries.iter().any(|e| e.label == to) {
             return Err(Error::bad_args(format!("`{name}` has an entry `{to}` already: choose another label")));
         }
-        let parts = kept.entries[at].parts.patched(&kept.schema, &patch.fields)?;
-        kept.entries[at] = EntryRecord { label: to, parts };
+        let parts = record.entries[at].parts.patched(&record.schema, &patch.fields)?;
+        record.entries[at] = EntryRecord { label: to, parts };
         if patch.default {
-            kept.entries[..=at].rotate_right(1);
+            record.entries[..=at].rotate_right(1);
         }
-        self.save(cx, changing, name, Some(kept)).await
+        self.save(cx, changing, name, Some(record)).await
     }
 
     /// Remove an entry; the next one becomes the default. A service that was stored only for its entries is removed
@@ -175,10 +175,10 @@ impl ConfigCenter {
     /// `NotFound`; `Denied` for an entry of hob.toml.
     pub async fn remove_entry(&self, cx: &Cx, name: &str, label: &str) -> Result<Service> {
         let changing = self.0.changing.clone().lock_owned().await;
-        let (mut kept, at) = self.own_entry(name, label)?;
-        kept.entries.remove(at);
-        if !kept.entries.is_empty() || kept.origin == Origin::Person {
-            return self.save(cx, changing, name, Some(kept)).await;
+        let (mut record, at) = self.own_entry(name, label)?;
+        record.entries.remove(at);
+        if !record.entries.is_empty() || record.origin == Origin::Person {
+            return self.save(cx, changing, name, Some(record)).await;
         }
         let left = self.service(name).map(|service| Service { entries: vec![], ..service });
         match (self.save(cx, changing, name, None).await, left) {
@@ -244,9 +244,9 @@ impl ConfigCenter {
     /// A service and the index of an entry that a person created.
     fn own_entry(&self, name: &str, label: &str) -> Result<(ServiceRecord, usize)> {
         let service = self.service(name).ok_or_else(|| self.no_such(name))?;
-        let kept = self.to_record(name)?;
-        if let Some(at) = kept.entries.iter().position(|e| e.label == label) {
-            return Ok((kept, at));
+        let record = self.to_record(name)?;
+        if let Some(at) = record.entries.iter().position(|e| e.label == label) {
+            return Ok((record, at));
         }
         if service.entries.iter().any(|e| e.label == label) {
             return Err(Error::denied(format!(
@@ -289,9 +289,9 @@ impl ConfigCenter {
     }
 
     async fn write(&self, mut stamp: Stamp, name: &str, mut new: Option<ServiceRecord>) -> Result<()> {
-        let old = self.state().kept.get(name).cloned();
-        let sealed_of = |kept: &Option<ServiceRecord>| {
-            kept.as_ref().map(|k| k.sealed(name)).transpose().map(Option::unwrap_or_default)
+        let old = self.state().stored.get(name).cloned();
+        let sealed_of = |record: &Option<ServiceRecord>| {
+            record.as_ref().map(|k| k.sealed(name)).transpose().map(Option::unwrap_or_default)
         };
         let (was, is) = (sealed_of(&old)?, sealed_of(&new)?);
         let gone = was.keys().filter(|at| !is.contains_key(*at)).map(|at| (at.clone(), None)).collect::<Vec<_>>();
@@ -328,9 +328,9 @@ impl ConfigCenter {
         match new.take() {
             Some(mut new) => {
                 new.label = label;
-                state.kept.insert(name.to_owned(), new);
+                state.stored.insert(name.to_owned(), new);
             }
-            None => drop(state.kept.remove(name)),
+            None => drop(state.stored.remove(name)),
         }
         Ok(())
     }

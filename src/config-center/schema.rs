@@ -223,11 +223,11 @@ pub(crate) fn checked_tool_schema(mut fields: Vec<Field>) -> Result<Vec<Field>> 
 
 /// Add the fields that a tool requires. If the service is stored, they are neither required nor get defaults, so that
 /// existing entries stay valid.
-pub(crate) fn add_required_fields(schema: &mut Vec<Field>, more: &[Field], kept: bool) {
+pub(crate) fn add_required_fields(schema: &mut Vec<Field>, more: &[Field], stored: bool) {
     for field in more {
         if schema.len() < FIELDS && !schema.iter().any(|f| f.name == field.name) {
             let mut field = field.clone();
-            if kept {
+            if stored {
                 field.required = false;
                 field.default = None;
             }

@@ -18,7 +18,7 @@ pub(crate) struct Need {
 }
 
 pub(crate) struct State {
-    pub kept: BTreeMap<String, ServiceRecord>,
+    pub stored: BTreeMap<String, ServiceRecord>,
     /// By the tool's id.
     pub needs: BTreeMap<String, Need>,
     pub file: BTreeMap<String, Values>,
@@ -27,11 +27,11 @@ pub(crate) struct State {
 impl State {
     pub fn names(&self) -> BTreeSet<String> {
         let needed = self.needs.values().flat_map(|need| &need.services).map(|s| &s.name);
-        self.kept.keys().chain(self.file.keys()).chain(needed).cloned().collect()
+        self.stored.keys().chain(self.file.keys()).chain(needed).cloned().collect()
     }
 
     pub fn has(&self, name: &str) -> bool {
-        self.kept.contains_key(name) || self.file.contains_key(name) || self.needs_for(name).next().is_some()
+        self.stored.contains_key(name) || self.file.contains_key(name) || self.needs_for(name).next().is_some()
     }
 
     /// The requirements of all tools for a service.
@@ -46,20 +46,20 @@ impl State {
     /// all fields that tools require.
     fn schema(&self, name: &str) -> Vec<Field> {
         let mut asked = self.needs_for(name).filter_map(|(_, s)| s.config_schema.as_deref()).peekable();
-        let kept = self.kept.get(name);
-        let mut fields = match (kept, asked.peek(), self.file.get(name)) {
-            (Some(kept), ..) => kept.schema.clone(),
+        let record = self.stored.get(name);
+        let mut fields = match (record, asked.peek(), self.file.get(name)) {
+            (Some(record), ..) => record.schema.clone(),
             (None, Some(_), _) => vec![],
             (None, None, Some(file)) => schema::schema_of(file),
             (None, None, None) => schema::default_schema(),
         };
-        asked.for_each(|more| schema::add_required_fields(&mut fields, more, kept.is_some()));
+        asked.for_each(|more| schema::add_required_fields(&mut fields, more, record.is_some()));
         fields
     }
 
     fn multi_entry(&self, name: &str) -> bool {
-        match self.kept.get(name) {
-            Some(kept) => kept.multi_entry || (kept.origin != Origin::Person && self.wants_many(name)),
+        match self.stored.get(name) {
+            Some(record) => record.multi_entry || (record.origin != Origin::Person && self.wants_many(name)),
             None => self.wants_many(name),
         }
     }
@@ -71,8 +71,8 @@ impl State {
     /// The record of a service, current or new.
     pub fn to_record(&self, name: &str) -> ServiceRecord {
         let (schema, multi_entry) = (self.schema(name), self.multi_entry(name));
-        match self.kept.get(name) {
-            Some(kept) => ServiceRecord { schema, multi_entry, ..kept.clone() },
+        match self.stored.get(name) {
+            Some(record) => ServiceRecord { schema, multi_entry, ..record.clone() },
             None => ServiceRecord {
                 id: Id::new(),
                 label: self.needs_for(name).map(|(need, _)| need.label).max().unwrap_or_default(),
@@ -86,13 +86,13 @@ impl State {
     }
 
     fn about(&self, name: &str) -> About {
-        let kept = self.kept.get(name).map(|kept| kept.about.clone()).unwrap_or_default();
-        self.needs_for(name).fold(kept, |about, (_, s)| about.or(&s.about()))
+        let about = self.stored.get(name).map(|record| record.about.clone()).unwrap_or_default();
+        self.needs_for(name).fold(about, |about, (_, s)| about.or(&s.about()))
     }
 
     /// The entry of hob.toml. A person's entry overrides it: with the same label, or if only one entry is allowed.
     fn file_entry(&self, name: &str) -> Option<&Values> {
-        let own = self.kept.get(name).map(|kept| &kept.entries[..]).unwrap_or_default();
+        let own = self.stored.get(name).map(|record| &record.entries[..]).unwrap_or_default();
         let replaced = own.iter().any(|e| e.label == DEFAULT) || (!own.is_empty() && !self.multi_entry(name));
         self.file.get(name).filter(|_| !replaced)
     }
@@ -101,9 +101,9 @@ impl State {
         if !self.has(name) {
             return None;
         }
-        let (kept, about) = (self.kept.get(name), self.about(name));
-        let said = |text: String| Some(text).filter(|t| !t.is_empty());
-        let own = kept.into_iter().flat_map(|kept| &kept.entries).map(|e| Entry {
+        let (record, about) = (self.stored.get(name), self.about(name));
+        let non_empty = |text: String| Some(text).filter(|t| !t.is_empty());
+        let own = record.into_iter().flat_map(|record| &record.entries).map(|e| Entry {
             label: e.label.clone(),
             is_default: false,
             fields: e.parts.plain.clone(),
@@ -125,26 +125,26 @@ impl State {
             first.is_default = true;
         }
         let needed: BTreeSet<&str> = self.needs_for(name).map(|(need, _)| need.tool_name.as_str()).collect();
-        let labels = self.needs_for(name).map(|(need, _)| need.label).chain(kept.map(|kept| kept.label));
+        let labels = self.needs_for(name).map(|(need, _)| need.label).chain(record.map(|record| record.label));
         let file = if self.file.contains_key(name) { Origin::File } else { Origin::Tool };
         Some(Service {
             name: name.to_owned(),
-            display_name: said(about.display_name).unwrap_or_else(|| name.to_owned()),
-            description: said(about.description),
-            category: said(about.category),
-            docs_url: said(about.docs_url),
+            display_name: non_empty(about.display_name).unwrap_or_else(|| name.to_owned()),
+            description: non_empty(about.description),
+            category: non_empty(about.category),
+            docs_url: non_empty(about.docs_url),
             multi_entry: self.multi_entry(name),
             schema: self.schema(name),
             entries,
             needed_by: needed.into_iter().map(str::to_owned).collect(),
-            from: kept.map_or(file, |kept| kept.origin),
+            from: record.map_or(file, |record| record.origin),
             label: labels.max().unwrap_or_default(),
         })
     }
 
     /// All entries of a service with their secrets, the default first.
     pub fn entries(&self, name: &str) -> Vec<(String, Values)> {
-        let own = self.kept.get(name).into_iter().flat_map(|kept| &kept.entries);
+        let own = self.stored.get(name).into_iter().flat_map(|record| &record.entries);
         let own = own.map(|e| (e.label.clone(), e.parts.merged()));
         own.chain(self.file_entry(name).map(|values| (DEFAULT.to_owned(), values.clone()))).collect()
     }
@@ -154,9 +154,9 @@ impl State {
         if [OTHER_HOSTS, RAW].contains(&field) {
             return false;
         }
-        let said =
+        let declared =
             if self.has(name) { self.schema(name).iter().find(|f| f.name == field).map(|f| f.secret) } else { None };
-        match said {
+        match declared {
             Some(false) if self.file_entry(name).is_some() => sounds_secret(field),
             Some(secret) => secret,
             None => sounds_secret(field),
@@ -178,16 +178,17 @@ impl State {
     /// Whether to register a value of the file with the scrubber. A `keyword` is hidden because it is named like a
     /// key, but a word such as "boiler" must not be removed from every text because of a name alone.
     fn is_scrubbed(&self, name: &str, field: &str) -> bool {
-        let kept = self.kept.get(name).filter(|kept| kept.origin != Origin::File).map(|kept| &kept.schema[..]);
+        let record =
+            self.stored.get(name).filter(|record| record.origin != Origin::File).map(|record| &record.schema[..]);
         let asked = self.needs_for(name).filter_map(|(_, s)| s.config_schema.as_deref());
-        let mut declared = kept.into_iter().chain(asked).flatten();
+        let mut declared = record.into_iter().chain(asked).flatten();
         declared.any(|f| f.name == field && f.secret) || (self.is_secret(name, field) && is_certain_secret_name(field))
     }
 
     /// Every secret value, once.
     pub fn secrets(&self) -> Vec<String> {
         let mut found = BTreeSet::new();
-        for entry in self.kept.values().flat_map(|kept| &kept.entries) {
+        for entry in self.stored.values().flat_map(|record| &record.entries) {
             entry.parts.secret.values().for_each(|v| collect_texts(v, &mut found));
         }
         for (name, values) in &self.file {

@@ -108,7 +108,7 @@ async fn edit_prompt(documents: Documents, cx: Cx, args: EditPrompt) -> Result<O
     document_output("my system prompt", documents.edit(&cx, Name::SystemPrompt, edit).await?)
 }
 
-/// Read your stored learned notes: facts about the person and the household.
+/// Read your learned notes as they are stored: what you have learned about the person and the household.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadNotes {}
@@ -122,8 +122,8 @@ async fn read_notes(documents: Documents, cx: Cx, _: ReadNotes) -> Result<Output
     Ok(Output::json(json!({"notes": text, "version": version}))?.say(sentence))
 }
 
-/// Edit your learned notes: facts about the person and the household ("prefers dark mode"), shown to you in every
-/// conversation. Rules about your behaviour belong in the system prompt. The old version is stored.
+/// Change your learned notes: what you have learned about the person and the household ("prefers dark mode"), shown to
+/// you in every conversation. Rules about your behaviour belong in the system prompt. The old version is stored.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct EditNotes {

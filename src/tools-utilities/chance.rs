@@ -47,11 +47,11 @@ pub(crate) async fn uuid(_: (), cx: Cx, MakeUuid { version, count }: MakeUuid) -
         all.sort_unstable();
     }
     let all: Vec<String> = all.iter().map(Uuid::to_string).collect();
-    let said = match all.as_slice() {
+    let sentence = match all.as_slice() {
         [one] => format!("Here is one: {one}."),
         several => format!("Here are {} ids; the first is {}.", several.len(), several[0]),
     };
-    Ok(Output::json(json!({"uuid": all[0], "uuids": all, "version": version, "count": count}))?.say(said))
+    Ok(Output::json(json!({"uuid": all[0], "uuids": all, "version": version, "count": count}))?.say(sentence))
 }
 
 /// Generate one or more secure random passwords that contain every requested kind of character.
@@ -98,13 +98,13 @@ pub(crate) async fn password(_: (), _: Cx, args: MakePassword) -> Result<Output>
     let all = (0..count).map(|_| one_password(&kinds, length, &mut chance)).collect::<Result<Vec<String>>>()?;
     let alphabet: usize = kinds.iter().map(Vec::len).sum();
     let bits = (f64::from(length) * (alphabet as f64).log2()).floor();
-    let said = match all.as_slice() {
+    let sentence = match all.as_slice() {
         [one] => format!("Here is a password of {length} characters: {one}"),
         several => format!("Here are {} passwords of {length} characters; the first: {}", several.len(), several[0]),
     };
     let answer =
         json!({"password": all[0], "passwords": all, "length": length, "count": count, "entropyBits": number(bits)});
-    Ok(Output::json(answer)?.say(said))
+    Ok(Output::json(answer)?.say(sentence))
 }
 
 /// All passwords with every kind are equally likely: a candidate that lacks a kind is rejected as a whole.
@@ -159,7 +159,7 @@ pub(crate) async fn pick(_: (), _: Cx, args: Pick) -> Result<Output> {
     let shown: Vec<String> = all.iter().take(10).map(|n| grouped(&n.to_string())).collect();
     // Zero or one is a coin flip.
     let coin = (integer && (min, max) == (0.0, 1.0)).then(|| if all[0] == 1 { "heads" } else { "tails" });
-    let said = match all.len() {
+    let sentence = match all.len() {
         1 => match coin {
             Some(side) => format!("It is {} ({side}).", shown[0]),
             None => format!("It is {}.", shown[0]),
@@ -170,7 +170,7 @@ pub(crate) async fn pick(_: (), _: Cx, args: Pick) -> Result<Output> {
     let answer = json!({
         "number": all[0], "numbers": all, "min": number(min), "max": number(max), "integer": integer, "count": count
     });
-    Ok(Output::json(answer)?.say(said))
+    Ok(Output::json(answer)?.say(sentence))
 }
 
 /// Check a requested count.
@@ -282,8 +282,8 @@ mod tests {
     #[tokio::test]
     async fn passwords_have_what_was_asked_for_and_nothing_else() {
         let has = |text: &str, kind: &str| text.chars().any(|c| kind.contains(c));
-        let told = ask("generate_password", json!({"length": 8, "count": 20})).await.unwrap().content;
-        let all = told["passwords"].as_array().unwrap();
+        let answer = ask("generate_password", json!({"length": 8, "count": 20})).await.unwrap().content;
+        let all = answer["passwords"].as_array().unwrap();
         for one in all.iter().map(|p| p.as_str().unwrap()) {
             assert_eq!(one.len(), 8);
             assert!([UPPERCASE, LOWERCASE, DIGITS, SYMBOLS].iter().all(|kind| has(one, kind)), "{one}");
@@ -310,7 +310,9 @@ mod tests {
         assert_eq!((one.say.as_deref(), &one.content["number"]), (Some("It is 1,234."), &json!(1234)));
         let coin = ask("random_number", json!({"min": 0, "max": 1})).await.unwrap();
         let sides = [(0, "It is 0 (tails)."), (1, "It is 1 (heads).")];
-        assert!(sides.iter().any(|(n, said)| coin.content["number"] == *n && coin.say.as_deref() == Some(said)));
+        assert!(
+            sides.iter().any(|(n, sentence)| coin.content["number"] == *n && coin.say.as_deref() == Some(sentence))
+        );
         let floats = json!({"min": -0.5, "max": 0.5, "integer": false, "count": 1000});
         let floats = ask("random_number", floats).await.unwrap().content;
         assert!(floats["numbers"].as_array().unwrap().iter().all(|n| (-0.5..=0.5).contains(&n.as_f64().unwrap())));

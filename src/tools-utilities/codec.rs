@@ -48,12 +48,12 @@ pub(crate) async fn encode_decode(_: (), _: Cx, args: EncodeDecode) -> Result<Ou
         Direction::Encode => encode(&text, method),
         Direction::Decode => decode(&text, method)?,
     };
-    let said = match args.operation {
+    let sentence = match args.operation {
         Direction::Encode => format!("As {} it is {}", method.word(), result_sentence(&result)),
         Direction::Decode => format!("It says: {}", result_sentence(&result)),
     };
     let answer = json!({"result": result, "operation": args.operation.word(), "method": method.word()});
-    Ok(Output::json(answer)?.say(said))
+    Ok(Output::json(answer)?.say(sentence))
 }
 
 fn encode(text: &str, method: Method) -> String {

@@ -52,22 +52,22 @@ pub(crate) async fn compare(_: (), _: Cx, args: Compare) -> Result<Output> {
     run_blocking(move |until| {
         let (old, new) = (args.text1.as_str(), args.text2.as_str());
         let mut answer = json!({"identical": old == new});
-        let mut said = if old == new { "They are the same" } else { "They differ" }.to_owned();
+        let mut sentence = if old == new { "They are the same" } else { "They differ" }.to_owned();
         if mode != Mode::Diff {
             let similarity = similarity(old, new, until);
             answer["similarity"] = crate::statistics::number(similarity);
             if old != new {
-                said = format!("They are {}% alike", crate::maths::spoken(similarity * 100.0));
+                sentence = format!("They are {}% alike", crate::maths::spoken(similarity * 100.0));
             }
         }
         if mode != Mode::Similarity {
             let (added, removed) = diff(old, new, &mut answer);
             if old != new {
-                said += &format!(": {} added and {} removed", counted(added, "line"), counted(removed, "line"));
+                sentence += &format!(": {} added and {} removed", counted(added, "line"), counted(removed, "line"));
             }
         }
-        said.push('.');
-        Ok(Output::json(answer)?.say(said))
+        sentence.push('.');
+        Ok(Output::json(answer)?.say(sentence))
     })
     .await
 }
@@ -234,9 +234,9 @@ mod tests {
             (0..LONGEST).map(|_| next()).collect()
         };
         let begun = Instant::now();
-        let told = ask(json!({"text1": noise(1), "text2": noise(2)})).await.unwrap().content;
-        let similarity = told["similarity"].as_f64().unwrap();
-        assert!((0.0..1.0).contains(&similarity) && told["diffCut"] == true, "{similarity}");
+        let answer = ask(json!({"text1": noise(1), "text2": noise(2)})).await.unwrap().content;
+        let similarity = answer["similarity"].as_f64().unwrap();
+        assert!((0.0..1.0).contains(&similarity) && answer["diffCut"] == true, "{similarity}");
         assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
         let near = noise(1).replacen('a', "b", 1);
         assert_eq!(ask(json!({"text1": noise(1), "text2": near})).await.unwrap().content["similarity"], 0.9999);

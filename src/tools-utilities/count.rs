@@ -45,22 +45,23 @@ struct Counted {
 
 pub(crate) async fn count(_: (), _: Cx, Count { text }: Count) -> Result<Output> {
     short("text", &text)?;
-    let told = run_blocking(move |_| Ok(counts(&text))).await?;
-    let language = match (told.language, told.language_reliable) {
+    let stats = run_blocking(move |_| Ok(counts(&text))).await?;
+    let language = match (stats.language, stats.language_reliable) {
         (Some(language), true) => format!(", in {language}"),
         (Some(language), false) => format!(", perhaps in {language}"),
         (None, _) => String::new(),
     };
-    let mut said = format!(
+    let mut sentence = format!(
         "It has {}, {} and {}{language}.",
-        counted(told.words, "word"),
-        counted(told.characters, "character"),
-        counted(told.sentences, "sentence")
+        counted(stats.words, "word"),
+        counted(stats.characters, "character"),
+        counted(stats.sentences, "sentence")
     );
-    if told.reading_time_minutes >= 1.0 {
-        said += &format!(" Reading it takes about {}.", counted(told.reading_time_minutes.round() as usize, "minute"));
+    if stats.reading_time_minutes >= 1.0 {
+        sentence +=
+            &format!(" Reading it takes about {}.", counted(stats.reading_time_minutes.round() as usize, "minute"));
     }
-    Ok(Output::json(told)?.say(said))
+    Ok(Output::json(stats)?.say(sentence))
 }
 
 fn counts(text: &str) -> Counted {
@@ -188,9 +189,9 @@ mod tests {
             ("a\r\n\r\nb\r\n", 2, 1, 3, 2),
         ];
         for (text, words, sentences, lines, paragraphs) in rows {
-            let told = counts(text);
+            let stats = counts(text);
             assert_eq!(
-                (told.words, told.sentences, told.lines, told.paragraphs),
+                (stats.words, stats.sentences, stats.lines, stats.paragraphs),
                 (words, sentences, lines, paragraphs),
                 "{text}"
             );
@@ -207,10 +208,10 @@ mod tests {
 
         #[test]
         fn counts_hold_together(text in any::<String>()) {
-            let told = counts(&text);
-            prop_assert!(told.unique_words <= told.words && told.words <= told.characters_no_spaces);
-            prop_assert!(told.sentences <= told.characters && told.paragraphs <= told.lines);
-            prop_assert!(told.characters_no_spaces <= told.characters && told.characters <= told.bytes);
+            let stats = counts(&text);
+            prop_assert!(stats.unique_words <= stats.words && stats.words <= stats.characters_no_spaces);
+            prop_assert!(stats.sentences <= stats.characters && stats.paragraphs <= stats.lines);
+            prop_assert!(stats.characters_no_spaces <= stats.characters && stats.characters <= stats.bytes);
         }
     }
 }

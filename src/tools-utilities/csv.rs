@@ -62,7 +62,7 @@ pub(crate) async fn parse(_: (), _: Cx, args: ParseCsv) -> Result<Output> {
                 rows.push(row(&record, &columns, header));
             }
         }
-        let said = match header {
+        let sentence = match header {
             true => format!("It has {} and {}.", counted(count, "row"), counted(columns.len(), "column")),
             false => format!("It has {}.", counted(count, "row")),
         };
@@ -70,7 +70,7 @@ pub(crate) async fn parse(_: (), _: Cx, args: ParseCsv) -> Result<Output> {
             "columns": columns, "truncated": count > rows.len(), "rows": rows, "rowCount": count,
             "delimiter": char::from(delimiter).to_string()
         });
-        Ok(Output::json(answer)?.say(said))
+        Ok(Output::json(answer)?.say(sentence))
     })
     .await
 }
@@ -176,9 +176,9 @@ pub(crate) async fn generate(_: (), _: Cx, args: GenerateCsv) -> Result<Output> 
         }
         let bytes = writer.into_inner().map_err(|why| Error::failed(format!("the CSV could not be written: {why}")))?;
         let text = String::from_utf8(bytes).map_err(|why| Error::failed(format!("the CSV is not text: {why}")))?;
-        let said = format!("I have written {} of CSV.", counted(grid.rows.len(), "row"));
+        let sentence = format!("I have written {} of CSV.", counted(grid.rows.len(), "row"));
         let answer = json!({"csv": text, "rowCount": grid.rows.len(), "columns": grid.columns});
-        Ok(Output::json(answer)?.say(said))
+        Ok(Output::json(answer)?.say(sentence))
     })
     .await
 }
@@ -259,8 +259,8 @@ mod tests {
     async fn long_csv_is_read_in_time() {
         let begun = Instant::now();
         for text in ["x\n".repeat(500_000), "\"".repeat(1 << 20), ",,\n\"a\"".repeat(100_000)] {
-            let told = ask("parse_csv", json!({"csv": text})).await.unwrap().content;
-            assert!(told["rows"].as_array().unwrap().len() <= ROWS);
+            let answer = ask("parse_csv", json!({"csv": text})).await.unwrap().content;
+            assert!(answer["rows"].as_array().unwrap().len() <= ROWS);
         }
         for wide in
             ["a,".repeat(500_000), ",".repeat(1 << 20), "x,".repeat(400_000), format!("a\n{}", ",".repeat(1000))]
@@ -275,9 +275,9 @@ mod tests {
         // A long name is not repeated for very many cells.
         let names: Vec<String> = (0..500).map(|n| format!("{n}{}", "x".repeat(1000))).collect();
         let tall = format!("{}\n{}", names.join(","), format!("{}\n", ",".repeat(499)).repeat(1000));
-        let told = ask("parse_csv", json!({"csv": tall})).await.unwrap().content;
-        assert_eq!((&told["rowCount"], &told["truncated"]), (&json!(1000), &json!(true)));
-        assert!(!told["rows"].as_array().unwrap().is_empty() && told.to_string().len() < 8 << 20);
+        let answer = ask("parse_csv", json!({"csv": tall})).await.unwrap().content;
+        assert_eq!((&answer["rowCount"], &answer["truncated"]), (&json!(1000), &json!(true)));
+        assert!(!answer["rows"].as_array().unwrap().is_empty() && answer.to_string().len() < 8 << 20);
         assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());
     }
 

@@ -36,9 +36,9 @@ pub(crate) async fn hash(_: (), _: Cx, Hash { text, algorithm }: Hash) -> Result
         Algorithm::Sha512 => hex(&sha2::Sha512::digest(&text)),
         Algorithm::Blake3 => blake3::hash(text.as_bytes()).to_string(),
     };
-    let said = format!("The {} digest is {hash}.", algorithm.word());
+    let sentence = format!("The {} digest is {hash}.", algorithm.word());
     let answer = json!({"hash": hash, "algorithm": algorithm.word(), "bits": hash.len() * 4, "bytes": text.len()});
-    Ok(Output::json(answer)?.say(said))
+    Ok(Output::json(answer)?.say(sentence))
 }
 
 /// Bytes as hex digits.

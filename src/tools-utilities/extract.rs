@@ -74,18 +74,18 @@ pub(crate) async fn extract(_: (), _: Cx, Extract { text, pattern, unique }: Ext
     };
     let unique = unique.unwrap_or(kind != Some(Kind::Numbers));
     let (matches, truncated) = run_blocking(move |until| find(&regex, kind, &text, unique, until)).await?;
-    let told = kind
+    let pattern_name = kind
         .and_then(|kind| KINDS.iter().find(|(k, ..)| *k == kind))
         .map_or(pattern.as_str(), |(_, words, _)| words[0]);
-    let thing = if kind.is_some() { told.trim_end_matches('s') } else { "match" };
+    let thing = if kind.is_some() { pattern_name.trim_end_matches('s') } else { "match" };
     let first: Vec<String> = matches.iter().take(3).map(display_match).collect();
-    let said = match matches.len() {
+    let sentence = match matches.len() {
         0 => format!("I found no {thing}."),
         n @ 1..=3 => format!("I found {}: {}.", counted(n, thing), first.join(", ")),
         n => format!("I found {}: {} and {} more.", counted(n, thing), first.join(", "), n - 3),
     };
-    let answer = json!({"pattern": told, "matches": matches, "count": matches.len(), "truncated": truncated});
-    Ok(Output::json(answer)?.say(said))
+    let answer = json!({"pattern": pattern_name, "matches": matches, "count": matches.len(), "truncated": truncated});
+    Ok(Output::json(answer)?.say(sentence))
 }
 
 fn display_match(found: &Value) -> String {

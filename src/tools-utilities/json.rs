@@ -53,7 +53,7 @@ pub(crate) async fn format_json(_: (), _: Cx, args: FormatJson) -> Result<Output
         let mut page = Page { text: String::with_capacity(text.len()), indent, sorted: layout == Layout::SortKeys };
         page.write(json.get(), 0)?;
         let kind = kind(json.get());
-        let said = match layout {
+        let sentence = match layout {
             Layout::Validate => {
                 let answer = json!({"valid": true, "operation": layout.word(), "type": kind, "bytes": text.len()});
                 return Ok(Output::json(answer)?.say("This is valid JSON."));
@@ -64,7 +64,7 @@ pub(crate) async fn format_json(_: (), _: Cx, args: FormatJson) -> Result<Output
             }
         };
         let answer = json!({"valid": true, "operation": layout.word(), "type": kind, "result": page.text});
-        Ok(Output::json(answer)?.say(said))
+        Ok(Output::json(answer)?.say(sentence))
     })
     .await
 }
@@ -79,14 +79,14 @@ pub(crate) fn text_of(json: Value) -> String {
 
 fn wrong(why: &serde_json::Error, layout: Layout) -> Result<Output> {
     let (line, column) = (why.line(), why.column());
-    let told = why.to_string();
-    let reason = told.split(" at line ").next().unwrap_or(&told);
-    let said = format!("This is not valid JSON: {reason}, in line {line}, column {column}");
+    let message = why.to_string();
+    let reason = message.split(" at line ").next().unwrap_or(&message);
+    let sentence = format!("This is not valid JSON: {reason}, in line {line}, column {column}");
     if layout != Layout::Validate {
-        return Err(Error::bad_args(format!("{said}: correct it there")));
+        return Err(Error::bad_args(format!("{sentence}: correct it there")));
     }
     let answer = json!({"valid": false, "operation": layout.word(), "error": reason, "line": line, "column": column});
-    Ok(Output::json(answer)?.say(format!("{said}.")))
+    Ok(Output::json(answer)?.say(format!("{sentence}.")))
 }
 
 fn kind(json: &str) -> &'static str {

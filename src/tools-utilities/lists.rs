@@ -103,12 +103,12 @@ pub(crate) async fn array_operation(_: (), _: Cx, args: ArrayOperation) -> Resul
         let (deed, before) = (args.operation, args.array.len());
         let key = args.key.clone();
         let result = done(args, until)?;
-        let said = summary_sentence(deed, before, key.as_deref(), &result);
+        let sentence = summary_sentence(deed, before, key.as_deref(), &result);
         let mut answer = json!({"operation": deed.word(), "inputCount": before, "result": result});
         if let Some(items) = answer["result"].as_array() {
             answer["count"] = items.len().into();
         }
-        Ok(Output::json(answer)?.say(said))
+        Ok(Output::json(answer)?.say(sentence))
     })
     .await
 }
@@ -353,7 +353,10 @@ mod tests {
             (json!({"array": [1], "operation": "filter", "op": "in", "value": 1}), "a list"),
             (json!({"array": vec![0; 100_001], "operation": "sort"}), "the maximum is 100000"),
             (json!({"array": [1], "operation": "explode"}), "none of sort"),
-            (json!({"array": [1], "operation": "sort", "key": "x".repeat(201)}), "`key` has 201 bytes, and 200 is"),
+            (
+                json!({"array": [1], "operation": "sort", "key": "x".repeat(201)}),
+                "`key` has 201 bytes, and the maximum is 200",
+            ),
             (
                 json!({"array": ["x"], "operation": "filter", "value": "x".repeat((1 << 20) + 1)}),
                 "the maximum is 1048576",

@@ -66,8 +66,8 @@ pub(crate) async fn use_regex(_: (), _: Cx, args: UseRegex) -> Result<Output> {
     run_blocking(move |until| match act {
         RegexOperation::Test => {
             let matches = pattern.is_match(&text);
-            let said = if matches { "Yes, it matches." } else { "No, it does not match." };
-            Ok(Output::json(json!({"operation": act.word(), "matches": matches}))?.say(said))
+            let sentence = if matches { "Yes, it matches." } else { "No, it does not match." };
+            Ok(Output::json(json!({"operation": act.word(), "matches": matches}))?.say(sentence))
         }
         RegexOperation::Match => found(&pattern, &text, act, 1, until),
         RegexOperation::MatchAll => found(&pattern, &text, act, MAX_MATCHES, until),
@@ -162,19 +162,19 @@ fn found(pattern: &Regex, text: &str, act: RegexOperation, most: usize, until: &
             break;
         }
         let whole = found.get_match();
-        let mut told = json!({"match": whole.as_str(), "index": places.of(whole.start())});
+        let mut entry = json!({"match": whole.as_str(), "index": places.of(whole.start())});
         if found.len() > 1 {
-            told["groups"] = found.iter().skip(1).map(|group| group.map(|g| g.as_str())).collect::<Vec<_>>().into();
+            entry["groups"] = found.iter().skip(1).map(|group| group.map(|g| g.as_str())).collect::<Vec<_>>().into();
         }
         let named = pattern.capture_names().flatten();
         let named: serde_json::Map<String, Value> =
             named.map(|name| (name.to_owned(), found.name(name).map(|g| g.as_str()).into())).collect();
         if !named.is_empty() {
-            told["named"] = named.into();
+            entry["named"] = named.into();
         }
-        matches.push(told);
+        matches.push(entry);
     }
-    let said = match matches.as_slice() {
+    let sentence = match matches.as_slice() {
         [] => "Nothing matches.".to_owned(),
         [one] => format!("It matches {}.", quoted(&one["match"])),
         several => {
@@ -184,7 +184,7 @@ fn found(pattern: &Regex, text: &str, act: RegexOperation, most: usize, until: &
     let answer = json!({
         "operation": act.word(), "matches": matches, "count": matches.len(), "truncated": truncated
     });
-    Ok(Output::json(answer)?.say(said))
+    Ok(Output::json(answer)?.say(sentence))
 }
 
 fn quoted(text: &Value) -> String {
@@ -209,9 +209,9 @@ fn replaced(pattern: &Regex, text: &str, replacement: &str, until: &Deadline) ->
     if out.len() > RESULT {
         return Err(too_much());
     }
-    let said = format!("I replaced {}: {}", counted(count, "match"), result_sentence(&out));
+    let sentence = format!("I replaced {}: {}", counted(count, "match"), result_sentence(&out));
     let answer = json!({"operation": RegexOperation::Replace.word(), "result": out, "count": count});
-    Ok(Output::json(answer)?.say(said))
+    Ok(Output::json(answer)?.say(sentence))
 }
 
 /// Expand group references in a replacement, as in JavaScript; unknown groups stay as written. Stops when the result
@@ -248,8 +248,8 @@ fn reference<'t>(text: &str, found: &Captures<'t>) -> Option<(&'t str, usize)> {
             let end = text.find(close)?;
             let name = &text[2..end];
             let by_number = || name.parse().ok().filter(|n: &usize| *n < found.len()).map(|n| group(found.get(n)));
-            let told = found.name(name).map(|g| g.as_str()).or_else(by_number)?;
-            Some((told, end + 1))
+            let value = found.name(name).map(|g| g.as_str()).or_else(by_number)?;
+            Some((value, end + 1))
         }
         _ => None,
     }
@@ -264,9 +264,9 @@ fn parted(pattern: &Regex, text: &str, until: &Deadline) -> Result<Output> {
         }
         parts.push(part);
     }
-    let said = format!("It falls into {}.", counted(parts.len(), "part"));
+    let sentence = format!("It falls into {}.", counted(parts.len(), "part"));
     Ok(Output::json(json!({"operation": RegexOperation::Split.word(), "parts": parts, "count": parts.len()}))?
-        .say(said))
+        .say(sentence))
 }
 
 #[cfg(test)]
@@ -336,7 +336,7 @@ mod tests {
             (json!({"pattern": r"(a)\1", "text": ""}), "backreferences are not supported"),
             (json!({"pattern": r"\w{1000}{1000}", "text": ""}), "too large"),
             (json!({"pattern": long, "text": ""}), "the maximum is 2000"),
-            (json!({"pattern": "a", "text": "", "flags": "iq"}), "`q` is no flag"),
+            (json!({"pattern": "a", "text": "", "flags": "iq"}), "`q` is not a supported flag"),
             (json!({"pattern": "a", "text": "", "operation": "replace"}), "`replacement` is missing"),
             (json!({"pattern": "a", "text": "x".repeat((1 << 20) + 1)}), "the maximum is 1048576"),
             (json!({"pattern": "[ab]*a[ab]{3000}c", "text": "ab".repeat(1 << 19)}), "too many repetitions"),

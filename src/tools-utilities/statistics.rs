@@ -68,7 +68,7 @@ fn tell(sorted: &[f64], (min, max): (f64, f64)) -> Result<Output> {
         return Err(Error::bad_args("the sum of these numbers is too large: divide them first"));
     }
     let percentiles = PERCENTILES.iter().map(|p| (format!("p{p}"), number(percentile(sorted, *p))));
-    let told = Summary {
+    let summary = Summary {
         count,
         sum: number(sum),
         mean: number(mean),
@@ -84,14 +84,14 @@ fn tell(sorted: &[f64], (min, max): (f64, f64)) -> Result<Output> {
         percentiles: Value::Object(percentiles.collect()),
     };
     let shown = |n: f64| grouped(&spoken(n));
-    let said = format!(
+    let sentence = format!(
         "The mean of {} is {}, the median {}, and they add up to {}.",
         counted(count, "number"),
         shown(mean),
         shown(median),
         shown(sum)
     );
-    Ok(Output::json(told)?.say(said))
+    Ok(Output::json(summary)?.say(sentence))
 }
 
 /// Compensated summation (Neumaier), so that the order hardly matters.
@@ -185,7 +185,7 @@ pub(crate) async fn percentage(_: (), _: Cx, args: Percent) -> Result<Output> {
     let percent = || args.percent.ok_or_else(|| missing("percent"));
     let value = args.value;
     let shown = |n: f64| grouped(&spoken(n));
-    let (result, said) = match operation {
+    let (result, sentence) = match operation {
         Percentage::Of => {
             let percent = percent()?;
             let result = value * percent / 100.0;
@@ -213,7 +213,7 @@ pub(crate) async fn percentage(_: (), _: Cx, args: Percent) -> Result<Output> {
         return Err(Error::bad_args("the result is too large: use smaller numbers"));
     }
     let answer = json!({"operation": operation.word(), "value": number(value), "result": number(result)});
-    Ok(Output::json(answer)?.say(said))
+    Ok(Output::json(answer)?.say(sentence))
 }
 
 fn ratio(part: f64, whole: f64) -> Result<f64> {
@@ -288,9 +288,9 @@ mod tests {
                 "From -50 to 0 is an increase of 100%.",
             ),
         ];
-        for (args, result, said) in rows {
+        for (args, result, sentence) in rows {
             let answer = ask("calculate_percentage", args.clone()).await.unwrap();
-            assert_eq!((&answer.content["result"], answer.say.as_deref()), (&result, Some(said)), "{args}");
+            assert_eq!((&answer.content["result"], answer.say.as_deref()), (&result, Some(sentence)), "{args}");
         }
         for bad in [
             json!({"value": 1}),
@@ -309,7 +309,7 @@ mod tests {
         #[test]
         fn statistics_agree_with_the_plain_way(numbers in prop::collection::vec(-1000_i32..1000, 1..60)) {
             let floats: Vec<f64> = numbers.iter().map(|n| f64::from(*n)).collect();
-            let told = wait(ask("statistics", json!({"numbers": floats}))).unwrap().content;
+            let summary = wait(ask("statistics", json!({"numbers": floats}))).unwrap().content;
             let n = numbers.len() as f64;
             let mut sorted = numbers.clone();
             sorted.sort_unstable();
@@ -317,7 +317,7 @@ mod tests {
             let variance = floats.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
             let median = f64::from(sorted[(numbers.len() - 1) / 2] + sorted[numbers.len() / 2]) / 2.0;
             let near = |field: &str, wanted: f64| {
-                let got = told[field].as_f64().unwrap();
+                let got = summary[field].as_f64().unwrap();
                 assert!((got - wanted).abs() <= 1e-9 * wanted.abs().max(1.0), "{field}: {got} {wanted}");
             };
             near("sum", f64::from(numbers.iter().sum::<i32>()));
@@ -332,7 +332,7 @@ mod tests {
             let mut modes: Vec<i32> = sorted.iter().copied().filter(|n| most > 1 && count(n) == most).collect();
             modes.dedup();
             modes.truncate(MODES);
-            assert_eq!(told["mode"], json!(modes));
+            assert_eq!(summary["mode"], json!(modes));
         }
     }
 }

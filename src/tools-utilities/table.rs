@@ -47,10 +47,10 @@ pub(crate) async fn create_table(_: (), _: Cx, args: CreateTable) -> Result<Outp
             None => Align::Left,
         };
         let aligns: Vec<Align> = (0..grid.columns.len()).map(align).collect();
-        let said =
+        let sentence =
             format!("Here is a table of {} and {}.", counted(grid.rows.len(), "row"), counted(aligns.len(), "column"));
         let answer = json!({"table": laid_out(&grid, &aligns), "rowCount": grid.rows.len(), "columns": grid.columns});
-        Ok(Output::json(answer)?.say(said))
+        Ok(Output::json(answer)?.say(sentence))
     })
     .await
 }

@@ -55,8 +55,8 @@ pub(crate) async fn transform(_: (), _: Cx, args: Transform) -> Result<Output> {
     short("text", &args.text)?;
     let (operation, length) = (args.operation, args.length.unwrap_or(100));
     let result = run_blocking(move |_| Ok(changed(&args.text, operation, length))).await?;
-    let said = if result.is_empty() { "Nothing is left of it.".to_owned() } else { result_sentence(&result) };
-    Ok(Output::json(json!({"result": result, "operation": operation.word()}))?.say(said))
+    let sentence = if result.is_empty() { "Nothing is left of it.".to_owned() } else { result_sentence(&result) };
+    Ok(Output::json(json!({"result": result, "operation": operation.word()}))?.say(sentence))
 }
 
 fn changed(text: &str, change: TextOperation, length: usize) -> String {

@@ -27,7 +27,7 @@ pub(crate) async fn add(_: (), cx: Cx, Add { date, amount, unit }: Add) -> Resul
     let length = grouped(&short(amount.abs()));
     let units = if length == "1" { unit.word().trim_end_matches('s') } else { unit.word() };
     let side = if amount < 0.0 { "before" } else { "after" };
-    let said = format!("{length} {units} {side} {} is {}, {}.", spoken(&from), weekday(to.day()), spoken(&to));
+    let sentence = format!("{length} {units} {side} {} is {}, {}.", spoken(&from), weekday(to.day()), spoken(&to));
     let answer = json!({
         "date": from.to_string(),
         "amount": number(amount),
@@ -36,7 +36,7 @@ pub(crate) async fn add(_: (), cx: Cx, Add { date, amount, unit }: Add) -> Resul
         "dayOfWeek": weekday(to.day()),
         "isWeekend": is_weekend(to.day()),
     });
-    Ok(Output::json(answer)?.say(said))
+    Ok(Output::json(answer)?.say(sentence))
 }
 
 fn after(from: &When, amount: f64, unit: Unit, cx: &Cx) -> Result<When> {

@@ -30,7 +30,7 @@ pub(crate) async fn diff(_: (), cx: Cx, args: Diff) -> Result<Output> {
     let words = words(&a, &b)?;
     let later = if b < a { format!("{words} earlier") } else { words.clone() };
     let length = length(&a, &b, value, unit, &words)?;
-    let said = summary_sentence(&args.date1, (&first, &second), value, &length);
+    let sentence = summary_sentence(&args.date1, (&first, &second), value, &length);
     let answer = json!({
         "date1": first.to_string(),
         "date2": second.to_string(),
@@ -46,7 +46,7 @@ pub(crate) async fn diff(_: (), cx: Cx, args: Diff) -> Result<Output> {
         "minutes": whole(&a, &b, Part::Minute)?,
         "seconds": whole(&a, &b, Part::Second)?,
     });
-    Ok(Output::json(answer)?.say(said))
+    Ok(Output::json(answer)?.say(sentence))
 }
 
 /// The number of units between, with a fraction.
@@ -101,8 +101,8 @@ fn words(a: &Zoned, b: &Zoned) -> Result<String> {
         (span.get_minutes(), "minute"),
         (span.get_seconds(), "second"),
     ];
-    let told: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| counted(*n, unit)).collect();
-    Ok(if told.is_empty() { "no time".to_owned() } else { join_and(&told) })
+    let lengths: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| counted(*n, unit)).collect();
+    Ok(if lengths.is_empty() { "no time".to_owned() } else { join_and(&lengths) })
 }
 
 /// The difference in the requested unit, or in smaller units if it has a fraction.
@@ -215,9 +215,9 @@ mod tests {
             ("today", "2026-11-20", "days", "That is today."),
             ("2026-11-21", "2026-11-21", "days", "That is the same time."),
         ];
-        for (date1, date2, unit, said) in rows {
+        for (date1, date2, unit, sentence) in rows {
             let answer = ask(json!({"date1": date1, "date2": date2, "unit": unit})).await.unwrap();
-            assert_eq!(answer.say.as_deref(), Some(said), "{date1} {date2}");
+            assert_eq!(answer.say.as_deref(), Some(sentence), "{date1} {date2}");
         }
         for bad in [json!({"date1": "x", "date2": "today"}), json!({"date1": "now", "date2": "now", "unit": "moons"})] {
             assert!(matches!(ask(bad).await, Err(Error::BadArgs(_))));
