@@ -28,10 +28,10 @@ const BROWSER_SECONDS: u64 = 400 * 24 * 3600;
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
-        .route("/claim", post(claim, "Take the device with the code on its console.").open().secret().also(limited))
+        .route("/claim", post(claim, "Claim the device with the code on its console.").open().secret().also(limited))
         .route(
             "/session",
-            get(who_am_i, "Who the caller is.")
+            get(who_am_i, "Get the caller and their role.")
                 .scope(TokenScope::Any)
                 .post(sign_in, "Sign in with a password or a token.")
                 .open()
@@ -41,11 +41,11 @@ pub(crate) fn routes() -> Routes<AppState> {
                 .secret()
                 .scope(TokenScope::Any),
         )
-        .route("/sessions", get(sessions, "Where the caller is signed in.").scope(TokenScope::Admin))
-        .route("/sessions/{id}", delete(delete_session, "Sign out elsewhere.").scope(TokenScope::Admin))
+        .route("/sessions", get(sessions, "List the caller's sessions.").scope(TokenScope::Admin))
+        .route("/sessions/{id}", delete(delete_session, "End another session of the caller.").scope(TokenScope::Admin))
 }
 
-/// Who one is to this Hob.
+/// The caller.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Session {
@@ -81,7 +81,7 @@ impl Session {
     }
 }
 
-/// Takes the device for a first person.
+/// Claims the device for its owner.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ClaimBody {
@@ -206,7 +206,7 @@ async fn who_am_i(
     Ok(ok(Session::of(&house, &caller.principal, key.as_deref())?))
 }
 
-/// That one is out.
+/// The session was ended.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SignedOut {

@@ -50,6 +50,9 @@ pub(crate) async fn authenticate(State(auth): State<Auth>, mut request: Request,
         }
         let served = request.extensions().get::<RequestTracker>().map(RequestTracker::serve);
         let mut request = bounded(request, facts).await?;
+        if facts.admin {
+            must_be_admin(&caller)?;
+        }
         request.extensions_mut().insert(caller);
         Ok::<_, Failure>((request, served))
     };
@@ -81,8 +84,8 @@ fn check_confidential(request: &Request, facts: RouteFacts, tls_port: Option<u16
         return Ok(());
     }
     let text = match tls_port {
-        Some(port) => format!("secrets are not sent in clear text: use https on port {port}"),
-        None => "secrets are not sent in clear text: do this on the device itself, or turn on TLS".into(),
+        Some(port) => format!("secrets are not sent where others can read along: use https on port {port}"),
+        None => "secrets are not sent where others can read along: do this on the device itself, or turn on TLS".into(),
     };
     Err(Failure::new(403, "tls_required", text))
 }

@@ -26,7 +26,7 @@ use tool::{
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
-        .route("/chat", post(chat, "Say something; the answer comes whole or as events.").also(asks_a_model))
+        .route("/chat", post(chat, "Send a message; the answer is JSON or a stream of events.").also(asks_a_model))
         .scope(TokenScope::Chat)
 }
 
@@ -39,9 +39,9 @@ pub(crate) struct ChatBody {
     message: Value,
     /// The conversation it continues; a new one where it is left out.
     conversation_id: Option<Id>,
-    /// Who is to answer; so far only `general`.
+    /// The agent that answers; so far only `general`.
     agent_id: Option<String>,
-    /// Whether the answer is wanted as server-sent events, as it comes.
+    /// Whether the answer is streamed as server-sent events.
     #[serde(default)]
     stream: bool,
     /// Whether tools may, must or must not be called.
@@ -50,11 +50,11 @@ pub(crate) struct ChatBody {
     tool_choice: Value,
     /// The only tools and groups (`group:memory`) that may be used for this message; any where it is left out.
     allow_tools: Option<Vec<String>>,
-    /// What becomes of the message while the conversation is still answering: `refuse` (the default) or `queue`.
+    /// What happens to the message while the conversation is busy: `refuse` (the default) or `queue`.
     #[serde(default)]
     while_busy: WhileBusy,
     /// How the run goes: `agent` (the default: calls side by side, an error at the limit) or `orchestrator` (ten turns, one call
-    /// after the other; at the limit it ends with what was said last).
+    /// after the other; at the limit it ends with the last text).
     #[serde(default)]
     preset: Preset,
 }
@@ -263,7 +263,7 @@ mod tests {
         ] {
             assert_eq!(parse_content(&message).map(|c| c.0.len()).ok(), Some(parts), "{message}");
         }
-        let many = vec![json!({"type": "text", "text": "a"}); MAX_MAX_PARTS + 1];
+        let many = vec![json!({"type": "text", "text": "a"}); MAX_PARTS + 1];
         for message in [
             json!(7),
             json!(["a"]),

@@ -2,7 +2,6 @@
 
 use crate::{
     AppState, Caller,
-    auth_middleware::must_be_admin,
     describe::{DescribeInput, Routes, get, patch, post},
     envelope::{Answer, Created as New, Deleted, Failure, Json, PathText, ok},
 };
@@ -20,24 +19,28 @@ pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
         .route(
             "/",
-            get(list, "The services people set up or tools need; viewers are told their names.")
+            get(list, "List the services people set up or tools need; viewers get only names.")
                 .scope(TokenScope::Tools),
         )
         .route(
             "/{name}",
-            get(one, "A service: its fields and entries, without secrets.")
+            get(one, "Get a service with its fields and entries, without secrets.")
                 .scope(TokenScope::Tools)
-                .put(define, "Make a service, or change what is known about it.")
+                .put(define, "Create or change a service.")
+                .admin()
                 .secret()
                 .delete(remove, "Remove a service with all its entries.")
+                .admin()
                 .secret(),
         )
-        .route("/{name}/entries", post(add, "Add an entry.").secret())
+        .route("/{name}/entries", post(add, "Add an entry.").admin().secret())
         .route(
             "/{name}/entries/{label}",
             patch(change, "Change an entry; secrets that are not given again stay.")
+                .admin()
                 .secret()
                 .delete(drop_entry, "Remove an entry.")
+                .admin()
                 .secret(),
         )
         .scope(TokenScope::Admin)
@@ -92,7 +95,6 @@ async fn define(
     PathText(name): PathText,
     Json(body): Json<Definition>,
 ) -> Answer<Service> {
-    must_be_admin(&caller)?;
     Ok(ok(house.config.define(&house.cx(&caller), &name, body).await?))
 }
 
@@ -101,7 +103,6 @@ async fn remove(
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
 ) -> Answer<Deleted> {
-    must_be_admin(&caller)?;
     house.config.remove(&house.cx(&caller), &name).await?;
     Ok(ok(Deleted::yes()))
 }
@@ -112,7 +113,6 @@ async fn add(
     PathText(name): PathText,
     Json(body): Json<NewEntry>,
 ) -> Result<New<Service>, Failure> {
-    must_be_admin(&caller)?;
     Ok(New(house.config.add_entry(&house.cx(&caller), &name, body).await?))
 }
 
@@ -122,7 +122,6 @@ async fn change(
     ServiceAndLabel(name, label): ServiceAndLabel,
     Json(body): Json<EntryPatch>,
 ) -> Answer<Service> {
-    must_be_admin(&caller)?;
     Ok(ok(house.config.change_entry(&house.cx(&caller), &name, &label, body).await?))
 }
 
@@ -131,6 +130,5 @@ async fn drop_entry(
     Extension(caller): Extension<Caller>,
     ServiceAndLabel(name, label): ServiceAndLabel,
 ) -> Answer<Service> {
-    must_be_admin(&caller)?;
     Ok(ok(house.config.remove_entry(&house.cx(&caller), &name, &label).await?))
 }

@@ -25,16 +25,16 @@ const MAX_IMPORT: usize = 8 << 20;
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
         .route("/conversations", get(list, "Find or list conversations."))
-        .route("/conversations/import", post(import, "Bring a conversation in.").max_body(MAX_IMPORT))
+        .route("/conversations/import", post(import, "Import a conversation.").max_body(MAX_IMPORT))
         .route(
             "/conversations/{id}",
-            get(one, "A conversation with its messages.")
+            get(one, "Get a conversation with its messages.")
                 .patch(change, "Change a conversation's title, instructions or metadata.")
                 .delete(delete, "Delete a conversation."),
         )
-        .route("/conversations/{id}/fork", post(fork, "Copy a conversation, up to a message of it."))
-        .route("/conversations/{id}/reset", post(reset, "Delete what was said in a conversation."))
-        .route("/conversations/{id}/export", get(export, "A conversation to be taken along."))
+        .route("/conversations/{id}/fork", post(fork, "Copy a conversation up to a message."))
+        .route("/conversations/{id}/reset", post(reset, "Delete the messages of a conversation."))
+        .route("/conversations/{id}/export", get(export, "Export a conversation."))
         .scope(TokenScope::Chat)
 }
 
@@ -83,13 +83,13 @@ pub(crate) async fn one(
     Ok(ok(house.agent.conversation(&house.cx(&caller), id)?))
 }
 
-/// What is to be different about a conversation; what is left out stays.
+/// Changes of a conversation; what is left out stays.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ChangeConversation {
     /// Another title, of 200 characters at most.
     title: Option<String>,
-    /// Instructions that hold in this conversation, of 8,000 characters at most; null or empty for none.
+    /// Instructions for this conversation, of 8,000 characters at most; null or empty for none.
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "Option<String>")]
     system_prompt: Option<Option<String>>,
@@ -146,7 +146,7 @@ pub(crate) async fn fork(
     Ok(ok(house.agent.fork(&house.cx(&caller), id, fork.message_id).await?))
 }
 
-/// Deletes what was said in a conversation.
+/// Deletes the messages of a conversation.
 pub(crate) async fn reset(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,

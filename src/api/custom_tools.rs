@@ -2,7 +2,6 @@
 
 use crate::{
     AppState, Caller,
-    auth_middleware::must_be_admin,
     describe::{Routes, get, post},
     document::limited,
     envelope::{Answer, Created as New, Deleted, Failure, Json, PathText, Query, ok},
@@ -22,19 +21,21 @@ use tool::{
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
-        .route("/", get(list, "Find or list custom tools.").post(create, "Make a custom tool."))
-        .route("/stats", get(stats, "How many there are."))
-        .route("/pending", get(pending, "Those that wait for a decision."))
-        .route("/active/definitions", get(definitions, "The active ones as a model is shown them."))
-        .route("/test", post(test, "Run a draft once, without keeping it.").also(limited))
+        .route("/", get(list, "Find or list custom tools.").post(create, "Create a custom tool."))
+        .route("/stats", get(stats, "Count custom tools."))
+        .route("/pending", get(pending, "List custom tools that wait for approval."))
+        .route("/active/definitions", get(definitions, "Get the definitions of active custom tools."))
+        .route("/test", post(test, "Run a draft once, without saving it.").also(limited))
         .route(
             "/{id}",
-            get(one, "A custom tool.").patch(update, "Change a custom tool.").delete(delete, "Delete a custom tool."),
+            get(one, "Get a custom tool.")
+                .patch(update, "Change a custom tool.")
+                .delete(delete, "Delete a custom tool."),
         )
         .route("/{id}/enable", post(enable, "Turn a custom tool on."))
         .route("/{id}/disable", post(disable, "Turn a custom tool off."))
-        .route("/{id}/approve", post(approve, "Allow a tool that waits for a decision, or was rejected."))
-        .route("/{id}/reject", post(reject, "Refuse a tool that waits for a decision."))
+        .route("/{id}/approve", post(approve, "Approve a tool that waits for approval or was rejected.").admin())
+        .route("/{id}/reject", post(reject, "Reject a tool that waits for approval.").admin())
         .route("/{id}/execute", post(execute, "Run a custom tool.").also(limited))
         .scope(TokenScope::Tools)
 }
@@ -202,7 +203,6 @@ async fn approve(
     Extension(c): Extension<Caller>,
     PathText(id): PathText,
 ) -> Answer<CustomTool> {
-    must_be_admin(&c)?;
     Ok(ok(h.custom.set_status(&h.cx(&c), &id, Change::Approve).await?))
 }
 
@@ -211,7 +211,6 @@ async fn reject(
     Extension(c): Extension<Caller>,
     PathText(id): PathText,
 ) -> Answer<CustomTool> {
-    must_be_admin(&c)?;
     Ok(ok(h.custom.set_status(&h.cx(&c), &id, Change::Reject).await?))
 }
 

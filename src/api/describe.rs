@@ -226,6 +226,8 @@ pub(crate) struct RouteFacts {
     pub secret: bool,
     /// The token scope it needs. A route that forgot counts as `Admin`, and fails a test.
     pub scope: Option<TokenScope>,
+    /// Whether only admins may use it.
+    pub admin: bool,
     /// Whether `{name}` in its path is a tool that the scope `tool:NAME` may allow.
     pub one_tool: bool,
     /// The largest body in bytes; `None` where the handler reads the body as a stream and limits it itself.
@@ -233,8 +235,14 @@ pub(crate) struct RouteFacts {
 }
 
 impl RouteFacts {
-    const NEW: Self =
-        Self { open: false, secret: false, scope: None, one_tool: false, max_body: Some(DEFAULT_MAX_BODY) };
+    const NEW: Self = Self {
+        open: false,
+        secret: false,
+        scope: None,
+        admin: false,
+        one_tool: false,
+        max_body: Some(DEFAULT_MAX_BODY),
+    };
     /// No route: only a fallback answers, and every known caller may learn that.
     pub const NO_ROUTE: Self = Self { scope: Some(TokenScope::Any), ..Self::NEW };
 
@@ -337,6 +345,11 @@ impl<S> On<S> {
     /// It takes or answers a secret: it is served over TLS, loopback and the local socket only.
     pub fn secret(self) -> Self {
         self.last(|route| route.facts.secret = true)
+    }
+
+    /// Only admins may use it.
+    pub fn admin(self) -> Self {
+        self.last(|route| route.facts.admin = true)
     }
 
     /// The token scope it needs.

@@ -2,7 +2,6 @@
 
 use crate::{
     AppState, Caller, KEEP_ALIVE, Neighbour,
-    auth_middleware::must_be_admin,
     describe::{Routes, get, post},
     document::Download,
     envelope::{Answer, Failure, Json, Query, ok},
@@ -41,15 +40,19 @@ pub(crate) fn routes() -> Routes<AppState> {
     let reads = Routes::new()
         .route(
             "/device",
-            get(about, "The device, and how it is reached.")
-                .patch(rename, "Give the device another name.")
+            get(about, "Get the device and its addresses.")
+                .patch(rename, "Rename the device.")
+                .admin()
                 .scope(TokenScope::Admin),
         )
-        .route("/discover", get(discover, "What is near on the network."))
+        .route("/discover", get(discover, "Find Hobs and Home Assistants on the network."))
         .scope(TokenScope::Device);
     Routes::new()
-        .route("/events", get(events, "Everything that happens and concerns the caller.").scope(TokenScope::Events))
-        .route("/backup", post(backup, "A copy of all data but the secrets.").secret().scope(TokenScope::Admin))
+        .route("/events", get(events, "Stream the events that concern the caller.").scope(TokenScope::Events))
+        .route(
+            "/backup",
+            post(backup, "Download a copy of all data except secrets.").admin().secret().scope(TokenScope::Admin),
+        )
         .merge(reads)
 }
 
@@ -75,10 +78,10 @@ pub(crate) struct DeviceView {
     started_at: u64,
     /// Its name on the network, while it is announced.
     hostname: Option<String>,
-    /// Where the page is to be had.
+    /// The URLs of the page.
     addresses: Vec<String>,
     tls: Option<Encrypted>,
-    /// The address and port of the clear-text door.
+    /// The address and port of the clear-text listener.
     listens_on: Option<String>,
     claimed: bool,
     /// Whether it can be renamed here.
@@ -131,23 +134,18 @@ pub(crate) struct Rename {
 }
 
 /// Gives the device another name.
-pub(crate) async fn rename(
-    State(house): State<AppState>,
-    Extension(caller): Extension<Caller>,
-    Json(body): Json<Rename>,
-) -> Answer<DeviceView> {
-    must_be_admin(&caller)?;
+pub(crate) async fn rename(State(house): State<AppState>, Json(body): Json<Rename>) -> Answer<DeviceView> {
     house.settings.rename(body.name.trim().to_owned()).await?;
     house.ports.bus.publish("device:changed", None, serde_json::json!({"name": house.settings.name()}));
     Ok(ok(device_view(&house)))
 }
 
-/// What is near on the network.
+/// The neighbours on the network.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Neighbours {
     count: usize,
     found: Vec<Neighbour>,
-    /// Why nothing could be looked for, where that is so.
+    /// Why discovery was not possible.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }
@@ -163,9 +161,9 @@ pub(crate) async fn discover(State(house): State<AppState>) -> Answer<Neighbours
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct EventsQuery {
-    /// The last event that was heard: those after it are told first.
+    /// The last event received: later ones are sent first.
     after: Option<u64>,
-    /// Which topics, with commas between them; `*` stands for anything: `tool:*,run:ended`. All when left out.
+    /// Topics, separated by commas; `*` matches anything: `tool:*,run:ended`. All when left out.
     #[serde(default)]
     topics: String,
 }
@@ -205,11 +203,7 @@ pub(crate) async fn events(
 }
 
 /// A consistent copy of all data but the secrets, with the files people sent, as a download.
-pub(crate) async fn backup(
-    State(house): State<AppState>,
-    Extension(caller): Extension<Caller>,
-) -> Result<Download, Failure> {
-    must_be_admin(&caller)?;
+pub(crate) async fn backup(State(house): State<AppState>) -> Result<Download, Failure> {
     // Beside the data: the system's temporary folder is often in RAM.
     let folder = house.store.folder().map_or_else(std::env::temp_dir, std::path::Path::to_path_buf);
     let file = folder.join(format!("backup-{}.tmp", Id::new()));

@@ -20,16 +20,16 @@ pub(crate) fn refused(schemas: &mut Schemas, operation: &mut Operation, codes: &
     }
 }
 
-const BAD: (u16, &str) = (400, "Something in the request is not as it should be.");
-const MANY: (u16, &str) = (429, "Too many wrong tries: `Retry-After` says how many seconds to wait.");
+const BAD: (u16, &str) = (400, "The request is invalid.");
+const MANY: (u16, &str) = (429, "Too many attempts: `Retry-After` says how many seconds to wait.");
 
 /// Describes the failures of the middleware.
 pub(crate) fn middleware_failures(schemas: &mut Schemas, operation: &mut Operation) {
     let codes = &[
         BAD,
-        (401, "Nobody known: send a token or a session's cookie."),
-        (403, "Known, and not allowed: by role, scope, CSRF token, origin, or for want of TLS."),
-        (408, "The body did not come."),
+        (401, "Not authenticated: send a token or a session cookie."),
+        (403, "Not allowed: by role, scope, CSRF token, origin, or for lack of TLS."),
+        (408, "The body did not arrive in time."),
         (413, "The body is too large."),
         (421, "The `Host` is not one of this Hob's names."),
     ];
@@ -40,17 +40,17 @@ pub(crate) fn middleware_failures(schemas: &mut Schemas, operation: &mut Operati
 pub(crate) fn refused_in_shape<T: JsonSchema>(schemas: &mut Schemas, operation: &mut Operation) {
     let codes = [
         BAD,
-        (401, "Nobody known: send a token."),
+        (401, "Not authenticated: send a token."),
         (403, "Not allowed."),
         (404, "There is no such model."),
-        (408, "The body did not come."),
-        (409, "Not possible as things are now."),
+        (408, "The body did not arrive in time."),
+        (409, "Not possible in the current state."),
         (413, "The body is too large."),
         (415, "The body is not JSON."),
         (421, "The `Host` is not one of this Hob's names."),
-        (422, "Tried, and failed."),
+        (422, "Failed."),
         (424, "The model did not answer."),
-        (429, "Too often, or the day's budget is spent: wait."),
+        (429, "Too many requests, or the daily budget is spent: wait."),
     ];
     for (code, about) in codes {
         let schema = schemas.output_schema::<T>();
@@ -72,8 +72,12 @@ impl<T: JsonSchema> DescribeInput for Json<T> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         let body = schemas.input_schema::<T>();
         operation.takes(body);
-        let codes =
-            &[BAD, (408, "The body did not come."), (413, "The body is too large."), (415, "The body is not JSON.")];
+        let codes = &[
+            BAD,
+            (408, "The body did not arrive in time."),
+            (413, "The body is too large."),
+            (415, "The body is not JSON."),
+        ];
         refused(schemas, operation, codes);
     }
 }
@@ -81,7 +85,7 @@ impl<T: JsonSchema> DescribeInput for Json<T> {
 impl DescribeInput for Raw {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         operation.takes_bytes();
-        refused(schemas, operation, &[BAD, (408, "The body did not come."), (413, "The body is too large.")]);
+        refused(schemas, operation, &[BAD, (408, "The body did not arrive in time."), (413, "The body is too large.")]);
     }
 }
 
@@ -131,9 +135,9 @@ impl DescribeOutput for Failure {
         let codes = &[
             BAD,
             (403, "Not allowed."),
-            (404, "Not there."),
-            (409, "Not possible as things are now."),
-            (422, "Tried, and failed."),
+            (404, "Not found."),
+            (409, "Not possible in the current state."),
+            (422, "Failed."),
         ];
         refused(schemas, operation, codes);
     }
@@ -193,7 +197,7 @@ impl DescribeOutput for FileResponse {
 }
 
 pub(crate) fn routes() -> Routes<AppState> {
-    Routes::new().route("/openapi.json", get(serve, "This document.")).scope(TokenScope::Any)
+    Routes::new().route("/openapi.json", get(serve, "Get this document.")).scope(TokenScope::Any)
 }
 
 /// The document as text, made on first use.

@@ -21,27 +21,24 @@ use tool::{
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
-        .route("/", get(list, "The documents that make the agent what it is."))
+        .route("/", get(list, "List the documents that define the agent."))
         .route(
             "/{name}",
-            get(one, "A document.").put(write, "Put another text in the place of a document.").scope(TokenScope::Admin),
+            get(one, "Get a document.").put(write, "Replace the text of a document.").scope(TokenScope::Admin),
         )
-        .route("/{name}/history", get(history, "The versions of a document, the newest first."))
-        .route("/{name}/history/{version}", get(version, "A version of a document."))
-        .route(
-            "/{name}/rollback",
-            post(rollback, "Go back to the text of a version; it becomes a new one.").scope(TokenScope::Admin),
-        )
+        .route("/{name}/history", get(history, "List the versions of a document, newest first."))
+        .route("/{name}/history/{version}", get(version, "Get a version of a document."))
+        .route("/{name}/rollback", post(rollback, "Restore an earlier version as a new one.").scope(TokenScope::Admin))
         .scope(TokenScope::Chat)
 }
 
 /// The prompt and the summary of a conversation.
 pub(crate) fn agent_routes() -> Routes<AppState> {
     Routes::new()
-        .route("/prompt", get(prompt, "What the model would be told now, before the conversation."))
+        .route("/prompt", get(prompt, "Get the current system prompt."))
         .route(
             "/conversations/{id}/compact",
-            post(compact, "Put the older part of a conversation into a summary.").also(asks_a_model),
+            post(compact, "Summarize the older part of a conversation.").also(asks_a_model),
         )
         .scope(TokenScope::Chat)
 }
@@ -76,7 +73,7 @@ struct Head {
     name: &'static str,
     /// What people call it.
     title: &'static str,
-    /// What stands in it.
+    /// What it is for.
     about: &'static str,
     /// Counts up from 1; 0 while nobody has written it.
     version: u32,
@@ -236,12 +233,12 @@ fn may_write(caller: &Caller) -> Result<(), Failure> {
 /// The message that is to be answered.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct PromptQuery {
-    /// Memories and goals that have to do with it are told too.
+    /// Related memories and goals are included.
     #[serde(default)]
     message: String,
 }
 
-/// What the model would be told now, before the conversation.
+/// The current system prompt.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Prompt {
@@ -272,7 +269,6 @@ struct Section {
     shown: bool,
 }
 
-/// What the model would be told now.
 pub(crate) async fn prompt(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -288,7 +284,7 @@ pub(crate) async fn prompt(
     Ok(ok(Prompt { prompt, sections, length, tokens, tool_count, instruction_count, has_time_context }))
 }
 
-/// Puts all but the last exchange of a conversation into its summary.
+/// Summarizes all but the last exchange of a conversation.
 pub(crate) async fn compact(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,

@@ -25,12 +25,12 @@ const INLINE: &[&str] =
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
-        .route("/files", post(add, "Send a file.").max_body(uploads::LARGEST))
-        .route("/files/{id}", get(load, "A file as it was sent.").delete(delete, "Delete a file."))
+        .route("/files", post(add, "Upload a file.").max_body(uploads::LARGEST))
+        .route("/files/{id}", get(load, "Download a file.").delete(delete, "Delete a file."))
         .scope(TokenScope::Chat)
 }
 
-/// What a file is called.
+/// The name of a file.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Named {
     /// Its name. The header `X-File-Name` (percent-encoded) says the same.
@@ -50,7 +50,7 @@ pub(crate) async fn add(
     Ok(New(house.uploads.put(&house.cx(&caller), &name, text("content-type"), bytes).await?))
 }
 
-/// A file as it was sent.
+/// Downloads a file.
 pub(crate) async fn load(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,

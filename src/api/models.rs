@@ -18,22 +18,24 @@ use tool::prelude::{JsonSchema, schemars};
 
 pub(crate) fn routes() -> Routes<AppState> {
     let reads = Routes::new()
-        .route("/model", get(in_use, "Which model answers."))
-        .route("/models", get(known, "What is known of models."))
-        .route("/usage", get(spent, "What was spent on models, by day."))
+        .route("/model", get(in_use, "Get which model answers."))
+        .route("/models", get(known, "List the known models."))
+        .route("/usage", get(spent, "Get the spending on models, by day.").admin())
         .scope(TokenScope::Device);
     Routes::new()
         .route(
             "/model",
             put(choose, "Choose the model that answers.")
+                .admin()
                 .secret()
-                .patch(adjust, "Choose what stands in for it, and what may be spent.")
+                .patch(adjust, "Set fallbacks, strategy and budget.")
+                .admin()
                 .secret(),
         )
-        .route("/models/refresh", post(refresh, "Learn of new models and prices."))
-        .route("/providers", get(providers, "Who offers models."))
-        .route("/providers/{id}", put(change, "Say where a provider is, or give its key.").secret())
-        .route("/providers/{id}/try", post(attempt, "Ask a provider for its models.").secret())
+        .route("/models/refresh", post(refresh, "Update the catalogue of models and prices.").admin())
+        .route("/providers", get(providers, "List the providers of models.").admin())
+        .route("/providers/{id}", put(change, "Set the address or key of a provider.").admin().secret())
+        .route("/providers/{id}/try", post(attempt, "Test a provider by asking for its models.").admin().secret())
         .scope(TokenScope::Admin)
         .merge(reads)
 }
@@ -47,23 +49,13 @@ pub(crate) async fn in_use(State(house): State<AppState>, Extension(caller): Ext
     Ok(ok(model))
 }
 
-pub(crate) async fn choose(
-    State(house): State<AppState>,
-    Extension(caller): Extension<Caller>,
-    Json(choice): Json<ModelChoice>,
-) -> Answer<ModelInUse> {
-    must_be_admin(&caller)?;
+pub(crate) async fn choose(State(house): State<AppState>, Json(choice): Json<ModelChoice>) -> Answer<ModelInUse> {
     let chosen = house.models.choose(choice).await?;
     publish_change(&house);
     Ok(ok(chosen))
 }
 
-pub(crate) async fn adjust(
-    State(house): State<AppState>,
-    Extension(caller): Extension<Caller>,
-    Json(patch): Json<ModelSettingsPatch>,
-) -> Answer<ModelInUse> {
-    must_be_admin(&caller)?;
+pub(crate) async fn adjust(State(house): State<AppState>, Json(patch): Json<ModelSettingsPatch>) -> Answer<ModelInUse> {
     let chosen = house.models.change_settings(patch).await?;
     publish_change(&house);
     Ok(ok(chosen))
@@ -79,21 +71,15 @@ pub(crate) struct Providers {
     providers: Vec<ProviderView>,
 }
 
-pub(crate) async fn providers(
-    State(house): State<AppState>,
-    Extension(caller): Extension<Caller>,
-) -> Answer<Providers> {
-    must_be_admin(&caller)?;
+pub(crate) async fn providers(State(house): State<AppState>) -> Answer<Providers> {
     Ok(ok(Providers { providers: house.models.providers() }))
 }
 
 pub(crate) async fn change(
     State(house): State<AppState>,
-    Extension(caller): Extension<Caller>,
     PathText(id): PathText,
     Json(patch): Json<ProviderPatch>,
 ) -> Answer<ProviderView> {
-    must_be_admin(&caller)?;
     let changed = house.models.change_provider(&id, patch).await?;
     publish_change(&house);
     Ok(ok(changed))
@@ -101,11 +87,9 @@ pub(crate) async fn change(
 
 pub(crate) async fn attempt(
     State(house): State<AppState>,
-    Extension(caller): Extension<Caller>,
     PathText(id): PathText,
     Json(patch): Json<ProviderPatch>,
 ) -> Answer<ProviderTest> {
-    must_be_admin(&caller)?;
     Ok(ok(house.models.test_provider(&id, patch).await?))
 }
 
@@ -128,12 +112,7 @@ pub(crate) struct Refreshed {
     source: String,
 }
 
-pub(crate) async fn refresh(
-    State(house): State<AppState>,
-    Extension(caller): Extension<Caller>,
-    Json(update): Json<CatalogueUpdate>,
-) -> Answer<Refreshed> {
-    must_be_admin(&caller)?;
+pub(crate) async fn refresh(State(house): State<AppState>, Json(update): Json<CatalogueUpdate>) -> Answer<Refreshed> {
     let known = house.models.update_catalogue(update).await?;
     Ok(ok(Refreshed { models: known.models.len(), source: known.source }))
 }
@@ -150,11 +129,6 @@ fn month() -> u16 {
     30
 }
 
-pub(crate) async fn spent(
-    State(house): State<AppState>,
-    Extension(caller): Extension<Caller>,
-    Query(since): Query<UsageQuery>,
-) -> Answer<Spending> {
-    must_be_admin(&caller)?;
+pub(crate) async fn spent(State(house): State<AppState>, Query(since): Query<UsageQuery>) -> Answer<Spending> {
     Ok(ok(house.models.spending(since.days.clamp(1, 400))?))
 }

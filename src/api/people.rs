@@ -2,7 +2,6 @@
 
 use crate::{
     AppState, Caller,
-    auth_middleware::must_be_admin,
     describe::{Routes, get, patch},
     document::limited,
     envelope::{Answer, Created, Deleted, Failure, Json, PathId, ok},
@@ -17,37 +16,35 @@ use tool::{
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
-        .route("/people", get(list, "The people of the household.").secret().post(add, "Add a person.").secret())
+        .route(
+            "/people",
+            get(list, "List the people of the household.").admin().secret().post(add, "Add a person.").admin().secret(),
+        )
         .route(
             "/people/{id}",
             patch(change, "Change a person's name, role or password.")
                 .secret()
                 .also(limited)
-                .delete(remove, "Take a person out of the household.")
+                .delete(remove, "Remove a person from the household.")
+                .admin()
                 .secret(),
         )
         .scope(TokenScope::Admin)
 }
 
-/// Everybody who is known here.
+/// The people of the household.
 #[derive(Debug, Serialize, JsonSchema)]
 struct People {
     count: usize,
     people: Vec<PersonView>,
 }
 
-async fn list(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<People> {
-    must_be_admin(&caller)?;
+async fn list(State(house): State<AppState>) -> Answer<People> {
     let people = house.identity.people()?;
     Ok(ok(People { count: people.len(), people }))
 }
 
-async fn add(
-    State(house): State<AppState>,
-    Extension(caller): Extension<Caller>,
-    Json(body): Json<NewPerson>,
-) -> Result<Created<PersonView>, Failure> {
-    must_be_admin(&caller)?;
+async fn add(State(house): State<AppState>, Json(body): Json<NewPerson>) -> Result<Created<PersonView>, Failure> {
     Ok(Created(house.identity.add_person(body).await?))
 }
 
@@ -67,12 +64,7 @@ async fn change(
 }
 
 /// Removes a person and stops their runs.
-async fn remove(
-    State(house): State<AppState>,
-    Extension(caller): Extension<Caller>,
-    PathId(id): PathId,
-) -> Answer<Deleted> {
-    must_be_admin(&caller)?;
+async fn remove(State(house): State<AppState>, PathId(id): PathId) -> Answer<Deleted> {
     house.identity.remove_person(id).await?;
     house.agent.cancel_all_of(UserId(id));
     Ok(ok(Deleted::yes()))

@@ -5,7 +5,6 @@
 
 use crate::{
     AppState, Caller,
-    auth_middleware::must_be_admin,
     describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, post},
     document::{good, refused},
     envelope::{Failure, ok},
@@ -50,7 +49,7 @@ pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
         .route(
             "/restore",
-            post(restore, "Put a backup in the place of all data, and start again.").secret().streams_body(),
+            post(restore, "Replace all data with a backup, and restart.").admin().secret().streams_body(),
         )
         .scope(TokenScope::Admin)
 }
@@ -78,7 +77,7 @@ impl Restart {
 /// That a backup replaces the data.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Restoring {
-    /// True: the house starts again. Tokens and sessions are in no backup, so sign in again then.
+    /// True: Hob restarts. No backup contains tokens and sessions, so sign in again then.
     restarting: bool,
     /// The size of the backup in bytes.
     size: u64,
@@ -134,7 +133,6 @@ pub(crate) async fn restore(
     Extension(caller): Extension<Caller>,
     BodyStream(body): BodyStream,
 ) -> Result<Accepted<Restoring>, Failure> {
-    must_be_admin(&caller)?;
     let Some(folder) = house.store.folder().filter(|_| house.lasting).map(Path::to_path_buf) else {
         let text = "no daemon runs over this data: restore it with `hob restore FILE`";
         return Err(Failure::new(409, "unavailable", text));

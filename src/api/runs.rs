@@ -16,10 +16,10 @@ use tool::{
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
-        .route("/runs", get(list, "The caller's runs, under way and over."))
-        .route("/runs/{id}", get(one, "A run with its steps."))
-        .route("/runs/{id}/cancel", post(cancel, "Stop a run."))
-        .route("/runs/{id}/resume", post(resume, "Have a run go on that failed or was stopped."))
+        .route("/runs", get(list, "List the caller's runs."))
+        .route("/runs/{id}", get(one, "Get a run with its steps."))
+        .route("/runs/{id}/cancel", post(cancel, "Cancel a run."))
+        .route("/runs/{id}/resume", post(resume, "Resume a failed or cancelled run."))
         .scope(TokenScope::Chat)
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn routes() -> Routes<AppState> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ListQuery {
-    /// How they stand: `queued`, `running`, `waiting`, `done`, `failed` or `cancelled`, or several of them with commas
+    /// Their state: `queued`, `running`, `waiting`, `done`, `failed` or `cancelled`, or several of them with commas
     /// between; any where it is left out.
     #[serde(default)]
     state: String,
@@ -84,7 +84,7 @@ pub(crate) async fn one(
     Ok(ok(house.agent.run(&house.cx(&caller), id)?))
 }
 
-/// A run was told to stop.
+/// The run was cancelled.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Cancelled {
     cancelled: bool,

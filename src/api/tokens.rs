@@ -1,12 +1,11 @@
 //! `/api/v1/tokens`: API tokens for programs.
 
 use crate::{
-    AppState, Caller,
-    auth_middleware::must_be_admin,
+    AppState,
     describe::{Routes, delete, get},
     envelope::{Answer, Created, Deleted, Failure, Json, PathId, ok},
 };
-use axum::{Extension, extract::State};
+use axum::extract::State;
 use identity::{IssuedToken, NewToken, TokenScope, TokenView};
 use serde::Serialize;
 use tool::prelude::{JsonSchema, schemars};
@@ -15,9 +14,14 @@ pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
         .route(
             "/tokens",
-            get(list, "The API tokens, without the tokens.").secret().post(issue, "Make an API token.").secret(),
+            get(list, "List the API tokens, without the tokens themselves.")
+                .admin()
+                .secret()
+                .post(issue, "Create an API token.")
+                .admin()
+                .secret(),
         )
-        .route("/tokens/{id}", delete(revoke, "Take a token back.").secret())
+        .route("/tokens/{id}", delete(revoke, "Revoke an API token.").admin().secret())
         .scope(TokenScope::Admin)
 }
 
@@ -28,27 +32,16 @@ struct Tokens {
     tokens: Vec<TokenView>,
 }
 
-async fn list(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Tokens> {
-    must_be_admin(&caller)?;
+async fn list(State(house): State<AppState>) -> Answer<Tokens> {
     let tokens = house.identity.tokens()?;
     Ok(ok(Tokens { count: tokens.len(), tokens }))
 }
 
-async fn issue(
-    State(house): State<AppState>,
-    Extension(caller): Extension<Caller>,
-    Json(body): Json<NewToken>,
-) -> Result<Created<IssuedToken>, Failure> {
-    must_be_admin(&caller)?;
+async fn issue(State(house): State<AppState>, Json(body): Json<NewToken>) -> Result<Created<IssuedToken>, Failure> {
     Ok(Created(house.identity.issue_token(body).await?))
 }
 
-async fn revoke(
-    State(house): State<AppState>,
-    Extension(caller): Extension<Caller>,
-    PathId(id): PathId,
-) -> Answer<Deleted> {
-    must_be_admin(&caller)?;
+async fn revoke(State(house): State<AppState>, PathId(id): PathId) -> Answer<Deleted> {
     house.identity.revoke_token(id).await?;
     Ok(ok(Deleted::yes()))
 }

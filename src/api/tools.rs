@@ -20,7 +20,7 @@ use tool::{
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
         .route("/tools", get(list, "Find or list tools."))
-        .route("/tools/{name}", get(one, "A tool and its help.").one_tool())
+        .route("/tools/{name}", get(one, "Get a tool and its help.").one_tool())
         .route("/tools/{name}/execute", post(execute, "Run a tool.").one_tool().also(limited))
         .scope(TokenScope::Tools)
 }
@@ -101,7 +101,7 @@ pub(crate) struct Execute {
     pub arguments: Value,
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Ran {

@@ -63,15 +63,15 @@ pub struct NewPerson {
     password: Option<String>,
 }
 
-/// What is to be different; what is left out stays.
+/// Changes of a person; what is left out stays.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PersonPatch {
     name: Option<String>,
     role: Option<Role>,
-    /// A new password; their other sessions end. An admin may take it away with an empty one.
+    /// A new password; their other sessions end. An admin may remove it with an empty one.
     password: Option<String>,
-    /// The password so far: who changes their own shows that they know it.
+    /// The current password, to change one's own.
     current_password: Option<String>,
 }
 

@@ -17,15 +17,15 @@ use tool::{
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// A token as it is told: without the token.
+/// An API token, without the token itself.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenView {
     id: Id,
-    /// Whom it is for.
+    /// The name of the person it is for.
     name: String,
     role: Role,
-    /// What it may be used for; empty is all that its role may.
+    /// Its scopes; empty allows everything its role does.
     scope: Vec<String>,
     /// Milliseconds since 1970.
     created_at: u64,
@@ -50,16 +50,16 @@ impl From<Entry<Credential>> for TokenView {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct NewToken {
-    /// Whom it is for, 1 to 64 characters. `owner` speaks for the person who claimed the device; any other name is a
-    /// person of their own, who is made if need be.
+    /// The name of the person it is for, 1 to 64 characters. `owner` is the person who claimed the device; another name is a
+    /// person of their own, created if missing.
     name: String,
-    /// What it may do at most.
+    /// The most it may do.
     #[serde(default = "admin")]
     role: Role,
-    /// What it may be used for: `chat`, `tools`, `tool:NAME`, `events`, `device`, `admin`. Empty: all that its role may.
+    /// Its scopes: `chat`, `tools`, `tool:NAME`, `events`, `approvals`, `device`, `admin`. Empty allows everything its role does.
     #[serde(default)]
     scope: Vec<String>,
-    /// After how many days it ends; left out: never.
+    /// After how many days it expires; never if left out.
     #[schemars(range(min = 1, max = 3650))]
     expires_in_days: Option<u32>,
 }
@@ -68,7 +68,7 @@ fn admin() -> Role {
     Role::Admin
 }
 
-/// A new token, told this once.
+/// A new token, shown this once.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IssuedToken {

@@ -83,7 +83,7 @@ async fn the_model_comes_from_the_environment_first() {
     }
 }
 
-/// What answers, what stands in, and whether nobody chose the latter.
+/// The first model, its fallbacks, and whether these are automatic.
 fn lineup(variables: Variables, file: &str) -> (String, ChosenBy, String, bool) {
     let models = models(variables, file);
     let in_use = models.in_use();
@@ -114,7 +114,7 @@ async fn keys_in_the_environment_stand_in_by_themselves() {
     assert_eq!(claude, ("claude/claude-x".into(), ChosenBy::File, others, true));
     let own = lineup(&[("OPENAI_API_KEY", "o")], "name = \"custom/m\"\nurl = \"http://pi/v1\"");
     assert_eq!(own, ("custom/m".into(), ChosenBy::File, usual("openai"), true));
-    // A list that somebody gave is the list, also where it is empty.
+    // An explicit list is used as it is, also when empty.
     let none = lineup(all, "fallback = []");
     assert_eq!(none, (usual("anthropic"), ChosenBy::Key, String::new(), false));
     let named = lineup(all, "fallback = [\"groq/x\"]");
