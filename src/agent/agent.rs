@@ -16,12 +16,12 @@ use questions::Questions;
 use registry::Registry;
 use serde_json::json;
 use std::{
-    sync::{Arc, OnceLock, PoisonError, RwLock},
+    sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
 use store::Store;
 use tokio_util::sync::CancellationToken;
-use tool::{Cx, Error, Id, Result, Role, UserId};
+use tool::{Cx, Error, Id, Result, UserId};
 use uploads::Uploads;
 
 /// The services an agent uses.

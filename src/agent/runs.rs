@@ -8,7 +8,6 @@ use llm::{Routing, Usage};
 use serde::Serialize;
 use serde_json::Value;
 use store::{Entry, Listing};
-use text_kit::truncate;
 use tool::{
     Channel, Cx, Error, Id, Result, Scope,
     prelude::{JsonSchema, schemars},

@@ -81,13 +81,3 @@ fn unwrap_envelope(status: u16, bytes: &[u8]) -> Result<Value> {
         _ => bail!("{}", response["error"]["message"].as_str().unwrap_or("the daemon refused without a reason")),
     }
 }
-
-/// Percent-encodes text for a URL.
-pub fn escaped(text: &str) -> String {
-    text.bytes()
-        .map(|b| match b {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.' => (b as char).to_string(),
-            _ => format!("%{b:02X}"),
-        })
-        .collect()
-}

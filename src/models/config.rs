@@ -67,7 +67,9 @@ impl Config {
     /// `BadArgs` for a budget that is no amount.
     pub fn check(&self) -> tool::Result<()> {
         if self.daily_budget < 0.0 || !self.daily_budget.is_finite() {
-            return Err(tool::Error::bad_args("`model.daily_budget` is not an amount: give US dollars, or 0 for no limit"));
+            return Err(tool::Error::bad_args(
+                "`model.daily_budget` is not an amount: give US dollars, or 0 for no limit",
+            ));
         }
         Ok(())
     }

@@ -16,8 +16,8 @@ pub use args::{
 pub use due::{Due, is_past};
 pub use kind::{RecordKind, names};
 pub use notices::{DocumentChange, Notice, tell_notice};
-pub use text_kit::truncate;
-pub use words::{counted, day_words, iso, join_list, quote, view, when_words};
+pub use text_kit::{counted, truncate};
+pub use words::{day_words, iso, join_list, quote, view, when_words};
 
 use std::fmt::Write as _;
 use store::{Audience, Collection, Entry, Record, Store, Tx, Visit, Walk, order};

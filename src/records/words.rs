@@ -35,11 +35,6 @@ pub fn quote(name: &str) -> String {
     format!("“{}”", truncate(name, NAME))
 }
 
-/// "1 expense", "3 expenses".
-pub fn counted(n: usize, word: &str) -> String {
-    if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }
-}
-
 /// A list within a sentence: `milk, eggs and bread`, `milk, eggs, bread, tea, rice and 3 more`. With `more`, further items
 /// exist and are not counted.
 pub fn join_list(names: &[String], more: bool) -> String {

@@ -4,7 +4,6 @@
 use crate::schema::references::{Part, References, Target, base_of};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
-use text_kit::percent_decode;
 
 /// The most schemas that may apply to one place of a value.
 const IN_PLACE: u64 = 10_000;

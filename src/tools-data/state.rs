@@ -3,7 +3,6 @@
 use crate::json_text::{bounded_json, run_blocking};
 use records::{counted, join_list, quote, truncate};
 use store::{Collection, Key, Level, Record, Store, Visit, Walk};
-use text_kit::counted;
 use tool::{Label, Scope, prelude::*};
 
 /// The most characters of a key.

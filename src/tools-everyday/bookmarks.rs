@@ -9,7 +9,7 @@ use records::{
     names, optional_text, page_params, passes, quote, required_text, same_text, tags, truncate,
 };
 use store::{Key, Level, Record, Store, Walk, order};
-use text_kit::{counted_one, one_line, percent_decode};
+use text_kit::{one_line, percent_decode};
 use tool::prelude::*;
 use url::Url;
 
@@ -209,24 +209,4 @@ fn title(url: &Url) -> String {
     let parts = url.path_segments().into_iter().flatten().map(readable).filter(|part| !part.is_empty());
     let path = parts.collect::<Vec<_>>().join(" / ");
     truncate(&if path.is_empty() { host.to_owned() } else { format!("{host}: {path}") }, TITLE - 1)
-}
-
-/// Percent-decodes a part of a path; control characters stay encoded.
-fn decoded(part: &str) -> String {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.as_bytes();
-    while let [first, more @ ..] = rest {
-        let code = more.get(..2).and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        match code.filter(|code| *first == b'%' && *code >= b' ') {
-            Some(code) => {
-                bytes.push(code);
-                rest = &more[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = more;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -9,7 +9,6 @@ use records::{
     names, optional_text, page_params, passes, quote, required_text, tags, truncate, view,
 };
 use store::{Entry, Key, Level, Record, Store, Walk, order};
-use text_kit::counted_one;
 use tool::prelude::*;
 
 /// The most characters of a title, a text and a category.

@@ -99,7 +99,7 @@ impl RecordKind for Task {
         format!("I added {}{to}{by}.", quote(&self.title))
     }
     fn all_added(added: &[Entry<Self>]) -> String {
-        format!("I added {}: {}.", count(added.len()), join_list(&names(added), false))
+        format!("I added {}: {}.", counted_one(added.len(), "task"), join_list(&names(added), false))
     }
 }
 

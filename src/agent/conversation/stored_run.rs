@@ -170,9 +170,8 @@ impl StoredRun {
         preset: Preset,
         model: String,
     ) -> Self {
-        let mut stored = Self { tool_choice: json(tool_choice), preset, model, ..self };
-        stored.set_only(only);
-        stored
+        let only = only.map(|only| json(&only.iter().map(|o| &**o).collect::<Vec<_>>())).unwrap_or_default();
+        Self { tool_choice: json(tool_choice), only, preset, model, ..self }
     }
 
     pub fn principal(&self, user: UserId) -> Principal {

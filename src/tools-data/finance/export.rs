@@ -8,7 +8,6 @@ use super::{
 use crate::json_text::run_blocking;
 use records::{RecordKind, RecordStore, counted};
 use store::{Entry, Visit};
-use text_kit::counted;
 use tool::prelude::*;
 
 /// The most bytes of content; the limit of results is above.

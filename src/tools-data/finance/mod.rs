@@ -16,7 +16,6 @@ use records::{
     optional_text, quote, read_when, required_text, tags, view,
 };
 use store::{Entry, Listing, Store};
-use text_kit::counted;
 use tool::{Scope, prelude::*};
 
 /// The most characters of a description, of notes, and of a payment method.

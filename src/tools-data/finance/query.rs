@@ -10,7 +10,6 @@ use jiff::{ToSpan, civil::Date};
 use records::{RecordKind, RecordStore, contains_all_words, counted, day_words, join_list, page_params, quote, tags};
 use std::collections::BTreeMap;
 use store::{Coded, Entry, Visit, Walk};
-use text_kit::counted;
 use tool::{Label, prelude::*};
 
 /// How many are answered at most, and without a word about it.

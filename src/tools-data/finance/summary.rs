@@ -10,7 +10,6 @@ use jiff::civil::Date;
 use records::{RecordKind, RecordStore, counted};
 use std::collections::BTreeMap;
 use store::{Entry, Visit};
-use text_kit::counted;
 use tool::prelude::*;
 
 /// The most of the largest expenses.

@@ -15,7 +15,6 @@ use records::{
 };
 use std::time::Duration;
 use store::{Coded, Entry, Store, Visit, Walk};
-use text_kit::counted;
 use tool::{Label, Scope, When, prelude::*};
 
 /// The most characters of a title, a description, a category.

@@ -7,7 +7,6 @@ use super::{
 };
 use records::{counted, optional_text, publish_change, quote, rejected, required_text, set_optional, set_required};
 use store::Entry;
-use text_kit::counted;
 use tool::{Scope, prelude::*};
 
 /// How many steps one call adds at most, and a goal has at most.

@@ -5,7 +5,6 @@ use crate::json_text::non_empty;
 use jiff::{Timestamp, civil::Date};
 use records::{counted, join_list, page_params, quote};
 use store::{Coded, Entry, Visit, Walk};
-use text_kit::counted;
 use tool::{Label, prelude::*};
 
 /// How many are answered without a word about it, and at most.

@@ -11,7 +11,6 @@ use records::{contains_all_words, counted, join_list, page_params, quote};
 use serde_json::Map;
 use std::{cmp::Ordering, collections::BinaryHeap};
 use store::{Entry, Visit, Walk};
-use text_kit::counted;
 use tool::prelude::*;
 
 /// How many are answered without a word about it, and at most.

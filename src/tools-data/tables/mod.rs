@@ -13,7 +13,6 @@ use column::DESCRIPTION;
 use record::{BY_TABLE, LoadedTable, TABLES, Table, Tables};
 use records::{counted, join_list, optional_text, publish_change, rejected, set_optional, truncate};
 use store::{Audience, Store, Visit, Walk};
-use text_kit::counted;
 use tool::{Label, Scope, prelude::*};
 
 /// How many records of a deleted table one write removes, so that other writes need not wait.

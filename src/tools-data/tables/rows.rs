@@ -7,7 +7,6 @@ use jiff::tz::TimeZone;
 use records::{batch, counted, rejected};
 use serde_json::Map;
 use store::{Audience, Entry};
-use text_kit::counted;
 use tool::{Scope, prelude::*};
 
 /// Add a record to a table.
