@@ -16,7 +16,7 @@ use interaction::Interactions;
 use llm::{Delta, Error as ModelError, Message, Provider, Request, ToolCall, ToolChoice, ToolDefinition, Turn, Usage};
 use memory::Memories;
 use persona::Documents;
-use questions::Timeouts;
+use questions::{Questions, Timeouts};
 use registry::Registry;
 use std::{
     sync::{Arc, Mutex},

@@ -239,7 +239,7 @@ fn a_late_yes_does_not_bring_back_what_was_deleted() {
         assert_eq!((world.asked(), world.done().len()), (1, 0));
         life.killed();
         let life = world.recovers(vec![Says("never")]);
-        assert_eq!((life.agent.places.runs_of(user).len(), world.asked()), (0, 1));
+        assert_eq!((life.agent.queue.runs_of(user).len(), world.asked()), (0, 1));
     }
 }
 
