@@ -7,26 +7,26 @@ use crate::{
 use serde_json::Value;
 use tool::{Area, Bounds, Label, Level, Owner, Principal, Role, Tool, Via};
 
-/// Who asks for a call, and how.
+/// The request for a decision: principal, door and context of a call.
 #[derive(Clone, Copy)]
 pub struct DecisionRequest<'a> {
     /// On whose behalf.
     pub principal: &'a Principal,
-    /// Through which door.
+    /// The door of the request.
     pub via: &'a Via,
-    /// Who made the custom tool in the chain of calls above this one; `Core` when there is none.
+    /// The maker of the custom tool in the chain of calls above this one; `Core` if there is none.
     pub maker: &'a Owner,
-    /// Whether a model asks, in a run; otherwise a person or program does.
+    /// Whether a model requests it in a run; otherwise a person or program does.
     pub in_run: bool,
-    /// What the run is bound by.
+    /// The bounds of the run.
     pub bounds: &'a Bounds,
-    /// What the run has read so far.
+    /// The label of everything the run has read so far.
     pub label: Label,
-    /// Whether the call only adds something, and changes nothing that is there; see [`Tool::additive`].
+    /// Whether the call only adds data and changes nothing that exists; see [`Tool::additive`].
     pub additive: bool,
-    /// Whether somebody vouched for an address: the person wrote it, or a search gave it.
+    /// Whether an address is vouched for: the person wrote it, or a search returned it.
     pub knows: &'a dyn Fn(&str) -> bool,
-    /// Whether a person has said yes to exactly this call.
+    /// Whether a person approved exactly this call.
     pub consented: bool,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The user's level, and the areas where not all.
+    /// The user's level, and their areas unless all.
     pub fn level_and_areas(&self) -> (Level, Option<&'a [Area]>) {
         let of_role = match self.asked.principal.role {
             Role::Viewer => Level::Read,
@@ -90,7 +90,7 @@ impl<'a> Case<'a> {
         *self.asked.maker != Owner::Core
     }
 
-    /// Whether the user said yes for good.
+    /// Whether the user has a standing approval.
     pub fn is_granted(&self) -> bool {
         let (user, label) = (self.asked.principal.user, self.asked.label);
         self.rules.is_granted(user, &self.tool.name, self.tool.version, label, self.args)

@@ -43,7 +43,7 @@ pub struct RuleOutcome {
 }
 
 impl Case<'_> {
-    /// What every rule says, in order.
+    /// The outcome of every rule, in order.
     fn outcomes(&self) -> impl Iterator<Item = (&'static str, Verdict, Option<String>)> {
         let denies = rules::DENIES.iter().map(|(name, says)| (*name, Verdict::Deny, says(self)));
         let steps = rules::STEPS.iter().map(|step| (step.rule, Verdict::Deny, step.reason(self)));
@@ -52,7 +52,7 @@ impl Case<'_> {
         denies.chain(steps).chain(request).chain(asks)
     }
 
-    /// What comes of the first rule that applies.
+    /// The decision of the first rule that applies.
     fn decision(&self, first: Option<(&'static str, Verdict, String)>) -> Decision {
         let allow = |rule| Decision { verdict: Verdict::Allow, rule, reason: String::new() };
         match first {

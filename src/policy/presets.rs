@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tool::{Area, Level, prelude::schemars, prelude::schemars::JsonSchema};
 
-/// What no run gets that another began.
+/// Tools that no subagent gets.
 pub const SUBAGENT_DENIES: &[&str] = &[
     "gateway",
     "agents_list",

@@ -63,7 +63,7 @@ const OTHER_KEYS: &[&str] = &["CACHE", "FOREIGN", "HOT", "INDEX", "PARTITION", "
 const OF_LISTS: &[&str] =
     &["bytes", "count", "end", "frequency", "index", "line", "logprob", "offset", "position", "score", "start"];
 
-/// What joins a name and its value.
+/// The separator of a name and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
     /// `--name value`.

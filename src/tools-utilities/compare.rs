@@ -112,7 +112,8 @@ fn ids<'a>(old: &[&'a str], new: &[&'a str]) -> (Vec<u32>, Vec<u32>) {
     (all(old), all(new))
 }
 
-/// How to get from one sequence to the other. Over numbers only, because similar is compiled anew for each type of item.
+/// The edit operations from one sequence to the other. Over numbers only, because similar is compiled for each item
+/// type.
 fn operations(old: &[u32], new: &[u32], deadline: Instant) -> Vec<DiffOp> {
     let mut hook = Compact::new(Replace::new(Capture::new()), old, new);
     let Ok(()) = myers::diff_deadline(&mut hook, old, 0..old.len(), new, 0..new.len(), Some(deadline));
