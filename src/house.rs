@@ -183,7 +183,7 @@ fn lazy_reflex(registry: Registry, embedder: Embedder, clock: Arc<dyn Clock>) ->
     })
 }
 
-/// What people keep, each family over the store alone.
+/// The families of people's records, each over the store alone.
 fn add_everyday(registry: &Registry, store: &Store, scheduler: &Scheduler) -> tool::Result<()> {
     registry.add(tools_everyday::tasks(store))?;
     registry.add(tools_everyday::notes(store))?;
@@ -219,8 +219,8 @@ pub async fn close(house: AppState) {
     }
 }
 
-/// Tells the scrubber the secrets of services, models and the token, and enables the tool groups of services that are set up,
-/// now and at each change.
+/// Passes the secrets of services, models and the token to the scrubber, and enables the tool groups of configured
+/// services, now and at each change.
 fn sync_secrets(entry: &Entry, registry: &Registry, services: &ConfigCenter) {
     let keys = llm::PRESETS.iter().filter_map(|preset| std::env::var(preset.key_env).ok());
     entry.scrubber.set("environment", keys.chain(entry.token.clone()));

@@ -30,7 +30,7 @@ pub struct ChatRequest {
     pub tool_choice: ToolChoice,
     /// The only tools and groups (`group:…`) that may be used; any when `None`.
     pub only: Option<Vec<String>>,
-    /// What to do when the conversation is busy.
+    /// The policy for a busy conversation.
     pub while_busy: WhileBusy,
     /// The limits of the run.
     pub preset: Preset,
@@ -38,7 +38,7 @@ pub struct ChatRequest {
     pub watch: Option<Arc<dyn Watch>>,
 }
 
-/// What to do with a message to a busy conversation.
+/// The policy for a message to a busy conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WhileBusy {

@@ -102,7 +102,7 @@ impl Agent {
         if last.value.run != run {
             return Err(Error::unavailable("the conversation has gone on since: say it again there"));
         }
-        // Half an answer is begun anew.
+        // Half an answer is started again.
         let half = Some(last.id).filter(|_| last.value.role == Speaker::Assistant && last.value.calls().is_empty());
         self.conversations.begin_again(user, run, conversation, half).await?;
         let (agent, ports) = (self.clone(), cx.ports().clone());

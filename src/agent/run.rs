@@ -112,7 +112,7 @@ impl Progress {
 pub(crate) struct ModelAttribution {
     /// The model, as `provider/model`.
     pub model: String,
-    /// Whether it calls only what the person said word by word.
+    /// Whether it only makes calls that the person requested literally.
     pub by_word: bool,
 }
 

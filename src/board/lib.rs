@@ -45,7 +45,7 @@ trait Driver: Send {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BoardKind {
-    /// Whatever this machine has.
+    /// The hardware of this machine, whatever it is.
     #[default]
     Auto,
     /// Pins in memory.
@@ -134,7 +134,7 @@ impl Board {
     /// `NoDriver`, `NoSuchPin`, `TooFast`, `Failed`.
     pub async fn write(&self, pin: Pin, high: bool) -> Result<Level> {
         let mut pins = self.pins();
-        // What cannot be read is about to be switched.
+        // An unreadable pin is about to be switched.
         let before = pins.driver_for(pin, &self.0.why)?.read(pin).unwrap_or(!high);
         if before != high {
             pins.rates.take(pin, before, Instant::now())?;

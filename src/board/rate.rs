@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(refused, Error::TooFast { pin, most: 2, seconds: 1 });
         assert!(refused.to_string().ends_with("in 1 s"), "{refused}");
         rates.take(other, false, at(10)).unwrap();
-        // On again after the second it was told, and off at once, although nothing is left.
+        // On again after the announced second, and off at once, although no tokens are left.
         rates.take(pin, false, at(1010)).unwrap();
         rates.take(pin, true, at(1011)).unwrap();
         rates.take(pin, false, at(1200)).unwrap_err();

@@ -1,5 +1,5 @@
-//! What an admin changes while the house is open: its name. What is chosen here is kept in the store; a flag wins over it, and
-//! it wins over hob.toml. The models are in the crate `models`.
+//! Runtime settings of the device: its name. They are stored, override hob.toml, and are overridden by flags. The settings of
+//! models are in the crate `models`.
 
 use super::{Config, check_name};
 use api::{DeviceSettings, Neighbour, Network};

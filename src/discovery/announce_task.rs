@@ -37,7 +37,7 @@ const SETTLED: Duration = Duration::from_millis(1200);
 const TICK: Duration = Duration::from_secs(1);
 /// The most records it may hold: it also stores unsolicited ones, and any device may send them.
 const HEARD: i64 = 2000;
-/// A goodbye is said twice, this far apart.
+/// A goodbye is sent twice, this far apart.
 const TWICE: Duration = Duration::from_millis(150);
 /// How long to wait where multicast DNS cannot be used.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -177,7 +177,7 @@ impl AnnounceTask {
                     Ok(DaemonEvent::Error(error)) => tracing::warn!(%error, "multicast DNS"),
                     Ok(_) => {}
                 },
-                // Others keep an address that went until they hear the rest anew.
+                // Others keep an old address until they receive the rest again.
                 () = sleep_until(again.unwrap_or(tick)), if again.is_some() => {
                     again = None;
                     register(daemon, &name, &told, false)?;
@@ -210,7 +210,7 @@ impl AnnounceTask {
         }
     }
 
-    /// Who else says that this name is theirs.
+    /// The other device that claims this name.
     async fn other_holder(&self, daemon: &ServiceDaemon, name: &str, we: &Announced) -> Result<Option<Holder>> {
         let _turn = self.daemon_slot.turn.lock().await;
         let own = interface::own();

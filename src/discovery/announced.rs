@@ -1,4 +1,4 @@
-//! What is announced, and the thread that announces it.
+//! The announced data, and the thread that announces it.
 
 use mdns_sd::ServiceDaemon;
 use std::{

@@ -46,7 +46,7 @@ pub struct DiscoveredService {
     pub kind: Kind,
     /// Its host, such as `kitchen.local`.
     pub host: String,
-    /// Where that is; IPv4 first.
+    /// Its addresses; IPv4 first.
     pub addresses: Vec<IpAddr>,
     /// The port of the service.
     pub port: u16,

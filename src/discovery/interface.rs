@@ -48,7 +48,7 @@ pub fn fit(interface: Interface<'_>, listens: IpAddr, ignored: &[impl AsRef<str>
     let heard = match listens {
         IpAddr::V4(any) if any.is_unspecified() => address.is_ipv4(),
         IpAddr::V6(any) if any.is_unspecified() => true,
-        // Who listens at one address chose the interface by hand, whatever it is called.
+        // An explicit listen address selects its interface, whatever its name.
         one => return address == one,
     };
     heard && !ignored.iter().any(|pattern| matches(pattern.as_ref(), name))

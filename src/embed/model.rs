@@ -160,7 +160,7 @@ impl Model {
             fn wide(model: &Model, ids: &[i64]) -> Vec<f32> {
                 model.pass::<Fused>(ids)
             }
-            // SAFETY: the processor has just said that it has both.
+            // SAFETY: the processor reports both features.
             #[allow(unsafe_code)]
             return unsafe { wide(self, ids) };
         }

@@ -1,4 +1,4 @@
-//! The daemon: builds the application, listens, and runs until it is told to stop.
+//! The daemon: builds the application, listens, and runs until it is asked to stop.
 
 use super::restart::Listened;
 use crate::{

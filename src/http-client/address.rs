@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where an address leads.
+/// The network an address belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AddressClass {
     /// The internet.
@@ -35,7 +35,7 @@ const METADATA: [Ipv4Addr; 4] = [
     Ipv4Addr::new(192, 0, 0, 192),
 ];
 
-/// Where `ip` leads, looking through the forms of IPv6 that carry an IPv4 address.
+/// The network of `ip`, also through the IPv6 forms that carry an IPv4 address.
 pub(crate) fn place(ip: IpAddr) -> AddressClass {
     match ip {
         IpAddr::V4(ip) => place4(ip),

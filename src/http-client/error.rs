@@ -25,7 +25,7 @@ pub enum Error {
     /// The answer is larger than the cap.
     #[error("the answer of `{host}` is larger than {} MB: ask for a smaller part of it", .limit / 1_048_576)]
     TooLarge {
-        /// Who answered.
+        /// The server that answered.
         host: String,
         /// The cap in bytes.
         limit: usize,
@@ -33,7 +33,7 @@ pub enum Error {
     /// Nothing came for too long.
     #[error("`{host}` {what} within {} s: it may be busy or down; try again later", .after.as_secs())]
     TimedOut {
-        /// Who was asked.
+        /// The server.
         host: String,
         /// The failure: "did not answer".
         what: &'static str,
@@ -43,7 +43,7 @@ pub enum Error {
     /// No connection came about: no such name, refused, no network, a bad certificate.
     #[error("`{host}` cannot be reached ({why}): check the address and the network")]
     Unreachable {
-        /// Who was asked.
+        /// The server.
         host: String,
         /// The system's error.
         why: String,
@@ -51,7 +51,7 @@ pub enum Error {
     /// The connection broke in the middle.
     #[error("the connection to `{host}` broke ({why}): try again")]
     Broken {
-        /// Who was asked.
+        /// The server.
         host: String,
         /// The system's error.
         why: String,
@@ -62,7 +62,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What reqwest says, told in our words; what our own resolver said comes out as it went in.
+    /// Maps reqwest's error to ours; errors of our own resolver pass unchanged.
     pub(crate) fn of(host: &str, why: &reqwest::Error) -> Self {
         let mut link: Option<&(dyn StdError + 'static)> = Some(why);
         while let Some(error) = link {

@@ -21,7 +21,7 @@ pub(crate) struct Server {
     task: AbortHandle,
 }
 
-/// What a script makes of the text of a request: pieces sent 50 ms apart, after which the connection stays open.
+/// A script that maps the text of a request to response pieces, sent 50 ms apart; the connection then stays open.
 type Pieces = Vec<Vec<u8>>;
 
 impl Server {

@@ -1,4 +1,4 @@
-//! Where a model is, and how it is spoken to.
+//! Endpoints: address, wire format and quirks of a model server.
 
 use crate::Facts;
 use http_client::Patience;

@@ -8,28 +8,28 @@ use serde_json::Value;
 
 /// Reads the answers of one wire format, event by event.
 pub(crate) trait Reader: Send {
-    /// Takes the data of one event and answers what can be said of it at once; calls wait until they are whole.
+    /// Takes the data of one event and returns the deltas available so far; calls are held back until complete.
     fn take(&mut self, event: Value) -> Result<Vec<Delta>, Failure>;
     /// Takes an answer that came in one piece.
     fn whole(&mut self, answer: Value) -> Result<Vec<Delta>, Failure> {
         self.take(answer)
     }
-    /// `[DONE]` was told: nothing follows.
+    /// Handles the `[DONE]` marker.
     fn on_done_marker(&mut self) {}
-    /// Whether the server said that nothing follows.
+    /// Whether the server signalled the end.
     fn ended(&self) -> bool {
         false
     }
-    /// Whether there is something of an answer in it that was not said yet.
+    /// Whether anything is held back.
     fn holds(&self) -> bool;
     /// How much of it there is, in bytes.
     fn held(&self) -> usize;
-    /// The calls, what is to be kept, and the end; `None` when the answer was cut off before its end was told.
+    /// The remaining calls, provider state and the end; `None` if the response was cut off.
     fn finish(&mut self) -> Result<Option<Vec<Delta>>, Failure>;
 }
 
-/// What becomes of an answer that the provider's filter stopped: the words that were said stay and say so; without any it is a
-/// refusal.
+/// Handles a response stopped by the provider's content filter: text already emitted stays, with a note; without any
+/// it is a refusal.
 pub(crate) fn filtered(said_anything: bool, why: &str) -> Result<Option<Delta>, Failure> {
     let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
     if said_anything {

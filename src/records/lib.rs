@@ -147,7 +147,7 @@ impl<T: NamedRecord> RecordStore<T> {
     /// The record this caller means and owns; among equal names their own wins.
     ///
     /// # Errors
-    /// As [`RecordStore::find`]; `Denied` when it is somebody else's.
+    /// As [`RecordStore::find`]; `Denied` when it is another person's.
     pub fn find_own(&self, cx: &Cx, which: &str) -> Result<Entry<T>> {
         let which = checked_name::<T>(which)?;
         let mine = match which.parse::<Id>() {

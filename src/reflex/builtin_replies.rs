@@ -63,7 +63,7 @@ pub(crate) fn media_reply(kinds: &[Kind]) -> String {
     )
 }
 
-/// The answers of `/day`, `/then` and `/place`, which depend on what was said; `None` for other headings.
+/// The replies of `/day`, `/then` and `/place`, which depend on the arguments; `None` for other headings.
 pub(crate) fn computed_reply(name: &str, arguments: &Map<String, Value>, now: &Zoned) -> Option<String> {
     let said = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
     match name {

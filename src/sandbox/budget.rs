@@ -24,7 +24,7 @@ pub fn memory_budget(total: u64) -> usize {
     usize::try_from(total / 4).unwrap_or(MOST).clamp(least, MOST)
 }
 
-/// Who asks for a turn. Calls under way come before new ones, so that those that hold memory end.
+/// The kind of request for memory. Calls in progress come before new ones, so that those that hold memory end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller {
     /// A call that nothing waits for but its caller.

@@ -114,7 +114,8 @@ fn shim(sources: &Path, out: &Path) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Where cargo keeps `rquickjs-sys`: without the network if the folder is there already, else cargo fetches it.
+/// The folder of `rquickjs-sys` in cargo's registry: without the network if it is there already, else cargo fetches
+/// it.
 fn sources() -> Result<PathBuf, String> {
     let metadata = metadata(&["--offline"]).or_else(|_| metadata(&[]))?;
     let end = "\"manifest_path\":\"";

@@ -1,4 +1,4 @@
-//! What the guest's own scripts ask for at once without the host of the call: digests and URLs.
+//! Native helpers that the guest calls synchronously, independent of the call's host: digests and URLs.
 
 use serde_json::{Value, json};
 use sha2::Digest;

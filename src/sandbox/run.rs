@@ -43,7 +43,7 @@ struct Call {
     stop: Arc<AtomicBool>,
 }
 
-/// Tells the blocking thread that its caller is gone.
+/// Notifies the blocking thread that its caller is gone.
 struct StopOnDrop(Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {

@@ -92,7 +92,7 @@ pub(crate) async fn run(code: &str) -> Outcome {
     sandbox().run(script(code), Arc::new(House::default()), limits()).await
 }
 
-/// What a case must come to.
+/// The expected outcome of a case.
 enum End {
     Gives(Value),
     /// A thrown error whose text holds this.

@@ -1,4 +1,4 @@
-//! What each function of `utils`, and of the web's own objects, gives.
+//! Results of each function of `utils`, and of the standard web objects.
 
 use serde_json::{Value, json};
 

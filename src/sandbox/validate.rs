@@ -120,7 +120,7 @@ struct Lexer<'a> {
     at: usize,
     line: usize,
     tokens: Vec<Token<'a>>,
-    /// Where the comments are, in bytes.
+    /// Byte ranges of comments.
     comments: Vec<Range<usize>>,
     open: Vec<Open>,
     /// Whether a `/` here begins a regular expression.

@@ -37,7 +37,7 @@ use store::{Collection, Store};
 use tokio::sync::Notify;
 use tool::{Ports, UserId};
 
-/// Whether calling a tool twice is as good as once. It decides about runs that an older Hob had begun, which kept no marks.
+/// Looks up the facts of a tool by name.
 pub type LookUpTool = Arc<dyn Fn(&str) -> ToolFacts + Send + Sync>;
 
 /// The facts of a tool that its scheduled calls depend on.

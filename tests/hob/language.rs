@@ -5,11 +5,20 @@ use std::fs;
 
 /// The rewritten crates. Add a crate here once it passes.
 const CLEAN: &[&str] = &[
+    "board",
+    "cli",
+    "config",
     "config-center",
     "custom",
+    "discovery",
+    "embed",
+    "house",
+    "http-client",
     "memory",
     "persona",
     "policy",
+    "rules",
+    "sandbox",
     "scrub",
     "text-kit",
     "tools-hardware",

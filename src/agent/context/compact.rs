@@ -27,7 +27,7 @@ const EXTRACTED: usize = 2_400;
 const EXTRACTED_LINES: [&str; 2] = ["- The person: ", "  You: "];
 /// Maximum length of a text in an extract, in characters.
 const SENTENCE: usize = 200;
-/// What stands where a text was cut.
+/// The mark of a cut text.
 const CUT: &str = " […]";
 /// How much of one text a model that summarises is given, in characters: as much as there is room for.
 const EACH: [usize; 4] = [4_000, 1_000, 300, 120];

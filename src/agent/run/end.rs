@@ -1,4 +1,4 @@
-//! The end of a run: stores its outcome, frees the conversation, and tells listeners.
+//! The end of a run: stores its outcome, frees the conversation, and notifies listeners.
 
 use super::{Progress, Run, Stop};
 use crate::{

@@ -58,7 +58,7 @@ impl Run {
         };
         let (one_by_one, mut held) = (!self.limits().parallel, false);
         let acts = point.open.iter().map(|call| {
-            // Where calls are made one by one, none is made before one that waits.
+            // If calls are made one by one, none is made before one that waits.
             let act = if held { RecoveryAction::Wait } else { act(call) };
             held |= one_by_one && matches!(act, RecoveryAction::Wait);
             (call, act)
@@ -97,7 +97,7 @@ impl Run {
             return Err(cancelled());
         }
         let mut point = conversations.resume_point(&self.cx, conversation, self.run, reads)?;
-        // What was done with the person's approval is reported, also when the answer about it was cut short.
+        // Approved calls are reported, also when the answer about them was cut short.
         if point.overtaken && !point.late {
             return Err(Stop("failed", OVERTAKEN.into()));
         }

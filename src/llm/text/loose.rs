@@ -8,7 +8,7 @@ const MAX_DEPTH: usize = 64;
 /// Why there is no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// The text ends before the value does; more text may mend it.
+    /// The text ends within the value; more text may complete it.
     Short {
         /// Whether it ends amid a string.
         in_string: bool,
@@ -52,7 +52,7 @@ impl Reader<'_> {
         Some(c)
     }
 
-    /// Steps over white space, and tells what follows.
+    /// Skips white space and returns the next character.
     fn after_space(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
@@ -208,7 +208,7 @@ impl Reader<'_> {
                 }
                 out.push_str(&String::from_utf16_lossy(&units));
             }
-            // What is no escape was meant as it stands, as in a regular expression.
+            // An invalid escape is literal, as in a regular expression.
             _ => out.extend(['\\', c]),
         }
         Ok(())

@@ -20,7 +20,7 @@ use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tool::{AgentId, BusEvent, Event, Label, Ports, PreauthorizedCall, Scope, UserId, prelude::*};
 
-/// Firings kept per trigger.
+/// Stored firings per trigger.
 const FIRINGS_KEPT: usize = 100;
 /// Maximum length of a stored result, in characters.
 const MAX_RESULT: usize = 500;
