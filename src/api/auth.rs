@@ -6,8 +6,8 @@ use crate::{
     connection_limiter::RequestTracker,
     describe::{DescribeOutput, Operation, Routes, Schemas, delete, get, post},
     document::{good, limited, refused},
+    entrance::Entrance,
     envelope::{Answer, Deleted, Failure, Json, PathId, ok},
-    serve::Entrance,
 };
 use axum::{
     Extension,

@@ -4,8 +4,8 @@ use crate::{
     AppState, Caller,
     connection_limiter::{RequestTracker, Serving},
     describe::{RouteFacts, RouteTable},
+    entrance::Entrance,
     envelope::{Failure, bounded, brief},
-    serve::Entrance,
 };
 use axum::{
     body::Body,

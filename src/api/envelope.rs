@@ -1,17 +1,15 @@
 //! The envelope of every response, refusals, and the extractors of requests.
 
-use crate::{describe::RouteFacts, page};
+use crate::describe::RouteFacts;
 use axum::{
     body::{Body, HttpBody},
     extract::{FromRequest, FromRequestParts, Request},
-    http::{HeaderValue, StatusCode, header, request::Parts},
-    middleware::Next,
+    http::{StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
-use futures::{FutureExt, StreamExt};
+use futures::StreamExt;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use std::panic::AssertUnwindSafe;
 use tool::{
     Error, Id,
     prelude::{JsonSchema, schemars},
@@ -376,49 +374,6 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
             Failure::new(400, "bad_args", format!("the query is not what this address takes: {}", e.body_text()))
         })
     }
-}
-
-const POLICY: &str = "content-security-policy";
-/// The security headers of every response: browsers may only show it on our own page.
-const SECURITY: &[(&str, &str)] = &[
-    (
-        POLICY,
-        "default-src 'self'; object-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; \
-         manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-    ),
-    ("x-content-type-options", "nosniff"),
-    ("x-frame-options", "DENY"),
-    ("referrer-policy", "no-referrer"),
-    // No DNS lookup for links that a model wrote, before somebody follows them.
-    ("x-dns-prefetch-control", "off"),
-    ("cross-origin-resource-policy", "same-origin"),
-    ("cross-origin-opener-policy", "same-origin"),
-    ("permissions-policy", "camera=(), geolocation=(), microphone=(self), payment=(), usb=()"),
-];
-
-/// The frame for components written by a model; only our own page may embed it. Its policy is [`page::frame_policy`].
-const FRAME: &str = "/frame.html";
-
-/// Turns a panic into a response, and adds the security headers to every response.
-pub(crate) async fn finish(request: Request, next: Next) -> Response {
-    let framed = request.uri().path() == FRAME;
-    let mut response = AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
-        tracing::error!("a request broke inside");
-        Failure::new(500, "broken", "this broke inside Hob and is a fault of ours: the log has more").into_response()
-    });
-    let headers = response.headers_mut();
-    for (name, value) in SECURITY {
-        // An uploaded file has a stricter policy of its own.
-        if *name != POLICY || !headers.contains_key(POLICY) {
-            headers.insert(*name, HeaderValue::from_static(value));
-        }
-    }
-    if framed {
-        headers.remove("x-frame-options");
-        headers.insert(POLICY, page::frame_policy());
-    }
-    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    response
 }
 
 #[cfg(test)]

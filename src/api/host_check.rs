@@ -1,6 +1,6 @@
 //! Checks each request before authentication: it must name this host, and no other site may have sent it.
 
-use crate::{AppState, envelope::Failure, serve::Entrance};
+use crate::{AppState, entrance::Entrance, envelope::Failure};
 use axum::{
     extract::{Request, State},
     http::{HeaderMap, Uri, Version, header},

@@ -17,6 +17,7 @@ mod describe;
 mod device;
 mod document;
 mod documents;
+mod entrance;
 mod envelope;
 mod estimate;
 mod event_streams;
@@ -31,6 +32,7 @@ mod openai;
 mod page;
 mod people;
 mod policy_routes;
+mod response_headers;
 mod restore;
 mod runs;
 mod serve;
@@ -185,7 +187,7 @@ pub(crate) fn router(house: AppState) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(house.clone(), host_check::check))
         .with_state(house.clone())
-        .layer(middleware::from_fn(envelope::finish))
+        .layer(middleware::from_fn(response_headers::finish))
         .layer(middleware::from_fn(openai::refusals))
         .layer(middleware::from_fn(ollama::refusals))
         .layer(middleware::from_fn_with_state(house.requests, metrics::count))

@@ -4,6 +4,7 @@ use crate::{
     AppState,
     auth_middleware::client,
     connection_limiter::{ConnectionLimiter, ConnectionPermit},
+    entrance::Entrance,
     router,
     tls::Certificate,
 };
@@ -41,38 +42,6 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 const UNREAD_MS: u32 = 60_000;
 /// How long open requests may still take at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// How a request came in.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Entrance {
-    /// Over the local socket; trusted when the peer is this process's user or root.
-    Socket {
-        /// Whether it is.
-        trusted: bool,
-    },
-    /// Over TCP: it needs a credential.
-    Network {
-        /// The address of the peer.
-        peer: IpAddr,
-        /// Whether it is encrypted.
-        tls: bool,
-    },
-}
-
-impl Entrance {
-    /// Whether it came over TLS.
-    pub fn is_encrypted(&self) -> bool {
-        matches!(self, Entrance::Network { tls: true, .. })
-    }
-
-    /// Whether nobody on the network can read along.
-    pub fn is_secure(&self) -> bool {
-        match self {
-            Entrance::Socket { .. } => true,
-            Entrance::Network { peer, tls } => *tls || peer.to_canonical().is_loopback(),
-        }
-    }
-}
 
 /// The open listeners.
 pub struct Listeners {
