@@ -14,11 +14,9 @@ use std::{
 const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     (
         "tool",
-        &["bounds", "cx", "family", "ports"],
-        "a context carries the ports, and each port takes the context of a call",
+        &["bounds", "cx", "definition", "ports"],
+        "a context carries the ports, and each port and each tool's function takes the context of a call",
     ),
-    ("api", &["auth_middleware", "claim", "envelope", "keys", "page", "serve"], "until identity is a crate of its own"),
-    ("interaction", &["desk", "record"], "until approvals and interactions are one service"),
     (
         "registry",
         &["audit", "call_counts", "catalogue", "groups", "limits", "mask", "middleware", "validate"],
