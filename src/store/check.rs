@@ -7,11 +7,12 @@
 use crate::{
     Error, FILE, Result, Store, Tx,
     checksum::Verdict,
+    codec,
     engine::{self, CACHE_BYTES, META, get_raw, read_meta},
     files,
     kind::Kind,
     open_plain,
-    record::{self, Level},
+    record::Level,
     rows, secrets,
     staged_backend::StagedBackend,
 };
@@ -37,7 +38,7 @@ pub struct Damage {
 
 impl Damage {
     fn new(table: &str, key: &[u8], bytes: &[u8], problem: impl Into<String>) -> Self {
-        let owner = record::owner(bytes);
+        let owner = codec::owner(bytes);
         Self { table: table.into(), key: key.to_vec(), owner, problem: problem.into() }
     }
 
@@ -161,7 +162,7 @@ fn check_record(
         return Ok(());
     }
     found.check.records += 1;
-    match record::verify(name, key, value) {
+    match codec::verify(name, key, value) {
         Verdict::Sound => {}
         Verdict::Unsummed => found.check.without_checksum += 1,
         Verdict::Damaged => {
@@ -434,7 +435,7 @@ pub fn backup_has(file: &Path, wanted: &[(String, Vec<u8>)]) -> Result<Vec<bool>
         let tx = db.begin_read()?;
         let sound = |(table, key): &(String, Vec<u8>)| -> Result<bool> {
             let bytes = get_raw(&tx, table, key)?;
-            Ok(bytes.is_some_and(|bytes| record::verify(table, key, &bytes) != Verdict::Damaged))
+            Ok(bytes.is_some_and(|bytes| codec::verify(table, key, &bytes) != Verdict::Damaged))
         };
         wanted.iter().map(sound).collect::<Result<Vec<bool>>>()
     });

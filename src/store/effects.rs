@@ -4,7 +4,7 @@
 //! disk together or not at all. After a power cut, a call without a mark has changed nothing in the store and can be made
 //! again; one with a mark must not be. The commit that stores the outcome of the call removes the mark.
 
-use crate::{Audience, Level, Record, Result, Store, Tx, collection::Stamp, kind::Kind, record::Tails, rows};
+use crate::{Audience, Level, Record, Result, Stamp, Store, Tx, kind::Kind, record::Tails, rows};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tool::{Id, Scope};

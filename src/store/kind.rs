@@ -3,7 +3,7 @@
 use crate::{
     Error, Result,
     checksum::SUMMED,
-    collection::Entry,
+    entry::Entry,
     record::{Key, Level, Record, decode_padded},
 };
 use std::any::Any;

@@ -12,9 +12,11 @@
 mod backup;
 mod check;
 mod checksum;
+mod codec;
 mod collection;
 mod effects;
 mod engine;
+mod entry;
 mod error;
 mod files;
 mod folder;
@@ -36,8 +38,9 @@ mod tests_damage;
 
 pub use backup::{PreviousData, restore};
 pub use check::{Check, Damage, FileCheck, backup_has, check_file};
-pub use collection::{Collection, Entry, Listing, Stamp};
+pub use collection::Collection;
 pub use effects::{Effect, EffectSource, effect_key, inherit_effect, with_effect};
+pub use entry::{Entry, Listing, Stamp};
 pub use error::{Error, Result};
 pub use folder::open_plain;
 pub use patrol::Patrolled;

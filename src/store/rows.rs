@@ -5,11 +5,11 @@
 
 use crate::{
     Error, Result, Tx,
-    collection::{Entry, Listing, Stamp},
+    codec::{decode, encode},
     engine::Table,
+    entry::{Entry, Listing, Stamp},
     kind::{Erased, Kind},
-    record::{Audience, Header, Key, Level, Tails, decode, encode},
-    walk::Visit,
+    record::{Audience, Header, Key, Level, Tails},
 };
 use redb::{ReadTransaction, ReadableTable, TableError};
 use std::any::Any;
@@ -219,20 +219,6 @@ pub(crate) fn scan(kind: &Kind, tx: &ReadTransaction, each: &mut dyn FnMut(Found
         }
     }
     Ok(())
-}
-
-/// Hands a record to a walk; whether the walk goes on.
-pub(crate) fn visit(
-    kind: &Kind,
-    table: &OpenTable,
-    key: &[u8],
-    cx: Option<&Cx>,
-    each: &mut dyn FnMut(Found) -> Result<Visit>,
-) -> Result<bool> {
-    let found = readable(get_at(kind, table, key))?.flatten();
-    let Some(mut found) = found.filter(|found| cx.is_none_or(|cx| may_read(cx, found))) else { return Ok(true) };
-    cx.iter().for_each(|cx| label_for(kind, cx, &mut found));
-    Ok(each(found)? != Visit::Stop)
 }
 
 fn shared_row(key: &Key, id: Id) -> Vec<u8> {

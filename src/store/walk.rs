@@ -4,7 +4,7 @@ use crate::{
     Collection, Entry, Result,
     kind::Kind,
     record::{Level, Record},
-    rows::{Found, OpenTable, id_of, index_table, open, record_key, scope_of, visit},
+    rows::{Found, OpenTable, get_at, id_of, index_table, label_for, may_read, open, readable, record_key, scope_of},
 };
 use redb::ReadTransaction;
 use tool::{Cx, Id, Scope};
@@ -144,6 +144,20 @@ fn walk_scope(
         }
     }
     Ok(())
+}
+
+/// Calls `each` with a record that this caller may read; `false` ends the walk.
+fn visit(
+    kind: &Kind,
+    table: &OpenTable,
+    key: &[u8],
+    cx: Option<&Cx>,
+    each: &mut dyn FnMut(Found) -> Result<Visit>,
+) -> Result<bool> {
+    let found = readable(get_at(kind, table, key))?.flatten();
+    let Some(mut found) = found.filter(|found| cx.is_none_or(|cx| may_read(cx, found))) else { return Ok(true) };
+    cx.iter().for_each(|cx| label_for(kind, cx, &mut found));
+    Ok(each(found)? != Visit::Stop)
 }
 
 /// A row's key after the scope and the index, and its value.
