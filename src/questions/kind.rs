@@ -1,6 +1,9 @@
 //! One kind of question: its stored records, and how one is settled, listed, expired and deleted.
 
-use crate::{Header, Listeners, Listening, Open, Questions, State, SuspendedRun, lock, now_ms};
+use crate::{
+    Header, Listeners, Listening, Open, Questions, State, SuspendedRun, lock, now_ms,
+    stored_kind::{Removal, StoredKind},
+};
 use serde_json::{Map, Value, json};
 use std::{collections::HashMap, sync::Arc};
 use store::{Audience, Collection, Entry, Listing, Record, Stamp, Tx};
@@ -42,20 +45,6 @@ pub trait Question: Record {
         Error::Unavailable(why)
     }
 }
-
-/// What the service does with questions without knowing their kind.
-pub(crate) trait StoredKind: Send + Sync {
-    /// Topic and data of the event that a question expired; `None` when it is not stored.
-    fn expiry_event(&self, user: UserId, id: Id) -> Option<(&'static str, Value)>;
-    /// Writes with one of the next commits that a question expired.
-    fn expire_later(&self, user: UserId, id: Id);
-    /// The part of a write that deletes a conversation's questions.
-    fn removal(&self, user: UserId, conversation: Id) -> Result<Removal>;
-    /// Deletes the oldest settled questions of every person.
-    fn prune(&self) -> Result<()>;
-}
-
-pub(crate) type Removal = Box<dyn FnMut(&Tx) -> store::Result<()> + Send>;
 
 impl<T: Question> StoredKind for Collection<T> {
     fn expiry_event(&self, user: UserId, id: Id) -> Option<(&'static str, Value)> {

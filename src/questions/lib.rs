@@ -9,6 +9,7 @@ mod ask;
 mod kind;
 mod listeners;
 mod open;
+mod stored_kind;
 #[cfg(test)]
 mod tests;
 
@@ -16,7 +17,6 @@ pub use ask::PendingQuestion;
 pub use kind::{Question, QuestionKind};
 pub use listeners::{Listeners, Listening};
 
-use kind::StoredKind;
 use open::Open;
 use std::{
     collections::HashMap,
@@ -24,6 +24,7 @@ use std::{
     time::Duration,
 };
 use store::Store;
+use stored_kind::StoredKind;
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Cx, Id, Result, UserId};
 

@@ -1,6 +1,6 @@
 //! The open questions in memory: who waits for each, and how many there may be.
 
-use crate::{Header, SuspendedRun, kind::StoredKind, now_ms};
+use crate::{Header, SuspendedRun, now_ms, stored_kind::StoredKind};
 use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
 use tokio::sync::watch;
