@@ -161,8 +161,8 @@ impl Guarded {
         Self { clients: self.clients.clone(), allow: Allow::new(hosts) }
     }
 
-    /// Whether the guard allows `url` before its name is resolved: what can be said without asking the
-    /// network. The host it names comes back.
+    /// Whether the guard allows `url` before its name is resolved: decided without the network. Returns
+    /// its host.
     ///
     /// # Errors
     /// `BadRequest` or `Blocked`, as [`Guarded::fetch`] would answer.
