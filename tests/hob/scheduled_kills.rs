@@ -119,7 +119,7 @@ fn what_moves_something_or_runs_code_is_told_and_not_done_again() {
     assert!(history(&hob).contains("add_note"), "what was done is named: {}", history(&hob));
     until("the person is told", || {
         let notices = hob.result("list_notices", json!({"unseen": true})).to_string();
-        notices.contains("was interrupted while it did")
+        notices.contains("was interrupted during")
     });
     assert_eq!(notes(&hob), 1);
     hob.assert_alive();
