@@ -3,8 +3,8 @@
 //! Entries wait in memory for a few seconds and share a commit, so that a call costs no write of its own. They are stored in
 //! segments of some kilobytes; the oldest segments are deleted when all together exceed the budget.
 
+use crate::call::{Call, CallLog, Middleware, digest_of, outcome};
 use crate::call_counts::CallCounts;
-use crate::middleware::{Call, Middleware, digest_of, outcome};
 use futures::future::{BoxFuture, ready};
 use policy::Verdict;
 use serde::{Deserialize, Serialize};
@@ -333,13 +333,20 @@ impl Audit {
     }
 }
 
+impl CallLog for Audit {
+    fn record(&self, call: &Call, outcome: &str) {
+        self.counts.count(call, outcome);
+        self.note(call, outcome);
+    }
+}
+
 impl Middleware for Audit {
     fn name(&self) -> &'static str {
         "audit"
     }
     fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
         // Callers that disconnect are recorded too.
-        call.unfinished = Mutex::new(Some(self.clone()));
+        call.unfinished = Mutex::new(Some(Box::new(self.clone())));
         Box::pin(ready(Ok(())))
     }
     fn after<'a>(&'a self, call: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {

@@ -1,6 +1,6 @@
 //! Counts calls by tool and outcome, for the metrics.
 
-use crate::{Registry, middleware::Call};
+use crate::{Registry, call::Call};
 use serde::Serialize;
 use std::{
     collections::BTreeMap,

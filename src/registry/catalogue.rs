@@ -1,16 +1,16 @@
 //! The catalogue: tools by name and alias, and the groups that switch them.
 
 use crate::{
+    audit::Calls,
+    entry::{Entries, Entry},
     groups::{self, Group, Groups},
-    schema::Schema,
-    search::{Query, Words},
-    validate,
+    search::Query,
 };
 use serde::Serialize;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
-    sync::{Arc, OnceLock},
+    sync::Arc,
 };
 use tool::{
     Error, FamilyParts, Owner, Result, Risk, Run, Tool,
@@ -81,35 +81,7 @@ pub struct Stats {
     /// Tools of each kind of owner: `core`, `person`, `model`, `plugin:NAME`, `mcp:SERVER`.
     pub by_owner: BTreeMap<String, usize>,
     /// Calls since the start.
-    pub calls: crate::Calls,
-}
-
-/// A tool with data computed once.
-pub(crate) struct Entry {
-    /// Its `enabled` says whether its groups are on.
-    pub tool: Arc<Tool>,
-    /// Whether it was added as enabled.
-    pub on: bool,
-    validator: Arc<OnceLock<Result<Schema, String>>>,
-    words: Arc<Words>,
-}
-
-impl Entry {
-    pub fn new(tool: Arc<Tool>) -> Self {
-        Self { on: tool.enabled, validator: Arc::default(), words: Arc::new(Words::of(&tool)), tool }
-    }
-
-    /// The compiled schema, or why it is invalid. Compiled when first needed: most tools are not called for days.
-    pub fn validator(&self) -> &Result<Schema, String> {
-        self.validator.get_or_init(|| validate::compile(&self.tool.parameters))
-    }
-
-    /// The same entry with a changed tool; its schema and search words stay.
-    fn with(&self, change: impl FnOnce(&mut Tool)) -> Self {
-        let mut tool = (*self.tool).clone();
-        change(&mut tool);
-        Self { tool: Arc::new(tool), on: self.on, validator: self.validator.clone(), words: self.words.clone() }
-    }
+    pub calls: Calls,
 }
 
 /// Converts the arguments of an alias to those of the tool.
@@ -125,7 +97,7 @@ pub(crate) struct ResolvedName {
 /// Every tool of every family.
 #[derive(Default)]
 pub(crate) struct Catalogue {
-    entries: BTreeMap<Arc<str>, Arc<Entry>>,
+    entries: Entries,
     /// Alias → canonical name and the conversion of its arguments.
     aliases: HashMap<Arc<str>, (Arc<str>, Option<Adapt>)>,
     pub phrases: Vec<&'static str>,
@@ -168,7 +140,8 @@ impl Catalogue {
             let on = tool.enabled;
             tool.group = groups::home(&tool);
             (tool.enabled, tool.off_by) = self.state_of(&tool, on);
-            let entry = Entry { on, ..Entry::new(Arc::new(tool)) };
+            let mut entry = Entry::new(Arc::new(tool));
+            entry.on = on;
             self.entries.insert(entry.tool.name.clone(), Arc::new(entry));
         }
         Ok(())
@@ -220,10 +193,6 @@ impl Catalogue {
     /// The tools that every request to a model offers, in the order they were added.
     pub fn everyday(&self) -> Vec<Arc<Tool>> {
         self.everyday.iter().filter_map(|name| self.get(name)).collect()
-    }
-
-    pub fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
-        self.entries.values()
     }
 
     /// The tools that match all words of the query, best first; disabled ones come last.
@@ -302,7 +271,7 @@ impl Catalogue {
 
     /// Every group: those that are defined, then those of plugins, servers and people.
     pub fn groups(&self) -> Vec<Group> {
-        groups::all(self, &self.groups)
+        self.groups.all(&self.entries)
     }
 
     /// Turns a group on or off in `switches`, with the groups it needs. Returns the other groups that turn on or off with it.
@@ -310,7 +279,7 @@ impl Catalogue {
     /// # Errors
     /// `NotFound` when there is no such group; `BadArgs` when it cannot be switched.
     pub fn switch(&self, switches: &mut BTreeMap<String, bool>, id: &str, on: bool) -> Result<Vec<String>> {
-        groups::switch(self, switches, id, on)
+        self.groups.switch(&self.entries, switches, id, on)
     }
 
     pub fn stats(&self) -> Stats {
@@ -347,7 +316,7 @@ impl policy::Names for Catalogue {
         self.get(name).map_or(vec![], |tool| tool.facade_for.iter().map(|name| (*name).into()).collect())
     }
     fn group(&self, id: &str) -> Option<Vec<Arc<str>>> {
-        groups::members(self, id)
+        self.groups.members(&self.entries, id)
     }
     fn groups(&self) -> Vec<Arc<str>> {
         Catalogue::groups(self).into_iter().map(|g| g.id.into()).collect()

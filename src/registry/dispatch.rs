@@ -3,8 +3,8 @@
 use crate::{
     Registry,
     approvals::ApprovalRequest,
-    catalogue::Entry,
-    middleware::{Call, through},
+    call::{Call, through},
+    entry::Entry,
     validate,
 };
 use futures::{FutureExt, future::BoxFuture};
@@ -254,7 +254,7 @@ impl Registry {
             return Ok(());
         }
         let wish = ApprovalRequest {
-            digest: crate::middleware::digest_of(&name, &details),
+            digest: crate::call::digest_of(&name, &details),
             pattern: Some(Pattern::exactly(&details)),
             tool: name,
             version,

@@ -6,10 +6,12 @@
 
 mod approvals;
 mod audit;
+mod call;
 mod call_counts;
 mod catalogue;
 mod coerce;
 mod dispatch;
+mod entry;
 mod groups;
 mod limits;
 mod mask;
@@ -26,20 +28,20 @@ mod validate;
 
 pub use approvals::{Answer, Approval, ApprovalDecision, Approvals, GrantShown, Reply, State};
 pub use audit::{AuditEntry, AuditPage, AuditQuery, Calls};
+pub use call::{Call, Middleware};
 pub use call_counts::CallKey;
 pub use catalogue::{Listed, Stats};
 pub use groups::Group;
 pub use meaning::{Match, MatchedBy};
 pub use meta::{CALLERS, help};
-pub use middleware::{Call, Middleware};
 pub use policy::{Autonomy, Decision, Policy, RuleOutcome, Verdict};
 pub use rates::PerMinute;
 pub use validate::{check_schema, schema_faults};
 
 use audit::Audit;
+use call::Chain;
 use catalogue::{Catalogue, ResolvedName};
 use meaning::Meaning;
-use middleware::Chain;
 use policies::Policies;
 use policy::Rules;
 use questions::{Questions, SuspendedRun, Timeouts};

@@ -31,7 +31,7 @@ fn written_as(parameter: &str, fields: &mut Map<String, Value>) -> Option<String
     if fields.contains_key(parameter) {
         return Some(parameter.to_owned());
     }
-    let mut alike = fields.iter().filter(|(key, value)| !value.is_null() && crate::validate::alike(key, parameter));
+    let mut alike = fields.iter().filter(|(key, value)| !value.is_null() && crate::coerce::alike(key, parameter));
     alike.next().map(|(key, _)| key.clone()).filter(|_| alike.next().is_none())
 }
 

@@ -2,10 +2,10 @@
 
 use crate::{
     Registry,
-    catalogue::Entry,
+    call::{Call, digest_of},
+    entry::Entry,
     limits,
     meta::CALLERS,
-    middleware::{Call, digest_of},
     validate,
 };
 use policy::Verdict;

@@ -3,7 +3,7 @@
 //! Only calls that are made count: this step runs after the decision. A call that a person has just approved counts too, but
 //! is never refused, because their answer would be lost.
 
-use crate::middleware::{Call, Middleware};
+use crate::call::{Call, Middleware};
 use futures::future::{BoxFuture, ready};
 use std::{
     collections::{HashMap, VecDeque},

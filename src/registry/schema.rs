@@ -16,7 +16,7 @@ use std::{
     mem, ptr,
 };
 
-/// Up to how many characters of a value an error shows.
+/// The longest quote of a value or a pattern in an error, in characters.
 const EXCERPT: usize = 160;
 
 type Patterns = HashMap<String, Regex>;
@@ -102,13 +102,23 @@ impl Schema {
     }
 }
 
-/// A value in an error, cut where it is long.
+/// A value in an error, truncated to [`EXCERPT`].
 fn excerpt(value: &Value) -> String {
-    let text = value.to_string();
+    excerpt_text(&value.to_string())
+}
+
+/// A text in an error, truncated to [`EXCERPT`].
+pub(crate) fn excerpt_text(text: &str) -> String {
     match text.char_indices().nth(EXCERPT) {
         Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+        None => text.to_owned(),
     }
+}
+
+/// The choices of an `enum`: `fact|event`.
+pub(crate) fn join_choices(choices: &Value) -> String {
+    let text = |c: &Value| c.as_str().map_or_else(|| c.to_string(), str::to_owned);
+    choices.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join("|")
 }
 
 enum Token<'a> {
@@ -294,7 +304,7 @@ impl<'a> Check<'a> {
             "enum" => {
                 let fits =
                     rule.as_array().is_some_and(|choices| choices.iter().any(|choice| number::equal(choice, value)));
-                self.expect(fits, place, || format!("expected one of {}", crate::validate::listed(rule)))
+                self.expect(fits, place, || format!("expected one of {}", join_choices(rule)))
             }
             _ => self.expect(number::equal(rule, value), place, || format!("expected {rule}")),
         }
@@ -339,7 +349,7 @@ impl<'a> Check<'a> {
             }
             "pattern" => {
                 let pattern = rule.as_str().unwrap_or_default();
-                let wanted = || format!("expected text that matches {}", crate::validate::clip(pattern));
+                let wanted = || format!("expected text that matches {}", excerpt_text(pattern));
                 self.expect(self.matches(pattern, text), place, wanted)
             }
             // Newer drafts take it as a remark.

@@ -1,7 +1,10 @@
 //! An upper bound for the cost of a check against a schema. A few kilobytes of schema can describe more steps than any
 //! machine can make, so the steps are counted first, each shared part once.
 
-use crate::schema::references::{Part, References, Target, base_of};
+use crate::schema::{
+    Schema,
+    references::{Part, References, Target, base_of},
+};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
@@ -24,6 +27,15 @@ const TOO_LONG: &str = "checking a value against it could take too long, because
                         simplify the schema";
 const TOO_DEEP: &str = "its parts are nested too deep: simplify the schema";
 const CIRCLE: &str = "a reference leads back to itself without going into a field or an item: remove the circle";
+
+/// Compiles a schema, unless a check against it could take too long.
+///
+/// # Errors
+/// The first fault of the schema.
+pub(crate) fn compile(parameters: &Value) -> Result<Schema, String> {
+    check_definition(parameters)?;
+    Schema::compile(parameters)
+}
 
 /// Whether every part of a schema applies a bounded number of schemas to one place of a value.
 ///

@@ -1,11 +1,10 @@
 //! Checks arguments against a schema, with messages a model or a person can act on.
 
-pub(crate) use crate::coerce::alike;
 use crate::{
-    catalogue::Entry,
     coerce,
-    schema::{Fault, FaultKind, Schema},
-    schema_cost,
+    entry::Entry,
+    schema::{Fault, FaultKind, Schema, excerpt_text, join_choices},
+    schema_cost::{self, compile},
 };
 use serde_json::Value;
 use text_kit::truncate;
@@ -82,11 +81,6 @@ pub fn schema_faults(schema: &Value, value: &Value) -> Result<Option<String>> {
     faults(&validator, schema, value).map_err(|e| Error::bad_args(format!("this JSON schema cannot be used here: {e}")))
 }
 
-pub(crate) fn compile(parameters: &Value) -> Result<Schema, String> {
-    schema_cost::check_definition(parameters)?;
-    Schema::compile(parameters)
-}
-
 /// The faults in one line; `None` when there are none.
 ///
 /// # Errors
@@ -108,7 +102,6 @@ fn describe(fault: &Fault, parameters: &Value) -> String {
     let inside = |text: String| if at.is_empty() { text } else { format!("`{at}`: {text}") };
     // Of several forms that a constant distinguishes, the intended one.
     let wanted = match &fault.kind {
-        // Of several forms that a word in them tells apart, the one that was meant.
         FaultKind::Forms(forms) if let Some((word, names)) = discriminator(fault.schema) => {
             let given = &fault.value[word];
             let meant = names.iter().position(|name| *name == given).and_then(|n| forms.get(n)?.first());
@@ -116,7 +109,7 @@ fn describe(fault: &Fault, parameters: &Value) -> String {
                 Some(meant) => describe(meant, parameters),
                 None => {
                     let word = if at.is_empty() { word.to_owned() } else { format!("{at}.{word}") };
-                    format!("`{word}`: expected one of {}, got {}", listed(&serde_json::json!(names)), got(given))
+                    format!("`{word}`: expected one of {}, got {}", join_choices(&serde_json::json!(names)), got(given))
                 }
             };
         }
@@ -136,7 +129,7 @@ fn describe(fault: &Fault, parameters: &Value) -> String {
         }
         FaultKind::Type | FaultKind::Forms(_) => format!("expected {}", kind(fault.schema)),
         FaultKind::Expected(text) => text.clone(),
-        FaultKind::Other(text) => return inside(clip(text)),
+        FaultKind::Other(text) => return inside(excerpt_text(text)),
     };
     // A `writeOnly` value may be a secret that the scrubber does not know yet.
     if parameters["properties"][fault.parameter]["writeOnly"] == true {
@@ -152,13 +145,6 @@ fn discriminator(schema: &Value) -> Option<(&str, Vec<&Value>)> {
     let words = forms.first()?["properties"].as_object()?.keys();
     let word = words.into_iter().find(|name| forms.iter().all(|form| is_word(form, name)))?;
     Some((word, forms.iter().map(|form| &form["properties"][word]["const"]).collect()))
-}
-
-pub(crate) fn clip(text: &str) -> String {
-    match text.char_indices().nth(SHOWN * 4) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// A wrong value in a few words.
@@ -193,7 +179,7 @@ pub(crate) fn expects(parameters: &Value) -> String {
 
 fn kind(schema: &Value) -> String {
     if schema["enum"].is_array() {
-        return listed(&schema["enum"]);
+        return join_choices(&schema["enum"]);
     }
     match &schema["type"] {
         Value::String(one) if one == "array" => format!("list of {}", kind(&schema["items"])),
@@ -204,11 +190,6 @@ fn kind(schema: &Value) -> String {
             None => "anything".into(),
         },
     }
-}
-
-pub(crate) fn listed(choices: &Value) -> String {
-    let text = |c: &Value| c.as_str().map_or_else(|| c.to_string(), str::to_owned);
-    choices.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join("|")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::{Registry, catalogue::Catalogue};
+use crate::{Registry, entry::Entries};
 use serde::Serialize;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -149,6 +149,124 @@ impl Groups {
             }
         }
     }
+
+    /// The canonical names of the tools in a group, which may also include other groups.
+    pub fn members(&self, entries: &Entries, id: &str) -> Option<Vec<Arc<str>>> {
+        let mut members = match id {
+            "all" | "*" => return Some(entries.keys().cloned().collect()),
+            _ => own_members(entries, id),
+        };
+        let group = self.get(id);
+        for other in group.map_or(&[][..], |group| group.with) {
+            for name in self.members(entries, other).unwrap_or_default() {
+                if !members.contains(&name) {
+                    members.push(name);
+                }
+            }
+        }
+        (group.is_some() || [CUSTOM, MCP].contains(&id) || !members.is_empty()).then_some(members)
+    }
+
+    /// Every group: the defined ones first, then those of plugins, servers and people.
+    pub fn all(&self, entries: &Entries) -> Vec<Group> {
+        let mut brought: BTreeMap<Arc<str>, &Tool> = BTreeMap::new();
+        for entry in entries.values() {
+            let id = home(&entry.tool);
+            if id.starts_with("mcp:") {
+                brought.entry(MCP.into()).or_insert(&entry.tool);
+            }
+            if self.get(&id).is_none() {
+                brought.entry(id).or_insert(&entry.tool);
+            }
+        }
+        let defined = self.defined.iter().map(|group| (group.id, group.name.clone(), group.about.to_owned()));
+        let brought = brought.iter().map(|(id, tool)| {
+            let (name, about) = match id.split_once(':') {
+                Some(("mcp", server)) => {
+                    (format!("MCP server {server}"), format!("Tools that the MCP server {server} offers."))
+                }
+                Some((_, plugin)) => (format!("Plugin {plugin}"), format!("Tools of the plugin {plugin}.")),
+                None if **id == *MCP => ("MCP servers".to_owned(), "Tools that MCP servers offer.".to_owned()),
+                None if **id == *CUSTOM => {
+                    ("Your own tools".to_owned(), "Tools that people and models wrote here.".to_owned())
+                }
+                None => (tool.category.to_string(), format!("The tools of {}.", tool.category)),
+            };
+            (&**id, name, about)
+        });
+        let listed = |(id, name, description): (&str, String, String)| {
+            let gathers = self.start(id) == Start::Gathers;
+            let members =
+                if gathers { self.members(entries, id).unwrap_or_default() } else { own_members(entries, id) };
+            let texts = |names: Vec<&Arc<str>>| names.into_iter().map(|n| n.to_string()).collect::<Vec<_>>();
+            let (on, off): (Vec<_>, Vec<_>) =
+                members.iter().partition(|name| entries.get(*name).is_some_and(|e| e.on && self.state_of(&e.tool).on));
+            let any_on = !on.is_empty();
+            // Where other groups keep all of its tools off, none can be called.
+            let enabled = if gathers { any_on } else { self.is_on(id) && (any_on || members.is_empty()) };
+            Group {
+                id: id.to_owned(),
+                name,
+                description,
+                enabled,
+                default_enabled: if gathers { any_on } else { self.starts_on(id) },
+                switchable: self.is_switchable(id),
+                depends_on: self.needs(id).iter().map(ToString::to_string).collect(),
+                off_elsewhere: if enabled && !gathers { texts(off) } else { vec![] },
+                tools: texts(members.iter().collect()),
+                missing: vec![],
+            }
+        };
+        defined.chain(brought).map(listed).collect()
+    }
+
+    /// Turns a group on or off in `switches`; see `Catalogue::switch`.
+    pub fn switch(
+        &self,
+        entries: &Entries,
+        switches: &mut BTreeMap<String, bool>,
+        id: &str,
+        on: bool,
+    ) -> Result<Vec<String>> {
+        let mut changed = Groups { overrides: switches.clone(), ..self.clone() };
+        let before = changed.all(entries);
+        let Some(group) = before.iter().find(|g| g.id == id) else {
+            let id: String = id.chars().take(64).collect();
+            return Err(Error::not_found(format!(
+                "there is no group called `{id}`: GET /api/v1/tool-groups lists them"
+            )));
+        };
+        if !group.switchable {
+            return Err(Error::bad_args(match changed.start(id) {
+                Start::Always => format!("the group `{id}` is always on: without it no other tool can be found"),
+                _ => {
+                    let tools = group.tools.iter().filter_map(|name| entries.get(&**name)).map(|e| &e.tool);
+                    let homes: BTreeSet<String> = tools.map(|tool| format!("`{}`", tool.group)).collect();
+                    let homes = homes.into_iter().collect::<Vec<_>>().join(", ");
+                    format!("the group `{id}` only gathers tools for lists: switch the groups they belong to {homes}")
+                }
+            }));
+        }
+        changed.overrides.insert(id.to_owned(), on);
+        if on {
+            changed.turn_on_needs(id);
+        }
+        let after = changed.all(entries);
+        if let Some(group) = after.iter().find(|g| g.id == id && on && !g.enabled && !g.tools.is_empty()) {
+            let tools = group.tools.iter().filter_map(|name| entries.get(&**name)).map(|e| &e.tool);
+            let off: BTreeSet<String> =
+                tools.filter_map(|tool| changed.state_of(tool).off_by).map(|id| format!("`{id}`")).collect();
+            let off = off.into_iter().collect::<Vec<_>>().join(", ");
+            return Err(Error::bad_args(format!(
+                "all tools of `{id}` are also in {off}, which was turned off: turn that on first"
+            )));
+        }
+        *switches = changed.overrides;
+        let follows = |(before, after): &(&Group, &Group)| {
+            after.id != id && after.switchable && before.enabled != on && after.enabled == on
+        };
+        Ok(before.iter().zip(&after).filter(follows).map(|(_, after)| after.id.clone()).collect())
+    }
 }
 
 /// The id of the group a tool is listed with.
@@ -161,129 +279,13 @@ pub(crate) fn home(tool: &Tool) -> Arc<str> {
     }
 }
 
-/// The canonical names a group stands for in a list.
-pub(crate) fn members(catalogue: &Catalogue, id: &str) -> Option<Vec<Arc<str>>> {
-    let mut members = match id {
-        "all" | "*" => return Some(catalogue.entries().map(|e| e.tool.name.clone()).collect()),
-        _ => own_members(catalogue, id),
-    };
-    let group = catalogue.groups.get(id);
-    for other in group.map_or(&[][..], |group| group.with) {
-        for name in self::members(catalogue, other).unwrap_or_default() {
-            if !members.contains(&name) {
-                members.push(name);
-            }
-        }
-    }
-    (group.is_some() || [CUSTOM, MCP].contains(&id) || !members.is_empty()).then_some(members)
-}
-
 /// The canonical names of a group's own tools.
-fn own_members(catalogue: &Catalogue, id: &str) -> Vec<Arc<str>> {
+fn own_members(entries: &Entries, id: &str) -> Vec<Arc<str>> {
     let belongs = |tool: &Tool| match id {
         MCP => matches!(tool.owner, Owner::McpServer(_)),
         id => *home(tool) == *id || tool.also_in.contains(&id),
     };
-    catalogue.entries().filter(|e| belongs(&e.tool)).map(|e| e.tool.name.clone()).collect()
-}
-
-/// Every group: those that are defined, then those of plugins, servers and people.
-pub(crate) fn all(catalogue: &Catalogue, groups: &Groups) -> Vec<Group> {
-    let mut brought: BTreeMap<Arc<str>, &Tool> = BTreeMap::new();
-    for entry in catalogue.entries() {
-        let id = home(&entry.tool);
-        if id.starts_with("mcp:") {
-            brought.entry(MCP.into()).or_insert(&entry.tool);
-        }
-        if groups.get(&id).is_none() {
-            brought.entry(id).or_insert(&entry.tool);
-        }
-    }
-    let defined = groups.defined.iter().map(|group| (group.id, group.name.clone(), group.about.to_owned()));
-    let brought = brought.iter().map(|(id, tool)| {
-        let (name, about) = match id.split_once(':') {
-            Some(("mcp", server)) => {
-                (format!("MCP server {server}"), format!("Tools that the MCP server {server} offers."))
-            }
-            Some((_, plugin)) => (format!("Plugin {plugin}"), format!("Tools of the plugin {plugin}.")),
-            None if **id == *MCP => ("MCP servers".to_owned(), "Tools that MCP servers offer.".to_owned()),
-            None if **id == *CUSTOM => {
-                ("Your own tools".to_owned(), "Tools that people and models wrote here.".to_owned())
-            }
-            None => (tool.category.to_string(), format!("The tools of {}.", tool.category)),
-        };
-        (&**id, name, about)
-    });
-    let listed = |(id, name, description): (&str, String, String)| {
-        let gathers = groups.start(id) == Start::Gathers;
-        let members = if gathers { members(catalogue, id).unwrap_or_default() } else { own_members(catalogue, id) };
-        let texts = |names: Vec<&Arc<str>>| names.into_iter().map(|n| n.to_string()).collect::<Vec<_>>();
-        let (on, off): (Vec<_>, Vec<_>) = members.iter().partition(|name| {
-            let found = catalogue.find(name).map(|found| found.entry);
-            found.is_some_and(|e| e.on && groups.state_of(&e.tool).on)
-        });
-        let any_on = !on.is_empty();
-        // Where other groups keep all of its tools off, none can be called.
-        let enabled = if gathers { any_on } else { groups.is_on(id) && (any_on || members.is_empty()) };
-        Group {
-            id: id.to_owned(),
-            name,
-            description,
-            enabled,
-            default_enabled: if gathers { any_on } else { groups.starts_on(id) },
-            switchable: groups.is_switchable(id),
-            depends_on: groups.needs(id).iter().map(ToString::to_string).collect(),
-            off_elsewhere: if enabled && !gathers { texts(off) } else { vec![] },
-            tools: texts(members.iter().collect()),
-            missing: vec![],
-        }
-    };
-    defined.chain(brought).map(listed).collect()
-}
-
-/// Turns a group on or off in `switches`; see [`Catalogue::switch`].
-pub(crate) fn switch(
-    catalogue: &Catalogue,
-    switches: &mut BTreeMap<String, bool>,
-    id: &str,
-    on: bool,
-) -> Result<Vec<String>> {
-    let mut changed = Groups { overrides: switches.clone(), ..catalogue.groups.clone() };
-    let before = all(catalogue, &changed);
-    let Some(group) = before.iter().find(|g| g.id == id) else {
-        let id: String = id.chars().take(64).collect();
-        return Err(Error::not_found(format!("there is no group called `{id}`: GET /api/v1/tool-groups lists them")));
-    };
-    if !group.switchable {
-        return Err(Error::bad_args(match changed.start(id) {
-            Start::Always => format!("the group `{id}` is always on: without it no other tool can be found"),
-            _ => {
-                let tools = group.tools.iter().filter_map(|name| catalogue.get(name));
-                let homes: BTreeSet<String> = tools.map(|tool| format!("`{}`", tool.group)).collect();
-                let homes = homes.into_iter().collect::<Vec<_>>().join(", ");
-                format!("the group `{id}` only gathers tools for lists: switch the groups they belong to {homes}")
-            }
-        }));
-    }
-    changed.overrides.insert(id.to_owned(), on);
-    if on {
-        changed.turn_on_needs(id);
-    }
-    let after = all(catalogue, &changed);
-    if let Some(group) = after.iter().find(|g| g.id == id && on && !g.enabled && !g.tools.is_empty()) {
-        let tools = group.tools.iter().filter_map(|name| catalogue.get(name));
-        let off: BTreeSet<String> =
-            tools.filter_map(|tool| changed.state_of(&tool).off_by).map(|id| format!("`{id}`")).collect();
-        let off = off.into_iter().collect::<Vec<_>>().join(", ");
-        return Err(Error::bad_args(format!(
-            "all tools of `{id}` are also in {off}, which was turned off: turn that on first"
-        )));
-    }
-    *switches = changed.overrides;
-    let follows = |(before, after): &(&Group, &Group)| {
-        after.id != id && after.switchable && before.enabled != on && after.enabled == on
-    };
-    Ok(before.iter().zip(&after).filter(follows).map(|(_, after)| after.id.clone()).collect())
+    entries.values().filter(|e| belongs(&e.tool)).map(|e| e.tool.name.clone()).collect()
 }
 
 impl Registry {

@@ -1,6 +1,7 @@
 //! Groups as a person and a policy see them.
 
 use super::*;
+use crate::catalogue::Catalogue;
 use policy::Names;
 use serde_json::Value;
 use tool::{Family, Id, Risk, Start, ToolGroup, UserId};

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::Registry;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use tool::{
-    Bus, BusEvent, Channel, Family, Ports, Principal, Risk, SystemClock, Topics, Via,
+    Bus, BusEvent, Channel, Cx, Family, Ports, Principal, Risk, SystemClock, Topics, Via,
     prelude::{Deserialize, JsonSchema, schemars},
 };
 
