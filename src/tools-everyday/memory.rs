@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(said(&m, "update_memory", tuesday).await, "I have changed it: The bins go out on Tuesday.");
         let found = ask(&m, "recall", json!({"query": "tuesday"})).await.unwrap().content["memories"][0].clone();
         assert_eq!((&found["id"], &found["type"], &found["tags"]), (&id, &json!("event"), &json!(["bins"])));
-        assert!(said(&m, "update_memory", json!({"memoryId": id})).await.contains("say what to change"));
+        assert!(said(&m, "update_memory", json!({"memoryId": id})).await.contains("nothing to change"));
         let elsewhere = ask(&m, "update_memory", json!({"memoryId": Id::new(), "shared": true})).await;
         assert!(matches!(&elsewhere, Err(Error::NotFound(text)) if text.contains("`recall`")), "{elsewhere:?}");
         // A person vouches for content from outside; a model cannot.
