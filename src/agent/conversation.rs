@@ -346,7 +346,7 @@ impl Conversations {
     }
 
     /// Stores that a run restarts where it ended, and deletes its partial answer `half`.
-    pub async fn begin_again(&self, user: UserId, run: Id, conversation: Id, half: Option<Id>) -> Result<()> {
+    pub async fn reopen_run(&self, user: UserId, run: Id, conversation: Id, half: Option<Id>) -> Result<()> {
         let (this, scope) = (self.clone(), Scope::User(user));
         let write = move |tx: &store::Tx| {
             if let Some(half) = half
@@ -357,7 +357,7 @@ impl Conversations {
                     Ok(())
                 })?;
             }
-            this.change_in(tx, scope, run, &mut StoredRun::restart)
+            this.change_in(tx, scope, run, &mut StoredRun::reopen)
         };
         self.runs.store().write(write).await.map_err(Error::from)
     }

@@ -6,7 +6,7 @@
 //! Modules use only those before them: [`config`], [`events`], `watch`; `conversation` (stored conversations and runs);
 //! `queue` (admission of runs); `agent` (the parts, and conversations for people); `context` (what a model is shown); `run`
 //! (one run: model turns, calls, recovery); then what starts and shows runs: `chat`, `complete`, `resume`, `runs`,
-//! `prompt_tool`.
+//! `run_prompt`.
 
 mod agent;
 mod chat;
@@ -15,10 +15,10 @@ mod config;
 mod context;
 mod conversation;
 mod events;
-mod prompt_tool;
 mod queue;
 mod resume;
 mod run;
+mod run_prompt;
 mod runs;
 mod watch;
 
@@ -32,9 +32,9 @@ pub use conversation::{
     StoredMedia, StoredMessage, StoredResult,
 };
 pub use events::{Answer, CallRecord, FinishReason, RunEvent};
-pub use prompt_tool::family;
 pub use queue::RunStats;
 pub use run::{RunHandle, RunStatus};
+pub use run_prompt::family;
 pub use runs::{CallState, RunDetails, RunError, RunShown, RunStep};
 pub use watch::Watch;
 

@@ -24,7 +24,7 @@ const CONCURRENT: usize = 4;
 /// How many finished runs of a person are stored.
 const FINISHED: usize = 2000;
 /// How long after a shutdown a call that had not begun is still made.
-const STALE_AFTER: Duration = Duration::from_secs(24 * 3600);
+const CALLS_STALE_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 impl Agent {
     /// Takes up every run that was under way when Hob ended, in the background; at start, before anybody can say anything. What
@@ -53,7 +53,7 @@ impl Agent {
         let unfinished: Vec<Id> = open.iter().map(|(.., conversation)| *conversation).collect();
         let slots = Arc::new(Semaphore::new(CONCURRENT));
         for (state, run, user, conversation) in open {
-            if state == State::Waiting && !self.has_answer(user, run) {
+            if state == State::Waiting && !self.is_ready_to_resume(user, run) {
                 continue;
             }
             self.spawn(ports, user, run, conversation, Some(slots.clone()));
@@ -89,10 +89,10 @@ impl Agent {
         }
         let (agent, cx) = (self.clone(), cx.clone());
         // The store says that it is resumed, so it is, even when whoever asked goes away.
-        to_completion(async move { agent.begin_again(&cx, run, stored.conversation).await }).await
+        to_completion(async move { agent.reopen_and_resume(&cx, run, stored.conversation).await }).await
     }
 
-    async fn begin_again(&self, cx: &Cx, run: Id, conversation: Id) -> Result<()> {
+    async fn reopen_and_resume(&self, cx: &Cx, run: Id, conversation: Id) -> Result<()> {
         let (user, cancel) = (cx.user(), CancellationToken::new());
         let busy = self
             .queue
@@ -104,7 +104,7 @@ impl Agent {
         }
         // Half an answer is started again.
         let half = Some(last.id).filter(|_| last.value.role == Speaker::Assistant && last.value.calls().is_empty());
-        self.conversations.begin_again(user, run, conversation, half).await?;
+        self.conversations.reopen_run(user, run, conversation, half).await?;
         let (agent, ports) = (self.clone(), cx.ports().clone());
         tokio::spawn(async move { agent.resume_stored_or_warn(&ports, user, run, busy, cancel).await });
         Ok(())
@@ -128,10 +128,10 @@ impl Agent {
     /// `Unavailable` when the disk is full.
     pub async fn stop(&self, cx: &Cx, run: Id) -> Result<bool> {
         let (agent, cx) = (self.clone(), cx.clone());
-        to_completion(async move { agent.stop_for_good(&cx, run).await }).await
+        to_completion(async move { agent.cancel_and_store(&cx, run).await }).await
     }
 
-    async fn stop_for_good(&self, cx: &Cx, run: Id) -> Result<bool> {
+    async fn cancel_and_store(&self, cx: &Cx, run: Id) -> Result<bool> {
         let user = cx.user();
         let under_way = self.queue.stop(user, run);
         let found = self.conversations.runs.get_in(Scope::User(user), run)?.filter(|e| e.value.state.is_open());
@@ -148,13 +148,13 @@ impl Agent {
         }
         let asked = self.end_questions_of(user, run);
         if !under_way && (open || asked) {
-            self.announce_stopped(cx.ports(), user, run, conversation).await;
+            self.finish_stopped_run(cx.ports(), user, run, conversation).await;
         }
         Ok(under_way || open || asked)
     }
 
     /// Announces the end of a run that was stopped before it was resumed.
-    async fn announce_stopped(&self, ports: &Ports, user: UserId, run: Id, conversation: Option<Id>) {
+    async fn finish_stopped_run(&self, ports: &Ports, user: UserId, run: Id, conversation: Option<Id>) {
         let told = conversation.map(|id| id.to_string());
         let data = serde_json::json!({"outcome": "cancelled", "runId": run.to_string(), "conversationId": told});
         self.counts.ended("cancelled");
@@ -172,7 +172,7 @@ impl Agent {
     }
 
     /// Whether a question on which a suspended run waited has ended.
-    fn has_answer(&self, user: UserId, run: Id) -> bool {
+    fn is_ready_to_resume(&self, user: UserId, run: Id) -> bool {
         let open = self.parts.questions.of_run(user, run);
         let waits = match self.conversations.runs.get_in(Scope::User(user), run) {
             Ok(Some(found)) => found.value.waits(),
@@ -202,7 +202,7 @@ impl Agent {
         tokio::spawn(async move {
             if !busy.turn().await {
                 if busy.stopped() {
-                    agent.announce_stopped(&ports, user, run, Some(conversation)).await;
+                    agent.finish_stopped_run(&ports, user, run, Some(conversation)).await;
                 }
                 return;
             }
@@ -240,7 +240,7 @@ impl Agent {
         let Some((mut stored, changed)) = found.map(|e| (e.value, e.updated_ms)) else { return Ok(()) };
         if !stored.state.is_open() {
             if busy.stopped() {
-                self.announce_stopped(ports, user, run, Some(stored.conversation)).await;
+                self.finish_stopped_run(ports, user, run, Some(stored.conversation)).await;
             }
             return Ok(());
         }
@@ -340,7 +340,7 @@ impl Agent {
 
 /// Whether a run last changed so long ago that its next call would come as a surprise.
 fn is_long_ago(changed_ms: u64, now_ms: u64) -> bool {
-    now_ms.saturating_sub(changed_ms) > STALE_AFTER.as_millis() as u64
+    now_ms.saturating_sub(changed_ms) > CALLS_STALE_AFTER.as_millis() as u64
 }
 
 const GONE: &str = "whoever asked for this is no longer one of the household, so it was not gone on with";
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn a_day_is_long() {
-        let day = STALE_AFTER.as_millis() as u64;
+        let day = CALLS_STALE_AFTER.as_millis() as u64;
         for (changed, now, is) in [(5, 5, false), (5, 5 + day, false), (5, 6 + day, true), (9, 5, false)] {
             assert_eq!(is_long_ago(changed, now), is, "{changed} {now}");
         }

@@ -79,7 +79,7 @@ struct Scratch {
 impl Model {
     pub fn load() -> Result<Self, Error> {
         let start = Instant::now();
-        let model = Self::find().ok_or_else(|| {
+        let model = Self::load_weights().ok_or_else(|| {
             Error::Unavailable(
                 "the embedding model inside this program cannot be read: install the program again".into(),
             )
@@ -94,7 +94,7 @@ impl Model {
     }
 
     /// Every part in its place; `None` when one is missing or has another size.
-    fn find() -> Option<Self> {
+    fn load_weights() -> Option<Self> {
         let file = File(weights::read(GRAPH)?);
         let rows = Rows { values: file.exact("emb.word")?, scales: file.exact("emb.word.scale")? };
         if rows.values.len() != rows.scales.len() {
@@ -356,11 +356,11 @@ fn exp<A: Arithmetic>(x: f32) -> f32 {
 /// The error function to 1e-6, as a quotient of two polynomials in the square of `x`.
 #[inline(always)]
 fn erf<A: Arithmetic>(x: f32) -> f32 {
-    const ABOVE: [f32; 7] =
+    const NUMERATOR: [f32; 7] =
         [-2.726_142_3e-10, 2.770_681_6e-8, -2.101_024e-6, -5.692_507e-5, -7.349_906e-4, -2.954_6e-3, -1.609_603_3e-2];
-    const BELOW: [f32; 5] = [-1.456_607_2e-5, -2.133_741e-4, -1.682_827e-3, -7.373_329e-3, -1.426_473_9e-2];
+    const DENOMINATOR: [f32; 5] = [-1.456_607_2e-5, -2.133_741e-4, -1.682_827e-3, -7.373_329e-3, -1.426_473_9e-2];
     let x = x.clamp(-4.0, 4.0);
-    x * polynomial::<A>(&ABOVE, x * x) / polynomial::<A>(&BELOW, x * x)
+    x * polynomial::<A>(&NUMERATOR, x * x) / polynomial::<A>(&DENOMINATOR, x * x)
 }
 
 /// From the factor of the highest power down.

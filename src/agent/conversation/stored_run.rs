@@ -274,7 +274,7 @@ impl StoredRun {
     }
 
     /// Resets a run that a person resumes, with fresh counts: with the old ones it would end at once.
-    pub fn restart(&mut self) {
+    pub fn reopen(&mut self) {
         (self.state, self.ended_ms, self.kills, self.turns, self.calls) = (State::Running, 0, 0, 0, 0);
         (self.code, self.error, self.interrupted_by_shutdown) = (String::new(), String::new(), true);
     }

@@ -58,7 +58,7 @@ impl Conversations {
         let asked_in = answer.map(|at| all[at].id);
         let shown = match reads {
             Reads::Last(limit) => others_then_own(cx, all, run, limit),
-            Reads::Exchange => own_with_exchange(cx, all, run),
+            Reads::Exchange => exchange_then_own(cx, all, run),
         };
         vouch(cx, &shown);
         let history = messages(shown.into_iter().map(|e| e.value).collect());
@@ -83,7 +83,7 @@ fn others_then_own(cx: &Cx, all: Vec<Entry<MessageRecord>>, run: Id, limit: usiz
 }
 
 /// A run's own messages and the exchange before them, for a provider that reads sentences.
-fn own_with_exchange(cx: &Cx, all: Vec<Entry<MessageRecord>>, run: Id) -> Vec<Entry<MessageRecord>> {
+fn exchange_then_own(cx: &Cx, all: Vec<Entry<MessageRecord>>, run: Id) -> Vec<Entry<MessageRecord>> {
     let first = all.iter().position(|e| e.value.run == run).unwrap_or_default();
     let before = first.checked_sub(2).filter(|at| is_exchange(&all[*at..first])).unwrap_or(first);
     let own = all.into_iter().enumerate().skip(before).filter(|(n, e)| *n < first || e.value.run == run);
