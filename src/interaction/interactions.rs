@@ -16,7 +16,7 @@ use tool::{Bounds, Channel, Cx, Error, Id, Result, prelude::Value};
 const MESSAGES: u32 = 50;
 const COUNTED: usize = 256;
 
-/// What a follower of a run hears.
+/// An event for a follower of a run.
 #[derive(Debug, Clone, Copy)]
 pub enum InteractionEvent<'a> {
     /// A question or view waits for the person.

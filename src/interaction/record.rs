@@ -61,7 +61,7 @@ impl Coded for State {
     const UNKNOWN: Self = State::Expired;
 }
 
-/// What a call asks or shows.
+/// A question or view of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
     /// A question, answered in words or by an option.
@@ -409,7 +409,7 @@ impl Stored {
         serde_json::from_str(&self.blocks).unwrap_or_default()
     }
 
-    /// What it is about, for a notice.
+    /// Its subject, for a notice.
     pub fn about(&self) -> String {
         let about = match self.kind {
             Kind::Ask => &self.question,

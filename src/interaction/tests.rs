@@ -16,7 +16,7 @@ use tool::{
     Role, ToolInfo, Unconnected, UserId, Via,
 };
 
-/// What is called by name is noted, and works.
+/// Records every call by name and answers with an empty result.
 #[derive(Default)]
 struct Notes(Mutex<Vec<(String, Value)>>);
 
@@ -236,7 +236,8 @@ async fn nobody_there_ends_a_direct_call_and_parks_a_run() {
     assert_eq!(all.list(&me, ListFilter::All, 9).unwrap()[0].state, State::Expired);
     let (run, gone) = (Id::new(), all.list(&me, ListFilter::All, 9).unwrap()[0].id);
     assert!(matches!(all.respond(&me, gone, json!({"answer": "x"})).await, Err(Error::Unavailable(_))));
-    // A call of a run rests; made again it waits for the same, and once it is answered it has the answer.
+    // A call of a run suspends it. Repeated, it waits for the same question; once that is answered, it gets the
+    // answer.
     let call = in_run(&me, run, "call_1");
     for _ in 0..2 {
         let parked = all.ask(&call, question("Which?")).await;
@@ -262,7 +263,7 @@ async fn nobody_there_ends_a_direct_call_and_parks_a_run() {
     assert_eq!(open(&all, &me, 1).await.len(), 1);
     all.questions().forget_conversation(me.user(), Id::from_bytes([7; 16])).await.unwrap();
     assert!(open(&all, &me, 0).await.is_empty());
-    // What a tool or a batch asks cannot be taken up again, nor what no conversation keeps.
+    // A question from within a tool or a batch, or of a run without a conversation, cannot be resumed.
     let inner = in_run(&me, run, "call_3")
         .at_call("batch_use_tool", &tool::Owner::Core)
         .at_call("ask_user", &tool::Owner::Core);
@@ -271,7 +272,7 @@ async fn nobody_there_ends_a_direct_call_and_parks_a_run() {
         let refused = all.ask(&cx, question("Which?")).await;
         assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
     }
-    // A schedule's run is one like any other; of what somebody's tool began, its part would be forgotten.
+    // A schedule's run is suspended like any other; one started by a custom tool is not, as its part would be lost.
     for (owner, parks) in [(tool::Owner::Core, true), (tool::Owner::Model(me.user()), false)] {
         let begun = in_run(&me.at_call("run_prompt", &owner), Id::new(), "call_1");
         let parked = all.ask(&begun.at_call("ask_user", &tool::Owner::Core), question("So?")).await;
@@ -296,7 +297,7 @@ async fn a_call_that_is_stopped_takes_its_question_along_unless_the_house_closes
     stop.cancel();
     assert!(matches!(asked.await.unwrap(), Err(Error::Unavailable(_))));
     assert!(open(&all, &me, 0).await.is_empty());
-    // Begun again, it is asked again; a call that is dropped ends it too.
+    // A repeated call asks again; dropping a call ends its question.
     let again = in_run(&me, Id::from_bytes([1; 16]), "1");
     let asked = asking(&all, &again, question("Which?"));
     open(&all, &me, 1).await;
@@ -344,7 +345,7 @@ async fn what_has_a_secret_in_it_waits_in_the_call_alone() {
     }
 }
 
-/// A folder that goes with its owner.
+/// A folder that is removed on drop.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -386,7 +387,7 @@ fn what_a_run_rests_on_outlives_the_daemon() {
     });
     assert_eq!(wake, Some(SuspendedRun { user: me.user(), run }));
     drop((runtime, store, all));
-    // And again, before the run was gone on with.
+    // Killed again, before the run was resumed.
     let (runtime, _store, all) = life();
     runtime.block_on(async {
         assert!(all.list(&me, ListFilter::In(State::Pending), 9).unwrap().is_empty());
@@ -486,7 +487,7 @@ async fn a_run_hears_what_it_asks_and_says_and_a_schedule_tells_by_notice() {
     drop(watching);
     let all_heard = heard.lock().unwrap().clone();
     assert_eq!((all_heard.len(), &all_heard[..2]), (51, &["on it".to_owned(), "Which?".into()][..]));
-    // Nobody is at the other end of a schedule: a notice is left, and its run rests at once.
+    // A schedule's run has no person at the other end: a notice is left, and the run is suspended at once.
     let machine = Cx::root(ports, Principal::owner(), Via::direct(Channel::Machine));
     for _ in 0..2 {
         let parked = all.ask(&in_run(&machine, run, "call_2"), question("Water the ficus?")).await;
@@ -514,7 +515,7 @@ async fn only_the_persons_own_words_are_vouched_for() {
         ("render_blocks", field("select", json!({"options": [url]})), submit, false),
         ("render_and_wait", json!({"code": "x"}), json!({"action": "go", "at": url}), false),
     ] {
-        // What one run knows, its calls share.
+        // The calls of a run share what it knows.
         let me = cx();
         let caller = in_run(&me, Id::new(), "call");
         let (house, at) = (all.clone(), caller.clone());
@@ -583,7 +584,7 @@ async fn what_is_kept_has_no_secrets_and_who_waits_is_given_them() {
     assert_eq!(kept, shown);
     assert!(!serde_json::to_string(&kept).unwrap().contains(&secret), "{kept:?}");
     assert!(kept.question.is_some_and(|q| q.starts_with("Is it ")));
-    // All of a conversation is forgotten, also what is over.
+    // Deleting a conversation deletes all its interactions, finished ones included.
     let call = in_run(&me, Id::new(), "call_1");
     assert_eq!(all.list(&me, ListFilter::All, 9).unwrap().len(), 1);
     let asked = asking(&all, &call, question("And?"));

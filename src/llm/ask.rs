@@ -35,7 +35,7 @@ const MAX_ADAPTATIONS: usize = 4;
 /// A model at a server, asked once for each request.
 pub(crate) struct Model {
     endpoint: Endpoint,
-    /// What earlier rejections taught.
+    /// Limits learned from earlier rejections.
     learned: Learned,
     http: ModelHttp,
 }

@@ -38,7 +38,7 @@ pub struct Media {
     pub media_type: String,
     /// Display name; may be empty.
     pub name: String,
-    /// Where its bytes are.
+    /// The location of its bytes.
     pub source: Source,
 }
 

@@ -97,7 +97,7 @@ const WORDS: [(ErrorKind, &[&str]); 8] = [
 /// A failure reported by a server, in an error response or in a stream event.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Failure {
-    /// Its kind, if the server tells.
+    /// Its kind, if the server reports one.
     pub trouble: Option<ErrorKind>,
     /// The server's message on one line, unabridged until [`Failure::without`]; may be empty.
     pub text: String,

@@ -34,7 +34,7 @@ const READS: [&str; 5] = [
 /// Minimum plausible context size, in tokens.
 const LEAST: u32 = 512;
 
-/// What a rejection teaches; `None` if it would change nothing, so each limit is learned once.
+/// The limit that a rejection reveals; `None` if it would change nothing, so each limit is learned once.
 pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &ErrorResponse) -> Option<LearnedLimit> {
     let says = refusal.failure.text.to_lowercase();
     let says = |word: &str| says.contains(word);

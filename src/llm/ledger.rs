@@ -22,7 +22,7 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// Days of history kept.
+/// Days of history to retain.
 const KEPT: i32 = 400;
 /// Days in memory: today, and the dates a clock adjustment may return to.
 const IN_MEMORY: usize = 4;
@@ -338,8 +338,7 @@ impl Ledger {
         self.lock().budget.map(dollars)
     }
 
-    /// What remains of today's budget, in US dollars; `None` if unlimited. Includes assumed costs, see
-    /// [`Day::guessed`].
+    /// The rest of today's budget, in US dollars; `None` if unlimited. Includes assumed costs, see [`Day::guessed`].
     pub fn left(&self) -> Option<f64> {
         let budget = self.lock().budget?;
         Some(dollars(budget.saturating_sub(self.spent_micros())))

@@ -85,7 +85,7 @@ pub struct ToolResult {
 pub struct ToolDefinition {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its description, for the model.
     pub description: String,
     /// Its parameters, as JSON Schema.
     pub parameters: Value,

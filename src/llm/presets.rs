@@ -30,7 +30,7 @@ pub struct Preset {
     pub reads_text: bool,
     /// Default model if a key is set; empty if there is none.
     pub default_model: &'static str,
-    /// Where to get a key, or what to start, in a sentence.
+    /// A sentence on how to get a key, or which server to start.
     pub key_hint: &'static str,
     /// Quirks at its default address; see [`Preset::quirks_for`].
     pub quirks: Quirks,

@@ -69,7 +69,7 @@ impl Link {
     }
 }
 
-/// What a request needs of a model.
+/// The capabilities that a request needs of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Needs {
     /// Tool calls.
@@ -132,8 +132,8 @@ pub(crate) fn tokens(request: &Request, model: &str) -> u64 {
     said + tools.sum::<usize>() as u64
 }
 
-/// Observed latency and availability of models. Kept in memory; share one between chains, so that a change of
-/// settings keeps it.
+/// Observed latency and availability of models, in memory. Share one between chains, so that a change of settings
+/// preserves it.
 #[derive(Default)]
 pub struct Health(Mutex<HashMap<String, ObservedModel>>);
 

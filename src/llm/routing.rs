@@ -77,7 +77,7 @@ impl Routing {
         });
     }
 
-    /// Appends the routing of the run's next turn: failures are kept, of answers only the last.
+    /// Appends the routing of the run's next turn. All failures are retained, but only the last answer.
     pub fn then(self, next: Routing) -> Routing {
         let failures = self.attempts.into_iter().filter(|attempt| attempt.outcome == Outcome::Failed);
         let mut attempts: Vec<Attempt> = failures.chain(next.attempts).collect();

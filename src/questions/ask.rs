@@ -68,7 +68,8 @@ impl<T: Question> QuestionKind<T> {
         Ok(PendingQuestion { view, is_new, waiter })
     }
 
-    /// The question that the same call asked before, as it is now. One that expired only because its call ended is asked anew.
+    /// The question that the same call asked before, in its current state. One that expired only because its call
+    /// ended is asked again.
     fn asked_before(&self, user: UserId, question: &T) -> Result<Option<Entry<T>>> {
         let header = question.header();
         let (Some(index), Some(run), true) = (T::BY_RUN, header.run, header.suspends) else { return Ok(None) };

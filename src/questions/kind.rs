@@ -28,11 +28,11 @@ pub trait Question: Record {
     /// Ends the question without an answer.
     fn expire(&mut self, at_ms: u64);
 
-    /// What events say of a question beside the shared fields.
+    /// The event fields of this kind, in addition to the shared ones.
     fn details(_: &Self::View) -> Map<String, Value> {
         Map::new()
     }
-    /// What it is about, in a few words.
+    /// Its subject, in a few words.
     fn label(&self) -> String {
         String::new()
     }
@@ -153,7 +153,7 @@ impl<T: Question> QuestionKind<T> {
         self.listeners.watch(run, hear)
     }
 
-    /// Whose open question this is.
+    /// The person who is asked an open question.
     pub fn owner(&self, id: Id) -> Option<UserId> {
         lock(&self.service.0.open).get(&id).map(|o| o.user)
     }

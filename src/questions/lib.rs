@@ -55,7 +55,7 @@ impl Timeouts {
     }
 }
 
-/// What became of a question.
+/// The state of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It can be answered.
@@ -79,13 +79,13 @@ pub struct Header {
     pub suspends: bool,
     /// When it can no longer be answered: milliseconds since 1970.
     pub expires_ms: u64,
-    /// What became of it.
+    /// Its state.
     pub state: State,
 }
 
 impl Header {
-    /// The header of a new question of this call, asked at the time of its id. `suspends` holds only where a conversation stores the model's call, so that
-    /// the run can make it again.
+    /// The header of a new question of this call, created at the time of its id. `suspends` holds only if a
+    /// conversation stores the model's call, so that the run can make it again.
     pub fn new(cx: &Cx, suspends: bool, timeouts: Timeouts, id: Id) -> Self {
         let model_call = cx.bounds().model_call.as_deref().unwrap_or_default().to_owned();
         let suspends = suspends && cx.run().is_some() && cx.conversation().is_some() && !model_call.is_empty();
@@ -104,7 +104,7 @@ impl Header {
 /// A suspended run whose question has ended, so that it can be resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SuspendedRun {
-    /// Whose run.
+    /// The person whose run it is.
     pub user: UserId,
     /// The run.
     pub run: Id,
@@ -115,7 +115,7 @@ pub struct SuspendedRun {
 pub struct OpenQuestion {
     /// Its id.
     pub id: Id,
-    /// What it is about, in a few words; may be empty. See [`Question::label`].
+    /// Its subject, in a few words; may be empty. See [`Question::label`].
     pub label: String,
     /// The model's id of the call that asks.
     pub model_call: String,

@@ -147,7 +147,7 @@ async fn a_run_is_suspended_and_resumed_also_after_a_restart() {
     assert_eq!((house.open().len(), house.questions.of_run(cx.user(), run)[0].id), (1, id));
     assert_eq!(house.choose(id, 7).await.unwrap(), Some(SuspendedRun { user: cx.user(), run }));
     assert!(house.questions.of_run(cx.user(), run).is_empty());
-    // What a stopped run or a deleted conversation asks, nobody is asked any more.
+    // A stopped run and a deleted conversation take their open questions with them.
     assert!(matches!(house.ask(&cx).await, Err(Error::Parked(_))));
     assert!(house.questions.end_run(cx.user(), run) && !house.questions.end_run(cx.user(), run));
     assert!(matches!(house.ask(&cx).await, Err(Error::Parked(_))));

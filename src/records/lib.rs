@@ -46,7 +46,7 @@ pub trait NamedRecord: Record {
     fn is_finished_at(&self, _now_ms: i64) -> bool {
         self.is_finished()
     }
-    /// What distinguishes it from others of its name, for an error.
+    /// A detail that distinguishes it from others of its name, for an error.
     fn distinguishing_detail(&self) -> String {
         format!("`{}`", truncate(self.name(), 80))
     }
@@ -362,7 +362,7 @@ pub fn require_exact_name(which: &str, id: Id, name: &str) -> Result<()> {
     Err(Error::bad_args(format!("nothing was deleted; if you mean {}, give its whole name or its id", quote(name))))
 }
 
-/// Who may read it.
+/// The audience of a record that is shared or not.
 pub fn audience(shared: bool) -> Audience {
     if shared { Audience::Household } else { Audience::Private }
 }
@@ -410,7 +410,7 @@ impl NamePrefix {
     }
 }
 
-/// Where to search for a name: under the whole name, else for its words.
+/// The index prefixes to search for a name: the whole name first, then its words.
 fn name_prefixes<T: NamedRecord>(name: &str) -> impl Iterator<Item = NamePrefix> {
     let (whole, words) = (Walk::prefix(T::BY_NAME, order::text(name)), words(name));
     let some = (!words.is_empty()).then(|| NamePrefix { walk: T::likely(), words });

@@ -17,7 +17,7 @@ const BY_NAME: u8 = 1;
 /// A notice. New fields go last.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Notice {
-    /// What it is about, in a few words.
+    /// The title, in a few words.
     pub title: Option<String>,
     /// The message.
     pub text: String,

@@ -112,12 +112,13 @@ async fn many_of_one_name_are_not_all_named() {
     let text = cups.find(&me, "tea").unwrap_err().message().to_owned();
     assert!(text.starts_with("more than 5 cups fit `tea`") && text.ends_with(", …"), "{text}");
     assert_eq!(text.matches("`tea` (").count(), 5);
-    // One that is open is meant among all that are over, and else the one that was changed last is told.
+    // `last_finished` finds nothing while an open record has the name; among finished ones it returns the one changed
+    // last.
     assert_eq!(cups.last_finished(&me, "tea").unwrap(), None);
     let last = cups.last_finished(&me, "milk").unwrap().unwrap();
     assert_eq!(last.id, milk[29]);
     for changed in [milk[20], milk[3], milk[29]] {
-        // Times are kept in milliseconds.
+        // Times are stored in milliseconds.
         tokio::time::sleep(std::time::Duration::from_millis(3)).await;
         cups.change(&me, &changed.to_string(), None, |_| Ok(())).await.unwrap();
         assert_eq!(cups.last_finished(&me, " MILK").unwrap().unwrap().id, changed);

@@ -248,7 +248,7 @@ impl<'a> Classifier<'a> {
         intents.filter(|intent| !intent.is_own()).find(moves).map(|intent| self.say_plainly(intent, s, why))
     }
 
-    /// What a guess leads to: a read-only call, a confirmation, or an explanation; `None` if not likely enough.
+    /// The consequence of a guess: a read-only call, a confirmation, or an explanation; `None` if not likely enough.
     fn act_on_guess(&self, meant: &SemanticMatch, s: &Sentence, why: &str) -> Option<Classification> {
         let SemanticMatch { intent, guess, share } = meant;
         let arguments = with_fixed(intent, &guess.arguments);

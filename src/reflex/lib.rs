@@ -30,7 +30,7 @@
 //! | `text`, `dated` | any words; the default | as written; in `dated`, "tomorrow" is followed by its date |
 //! | `quoted`, `word` | words in quotation marks; one word | as written |
 //! | `number`, `int` | "17", "seventeen", "a", "half a" | number |
-//! | `money` | "€12.50", "12 euros 50", "twenty bucks", "50 cents" | number; `currency` too where one was said |
+//! | `money` | "€12.50", "12 euros 50", "twenty bucks", "50 cents" | number; also `currency` if one was given |
 //! | `when` | "tomorrow", "friday at 7", "in 20 minutes", "tonight" | `2026-11-21` or `2026-11-21T19:00` |
 //! | `future` | the same, still to come; a day alone is 9 o'clock; also "10 minutes" | `2026-11-21T09:00` |
 //! | `wake` | the same where somebody is woken: 4 to 11 are in the morning | `2026-11-21T06:30` |

@@ -9,7 +9,7 @@ use std::sync::{
 /// Embeds a text as a unit vector; the error is a sentence.
 pub(crate) type Embed = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Vec<f32>, String>> + Send + Sync>;
 
-/// The model with its last result: a question and the yes to it embed the same text.
+/// The model with its last result: a question and the approval of it embed the same text.
 pub(crate) struct Meaning {
     embed: Embed,
     last: Mutex<Option<(String, Vec<f32>)>>,

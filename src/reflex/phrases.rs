@@ -137,10 +137,10 @@ fn heading_of(text: &str) -> Result<(String, Map<String, Value>), String> {
     }
 }
 
-/// Whether a wording can be read, and which arguments it tells.
+/// Checks that a wording can be read, and which arguments it mentions.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// The fault, in words.
 fn check_wording(wording: &str) -> Result<(), String> {
     let mut open = None;
     for c in wording.chars() {

@@ -24,22 +24,22 @@ pub(crate) struct ApprovalRequest {
     /// As they are shown: without secrets.
     pub args: Value,
     pub digest: [u8; 32],
-    /// What would be done, in a sentence.
+    /// The action, in a sentence.
     pub about: String,
     pub rule: &'static str,
     pub reason: String,
-    /// What "always" covers unless the person says otherwise; `None` where that would reveal a secret.
+    /// The default scope of "always"; `None` if it would reveal a secret.
     pub pattern: Option<Pattern>,
     /// Whether the call can be made again later from the model's own call.
     pub suspends: bool,
 }
 
-/// What a person answered about a call.
+/// A person's answer about a call.
 #[derive(Debug, Clone)]
 pub enum Reply {
-    /// Yes, to just this call.
+    /// This one call is approved.
     Yes(Consent),
-    /// No.
+    /// It is denied.
     No,
     /// Nobody answered, or too long ago.
     Lapsed,
@@ -57,7 +57,7 @@ impl Approvals {
         Ok(Arc::new(Self { questions: service.kind()?, service, grants: Grants::open(store)? }))
     }
 
-    /// The service that keeps the questions.
+    /// The service that stores the questions.
     pub(crate) fn service(&self) -> &Questions {
         &self.service
     }

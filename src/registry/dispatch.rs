@@ -88,7 +88,7 @@ impl Registry {
         policy::decide(&self.rules(), &decision_request(&call.caller, &knows, consented, this), call.tool(), &call.args)
     }
 
-    /// What follows when a call is not simply allowed: a person is asked, or it is refused.
+    /// Handles a call that is not simply allowed: asks a person, or refuses it.
     pub(crate) async fn ask_or_refuse(&self, call: &mut Call, mut decision: Decision) -> Result<()> {
         call.decision = Some(decision.clone());
         if decision.verdict == Verdict::Ask {
@@ -96,7 +96,7 @@ impl Registry {
             if !call.caller.has_consent(&tool.name, tool.version, &digest) {
                 call.approval = Some(self.ask_person(call, &decision, digest).await?);
             }
-            // Answers take their time: the tool may be another by now, and the rules too.
+            // An answer takes time: the tool and the rules may have changed by now.
             if self.get(&tool.name).is_some_and(|now| now.version != tool.version || now.owner != tool.owner) {
                 return Err(Error::denied(format!(
                     "`{}` was changed while a person was being asked: call it again",
@@ -140,7 +140,7 @@ impl Registry {
             rule: decision.rule,
             reason: self.scrubber().text(&decision.reason, scrub::How::All).into_owned(),
             pattern: Some(pattern).filter(|p| !(secret && p.is_exact())),
-            // What is kept of a call is kept without secrets, so one that has any cannot be made again later.
+            // A call is stored without its secrets, so one that has any cannot be made again later.
             suspends: call.caller.is_plain() && !secret,
         };
         desk.approvals.ask(&call.cx, wish).await
@@ -238,7 +238,8 @@ impl Ask for Registry {
 }
 
 impl Registry {
-    /// Judges what a tool wants to do while it runs, and asks a person where that is due and no standing yes covers it.
+    /// Judges what a tool wants to do while it runs; asks a person where that is required and no standing grant
+    /// covers it.
     async fn consulted(&self, cx: &Cx, consult: Consult) -> Result<()> {
         let Consult { tool, version, action, details, risk, ask, about, reason } = consult;
         let denied = details["host"].as_str().and_then(|host| self.rules().host_denied(cx.principal(), host));

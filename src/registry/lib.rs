@@ -56,11 +56,11 @@ use tool::{Cx, Error, Family, Id, Owner, Result, Risk, Run, Tool};
 pub struct Terms {
     /// The calls allowed in a minute.
     pub per_minute: PerMinute,
-    /// How long an answer is waited for.
+    /// How long to wait for an answer.
     pub waits: Timeouts,
 }
 
-/// What is kept: without it nobody can be asked and nothing is recorded.
+/// The stored parts of a registry: without them nobody can be asked and nothing is recorded.
 struct Persistence {
     approvals: Arc<Approvals>,
     policies: Policies,
@@ -73,7 +73,7 @@ pub struct Registry(Arc<Inner>);
 
 pub(crate) struct Inner {
     catalogue: RwLock<Catalogue>,
-    /// None since something changed that they are made of.
+    /// `None` after a change of the policy or the catalogue, until compiled again.
     rules: RwLock<Option<Arc<Rules>>>,
     chain: RwLock<Chain>,
     desk: Option<Persistence>,
@@ -82,7 +82,7 @@ pub(crate) struct Inner {
 }
 
 impl Registry {
-    /// A registry that holds only the meta-tools and keeps nothing: where a decision says Ask, the call is refused.
+    /// A registry that holds only the meta-tools and stores nothing: where a decision says Ask, the call is refused.
     ///
     /// # Errors
     /// Never in practice: only if the meta-tools' own names were wrong.
@@ -90,8 +90,8 @@ impl Registry {
         Self::build(None, None, PerMinute::default(), Scrubber::default())
     }
 
-    /// A registry that holds only the meta-tools, with the policy, questions and audit log of `store`. What `scrubber` knows
-    /// is taken out of every answer.
+    /// A registry that holds only the meta-tools, with the policy, questions and audit log of `store`. The secrets
+    /// that `scrubber` knows are removed from every answer.
     ///
     /// # Errors
     /// `Failed` when the stored policy cannot be read.
@@ -339,7 +339,7 @@ impl Registry {
         Ok(settled)
     }
 
-    /// Takes a standing yes back.
+    /// Revokes a standing grant.
     ///
     /// # Errors
     /// `NotFound` when it is not this person's.
@@ -349,7 +349,7 @@ impl Registry {
         taken
     }
 
-    /// Forgets every standing yes to a tool, before another can take its name or it becomes another.
+    /// Deletes every standing grant for a tool, before the tool changes or another one takes its name.
     ///
     /// # Errors
     /// `Unavailable` when the disk is full.
@@ -375,12 +375,12 @@ impl Registry {
         self.persistence()?.audit.page(query)
     }
 
-    /// What takes secrets out of texts.
+    /// The scrubber that removes secrets from texts.
     pub fn scrubber(&self) -> &Scrubber {
         &self.0.scrubber
     }
 
-    /// Forgets every tool and so lets go of whatever they hold; calls answer `NotFound` from then on.
+    /// Removes every tool, and with it whatever the tools hold; calls return `NotFound` from then on.
     pub fn close(&self) {
         self.change(|c| *c = Catalogue::default());
     }

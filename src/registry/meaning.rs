@@ -29,7 +29,7 @@ const MOST: usize = 6;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How many new vectors share a commit.
 const TOGETHER: usize = 64;
-/// How many vectors of removed tools are kept, in case they return.
+/// How many vectors of removed tools are retained, in case they return.
 const SPARE: usize = 200;
 
 /// How a tool was found.
@@ -171,7 +171,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Reads vectors of earlier starts, made with the same model. Only some are kept of removed tools.
+    /// Reads vectors of earlier starts, made with the same model. Retains only some of those of removed tools.
     async fn read_stored(&self, wanted: &HashSet<Digest>) -> tool::Result<HashMap<Digest, Arc<Quantized>>> {
         let (mut vectors, mut gone) = (HashMap::new(), vec![]);
         for entry in self.records.list_in(Scope::Household, &Listing::default())? {
@@ -367,7 +367,7 @@ mod tests {
             let all = records.list_in(Scope::Household, &Listing::default()).unwrap();
             all.into_iter().map(|e| (e.id, e.updated_ms)).collect::<std::collections::BTreeMap<_, _>>()
         };
-        // Those of tools that are long gone make room.
+        // Vectors of tools removed long ago are evicted.
         let ghosts: Vec<ToolVector> = (0..SPARE + 20)
             .map(|n| ToolVector { digest: digest(&format!("ghost {n}")), bytes: vec![0; Quantized::BYTES] })
             .collect();

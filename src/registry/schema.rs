@@ -390,7 +390,7 @@ impl<'a> Check<'a> {
                 }
                 fits
             }
-            // What follows the tuple: `items` beside `prefixItems`, `additionalItems` beside a list of `items`.
+            // The items after the tuple: `items` beside `prefixItems`, `additionalItems` beside a list of `items`.
             "additionalItems" if !place.map.get("items").is_some_and(Value::is_array) => true,
             "additionalItems" if *rule == false => {
                 let more = items.len().saturating_sub(tuple.map_or(0, Vec::len));

@@ -277,7 +277,7 @@ impl<'a> Counter<'a> {
         Ok(dearest)
     }
 
-    /// What a reference may lead to: which of the dynamic anchors counts is known only in a check.
+    /// The possible targets of a reference: which of the dynamic anchors counts is known only in a check.
     fn targets(&mut self, keyword: &str, reference: &str, base: &'a Value) -> Result<Vec<Part<'a>>, String> {
         let found = self.references.resolve(reference, base);
         let mut found: Vec<Part<'a>> = match found {

@@ -251,7 +251,7 @@ mod tests {
             assert!(matches!(error, Error::BadArgs(_)) && text.contains(&fault), "{shown}: {text}\nwanted {fault}");
             assert!(text.starts_with("the arguments of `t` do not fit: ") && text.ends_with(takes), "{text}");
         }
-        // What others are welcome to be is not judged by the name it is like.
+        // In an open schema, a field with a similar name is renamed only if its value fits.
         let open = self::entry(json!({"type": "object", "properties": {"maxSize": {"type": "integer"}}}));
         for (given, expected) in [
             (json!({"max_size": "many"}), json!({"max_size": "many"})),

@@ -1,4 +1,4 @@
-//! Tells whether the wall clock can be trusted, and by how much it was adjusted.
+//! Decides whether the wall clock can be trusted, and by how much it was adjusted.
 //!
 //! A device without a battery boots in 1970 or at the time it was switched off; the network sets its clock later.
 //! Until then cron and one-time schedules wait, and intervals follow elapsed time.
@@ -74,7 +74,7 @@ mod tests {
 
     const NOW: i64 = 1_795_000_000_000;
 
-    /// Reads a clock once a second and returns (shift, anew, trusted) for each reading.
+    /// Reads a clock once a second and returns (`shift`, `anew`, trusted) for each reading.
     fn looks(first: i64, newest: i64, shown: &[i64]) -> Vec<(Option<i64>, bool, bool)> {
         let at = Instant::now();
         let mut wall = WallClock::new(first, newest, at);

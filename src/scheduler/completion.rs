@@ -12,7 +12,7 @@ use tool::{Error, Id, Label, Output, PreauthorizedCall, Result, Scope, UserId};
 pub(crate) const BATCH: usize = 256;
 /// Maximum stored length of a result, in bytes.
 const RESULT: usize = 2048;
-/// Runs kept per schedule; also how often pruning is attempted.
+/// Runs retained per schedule; also how often pruning is attempted.
 const RUNS_KEPT: usize = 100;
 const LOOKED: u32 = 50;
 /// Maximum retry delay, in milliseconds: a day.
@@ -100,7 +100,7 @@ impl RunResult {
     }
 }
 
-/// What to publish once the result is stored.
+/// The event to publish once the result is stored.
 pub(crate) struct StoredResult {
     done: RunResult,
     /// `None` if the schedule was deleted meanwhile.

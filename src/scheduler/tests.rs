@@ -33,7 +33,7 @@ impl SetClock {
     }
     /// Time passes.
     fn forward(&self, seconds: i64) {
-        // What has passed is known first: else it would look for a moment as if the clock had been set.
+        // Both are locked before either changes: otherwise it would look for a moment as if the clock had been set.
         let (mut now, mut passed) = (self.0.lock().unwrap(), self.1.lock().unwrap());
         *now += SignedDuration::from_secs(seconds);
         *passed += Duration::from_secs(seconds as u64);
@@ -303,7 +303,7 @@ fn shown(entry: &Entry<Run>) -> String {
     shown
 }
 
-/// A call that a person said yes to.
+/// A call that a person approved.
 fn armed(tool: &str, n: &str) -> PreauthorizedCall {
     PreauthorizedCall { tool: tool.into(), version: 7, args: json!({"n": n}), digest: [7; 32], consented: true }
 }

@@ -16,7 +16,7 @@ const REPEATS: i64 = 36 * 3_600_000;
 pub(crate) type NewRun = (Id, Run);
 
 /// Takes everything due up to `now` and advances to the next due time. Returns the runs to store; the one that
-/// `schedule.running` names, if any, is to be made. `free` tells whether it can start at once.
+/// `schedule.running` names, if any, is to be executed. `free` is whether it can start at once.
 pub(crate) fn take(id: Id, schedule: &mut Schedule, now: i64, household: &TimeZone, free: bool) -> Vec<NewRun> {
     if schedule.due().is_none_or(|due| due > now) {
         return vec![];
@@ -184,7 +184,7 @@ pub(crate) fn resume(schedule: &mut Schedule, now: i64, newest: i64, trusted: bo
         return trusted && replan(schedule, now, None, household);
     }
     let left = match (trusted, next < EARLIEST) {
-        // What remained of the interval when Hob last ran.
+        // The rest of the interval at the time when Hob last ran.
         (false, _) => next.saturating_sub(newest).clamp(0, schedule.every_ms.max(0)),
         // Planned on a clock that had not been set.
         (true, true) => schedule.every_ms.max(0),

@@ -15,10 +15,10 @@ use std::{
 
 /// The most rows in one commit of a backup: it bounds the memory.
 const ROWS: usize = 4096;
-/// How many sets of replaced data are kept after restores.
+/// How many sets of replaced data are retained after restores.
 const SET_ASIDE: usize = 3;
 
-/// Copies a snapshot into a fresh file beside `file`, then puts it in place; answers its size in bytes.
+/// Copies a snapshot into a new file next to `file`, then renames it to `file`; returns its size in bytes.
 pub(crate) fn backup(engine: &Engine, file: &Path, without: &BTreeSet<String>) -> Result<u64> {
     if file.exists() {
         return Err(Error::Io(format!("{} exists already: choose another name, or delete it first", file.display())));
@@ -112,7 +112,7 @@ fn copy_table(from: &ReadTransaction, name: &str, db: &Database) -> Result<()> {
     }
 }
 
-/// Where a restore has moved the previous data.
+/// The paths to which a restore has moved the previous data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreviousData {
     /// The data file; missing when there was none.
@@ -121,11 +121,12 @@ pub struct PreviousData {
     pub files: PathBuf,
 }
 
-/// Replaces the data in `dir` with the backup `file`, and adds its files to those in `dir`. Secrets of this
-/// device are kept; the previous data stays as `hob.redb.before-restore` and `uploads.before-restore`.
+/// Replaces the data in `dir` with the backup `file`, and adds its files to those in `dir`. Secrets of this device
+/// are preserved; the previous data remains as `hob.redb.before-restore` and `uploads.before-restore`.
 ///
 /// # Errors
-/// `InUse` while a daemon runs; `Newer`, `Damaged`, `Full` or `Io` when the backup cannot be used. Nothing is changed then.
+/// `InUse` while a daemon runs; `Newer`, `Damaged`, `Full` or `Io` when the backup cannot be used. Nothing is changed
+/// then.
 pub fn restore(dir: &Path, file: &Path) -> Result<PreviousData> {
     folder::prepare(dir)?;
     let (data, part, before) = (dir.join(FILE), dir.join("hob.redb.part"), free_names(dir));

@@ -32,7 +32,7 @@ pub struct Damage {
     pub key: Vec<u8>,
     /// The owner of the record, where that can be read.
     pub owner: Option<UserId>,
-    /// What is wrong.
+    /// The problem, as a sentence.
     pub problem: String,
 }
 

@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(verify("t", KEY, &summed), Verdict::Sound);
         assert_eq!(summed.len(), rewritten.len());
 
-        // What old code wrote first has none.
+        // A record first written by old code has no checksum.
         let first = old_encode(&head, &old, &Tails::default());
         assert_eq!(verify("t", KEY, &first), Verdict::Unsummed);
         assert_eq!(decode::<Old>(KEY, &first).unwrap().1, old);

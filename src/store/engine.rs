@@ -104,7 +104,7 @@ impl Engine {
         }
     }
 
-    /// After an I/O error redb refuses all work until the file is opened anew; what was committed is intact.
+    /// Reopens the file: after an I/O error redb refuses all work until then. Committed data is intact.
     pub fn reopen(&self) -> Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
         let mut slot = self.db.write().unwrap_or_else(PoisonError::into_inner);

@@ -10,11 +10,11 @@ pub struct Entry<T> {
     pub id: Id,
     /// Its owner.
     pub owner: UserId,
-    /// Who else may read it.
+    /// The readers besides its owner.
     pub audience: Audience,
-    /// Where its content came from, as this reader sees it.
+    /// The origin of its content, as this reader sees it.
     pub label: Label,
-    /// What made it: `chat`, `api`, a tool's name.
+    /// Its source: `chat`, `api`, a tool's name.
     pub source: String,
     /// When it was last changed: milliseconds since 1970.
     pub updated_ms: u64,
@@ -58,11 +58,11 @@ pub struct Stamp {
     pub scope: Scope,
     /// Its owner.
     pub owner: UserId,
-    /// Who else may read it.
+    /// The readers besides its owner.
     pub audience: Audience,
-    /// Where its content came from.
+    /// The origin of its content.
     pub label: Label,
-    /// What made it.
+    /// Its source: `chat`, `api`, a tool's name.
     pub source: String,
 }
 

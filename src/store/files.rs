@@ -11,7 +11,7 @@ use std::{
 };
 use tool::Id;
 
-/// Where they are in a backup: under the id and the number of the piece. A data file has no such table.
+/// The table of files in a backup, keyed by id and piece number. A data file has no such table.
 pub(crate) const TABLE: &str = "backup-files";
 /// The size of a piece in bytes: with its key it just fills a page.
 const PIECE: usize = (64 << 10) - 64;

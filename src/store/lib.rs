@@ -90,7 +90,7 @@ struct Inner {
     staying: Mutex<BTreeSet<String>>,
     /// The types of the collections that were asked for.
     kinds: Mutex<check::Kinds>,
-    /// Where the slow check is, once it has begun.
+    /// The position of the slow check, once it has begun.
     patrol: Mutex<Option<patrol::Cursor>>,
 }
 
@@ -204,8 +204,8 @@ impl Store {
         sealed.map(|sealed| self.0.key.open(name, &sealed)).transpose()
     }
 
-    /// The same for a secret that can be had anew: one of another device's key, as after the key was lost or the card was
-    /// copied, counts as none.
+    /// Like [`Store::unseal`], for a secret that can be obtained again: one sealed with another device's key (the key
+    /// was lost, or the card was copied) counts as none.
     ///
     /// # Errors
     /// As every read.
@@ -228,12 +228,13 @@ impl Store {
         self.write(move |tx| tx.remove_raw(secrets::TABLE, name.as_bytes()).map(drop)).await
     }
 
-    /// Writes a consistent copy to `file` while everything goes on, with the files in [`FILES`], none of which may be
-    /// deleted meanwhile. Secrets are left out, which are sealed to this device, and what stays here ([`Record::STAYS`]).
+    /// Writes a consistent copy to `file` while reads and writes continue. Includes the files in [`FILES`], none of
+    /// which may be deleted meanwhile. Leaves out secrets, which are sealed to this device, and data that stays on
+    /// this device ([`Record::STAYS`]).
     ///
     /// # Errors
-    /// `Io` when `file` exists already, cannot be written or has not enough room; `Full` when the disk is full. Nothing
-    /// half-made stays behind.
+    /// `Io` when `file` exists already, cannot be written or has not enough room; `Full` when the disk is full. No
+    /// partial file is left behind.
     pub async fn backup(&self, file: PathBuf) -> Result<u64> {
         let engine = self.0.engine.clone();
         let staying = self.0.staying.lock().unwrap_or_else(PoisonError::into_inner).clone();

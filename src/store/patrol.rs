@@ -18,7 +18,7 @@ const WRITTEN: u32 = 30;
 /// The pause between two rounds.
 const PAUSE: Duration = Duration::from_secs(24 * 3600);
 
-/// Where the check is.
+/// The position of the check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Cursor {
     /// When the last round ended: milliseconds since 1970.

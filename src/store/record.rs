@@ -1,4 +1,4 @@
-//! What a type of records declares, and the fields that every stored record has.
+//! The trait of record types, and the fields that every stored record has.
 
 use crate::checksum;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -136,7 +136,7 @@ impl Coded for tool::Role {
     const UNKNOWN: Self = tool::Role::Viewer;
 }
 
-/// Who may read a record besides its owner.
+/// The readers of a record besides its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Audience {
     /// Nobody.

@@ -18,7 +18,7 @@ struct Held {
     len: u64,
     /// In order; later writes override earlier ones.
     writes: Vec<(u64, Vec<u8>)>,
-    /// After how many writes a sync was requested: the order across syncs must be kept.
+    /// The number of writes before each requested sync: the order across syncs must be preserved.
     syncs: Vec<usize>,
 }
 

@@ -42,7 +42,7 @@ impl Dir {
     pub fn new() -> Self {
         use std::os::unix::fs::DirBuilderExt;
         let dir = std::env::temp_dir().join(format!("hob-store-{}", Id::new()));
-        // Closed to others: a backup in it is no reason to take it for somebody else's folder.
+        // Private: a restore must not refuse it as another person's folder because it contains a backup.
         std::fs::DirBuilder::new().mode(0o700).create(&dir).unwrap();
         Self(dir)
     }

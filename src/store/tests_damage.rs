@@ -51,7 +51,7 @@ async fn a_flipped_bit_is_named_and_hides_no_other_record() {
     let [damage] = &check.damaged[..] else { panic!("{check:?}") };
     assert_eq!((check.records, check.damages, damage.id(), damage.owner), (2, 1, Some(bad.id), Some(cx.user())));
     assert!(damage.table == Note::NAME && damage.problem.contains("checksum"), "{damage:?}");
-    // It can still be deleted, or written anew.
+    // It can still be deleted or overwritten.
     assert!(notes.delete(&cx, bad.id).await.unwrap());
     assert_eq!(store.check().await.unwrap().damaged, []);
 }

@@ -57,7 +57,7 @@ pub mod order {
     }
 }
 
-/// What a walk does with a record.
+/// The verdict of a walk on a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visit {
     /// Returns it.
@@ -296,7 +296,7 @@ mod tests {
         });
         assert_eq!(names(odd.unwrap()), "a shared");
 
-        // What is changed, shared no longer, or deleted, moves and goes.
+        // A changed record moves; an unshared or deleted one disappears.
         let scope = Scope::User(ben.user());
         let moved = days.update(&ben, theirs.id, |d| {
             d.at = 1;

@@ -39,13 +39,13 @@ pub struct PageSize {
 pub struct Tool {
     /// The canonical name: a letter, then letters, digits and underscores, 64 at most.
     pub name: Arc<str>,
-    /// What it does, for models and people.
+    /// The description for models and people.
     pub description: Arc<str>,
     /// Parameters as an inlined JSON Schema object.
     pub parameters: Value,
     /// The worst it can do.
     pub risk: Risk,
-    /// Who made it.
+    /// The maker of the tool.
     pub owner: Owner,
     /// The heading in lists of tools.
     pub category: Arc<str>,

@@ -22,7 +22,7 @@ pub struct ToolGroup {
     pub id: &'static str,
     /// Its name for people.
     pub name: String,
-    /// What its tools are for, in one sentence.
+    /// The purpose of its tools, in one sentence.
     pub about: &'static str,
     /// Whether it is on as long as nobody switches it.
     pub start: Start,

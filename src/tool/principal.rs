@@ -111,7 +111,7 @@ impl Via {
     }
 }
 
-/// Who made a tool.
+/// The maker of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Owner {
     /// It is part of Hob.
@@ -127,7 +127,7 @@ pub enum Owner {
     McpServer(Arc<str>),
 }
 
-/// Whose record it is; the first bytes of its key. Household ⊃ user ⊃ agent.
+/// The owner's part of a record's key, in its first bytes. Household ⊃ user ⊃ agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// The device and everybody in the household.

@@ -251,7 +251,7 @@ async fn stats(memories: Memories, cx: Cx, Stats {}: Stats) -> Result<Output> {
     Ok(Output::json(stats)?.say(sentence))
 }
 
-/// The limit; dispatch has already cut a larger one and said so.
+/// The limit; dispatch has already cut a larger one and reported it.
 fn limited(asked: Option<u32>, default: u32) -> usize {
     asked.unwrap_or(default).clamp(1, MOST) as usize
 }

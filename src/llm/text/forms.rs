@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Maximum length of a message header in the harmony format.
 const LONGEST_HEADER: usize = 240;
 
-/// What a text starts with.
+/// The parsed start of a text.
 #[derive(Debug, PartialEq)]
 pub(super) enum ParsedPrefix {
     /// Calls.
@@ -43,7 +43,7 @@ const RESULTS: &[&str] = &["<tool_result", "<tool_response", "<function_results"
 const ENDS: &[&str] = &["end", "return", "call", "im_end", "eot_id", "eom_id", "end_of_turn", "end_of_sentence", "eos"];
 const MESSAGE_ENDS: &[&str] = &["<|end|>", "<|return|>", "<|call|>", "<|start|>", "<|channel|>"];
 
-/// Where in an answer a text is.
+/// The position of a text in an answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TextPosition {
     /// At the start of a line.

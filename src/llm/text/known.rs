@@ -172,7 +172,7 @@ impl KnownTools {
     }
 }
 
-/// What follows a key and its colon in broken JSON, and its content if that is a string.
+/// The text after a key and its colon in broken JSON, and its content if that is a string.
 fn after_key<'t>(text: &'t str, key: &str) -> Option<(&'t str, &'t str)> {
     let found = text.match_indices(key).find_map(|(at, _)| {
         let bounded = text[..at].ends_with(['"', '\'', '{', ' ', ',', '\n']);

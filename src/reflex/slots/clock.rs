@@ -104,7 +104,7 @@ fn half_hour(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
     Some((1 + count, Hour { hour: hour as i8, exact: false }, 30, false))
 }
 
-/// "7", "17:30", "six thirty", "7.30 pm"; the last value tells whether its form alone marks a time.
+/// "7", "17:30", "six thirty", "7.30 pm"; the last value is whether its form alone marks a time.
 fn hour_and_minute(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
     let word = s.word(at);
     if let Some((hour, minute)) = word.split_once(':') {

@@ -1,6 +1,6 @@
 //! Days: "tomorrow", "next tuesday", "on 3 October", "the 4th of July 2027", "in 3 weeks", "this weekend", "the last 30 days".
 //!
-//! - A weekday is the next one after today; `when` makes it today where a later time of today was said.
+//! - A weekday is the next one after today; `when` makes it today if a later time of today was given.
 //! - "this friday" is the same, but today on a Friday; "next friday" is the Friday of next week, from Monday on.
 //! - "friday the 13th" is a day only where both agree, so that no other date is made of it.
 //! - A day and month without a year are the next such day, today included.

@@ -211,7 +211,7 @@ impl Stored {
         self.run == Some(run) && self.model_call == model_call && !self.tool.contains('#')
     }
 
-    /// What a yes allows.
+    /// The consent that an approval gives to the call.
     pub fn consent(&self) -> Consent {
         Consent::new(self.tool.as_str().into(), self.version, self.digest)
     }

@@ -109,7 +109,7 @@ impl House {
         tokio::join!(call, answering).0
     }
 
-    /// What was answered about the model's call of a run.
+    /// The answer about the model's call of a run.
     fn reply(&self, run: Id) -> Option<Reply> {
         self.registry.approvals().unwrap().reply_to(self.cx.user(), run, "call_1", Id::default()).unwrap()
     }
@@ -154,7 +154,7 @@ async fn yes_no_and_always() {
     );
     house.registry.take_back(&house.cx, grants[1].id).await.unwrap();
     assert!(house.call_and(&run, "wipe", wipe("b"), json!({"decision": "deny"})).await.is_err());
-    // What stands survives a restart, what was taken back does not.
+    // A grant survives a restart; a revoked one does not.
     let again = Registry::open(&house.store, Terms::default(), Default::default()).unwrap();
     assert_eq!(again.approvals().unwrap().grants(None).len(), 1);
 }
@@ -172,10 +172,10 @@ async fn nobody_answers() {
     let house = house();
     let run = house.run();
     run.taint(Label::Outside);
-    // A pin is not moved late.
+    // A pin is not moved later.
     let late = run.call("move", wipe("arm")).await.unwrap_err();
     assert!(matches!(&late, Error::Denied(text) if text.contains("nobody answered")), "{late}");
-    // Anything else rests, and goes on when somebody answers.
+    // Any other call suspends the run, which resumes when somebody answers.
     let parked = run.call("wipe", wipe("disk")).await.unwrap_err();
     assert!(matches!(parked, Error::Parked(_)), "{parked}");
     let question = house.question().await;
@@ -188,10 +188,10 @@ async fn nobody_answers() {
     let resumed = run.bounded(bounds);
     assert_eq!(house.made(), 0);
     resumed.call("wipe", wipe("disk")).await.unwrap();
-    // A yes is good once, and for these arguments.
+    // An approval counts once, and for these arguments.
     assert!(house.call_and(&resumed, "wipe", wipe("disk"), json!({"decision": "deny"})).await.is_err());
     assert_eq!(house.made(), 1);
-    // What a tool called in the middle of its work cannot be taken up later; and while a person is asked its clock stands.
+    // A call from within a tool cannot be resumed later; while a person is asked, the tool's timeout is paused.
     let inside = house.run().call("roundabout", wipe("disk")).await.unwrap_err();
     assert!(matches!(&inside, Error::Denied(text) if text.contains("nobody answered")), "{inside}");
     assert!(house.open().is_empty());
@@ -254,7 +254,7 @@ async fn questions_survive_a_restart_where_a_run_can_go_on() {
     let House { registry, store, count, cx } = house();
     let house = House { registry, store: store.clone(), count: count.clone(), cx };
     assert!(matches!(house.run().call("wipe", wipe("x")).await, Err(Error::Parked(_))));
-    // This one is still waited for when the power goes.
+    // This call still waits when the power fails.
     let lost = house.cx.in_run(Id::new(), None, Default::default());
     let asking = tokio::spawn(async move { lost.call("post", wipe("y")).await });
     while house.open().len() < 2 {
@@ -271,7 +271,7 @@ async fn questions_survive_a_restart_where_a_run_can_go_on() {
 
 #[tokio::test]
 async fn what_nobody_answers_in_its_time_is_over() {
-    // The hours a run rests for are over as soon as it rests.
+    // With zero hours, a suspended run's question expires at once.
     let house = with_hours(Store::in_memory().unwrap(), Count::default(), 0);
     assert!(matches!(house.run().call("wipe", wipe("x")).await, Err(Error::Parked(_))));
     let question = house.registry.approvals().unwrap().list(None, |_| true, None, 9).unwrap().remove(0);
@@ -279,7 +279,7 @@ async fn what_nobody_answers_in_its_time_is_over() {
     assert!(matches!(&late, Error::Unavailable(text) if text.contains("too long ago")), "{late}");
     let shown = house.registry.approvals().unwrap().get(&house.cx, question.id).unwrap();
     assert_eq!((shown.state, house.made()), (State::Expired, 0));
-    // One that nobody looks at is put away in time, and a start finds none.
+    // A sweep removes an expired question that nobody reads, and a start finds none.
     assert!(matches!(house.run().call("wipe", wipe("y")).await, Err(Error::Parked(_))));
     house.registry.questions().unwrap().sweep().unwrap();
     assert!(house.open().is_empty());
@@ -300,7 +300,7 @@ async fn what_waits_when_the_house_closes_rests() {
     let again = build(house.store.clone(), house.count.clone());
     let question = again.question().await;
     assert!(again.settle(question.id, json!({"decision": "allow_once"})).await.unwrap().1.is_some());
-    // The power goes before the run is resumed: the answer is found after the next start.
+    // The power fails before the run is resumed: the answer is found after the next start.
     let third = build(house.store.clone(), house.count.clone());
     assert!(matches!(third.reply(run.run().unwrap()), Some(Reply::Yes(_))) && third.open().is_empty());
 }
@@ -316,7 +316,7 @@ async fn who_stops_is_not_asked_any_more() {
     };
     let stopped = tokio::join!(call, stopping).0.unwrap_err();
     assert_eq!(stopped.code(), "unavailable");
-    // A caller who hangs up.
+    // A caller that disconnects.
     let asking = tokio::spawn({
         let run = house.run();
         async move { run.call("wipe", wipe("x")).await }
@@ -349,7 +349,7 @@ async fn a_tool_that_changes_meanwhile_is_not_called() {
     house.registry.add_tool(made).unwrap();
     house.settle(question.id, json!({"decision": "allow_always"})).await.unwrap();
     assert!(matches!(asking.await.unwrap(), Err(Error::Denied(text)) if text.contains("changed")));
-    // The yes was for version 1.
+    // The approval was for version 1.
     assert!(house.call_and(&run, "made", wipe("x"), json!({"decision": "deny"})).await.is_err());
     assert_eq!(house.made(), 0);
 }

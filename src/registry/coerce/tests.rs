@@ -1,4 +1,4 @@
-//! What is put right, and what is left alone.
+//! Corrected arguments, and those that are left unchanged.
 
 use super::*;
 use serde_json::json;
@@ -38,7 +38,7 @@ fn schema() -> Value {
 
 #[test]
 fn what_is_clear_is_put_right_and_told() {
-    // given, what it becomes, a part of the one thing told
+    // (given, corrected, a part of the only correction's text)
     let rows = [
         (json!({"count": "5"}), json!({"count": 5}), "`count` was text and was read as a number"),
         (json!({"count": " +5 "}), json!({"count": 5}), "as a number"),
@@ -154,7 +154,7 @@ fn a_schema_that_refers_to_itself_is_given_up_in_time() {
     }
 }
 
-/// Numbers that look random and are the same each time.
+/// A deterministic random number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -201,7 +201,7 @@ impl Dice {
     }
 }
 
-/// Whatever comes: what fits stays fitting and is told as it is, and a second pass finds nothing more to do.
+/// For random input: a valid value stays valid, every change is reported, and a second pass changes nothing.
 #[test]
 fn mending_spoils_nothing_and_comes_to_an_end() {
     let (mut dice, mut fitted, mut helped) = (Dice(88_172_645_463_325_252), 0, 0);

@@ -202,7 +202,7 @@ impl Groups {
             let (on, off): (Vec<_>, Vec<_>) =
                 members.iter().partition(|name| entries.get(*name).is_some_and(|e| e.on && self.state_of(&e.tool).on));
             let any_on = !on.is_empty();
-            // Where other groups keep all of its tools off, none can be called.
+            // A group whose tools are all turned off by other groups has none that can be called.
             let enabled = if gathers { any_on } else { self.is_on(id) && (any_on || members.is_empty()) };
             Group {
                 id: id.to_owned(),

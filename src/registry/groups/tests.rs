@@ -191,7 +191,7 @@ fn groups_start_as_decided() {
             && !enabled(&catalogue, "execute_shell")
             && !enabled(&catalogue, "send_email")
     );
-    // What needs a key is on when the key is there, unless somebody turned it off.
+    // A group that needs a key is on when the key is there, unless somebody turned it off.
     catalogue.set_services(BTreeSet::from(["smtp".to_owned()]));
     assert!(enabled(&catalogue, "send_email"));
     catalogue.set_groups(BTreeMap::from([("email".to_owned(), false)]));
@@ -215,7 +215,7 @@ fn switching_takes_along_what_is_needed() {
     assert_eq!(catalogue.switch(&mut switches, "mcp", false).unwrap(), ["mcp:home"]);
     catalogue.set_groups(switches.clone());
     assert!(!enabled(&catalogue, "mcp_home_lamp"));
-    // A tool that comes while its group is off is off.
+    // A tool added while its group is off is off.
     catalogue.add_all(vec![brought("mcp", "mcp_home_fan", Owner::McpServer("home".into()))]).unwrap();
     assert!(!enabled(&catalogue, "mcp_home_fan"));
 
@@ -224,7 +224,7 @@ fn switching_takes_along_what_is_needed() {
         let error = catalogue.switch(&mut switches, id, false).unwrap_err();
         assert!(error.message().contains(part) && switches == before, "{id}: {error}");
     }
-    // Nothing turns the meta-tools off, whatever is stored.
+    // The meta-tools cannot be turned off by any stored switch.
     catalogue.set_groups(BTreeMap::from([("system".to_owned(), false), ("fs".to_owned(), false)]));
     assert!(enabled(&catalogue, "use_tool") && enabled(&catalogue, "read_file"));
 }
@@ -258,12 +258,14 @@ fn an_explicit_off_wins() {
             assert_eq!(listed.enabled, on && !empty, "{id}");
         }
     }
-    // What a group needs counts like itself, and what is off by default is no explicit off.
+    // A switched-off group also turns off the groups that need it; a group that is off by default is not an explicit
+    // off.
     catalogue.set_groups(BTreeMap::from([("filesystem".to_owned(), false)]));
     assert_eq!(off(&catalogue, "git_status").as_deref(), Some("git"));
     assert_eq!(off(&catalogue, "execute_shell").as_deref(), Some("codeExecution"));
 
-    // A group whose tools are all off elsewhere is off, and says so; one that has others lists those that are off.
+    // A group whose tools are all turned off by others is off, and reports it; one that has other tools lists those
+    // that are off.
     let mut switches = BTreeMap::new();
     catalogue.set_groups(switches.clone());
     assert_eq!(catalogue.switch(&mut switches, "textUtils", false).unwrap(), ["conversion", "validation"]);
@@ -292,7 +294,7 @@ fn tools_come_go_and_change() {
     assert!(!catalogue.remove("memory", "tally") && catalogue.remove("custom", "tally"), "by its group");
     assert!(!catalogue.remove("utilities", "calculate") && catalogue.remove("core", "calculate"));
 
-    // Another executor; the rest stays as it is.
+    // Another function; everything else stays.
     let other: tool::Run = Arc::new(|_, _| Box::pin(async { Ok(tool::Output::text("other")) }));
     assert!(catalogue.replace("recall", other.clone()) && !catalogue.replace("nobody", other.clone()));
     let recall = catalogue.get("recall").unwrap();

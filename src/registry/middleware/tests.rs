@@ -1,4 +1,4 @@
-//! Steps of one's own in the chain, through the real dispatch.
+//! Custom steps in the chain, through the real dispatch.
 
 use super::*;
 use crate::Registry;
@@ -20,7 +20,7 @@ async fn echo(_: (), _: Cx, args: Echo) -> Result<Output> {
     Ok(Output::text(args.text))
 }
 
-/// Notes that a call went by, and does something to it.
+/// Records that a call passed, and changes it.
 struct Step {
     name: &'static str,
     log: Arc<Mutex<Vec<String>>>,
@@ -63,7 +63,7 @@ async fn a_step_changes_arguments_and_results_and_stops_calls() {
     step(
         "first",
         |call| {
-            // Also what the tool's schema would not take: arguments are checked behind this.
+            // Also text that the tool's schema does not accept: arguments are checked after this step.
             call.args["text"] = format!("{}!", call.args["text"].as_str().unwrap_or_default()).into();
             Ok(())
         },
@@ -93,7 +93,7 @@ async fn a_step_changes_arguments_and_results_and_stops_calls() {
         "a stopped call never began"
     );
 
-    // What a step puts into the result is scrubbed like any, and what it puts into the arguments is checked.
+    // A step's output is scrubbed like any other, and its arguments are checked.
     step("third", |_| Ok(()), |result| result.map(|_| Output::text("it is hunter2-hunter2")));
     assert_eq!(cx.call("echo", says("x")).await.unwrap().model_text(), "<it is [REDACTED]>");
     step(
@@ -183,7 +183,7 @@ fn what_is_long_is_cut_whatever_its_shape() {
         assert!(cut.model_text().len() < OUTPUT_CAP + 64 && cut.model_text().ends_with("more bytes]"));
         assert!(cut.meta["cutBytes"].as_u64().unwrap() as usize + OUTPUT_CAP >= long);
     }
-    // Many small things take more text than they are large.
+    // Many small values need more text than their size.
     let quotes = Output::json("\n".repeat(OUTPUT_CAP / 2)).unwrap();
     assert_eq!(cap(quotes.clone()), quotes);
 }

@@ -10,7 +10,7 @@ pub(crate) type Part<'a> = (&'a Value, &'a Value);
 /// The address of a document that has no `$id`.
 const UNNAMED: &str = "json-schema:///";
 
-/// What a reference leads to.
+/// The target of a reference.
 pub(crate) enum Target<'a> {
     /// A part of the document.
     Part(Part<'a>),

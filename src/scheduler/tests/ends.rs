@@ -1,4 +1,4 @@
-//! How runs end: tries after failures, what is kept of them, and runs begun by hand.
+//! The end of a run: retries after failures, stored results, and runs started by hand.
 
 use super::*;
 
@@ -84,7 +84,7 @@ async fn a_run_by_hand_is_besides_its_times() {
     let after = life.get(id);
     assert_eq!((after.next_ms, after.runs, after.running, after.enabled), (before, 0, None, true));
 
-    // Whoever begins it where others read along makes its call there.
+    // Started by hand over a connection that others can read, the call is made over that connection.
     for clear in [true, false] {
         let via = Via { clear, ..life.cx().via().clone() };
         let cx = Cx::root(life.scheduler.0.ports.clone(), Principal::owner(), via);

@@ -33,7 +33,7 @@ async fn a_schedule_is_found_by_its_name_or_words_of_it() {
         let error = life.scheduler.find(&life.cx(), which).unwrap_err();
         assert!(error.message().contains(word), "{which}: {error}");
     }
-    // What is over is meant only when nothing else is.
+    // A finished schedule is found only if no other one fits.
     let again = life.add("bins", "in 1 minute", "note").await;
     assert_eq!(life.scheduler.find(&life.cx(), "bins").unwrap().id, again);
     let nil = Id::new().to_string();
@@ -69,7 +69,7 @@ async fn a_change_counts_from_now() {
     life.forward(60);
     life.until_runs(id, &["ok@14:42", "ok@14:43"]).await;
     life.until("it is over", |l| l.get(id).is_over()).await;
-    // What is over and gets another time runs then.
+    // A finished schedule that gets another time runs then.
     let moved = change(Change { max_runs: Some(0), recurrence: recurrence("in 1 minute"), ..Change::default() }).await;
     assert!(moved.unwrap().value.enabled);
     life.forward(60);

@@ -1,4 +1,4 @@
-//! What runs when: order, one at a time, ends, people who are gone, a great many.
+//! Execution of due schedules: order, one at a time, ends, people who are gone, many schedules.
 
 use super::*;
 
@@ -147,7 +147,7 @@ async fn a_call_has_the_consent_and_the_label_it_was_written_down_with() {
     life.forward(60);
     life.until_runs(clean, &["ok@14:32"]).await;
     assert_eq!(*life.tools.seen.lock().unwrap(), [(true, Label::Outside), (false, Label::Own)]);
-    // What came of it from outside taints who reads it.
+    // Results with content from outside taint their reader.
     let (reader, other) = (life.cx(), life.cx());
     life.scheduler.history(&reader, clean, 1).unwrap();
     life.scheduler.find(&other, &clean.to_string()).unwrap();

@@ -1,4 +1,4 @@
-//! What becomes of a schedule whose time has come, without an engine around it.
+//! Transitions of a due schedule, without an engine around it.
 
 use super::*;
 use crate::{Recurrence, record::Kind};

@@ -1,4 +1,4 @@
-//! What is read as a schedule, how it is shown, and when it comes.
+//! Schedules as they are parsed and shown, and their due times.
 
 use super::*;
 use proptest::prelude::*;
@@ -260,7 +260,7 @@ proptest! {
         }
     }
 
-    /// What comes of a moment depends on nothing but order: a later moment never has an earlier next one.
+    /// Due times are monotonic: a later moment never has an earlier next one.
     #[test]
     fn later_moments_have_later_next_ones((expression, zone) in patterns(), at in 1_262_304_000i64..2_524_608_000, more in 1i64..90_000_000) {
         let zone = TimeZone::get(zone).unwrap();

@@ -92,7 +92,7 @@ fn fine(sum: i128, code: &str) -> i128 {
     sum * money::finest(1, code)
 }
 
-/// What a scan of the expenses gathers.
+/// The totals that a scan of the expenses gathers.
 #[derive(Default)]
 struct Gathered {
     totals: Totals,

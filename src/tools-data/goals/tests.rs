@@ -124,7 +124,7 @@ async fn steps_are_added_done_and_counted() {
         "“Buy paint” was done already. Next for “Paint the fence”: “Sand it”."
     );
 
-    // What was set by hand counts until the next step is done.
+    // Progress set by hand counts until the next step is done.
     ok(&store, "update_goal", json!({"goalId": "fence", "progress": 90})).await;
     let progress =
         async || ok(&store, "get_goal_details", json!({"goalId": "fence"})).await.content["progress"].clone();

@@ -383,7 +383,7 @@ mod tests {
             (made[0].name.as_str(), &made[0].options, &made[0].default),
             ("colour", &vec!["red".into(), "blue".into()], &Some(json!("blue")))
         );
-        // Fields of a newer Hob are kept.
+        // Fields of a newer Hob are preserved.
         let newer = json!({"name": "a", "type": "picture", "frame": "gold"});
         assert_eq!(serde_json::from_value::<Column>(newer).unwrap().kind(), Kind::Json);
     }

@@ -296,7 +296,7 @@ mod tests {
         for (filter, expected) in rows {
             assert_eq!(fits(filter.clone(), record.clone()).unwrap(), expected, "{filter}");
         }
-        // What is not there is nothing, and unlike everything.
+        // A missing value is null, and unequal to every value.
         for (filter, expected) in [
             (json!({"year": null}), true),
             (json!({"year": {"op": "in", "value": [1, null]}}), true),

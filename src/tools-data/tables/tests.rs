@@ -476,7 +476,7 @@ async fn a_table_is_full_one_day_and_an_interrupted_deletion_goes_on() {
     assert_eq!(tables.gone().unwrap().len(), 0);
 }
 
-/// What a filter and an order must give, written in the simplest way.
+/// The expected result of a filter and an order, written in the simplest way.
 fn naive(
     all: &[(Option<i64>, Option<&str>)],
     least: Option<i64>,

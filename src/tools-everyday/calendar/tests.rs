@@ -247,7 +247,7 @@ async fn a_list_holds_what_begins_in_it_and_what_still_goes_on() {
     ] {
         assert_eq!(t.listed("list_calendar_events", args.clone(), "title").await, titles, "{args}");
     }
-    // Where the house has moved, whole days are the days they were, and moments the moments; in the order of before.
+    // After the household moved, whole days remain the same days and moments the same moments, in the same order.
     let tokyo = at("2026-11-20T14:30:00+09:00[Asia/Tokyo]");
     let there = t.by(&tokyo, "list_calendar_events", d("20", "20")).await.unwrap();
     let there: String = texts(&there.content, "title");
@@ -302,7 +302,7 @@ async fn a_reminder_is_kept_moved_and_forgotten_with_its_event() {
     t.ask("delete_calendar_event", json!({"eventId": event["id"]})).await;
     assert_eq!(house.reminder(me, &event), None);
 
-    // Of a batch with a mistake nothing is kept, of a good one every reminder.
+    // A batch with a mistake stores nothing; a good one stores every reminder.
     let item = |n: u32| json!({"title": n.to_string(), "startTime": format!("2026-12-0{n}"), "reminder": n});
     let added = t.ask("batch_add_calendar_events", json!({"events": [item(1), item(2)]})).await;
     for event in added["events"].as_array().unwrap() {

@@ -71,7 +71,7 @@ async fn long_texts_are_cut_in_lists_of_several() {
     assert_eq!(json!([both[0]["truncated"], both[1]["truncated"]]), json!([false, true]));
     assert_eq!(both[1]["content"].as_str().unwrap().chars().count(), SHOWN);
     assert_eq!(t.ask("get_note", json!({"noteId": "long"})).await["content"], long);
-    // What would be too long is refused and changes nothing.
+    // A change that would make the note too long is refused and changes nothing.
     let full =
         t.by(&cx(), "update_note", json!({"noteId": "long", "title": "longer", "append": "x"})).await.unwrap_err();
     assert!(matches!(&full, Error::BadArgs(text) if text.contains("longer than 100000")), "{full}");

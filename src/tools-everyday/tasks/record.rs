@@ -117,7 +117,7 @@ impl Task {
     }
 }
 
-/// What an index key begins with: everything, a priority or a category.
+/// The prefixes of index keys: everything, a priority or a category.
 fn parts(category: Option<&str>, priority: Option<Priority>) -> impl Iterator<Item = Vec<u8>> {
     let category = category.map(|category| [vec![1], order::text(category)].concat());
     let priority = priority.map(|priority| vec![2, priority.code()]);

@@ -168,7 +168,7 @@ async fn due_dates_bound_a_list() {
     ] {
         assert_eq!(t.listed("list_tasks", args.clone(), "title").await, titles, "{args}");
     }
-    // Where the house has moved since, whole days are the days they were.
+    // After the household moved, whole days remain the same days.
     let tokyo = at("2026-11-20T14:30:00+09:00[Asia/Tokyo]");
     let there = t.by(&tokyo, "list_tasks", json!({"dueAfter": "2026-11-21", "dueBefore": "2026-11-21"})).await.unwrap();
     assert_eq!(texts(&there.content, "title"), "d e f", "23:59:59 in Vienna is the next morning in Tokyo");
@@ -208,7 +208,7 @@ async fn nonsense_is_refused_and_changes_nothing() {
     .await;
     let none = t.ask("list_tasks", json!({"offset": u32::MAX, "limit": u32::MAX})).await;
     assert_eq!(none, json!({"count": 0, "hasMore": false, "tasks": []}));
-    // What shows nothing, or turns round what stands beside it, is left out.
+    // Characters that are invisible, or reverse the text next to them, are left out.
     let (given, odd) = ("\u{0}🦓\u{202e}ẞ\u{10ffff}", "🦓ẞ\u{10ffff}");
     assert_eq!(t.ask("add_task", json!({"title": given, "category": given, "notes": given})).await["title"], odd);
     assert_eq!(t.listed("list_tasks", json!({"category": odd, "search": odd}), "title").await, odd);
@@ -342,7 +342,7 @@ proptest! {
         runtime.block_on(async {
             let (t, other) = (tools(), crate::testing::somebody());
             for (n, made) in all.iter().enumerate() {
-                // Each second one is somebody else's, who shares some.
+                // Every second one belongs to another person, who shares some.
                 let now = format!("2026-11-20T10:{:02}:00+01:00[Europe/Vienna]", n % 7);
                 let cx = if n % 2 == 0 { at(&now) } else { other.clone() };
                 let due = made.due.map(|due| day(due, made.timed));
@@ -369,7 +369,7 @@ proptest! {
                     && after.is_none_or(|a| made.due.is_some_and(|due| due >= a))
             }).collect();
                         wanted.sort_by_key(|(n, made)| match (made.status >= 2, made.due) {
-                // What is over goes by when it was closed: ours at its minute, theirs at half past two.
+                // Finished ones are sorted by when they were closed: ours at its minute, theirs at half past two.
                 (true, _) => (2, 0, false, -(if n % 2 == 0 { 600 + (n % 7) as i64 } else { 870 }), *n),
                 (false, Some(due)) => (0, due, made.timed, 0, *n),
                 (false, None) => (1, 0, false, 0, *n),
