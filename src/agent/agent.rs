@@ -201,8 +201,8 @@ impl Agent {
         self.enter(Id::new(), cx.user(), Some(id), CancellationToken::new(), false)
     }
 
-    /// Deletes the messages, runs and questions of a reserved conversation, and on demand its head. Continues when the caller
-    /// leaves.
+    /// Deletes the messages, runs and questions of a reserved conversation, and on demand its head. Runs to
+    /// completion even if the caller is dropped.
     pub(crate) async fn forget(&self, user: UserId, id: Id, head_too: bool, slot: RunSlot) -> Result<()> {
         let agent = self.clone();
         to_completion(async move {
@@ -213,13 +213,13 @@ impl Agent {
     }
 
     async fn forget_all(&self, user: UserId, id: Id, head_too: bool) -> Result<()> {
-        // Questions go first: after a power cut in between, the suspended run asks again. In the other order a question would
-        // be left whose answer has no effect.
+        // Delete questions first: after a power cut in between, the suspended run asks again. In the other order a
+        // question would be left whose answer has no effect.
         self.parts.questions.forget_conversation(user, id).await?;
         self.conversations.empty(user, id, head_too).await
     }
 
-    /// Deletes the conversation of a run that has ended, when it is not to be kept and no other run needs it.
+    /// Deletes the conversation of a run that has ended, when it is not to be stored and no other run needs it.
     pub(crate) async fn finish(&self, user: UserId, run: Id, conversation: Id) -> Result<()> {
         let all = self.queue.runs_of(user);
         let alone = !all.iter().any(|(other, of, _)| *other != run && *of == Some(conversation));

@@ -66,7 +66,7 @@ impl Agent {
             return Err(Error::bad_args(format!("`toolChoice` names `{name}`, and there is no such tool")));
         }
         let (agent, cx) = (self.clone(), cx.clone());
-        // A stored message is answered even if the caller leaves.
+        // A stored message is answered even if the caller is dropped.
         to_completion(async move { agent.start_chat(&cx, request).await }).await
     }
 

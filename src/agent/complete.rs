@@ -1,8 +1,10 @@
-//! Runs over a conversation that the client keeps: it sends the whole conversation each time, and nothing is stored.
+//! Runs over a conversation that the client stores: it sends the whole conversation each time, and Hob stores
+//! nothing.
 //!
-//! The client may bring tools that it runs itself. When the model calls one, the run ends and hands the call over; the client
-//! sends the conversation again with the result, and another run continues from there. Hob's own calls are made before the run
-//! ends and are hidden from the client: see [`ContinuationCache`](crate::conversation::ContinuationCache).
+//! The client may bring tools that it runs itself. When the model calls one, the run ends and hands the call over;
+//! the client sends the conversation again with the result, and another run continues from there. Hob's own calls are
+//! made before the run ends and are hidden from the client: see
+//! [`ContinuationCache`](crate::conversation::ContinuationCache).
 
 use crate::{
     agent::Agent,
@@ -28,8 +30,8 @@ const NO_DEMANDS: &str =
 /// A request with a conversation that the client keeps.
 #[derive(Debug, Clone, Default)]
 pub struct Complete {
-    /// The messages in order. System messages are the client's instructions; the model reads them after Hob's own, wherever they
-    /// stand, because many models accept none elsewhere.
+    /// The messages in order. System messages are the client's instructions; the model reads them after Hob's own,
+    /// whatever their position, because many models accept none elsewhere.
     pub messages: Vec<Message>,
     /// Tools that the client runs. They replace tools of Hob with the same name.
     pub tools: Vec<ToolDefinition>,

@@ -1,4 +1,4 @@
-//! Configuration: limits of runs, presets, and how long conversations are kept.
+//! Configuration: limits of runs, presets, and how long conversations are stored.
 
 use persona::prompt::Options;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -23,7 +23,7 @@ pub struct Config {
     pub answer_tokens: u32,
     /// The sampling temperature.
     pub temperature: Temperature,
-    /// How long conversations are kept.
+    /// How long conversations are stored.
     pub persistence: Persistence,
     /// Sections of the system prompt and their limits.
     pub sections: Options,
@@ -105,7 +105,7 @@ impl<'de> Deserialize<'de> for Temperature {
     }
 }
 
-/// How long a conversation is kept. Applies to conversations that begin while it is configured.
+/// How long a conversation is stored. Applies to conversations that begin while it is configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Persistence {

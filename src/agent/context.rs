@@ -1,4 +1,4 @@
-//! What a model is shown in a run: the system prompt, and the part of the conversation that fits.
+//! The context of a model in a run: the system prompt, and the part of the conversation that fits.
 
 mod compact;
 mod media;
@@ -26,7 +26,7 @@ const ANSWER_RESERVE: usize = 4_096;
 /// Tokens that the everyday tools take in a request.
 const TOOLS: usize = 1_000;
 
-/// What the context of a run depends on.
+/// The inputs from which the context of a run is built.
 pub(crate) struct ContextRequest<'a> {
     pub agent: &'a Agent,
     pub cx: &'a Cx,

@@ -46,7 +46,7 @@ pub(crate) struct Head {
     pub messages: u32,
     /// The conversation it was copied from.
     pub forked_from: Option<Id>,
-    /// How long the conversation is kept.
+    /// How long the conversation is stored.
     #[serde(with = "store::coded")]
     pub keeps: Persistence,
     /// Instructions for this conversation; only people write them.
@@ -138,7 +138,7 @@ pub(crate) struct Conversations {
     pub runs: Collection<StoredRun>,
     /// Knows the secrets to remove before storing.
     pub registry: Registry,
-    /// How long new conversations are kept.
+    /// How long new conversations are stored.
     keeps: Persistence,
 }
 
@@ -148,7 +148,7 @@ impl Conversations {
         Self { heads, lines, runs, registry, keeps }
     }
 
-    /// Checks that this person has that conversation.
+    /// Checks that the conversation exists and is this person's.
     pub fn check(&self, cx: &Cx, id: Id) -> Result<()> {
         self.heads.get(cx, id)?.map(drop).ok_or_else(|| missing(id))
     }
@@ -369,7 +369,7 @@ impl Conversations {
         self.runs.store().write(write).await.map_err(Error::from)
     }
 
-    /// How long a conversation is kept.
+    /// How long a conversation is stored.
     pub fn keeps(&self, user: UserId, id: Id) -> Persistence {
         let head = self.heads.get_in(Scope::User(user), id).ok().flatten();
         head.map_or(Persistence::Persistent, |head| head.value.keeps)

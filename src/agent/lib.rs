@@ -1,12 +1,12 @@
 //! Layer 4: runs. A message becomes a run: prompt, model, tools, and again, until there is an answer.
 //!
-//! A run is a task of its own: it continues when its listener leaves, each of its messages is stored when it happens, and it
-//! sends its [`RunEvent`]s as they occur.
+//! A run is a task of its own: it continues when its listener leaves, each of its messages is stored when it happens,
+//! and it sends its [`RunEvent`]s as they occur.
 //!
-//! Modules use only those before them: [`config`], [`events`], `watch`; `conversation` (stored conversations and runs);
-//! `queue` (admission of runs); `agent` (the parts, and conversations for people); `context` (what a model is shown); `run`
-//! (one run: model turns, calls, recovery); then what starts and shows runs: `chat`, `complete`, `resume`, `runs`,
-//! `run_prompt`.
+//! Modules use only those before them: [`config`], [`events`], `watch`; `conversation` (stored conversations and
+//! runs); `queue` (admission of runs); `agent` (the parts, and conversations for people); `context` (the model's
+//! context); `run` (one run: model turns, calls, recovery); then the modules that start and show runs: `chat`,
+//! `complete`, `resume`, `runs`, `run_prompt`.
 
 mod agent;
 mod chat;

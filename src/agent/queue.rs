@@ -39,7 +39,7 @@ impl QueuedRun {
     }
 }
 
-/// What to do when the conversation is busy.
+/// The admission of a run when the conversation is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AdmissionPolicy {
     /// Refuse.

@@ -1,5 +1,6 @@
-//! Resumes runs: after a power cut or a shutdown, when somebody has answered the question on which a run is suspended, and when
-//! a person resumes one that failed. All do the same: the store has what is needed, and a run begins at its resume point.
+//! Resumes runs: after a power cut or a shutdown, after a person has answered the question on which a run is
+//! suspended, and when a person resumes one that failed. In each case the store has everything that is needed, and
+//! the run begins at its resume point.
 
 use crate::{
     agent::{Agent, to_completion},
@@ -19,7 +20,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tool::{Cx, Error, Id, Label, Ports, Result, Role, Scope, UserId};
 
-/// How many runs are taken up at once after a start.
+/// How many runs are resumed at once after a start.
 const CONCURRENT: usize = 4;
 /// How many finished runs of a person are stored.
 const FINISHED: usize = 2000;
@@ -27,8 +28,8 @@ const FINISHED: usize = 2000;
 const CALLS_STALE_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 impl Agent {
-    /// Takes up every run that was under way when Hob ended, in the background; at start, before anybody can say anything. What
-    /// rests on a person goes on resting, unless they have answered.
+    /// Resumes every run that was interrupted when Hob ended, in the background. Called at start, before any message
+    /// can arrive. Runs that are suspended on a person stay suspended, unless the person has answered.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
@@ -39,11 +40,11 @@ impl Agent {
             State::Failed | State::Cancelled => over.push((e.owner, e.id)),
             _ => {}
         })?;
-        // The power may have gone after a run had ended, and before its questions had.
+        // A power cut may have come after a run had ended, and before its questions had.
         for (user, run) in over {
             self.end_questions_of(user, run);
         }
-        // Running ones come first, then those that were suspended, then those that wait for their turn.
+        // Running ones come first, then suspended ones, then queued ones.
         let order = |state: State| match state {
             State::Running => 0,
             State::Waiting => 1,
@@ -62,8 +63,9 @@ impl Agent {
         self.tidy(ports)
     }
 
-    /// A question on which a run is suspended has ended: resumes the run in the background. Calls whose question is still open
-    /// go on waiting. A run that is over is left alone; one that is under way is looked at again when it is suspended.
+    /// Resumes a run in the background after a question on which it is suspended has ended. Calls whose question is
+    /// still open continue to wait. A run that has ended is ignored; one that is running is checked again when it is
+    /// suspended.
     pub fn wake(&self, ports: &Ports, suspended: SuspendedRun) {
         let SuspendedRun { user, run } = suspended;
         tracing::debug!(%run, "woken");
@@ -79,7 +81,8 @@ impl Agent {
     /// Resumes a run that failed or was stopped, from its last step, with fresh limits.
     ///
     /// # Errors
-    /// `NotFound` when it is not this person's; `Unavailable` when it is under way, done, or its conversation has gone on.
+    /// `NotFound` when it is not this person's; `Unavailable` when it is running, done, or its conversation has
+    /// continued.
     pub async fn resume(&self, cx: &Cx, run: Id) -> Result<()> {
         let stored = self.stored_run(cx, run)?;
         match stored.state {
@@ -88,7 +91,7 @@ impl Agent {
             _ => return Err(Error::unavailable("this run is under way: wait for it, or stop it")),
         }
         let (agent, cx) = (self.clone(), cx.clone());
-        // The store says that it is resumed, so it is, even when whoever asked goes away.
+        // The store records that it is resumed, so it is, even if the caller is dropped.
         to_completion(async move { agent.reopen_and_resume(&cx, run, stored.conversation).await }).await
     }
 
@@ -102,7 +105,7 @@ impl Agent {
         if last.value.run != run {
             return Err(Error::unavailable("the conversation has gone on since: say it again there"));
         }
-        // Half an answer is started again.
+        // A partial answer is started again.
         let half = Some(last.id).filter(|_| last.value.role == Speaker::Assistant && last.value.calls().is_empty());
         self.conversations.reopen_run(user, run, conversation, half).await?;
         let (agent, ports) = (self.clone(), cx.ports().clone());
@@ -110,19 +113,19 @@ impl Agent {
         Ok(())
     }
 
-    /// Stops a run of this person that is under way or queued; `false` when none of that id is.
+    /// Stops a run of this person that is running or queued; `false` when there is no such run.
     pub fn cancel(&self, cx: &Cx, run: Id) -> bool {
         self.queue.stop(cx.user(), run)
     }
 
-    /// Stops every run of a person that is under way or queued, because they have left.
+    /// Stops every running or queued run of a person who has left.
     pub fn cancel_all_of(&self, user: UserId) {
         for (run, ..) in self.queue.runs_of(user) {
             self.queue.stop(user, run);
         }
     }
 
-    /// Stops a run of this person for good, also one that waits; `false` when there is none of that id that is not over.
+    /// Stops a run of this person for good, also a suspended one; `false` when there is no such run, or it has ended.
     ///
     /// # Errors
     /// `Unavailable` when the disk is full.
@@ -138,7 +141,7 @@ impl Agent {
         let conversation = found.map(|e| e.value.conversation);
         let open = conversation.is_some();
         if open {
-            // It is not resumed either, should the power fail now.
+            // From here on a power cut does not resume it either.
             let ended = |run: &mut StoredRun| {
                 if run.state.is_open() {
                     run.ends(State::Cancelled, "cancelled", &cancelled().1);
@@ -190,7 +193,7 @@ impl Agent {
         })
     }
 
-    /// Resumes a run behind whoever is in its conversation, and once there is a slot. From here on it counts as under way.
+    /// Resumes a run at its turn in the conversation, and once there is a slot. From here on it counts as running.
     fn spawn(&self, ports: &Ports, user: UserId, run: Id, conversation: Id, slots: Option<Arc<Semaphore>>) {
         let cancel = CancellationToken::new();
         let entered = self
@@ -253,7 +256,7 @@ impl Agent {
         if stored.tainted {
             cx.taint(Label::Outside);
         }
-        // Nobody listens to its steps any more.
+        // No listener is left for its steps.
         let (events, _) = mpsc::unbounded_channel();
         let mut task = Run {
             agent: self.clone(),
@@ -274,7 +277,7 @@ impl Agent {
         if role.is_none() {
             task.end(Err(Stop("denied", GONE.into())), began).await;
         } else if stored.state == State::Queued {
-            // Its message was waiting for its turn when Hob ended.
+            // Its message was queued when Hob ended.
             let message = stored.message();
             task.text = message.text().into_owned();
             task.start_queued(message, began).await;
@@ -292,7 +295,7 @@ impl Agent {
                 old.push((e.owner, e.id));
             }
         })?;
-        // Nobody says anything there any more.
+        // No new message can arrive there any more.
         let kept_free = |(user, conversation): (UserId, Id)| {
             let busy = self.enter(Id::new(), user, Some(conversation), CancellationToken::new(), false).ok()?;
             Some((user, conversation, busy))
@@ -308,8 +311,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Deletes the oldest runs that are over, expires questions that nobody answered, and resumes the runs that waited for them;
-    /// to be called now and then.
+    /// Deletes the oldest finished runs, expires unanswered questions, and resumes the runs that waited for them.
+    /// Called regularly.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.

@@ -1,4 +1,4 @@
-//! The agent with a scripted provider: the loop, its limits, what is stored.
+//! The agent with a scripted provider: the loop, its limits, and the stored messages.
 
 mod lives;
 mod recovery;
@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use tool::{Channel, Ports, Principal, SystemClock, UserId, Via, prelude::*};
 use uploads::Uploads;
 
-/// What the scripted model does when asked, given the request.
+/// Returns the scripted model's output for a request.
 type Act = Box<dyn Fn(&Request) -> Vec<Result<Delta, ModelError>> + Send + Sync>;
 
 struct Scripted {
@@ -202,7 +202,7 @@ async fn every_way_a_run_can_go_wrong_ends_with_a_sentence() {
         let (steps, conversation) = outcome(&house, "go", None).await;
         let (got, message) = end(&steps);
         assert!(got == code && message.contains(part), "{got}: {message}");
-        // The conversation is free and whole: the next message is answered.
+        // The conversation is free and complete: the next message is answered.
         assert!(house.agent.conversation(&house.cx, conversation).unwrap().messages[0].content == "go");
         outcome(&house, "again", Some(conversation)).await;
         let asked = house.asked.lock().unwrap();
@@ -325,7 +325,7 @@ async fn calls_of_the_callers_tools_are_handed_over_and_what_was_done_beside_the
         [json!(2), json!("news"), json!(6)]
     );
 
-    // The caller knows only of its own calls, and sends their results.
+    // The client knows only its own calls, and sends their results.
     let wanted = Message::calls("", answer.handed_over.clone());
     let result = |call: &ToolCall| {
         let (call_id, name, content) = (call.id.clone(), call.name.clone(), format!("done {}", call.arguments));

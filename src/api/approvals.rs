@@ -94,8 +94,8 @@ pub(crate) async fn decide(
     settle(house, async move { registry.settle(&cx, id, answer).await }).await
 }
 
-/// Settles a question of any kind, and resumes the run that was suspended on it. Runs to its end even when whoever answered has
-/// gone: an answer that was written is acted on.
+/// Settles a question of any kind, and resumes the run that was suspended on it. Runs to completion even if the
+/// client disconnects: a stored answer takes effect.
 pub(crate) async fn settle<T: Serialize + Send + 'static>(
     house: AppState,
     settle: impl Future<Output = tool::Result<(T, Option<SuspendedRun>)>> + Send + 'static,

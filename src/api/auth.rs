@@ -103,7 +103,7 @@ async fn claim(
     // The slow hash of a password must not cost the connection its slot; a wrong code is refused at once.
     let _serving = tracker.serve();
     let (claiming, client) = (house.clone(), client(&entrance));
-    // Runs to its end also when the client is gone.
+    // Runs to completion even if the client disconnects.
     let claimed = tokio::spawn(async move {
         let (name, password) = (body.person.as_deref(), body.password.as_deref());
         let claimed = claiming.identity.claim(&body.code, name, password, client, user_agent(&headers)).await;
@@ -150,7 +150,7 @@ async fn sign_in(
     SignedIn::new(&house, &entrance, session)
 }
 
-/// What a browser says about itself, for the list of sessions.
+/// The browser's user agent, for the list of sessions.
 fn user_agent(headers: &HeaderMap) -> String {
     headers.get(header::USER_AGENT).and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned()
 }

@@ -175,7 +175,7 @@ fn check_csrf(request: &Request, session: &str) -> Result<(), Failure> {
     Err(Failure::new(403, "csrf", text))
 }
 
-/// Who attempts and connections are counted for.
+/// The client for which attempts and connections are counted.
 pub(crate) fn client(entrance: &Entrance) -> Client {
     match entrance {
         Entrance::Socket { .. } => Client::Local,
@@ -270,7 +270,7 @@ mod tests {
             ("device events", "GET", "/api/v1/tokens", "", false),
             ("admin", "GET", "/api/v1/tokens", "", true),
             ("admin", "PUT", "/api/v1/model", "", true),
-            // The scope of everything an admin may.
+            // The scope that allows everything an admin may do.
             ("admin", "POST", "/api/chat", "", true),
             ("admin", "GET", "/metrics", "", true),
             ("admin", "GET", "/api/v1/device", "", true),

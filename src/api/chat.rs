@@ -199,7 +199,7 @@ fn parse_tool_choice(choice: Value) -> Result<ToolChoice, Failure> {
     })
 }
 
-/// Waits for the end of the run. A failure names the run, whose effects may matter all the same.
+/// Waits for the end of the run. A failure names the run, because the run may have had effects.
 async fn wait_for_answer(mut running: RunHandle) -> Result<agent::Answer, Failure> {
     let ids = json!({"runId": running.run, "conversationId": running.conversation});
     while let Some(step) = running.steps.recv().await {
@@ -221,7 +221,7 @@ async fn wait_for_answer(mut running: RunHandle) -> Result<agent::Answer, Failur
 /// The failure of a run without an answer.
 pub(crate) fn run_failure(code: &str, message: String) -> Failure {
     let status = match code {
-        // What we depend on failed, not this request and not this server.
+        // A dependency failed, not this request and not this server.
         "model" | "content_filter" => 424,
         "cancelled" | "closing" | "unavailable" => 409,
         _ => 422,

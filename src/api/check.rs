@@ -16,7 +16,7 @@ use tool::{
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
-        // A damaged record is named by its key, which can hold what a record is found by.
+        // A damaged record is named by its key, which can contain the values the record is looked up by.
         .route("/check", post(check, "Check all stored records for damage.").admin().secret())
         .scope(TokenScope::Admin)
 }

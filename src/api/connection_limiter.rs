@@ -50,9 +50,9 @@ impl ConnectionLimiter {
         Self(Arc::new(Inner { most, fair, taken: Mutex::default() }))
     }
 
-    /// A slot for a new connection. When none is left, the oldest idle connection of the address with the most slots is closed,
-    /// so a crowd of idle connections never locks a person out. An address with more busy connections than is fair loses the
-    /// oldest of those in the end.
+    /// A slot for a new connection. When none is left, the oldest idle connection of the address with the most slots
+    /// is closed, so a crowd of idle connections never locks a person out. An address with more busy connections than
+    /// is fair loses the oldest of those last.
     pub fn take(&self, by: Client) -> Option<ConnectionPermit> {
         let mut inner = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.1.len() >= self.0.most {

@@ -257,7 +257,7 @@ async fn test(
     Ok(ok(ran))
 }
 
-/// The result of a call; code that failed is a result too.
+/// The result of a call; failed code is a result too.
 fn call_response(name: &str, result: Result<Output, Error>, began: Instant) -> Result<Ran, Failure> {
     let (output, is_error) = match result {
         Ok(output) => (output, false),

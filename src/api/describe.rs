@@ -1,4 +1,5 @@
-//! Routes that describe themselves: the handler's types give its OpenAPI description, and its definition says who may call it.
+//! Routes that describe themselves: the handler's types give its OpenAPI description, and its definition declares who
+//! may call it.
 
 use axum::{
     Extension, Router,
@@ -62,7 +63,7 @@ impl Schemas {
 #[derive(Default)]
 pub(crate) struct Operation {
     query: Vec<Value>,
-    /// The schema of a path parameter; text, unless the handler says more.
+    /// The schema of a path parameter; text by default.
     pub in_path: Option<Value>,
     /// Content type and schema.
     body: Option<(&'static str, Value)>,
@@ -211,20 +212,21 @@ struct Route {
     method: &'static str,
     about: &'static str,
     facts: RouteFacts,
-    /// Fields whose names sound like a secret and that are none; for the test that looks for routes that forgot `.secret()`.
+    /// Fields that are not secrets although their names sound like it; for the test that looks for routes that forgot
+    /// `.secret()`.
     #[cfg_attr(not(test), allow(dead_code))]
     harmless: Vec<&'static str>,
     describe: Vec<DescribeFn>,
 }
 
-/// What a route says at its definition and the middleware enforces.
+/// Facts that a route declares at its definition and the middleware enforces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RouteFacts {
     /// Whether it needs no credential.
     pub open: bool,
     /// Whether a secret goes in or out: never in clear text over the network.
     pub secret: bool,
-    /// The token scope it needs. A route that forgot counts as `Admin`, and fails a test.
+    /// The token scope it needs. A route without one counts as `Admin`, and fails a test.
     pub scope: Option<TokenScope>,
     /// Whether only admins may use it.
     pub admin: bool,
@@ -243,7 +245,7 @@ impl RouteFacts {
         one_tool: false,
         max_body: Some(DEFAULT_MAX_BODY),
     };
-    /// No route: only a fallback answers, and every known caller may learn that.
+    /// No route: only a fallback answers, and every authenticated caller may learn that.
     pub const NO_ROUTE: Self = Self { scope: Some(TokenScope::Any), ..Self::NEW };
 
     pub fn body_limit(&self) -> usize {
@@ -251,7 +253,7 @@ impl RouteFacts {
     }
 }
 
-/// The largest body in bytes, unless the route says otherwise.
+/// The largest body in bytes, unless the route sets another.
 const DEFAULT_MAX_BODY: usize = 1 << 20;
 
 /// The facts of every route by method and path template, as the router names it.
@@ -342,7 +344,7 @@ impl<S> On<S> {
         self.last(|route| route.facts.open = true)
     }
 
-    /// It takes or answers a secret: it is served over TLS, loopback and the local socket only.
+    /// It accepts or returns a secret: it is served over TLS, loopback and the local socket only.
     pub fn secret(self) -> Self {
         self.last(|route| route.facts.secret = true)
     }
@@ -402,7 +404,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self
     }
 
-    /// The token scope of every route so far that does not say its own.
+    /// Sets the token scope of every route so far that does not set its own.
     pub fn scope(mut self, scope: TokenScope) -> Self {
         self.routes.iter_mut().for_each(|route| {
             route.facts.scope.get_or_insert(scope);
@@ -410,7 +412,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self
     }
 
-    /// These fields of every route so far sound like secrets and are none.
+    /// Declares that these fields of every route so far sound like secrets but are none.
     pub fn harmless(mut self, fields: &[&'static str]) -> Self {
         self.routes.iter_mut().for_each(|route| route.harmless.extend(fields));
         self
@@ -439,13 +441,13 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self.router
     }
 
-    /// What the middleware enforces.
+    /// The facts of all routes, for the middleware.
     pub fn table(&self) -> RouteTable {
         let method = |route: &Route| route.method.to_ascii_uppercase().parse().unwrap_or(Method::GET);
         RouteTable(self.routes.iter().map(|route| ((method(route), route.path.clone()), route.facts)).collect())
     }
 
-    /// The OpenAPI document. `frame` brings title, version and security.
+    /// The OpenAPI document. `frame` contains title, version and security.
     pub fn document(&self, mut frame: Value) -> Value {
         let (mut schemas, mut paths) = (Schemas::default(), Map::new());
         for route in &self.routes {

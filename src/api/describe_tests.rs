@@ -1,4 +1,4 @@
-//! Routes whose types name a secret say that they carry one.
+//! Routes whose types name a secret declare that they carry one.
 
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -51,8 +51,8 @@ fn secrets(schema: &Value, all: &Value, seen: &mut BTreeSet<String>, found: &mut
     }
 }
 
-/// The routes of a document that carry secrets without saying so. `access` returns whether a route says it, and its fields
-/// that only sound like secrets.
+/// The routes of a document that carry secrets without declaring it. `access` returns whether a route declares it,
+/// and its fields that only sound like secrets.
 fn silent(document: &Value, access: impl Fn(&str, &str) -> (bool, Vec<&'static str>)) -> Vec<String> {
     let mut wrong = vec![];
     for (path, methods) in document["paths"].as_object().unwrap() {

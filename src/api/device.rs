@@ -207,7 +207,7 @@ pub(crate) async fn backup(State(house): State<AppState>) -> Result<Download, Fa
     // Beside the data: the system's temporary folder is often in RAM.
     let folder = house.store.folder().map_or_else(std::env::temp_dir, std::path::Path::to_path_buf);
     let file = folder.join(format!("backup-{}.tmp", Id::new()));
-    // Runs to its end also when the client is gone, so that no copy is left behind.
+    // Runs to completion even if the client disconnects, so that no copy is left behind.
     let copy = tokio::spawn(async move {
         let size = house.uploads.backup(file.clone()).await.map_err(Failure::from);
         let opened = tokio::fs::File::open(&file).await;

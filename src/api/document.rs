@@ -231,7 +231,7 @@ mod tests {
     use super::*;
     use std::{fs, path::Path};
 
-    /// What programs see. After a change on purpose: `UPDATE_GOLDEN=1 make check`, and look at the diff.
+    /// The API as programs see it. After an intended change: `UPDATE_GOLDEN=1 make check`, and review the diff.
     #[test]
     fn the_document_is_golden() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/openapi.json");

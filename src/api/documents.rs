@@ -291,7 +291,7 @@ pub(crate) async fn compact(
     PathId(id): PathId,
 ) -> Answer<agent::Compacted> {
     let cx = house.cx(&caller);
-    // Runs to its end also when the client is gone.
+    // Runs to completion even if the client disconnects.
     let agent = house.agent.clone();
     let made = tokio::spawn(async move { agent.compact(&cx, id).await }).await;
     let broken = |_| Failure::new(422, "failed", "the summary broke off: try again");

@@ -15,7 +15,7 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// The longest refusal that is reworded, in bytes.
+/// The longest refusal that is rewritten, in bytes.
 const REFUSAL: usize = 64 * 1024;
 /// The largest body without a credential, in bytes.
 const SHORT: usize = 16 * 1024;

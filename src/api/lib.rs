@@ -68,7 +68,7 @@ use tool::{Cx, Id, Ports, Principal, Via};
 /// Everything the handlers need.
 #[derive(Clone)]
 pub struct AppState {
-    /// People and their keys.
+    /// People and their credentials.
     pub identity: Identity,
     /// Answers messages.
     pub agent: Agent,
@@ -90,13 +90,13 @@ pub struct AppState {
     pub ports: Ports,
     /// Settings an admin changes at runtime.
     pub settings: Arc<dyn DeviceSettings>,
-    /// Which models answer.
+    /// The models that answer.
     pub models: Models,
     /// Fetches pictures that programs name by URL.
     pub web: http_client::Guarded,
     /// Turns texts into vectors.
     pub embedder: embed::Embedder,
-    /// Its names, addresses and certificate.
+    /// The device's names, addresses and certificate.
     pub network: Network,
     /// The time of the start.
     pub started: Id,
@@ -110,21 +110,22 @@ pub struct AppState {
     pub event_streams: EventStreams,
     /// Cancelled at shutdown: streams end.
     pub closing: CancellationToken,
-    /// Whether this is the daemon, which resumes suspended runs; a process for one command leaves them to it.
+    /// Whether this is the daemon, which resumes suspended runs; a process for one command leaves them to the daemon.
     pub lasting: bool,
 }
 
 /// The interval of keep-alives on a quiet stream.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// Who sent a request.
+/// The sender of a request.
 #[derive(Clone)]
 pub(crate) struct Caller {
     pub principal: Principal,
     pub via: Via,
     /// The stored credential it came with.
     pub key: Option<Id>,
-    /// Whether the person came in themselves, by claim, password or the local socket, and not with a token of theirs.
+    /// Whether the person signed in themselves, by claim, password or the local socket, and not with a token of
+    /// theirs.
     pub in_person: bool,
 }
 
@@ -168,7 +169,7 @@ fn routes() -> Routes<AppState> {
         .nest("/custom-tools", custom_tools::routes())
         .nest("/config-services", config_services::routes())
         .nest("/documents", documents::routes())
-        // `csrfToken` is worthless without the session's cookie; the others describe keys and hold none.
+        // `csrfToken` is worthless without the session's cookie; the others describe keys and contain none.
         .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys"])
         .all(middleware_failures)
         .with(|router| router.method_not_allowed_fallback(wrong_method).fallback(no_such_path));
@@ -177,7 +178,7 @@ fn routes() -> Routes<AppState> {
 
 /// All routes with their middleware: those that need a credential, and the page.
 pub(crate) fn router(house: AppState) -> Router {
-    // Around the fallbacks too: without a credential nobody learns which addresses exist.
+    // The middleware also covers the fallbacks: without a credential nobody learns which addresses exist.
     let routes = routes();
     let auth = auth_middleware::Auth { house: house.clone(), routes: Arc::new(routes.table()) };
     let authenticated = routes.into_router().layer(middleware::from_fn_with_state(auth, auth_middleware::authenticate));

@@ -1,5 +1,5 @@
-//! `GET /metrics` in Prometheus's text format. Counters are kept where events happen, collected here on request, and start at
-//! zero with each start.
+//! `GET /metrics` in Prometheus's text format. Counters are updated where events happen, collected here on request,
+//! and start at zero with each start.
 
 use crate::{
     AppState,

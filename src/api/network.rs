@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-/// The most names that are remembered: a hostile network could announce ever new ones.
+/// The maximum number of names: a hostile network could announce new ones without end.
 const MAX_NAMES: usize = 64;
 
 /// Formats an address for a URL.
@@ -34,7 +34,7 @@ struct NetworkState {
     configured: usize,
 }
 
-/// The names and addresses; cheap to clone, and kept up to date by the root.
+/// The names and addresses; cheap to clone, and updated by the root.
 #[derive(Debug, Clone, Default)]
 pub struct Network(Arc<RwLock<NetworkState>>);
 

@@ -287,7 +287,7 @@ fn is_known(model: &str) -> Result<(), Refused> {
     Err(Refused { status: StatusCode::NOT_FOUND, message, retry_after: None })
 }
 
-/// Which of the two addresses answers.
+/// The address that answers.
 #[derive(Clone, Copy)]
 enum Shape {
     Chat,
@@ -350,12 +350,12 @@ async fn answer(house: AppState, caller: &Caller, asked: OllamaRequest, shape: S
 
 /// Writes lines of an answer.
 struct Writer {
-    /// As it was asked for: programs compare it.
+    /// As the client requested it: programs compare it.
     model: String,
     thinks: bool,
     shape: Shape,
     began: Instant,
-    /// When the first words came.
+    /// The time of the first words.
     first: Option<Instant>,
 }
 
@@ -441,7 +441,7 @@ impl Writer {
     }
 }
 
-/// A paragraph begins where words follow a call of a tool.
+/// Begins a paragraph when words follow a call of a tool.
 #[derive(Default)]
 struct Gap {
     said: bool,
@@ -460,7 +460,8 @@ impl Gap {
     }
 }
 
-/// Every step as lines. While a run is quiet, empty words show that it is alive: there are no comments in this format.
+/// Streams every step as lines. While a run is quiet, empty words show that it is alive, because the format has no
+/// comments.
 fn lines(waited: AwaitedRun, writer: Writer, first: RunEvent) -> impl Stream<Item = Result<String, Infallible>> {
     let begin = Some((waited, writer, Gap::default(), Some(first)));
     let rest = stream::unfold(begin, |state| async {

@@ -44,7 +44,7 @@ use tool::{
 };
 use wire::{Body, Choice, Completion, Cost, RequestOptions, handed_over};
 
-/// The name of whatever model answers now.
+/// The name for the current model.
 const HOB: &str = "hob";
 /// The embedding model.
 const EMBEDDING: &str = "all-MiniLM-L6-v2";
@@ -166,7 +166,7 @@ impl Refusal {
         self
     }
 
-    /// The failure of a run: what the model's server refused is reported as OpenAI does.
+    /// The failure of a run: a refusal by the model's server is reported as OpenAI does.
     fn of_run(status: &RunStatus, code: &str, message: String) -> Self {
         match status.error() {
             Some(llm::Error::Unsupported { option: option @ "response_format", .. }) => Self::of(option, message),

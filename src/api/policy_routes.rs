@@ -210,7 +210,7 @@ pub(crate) async fn explain(
     Ok(ok(Explanation { tool: tool.name.to_string(), verdict, rule, reason, trail, user, agent: agent.into() }))
 }
 
-/// The caller, or whom an admin names; and what they are called.
+/// The caller, or the person an admin names; and their name.
 fn person(house: &AppState, caller: &Caller, named: Option<&str>) -> Result<(Principal, String), Failure> {
     let own = caller.principal.user;
     let Some(named) = named else {

@@ -21,7 +21,7 @@ const SECURITY: &[(&str, &str)] = &[
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
     ("referrer-policy", "no-referrer"),
-    // No DNS lookup for links that a model wrote, before somebody follows them.
+    // No DNS lookup for links that a model wrote, before a person follows them.
     ("x-dns-prefetch-control", "off"),
     ("cross-origin-resource-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),

@@ -1,7 +1,7 @@
 //! `POST /api/v1/restore`: replaces the data of a running daemon with a backup.
 //!
-//! The body is streamed to the disk and verified. Then it gets the name that the next start looks for, and the daemon restarts;
-//! that start restores it as `hob restore` does, before anything opens the data.
+//! The body is streamed to the disk and verified. Then it is renamed to the file that the next start looks for, and
+//! the daemon restarts; that start restores it as `hob restore` does, before anything opens the data.
 
 use crate::{
     AppState, Caller,
@@ -145,7 +145,7 @@ pub(crate) async fn restore(
     let mut temporary = Temporary(Some(upload.clone()));
     let size = receive(body, &upload, room(&folder)?).await?;
     let cx = house.cx(&caller);
-    // Runs to its end also when the client is gone: the backup is complete.
+    // Runs to completion even if the client disconnects: the backup is complete.
     let verified = tokio::task::spawn_blocking(move || {
         store::verify_backup(&upload)?;
         put_in_place(&upload, &folder)?;

@@ -30,7 +30,7 @@ use tower::ServiceExt;
 /// The most connections from the network, and of the command line.
 const MAX_CONNECTIONS: usize = 256;
 const MAX_LOCAL_CONNECTIONS: usize = 64;
-/// The connections that one address keeps when all are taken.
+/// The connections that one address keeps when all slots are taken.
 const FAIR: usize = 16;
 /// The buffer of a connection, in bytes.
 const BUFFER: usize = 32 * 1024;
@@ -102,7 +102,7 @@ pub fn serve(house: AppState, listeners: Listeners) -> tool::Result<impl Future<
     })
 }
 
-/// What one listener serves.
+/// The application behind one listener, and its limits.
 struct Service {
     app: Router,
     closing: CancellationToken,
@@ -116,7 +116,7 @@ trait Peer: AsyncRead + AsyncWrite + Unpin + Send + 'static {
 }
 
 impl Peer for UnixStream {
-    /// Read from the kernel (SO_PEERCRED).
+    /// Reads the peer from the kernel (SO_PEERCRED).
     fn entrance(&self, _: bool) -> Entrance {
         let peer = self.peer_cred().map(|c| c.uid());
         let own = rustix::process::getuid().as_raw();

@@ -12,10 +12,10 @@ use tool::UserId;
 /// Attempts allowed per client and minute.
 const ATTEMPTS: usize = 5;
 const MINUTE: Duration = Duration::from_secs(60);
-/// Clients kept in memory; beyond that the least recently active one is dropped.
+/// Maximum number of clients in memory; above it the least recently active one is dropped.
 const REMEMBERED: usize = 4096;
 
-/// Who an attempt is counted for.
+/// The client for which attempts are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Client {
     /// An IPv4 address, or the /64 network of an IPv6 one: one machine has billions of IPv6 addresses.
@@ -42,8 +42,8 @@ impl From<IpAddr> for Client {
 pub(crate) struct AttemptLimiter(Mutex<HashMap<Client, VecDeque<Instant>>>);
 
 impl AttemptLimiter {
-    /// Counts an attempt before it is checked, so that concurrent ones count too; [`AttemptLimiter::forgive`] takes a
-    /// successful one back.
+    /// Counts an attempt before it is checked, so that concurrent ones count too; [`AttemptLimiter::forgive`] removes
+    /// it after a success.
     ///
     /// # Errors
     /// `TooManyAttempts` above the limit.
@@ -69,7 +69,7 @@ impl AttemptLimiter {
         Err(Error::TooManyAttempts { message, retry_after_seconds: wait })
     }
 
-    /// Takes the last attempt back: it succeeded.
+    /// Removes the last attempt from the count: it succeeded.
     pub fn forgive(&self, client: Client) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(attempts) = all.get_mut(&client) {

@@ -1,4 +1,5 @@
-//! The claim code with which the first person takes the device: shown on the console and in a file, valid once and for a while.
+//! The claim code with which the first person claims the device: shown on the console and in a file, valid once and
+//! for a limited time.
 
 use crate::{Error, Result, random_bytes};
 use std::{

@@ -16,10 +16,10 @@ pub(crate) const MAX_SESSIONS: usize = 50;
 /// How much of a user agent is stored, in characters.
 const USER_AGENT_LENGTH: usize = 200;
 
-/// What a session was opened with, and ends with.
+/// The origin of a session, which ends with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OpenedWith {
-    /// The claim; also an API token, which was opened with nothing.
+    /// The claim; also the origin of an API token, which has no other.
     Person,
     /// The password with this hash.
     Password(String),
@@ -47,7 +47,7 @@ pub(crate) struct NewCredential {
     pub scope: Vec<String>,
     /// `None` is for ever, and for a session the usual time.
     pub lifetime: Option<Duration>,
-    /// The expiry of what it was opened with: milliseconds since 1970; 0 is never.
+    /// The expiry of its origin: milliseconds since 1970; 0 is never.
     pub latest_expiry_ms: u64,
     pub user_agent: String,
 }
@@ -92,7 +92,8 @@ impl Identity {
     /// Stores a credential; with `owner`, claims the device in the same write.
     ///
     /// # Errors
-    /// `Unauthorized` when what the session is opened with was revoked; `Conflict` when a token would raise its person's role.
+    /// `Unauthorized` when the origin of the session was revoked; `Conflict` when a token would raise its person's
+    /// role.
     pub(crate) async fn issue(&self, new: NewCredential, owner: Option<NewOwner>) -> Result<IssuedCredential> {
         let mut bytes = [0u8; 32];
         random_bytes(&mut bytes)?;
@@ -159,8 +160,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Bounds the sessions that one person opened in one way, so that repeated sign-ins fill nothing, and a token ends no
-    /// sessions but its own.
+    /// Bounds the sessions that one person opened in one way, so that repeated sign-ins do not fill the store, and a
+    /// token ends no sessions but its own.
     fn remove_oldest_sessions(&self, tx: &store::Tx, user: UserId, opened_with: Option<Id>) -> store::Result<()> {
         let same = |s: &Entry<Credential>| s.value.user == user && s.value.opened_with == opened_with;
         let mut own: Vec<Id> = self.sessions(tx)?.into_iter().filter(same).map(|s| s.id).collect();
@@ -184,7 +185,7 @@ impl Inner {
     }
 
     /// The person of a name, created if missing. A token raises the role of people who have only tokens; the role of
-    /// whoever has a password is changed on purpose or not at all.
+    /// a person with a password is changed on purpose or not at all.
     fn person_for_token(&self, tx: &store::Tx, name: &str, role: Role) -> store::Result<UserId> {
         let found = self.people.find(tx, Scope::Household, 1, name.to_lowercase().as_bytes())?.pop();
         let Some(person) = found else {

@@ -1,4 +1,4 @@
-//! Why somebody is not let in, or a change to people and keys is refused.
+//! Reasons to refuse a sign-in, or a change to people and keys.
 
 /// The kind decides the status code of the HTTP API; the text is for the person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

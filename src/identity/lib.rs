@@ -1,5 +1,5 @@
-//! Layer 2: who may come in. The people of the household, their passwords, API tokens and sessions, and the claim of the
-//! device by its first person.
+//! Layer 2: authentication. The people of the household, their passwords, API tokens and sessions, and the claim of
+//! the device by its first person.
 
 mod attempts;
 mod claim;
@@ -55,7 +55,7 @@ struct Inner {
     password_attempts: AttemptLimiter,
 }
 
-/// Who a key belongs to.
+/// The owner of a key, and the key's limits.
 pub struct AuthenticatedKey {
     pub principal: Principal,
     /// The stored credential; `None` for `HOB_TOKEN`.
@@ -63,13 +63,13 @@ pub struct AuthenticatedKey {
     pub scopes: TokenScopes,
     /// Milliseconds since 1970; 0 is never.
     pub expires_ms: u64,
-    /// Whether the person came in themselves, by claim or password, and not with a token of theirs.
+    /// Whether the person signed in themselves, by claim or password, and not with a token of theirs.
     pub in_person: bool,
 }
 
 impl Identity {
-    /// The people and keys in `store`; `fixed` is an admin token from the environment. Where the device is neither claimed
-    /// nor has one, a claim code is made.
+    /// The people and keys in `store`; `fixed` is an admin token from the environment. When the device is not claimed
+    /// and has no such token, a claim code is generated.
     ///
     /// # Errors
     /// `BadArgs` when `fixed` is shorter than 32 characters; `Failed` when the data cannot be read.
@@ -82,11 +82,11 @@ impl Identity {
         let credentials: Collection<Credential> = store.collection();
         let claimed: Collection<Claimed> = store.collection();
         let people: Collection<Person> = store.collection();
-        // Without any password or credential left (a restored backup whose owner had no password), the device is claimed
-        // again by whoever sees its console.
+        // Without any password or credential left (a restored backup whose owner had no password), the device can be
+        // claimed again by a person at its console.
         let has_password =
             people.list_in(Scope::Household, &Listing::default())?.iter().any(|p| !p.value.password.is_empty());
-        // A damaged record may hold a password: never give the device to a stranger for that.
+        // A damaged record may hold a password: do not let a stranger claim the device because of it.
         let has_password = has_password || !people.is_whole_in(Scope::Household)?;
         let way_in = has_password || !credentials.is_empty_in(Scope::Household)?;
         let taken = fixed.is_some() || (way_in && !claimed.is_empty_in(Scope::Household)?);

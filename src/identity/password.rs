@@ -21,7 +21,7 @@ const LENGTH: std::ops::RangeInclusive<usize> = 10..=256;
 /// Unknown clients that may wait for a check at once.
 const WAITING: usize = 16;
 
-/// Who asks for a check.
+/// The client that requests a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CheckSource {
     Stranger,

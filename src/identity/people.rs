@@ -31,7 +31,7 @@ pub struct PersonView {
 }
 
 impl PersonView {
-    /// The owner of a device that was set up with a token, or claimed by an older Hob: there is no record of them.
+    /// The owner of a device that was set up with a token, or claimed by an older Hob: they have no record.
     fn unrecorded_owner() -> Self {
         let id = UserId::OWNER.0;
         Self { id, name: OWNER.into(), role: Role::Admin, owner: true, has_password: false, created_at: 0 }
@@ -75,7 +75,7 @@ pub struct PersonPatch {
     current_password: Option<String>,
 }
 
-/// Who changes a person.
+/// The person who requests a change.
 #[derive(Debug, Clone, Copy)]
 pub struct Editor {
     pub user: UserId,
@@ -213,7 +213,7 @@ impl Identity {
         let (inner, role) = (self.0.clone(), patch.role);
         let change = move |tx: &store::Tx| {
             if password.is_some() {
-                // A new password ends the sessions that the old one opened.
+                // A new password ends the sessions that were opened with the old one.
                 let theirs = |c: &Entry<Credential>| c.value.user == UserId(id) && c.value.session;
                 inner.revoke(tx, |c| theirs(c) && Some(c.id) != editor.credential)?;
             }
@@ -231,7 +231,7 @@ impl Identity {
                 if let Some(role) = role {
                     person.ceiling = role.into();
                 } else if password.is_some() {
-                    // Whoever signs in with a password has the role of the record and no more.
+                    // A person who signs in with a password has exactly the role of the record.
                     person.ceiling = person.ceiling.role().into();
                 }
                 Ok(())

@@ -43,7 +43,7 @@ impl Record for Credential {
     }
 }
 
-/// The highest role a person has, whatever their keys say.
+/// The highest role a person has, regardless of their keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum RoleCeiling {
     /// Stored before people had roles: each key decides.
@@ -85,7 +85,7 @@ impl From<Role> for RoleCeiling {
     }
 }
 
-/// A person of the household, the same one whichever keys they use. New fields go last.
+/// A person of the household, independent of the keys they use. New fields go last.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Person {
     pub name: String,

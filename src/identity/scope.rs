@@ -2,10 +2,10 @@
 
 use crate::{Error, Result};
 
-/// What a request needs of its token.
+/// The token scope that a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenScope {
-    /// Nothing: every token may.
+    /// None: every token is allowed.
     Any,
     /// Chat, runs, conversations, files, and the APIs of OpenAI and Ollama.
     Chat,

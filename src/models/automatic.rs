@@ -1,4 +1,5 @@
-//! Automatic choice: models of providers whose keys are in the environment answer, and are fallbacks, without being named.
+//! Automatic choice: models of providers whose keys are in the environment answer, and are fallbacks, without
+//! configuration.
 
 use crate::{Fallback, Models, provider_of};
 use llm::Preset;

@@ -1,4 +1,4 @@
-//! What is known of models: the built-in catalogue, or a newer one that was fetched or sent.
+//! The catalogue of known models: the built-in one, or a newer one that was fetched or sent.
 
 use crate::{
     Models, uncancelled,
@@ -13,7 +13,7 @@ use tool::{Error, Id, Result, Scope};
 
 /// The id of the only record.
 const ONE: Id = Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 4]);
-/// Where a newer catalogue is fetched from.
+/// The default address of a newer catalogue.
 const URL: &str = "https://models.dev/api.json";
 
 /// A catalogue that was fetched or sent. New fields go last.

@@ -28,7 +28,7 @@ pub struct Config {
 pub enum Fallback {
     /// Those whose keys are in the environment.
     Auto(Auto),
-    /// These; none where the list is empty.
+    /// These; none when the list is empty.
     Models(Vec<String>),
 }
 

@@ -1,4 +1,5 @@
-//! Layer 3: which models answer. Providers and their keys, the chosen model and its fallbacks, the catalogue and the budget.
+//! Layer 3: the models that answer. Providers and their keys, the chosen model and its fallbacks, the catalogue and
+//! the budget.
 //!
 //! A choice at the page wins over hob.toml, and the environment over both.
 
@@ -34,10 +35,10 @@ const MAX_FALLBACKS: usize = 8;
 /// The largest daily budget, in US dollars.
 const MAX_BUDGET: f64 = 100_000.0;
 
-/// What the service is built from.
+/// The dependencies of the service.
 pub struct ModelDeps {
     pub store: Store,
-    /// Learns the keys of providers.
+    /// Learns the keys of providers, to remove them from output.
     pub scrubber: Scrubber,
     pub ledger: Arc<Ledger>,
     pub web: Guarded,
@@ -60,7 +61,7 @@ struct Inner {
     /// Held while settings change: one change at a time.
     changing: tokio::sync::Mutex<()>,
     on_change: OnceLock<OnChange>,
-    /// What was observed of the models, in any chain.
+    /// Observed health of the models, shared by all chains.
     health: Arc<Health>,
 }
 
@@ -91,7 +92,7 @@ impl Models {
         models.0.deps.ledger.set_budget(models.budget());
         let provider = match models.provider() {
             Ok(provider) => provider,
-            // A choice of the page that became unusable must not keep the device from starting.
+            // A choice of the page that became unusable must not prevent the device from starting.
             Err(error) if !models.0.choices.current().model.is_empty() && !models.by_environment() => {
                 tracing::warn!("the model that was chosen cannot be used: {error}");
                 models.0.deps.reflex.clone()
@@ -174,7 +175,7 @@ impl Models {
         Ok(Arc::new(chain.strategy(self.strategy()).health(self.0.health.clone())))
     }
 
-    /// One model of the chain; it is retried less where another one follows.
+    /// One model of the chain; it is retried less when another one follows.
     fn link(&self, model: &str, has_fallback: bool) -> Result<Link> {
         let mut endpoint = self.endpoint(model, &ProviderPatch::default())?;
         if has_fallback {
@@ -218,7 +219,7 @@ impl Models {
         Ok(())
     }
 
-    /// Has the keys removed from every output and every line of the log.
+    /// Registers the keys as secrets, so that they are removed from every output and every line of the log.
     fn register_secrets(&self) {
         self.0.deps.scrubber.set("model-keys", self.keys().into_values().map(|k| k.key));
     }
@@ -368,7 +369,7 @@ impl Models {
     pub async fn test_provider(&self, id: &str, mut patch: ProviderPatch) -> Result<ProviderTest> {
         let preset = llm::preset(id).ok_or_else(|| Error::not_found(unknown_provider(id).message().to_owned()))?;
         normalize_patch(&mut patch)?;
-        // Any name will do: the model is not asked.
+        // Any name works: the model is not asked.
         let endpoint = self.endpoint(&format!("{}/any", preset.id), &patch)?;
         if endpoint.key.is_none() && preset.needs_key {
             let message = format!("{} answers nobody without a key. {}", preset.name, preset.key_hint);
@@ -387,7 +388,7 @@ impl Models {
         })
     }
 
-    /// The full name and price of a model; of the first one where none is named.
+    /// The full name and price of a model; of the first model when `None`.
     ///
     /// # Errors
     /// `BadArgs` for a model that cannot be used.

@@ -1,4 +1,4 @@
-//! Precedence of environment, page and file, and which key is sent where.
+//! Precedence of environment, page and file, and the address each key is sent to.
 
 use super::*;
 use futures::{
@@ -44,7 +44,7 @@ fn choice(model: &str, url: Option<&str>, key: Option<&str>) -> ModelChoice {
     ModelChoice { model: model.into(), url: url.map(str::to_owned), key: key.map(str::to_owned) }
 }
 
-/// Where the first model is, and what opens it.
+/// The first model, the address of its server, and its key.
 fn first(models: &Models) -> (String, String, Option<String>) {
     let (model, _) = models.first_model();
     let endpoint = models.endpoint(&model, &ProviderPatch::default()).unwrap();
@@ -107,7 +107,7 @@ async fn keys_in_the_environment_stand_in_by_themselves() {
     assert_eq!(lineup(&[("GROQ_API_KEY", "g")], ""), (usual("groq"), ChosenBy::Key, String::new(), true));
     assert_eq!(lineup(&[("GROQ_API_KEY", " ")], ""), ("reflex".into(), ChosenBy::BuiltIn, String::new(), true));
     assert_eq!(lineup(&[("MISTRAL_API_KEY", "m")], ""), ("reflex".into(), ChosenBy::BuiltIn, String::new(), true));
-    // What somebody chose holds, and the others stand in for it.
+    // A choice wins over the keys; the other providers are its fallbacks.
     let reflex = lineup(all, "name = \"reflex\"");
     assert_eq!(reflex, ("reflex".into(), ChosenBy::File, String::new(), true));
     let claude = lineup(all, "name = \"claude/claude-x\"");
@@ -135,11 +135,11 @@ async fn what_stands_in_can_be_left_to_the_keys_again() {
     assert!(!unchanged.automatic_fallback);
     let again = models.change_settings(fallback(None)).await.unwrap();
     assert_eq!((again.fallback, again.automatic_fallback), (vec![groq], true));
-    // A key of the environment does not follow to an address chosen here.
+    // A key of the environment is not sent to an address chosen here.
     let proxy = ProviderPatch { url: Some("https://proxy.example/v1".into()), key: None };
     models.change_provider("openai", proxy).await.unwrap();
     assert!(models.first_model().0.starts_with("groq/"), "{:?}", models.first_model());
-    // What was chosen here, reflex too, is what answers.
+    // A choice made here wins, also when it is reflex.
     models.choose(choice("reflex", None, None)).await.unwrap();
     assert_eq!(models.first_model(), (String::new(), ChosenBy::Page));
 }
@@ -165,7 +165,7 @@ async fn a_key_goes_to_the_address_it_was_given_for_and_to_no_other() {
     let fixed = models_of(&store, &[("OPENAI_BASE_URL", "https://fixed.example")], "").unwrap();
     assert!(matches!(fixed.change_provider("openai", elsewhere).await, Err(Error::Denied(_))));
 
-    // All of it is there after a restart, and none of it in the records.
+    // The choice and its key survive a restart.
     let again = models_of(&store, &[], "").unwrap();
     assert_eq!(first(&again), endpoint_of("openai/gpt", "https://api.openai.com/v1", Some("mine")));
     again.change_provider("openai", ProviderPatch { url: None, key: Some(String::new()) }).await.unwrap();

@@ -29,9 +29,9 @@ const EXTRACTED_LINES: [&str; 2] = ["- The person: ", "  You: "];
 const SENTENCE: usize = 200;
 /// The mark of a cut text.
 const CUT: &str = " […]";
-/// How much of one text a model that summarises is given, in characters: as much as there is room for.
+/// Lengths to which each text is cut for the model that summarises, in characters; the longest that fits is used.
 const EACH: [usize; 4] = [4_000, 1_000, 300, 120];
-/// Maximum number of steps in which a model summarises what it cannot read at once.
+/// Maximum number of steps in which a model summarises messages it cannot read at once.
 const STEPS: usize = 4;
 /// Maximum number of tokens for a summary, with thoughts.
 const ANSWER: u32 = 2_048;
@@ -213,7 +213,8 @@ impl Agent {
         Ok((Summary { text, until, messages: covered }, label))
     }
 
-    /// Summarises with a model: at once when it can read all messages, else in steps. What is too much even for that is extracted.
+    /// Summarises with a model: at once when it can read all messages, else in steps. Messages that are too many even
+    /// for that are extracted.
     async fn summarise_in_steps(
         &self,
         cx: &Cx,

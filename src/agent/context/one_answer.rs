@@ -54,7 +54,7 @@ pub(crate) async fn one_answer(
         let (mut stream, mut text, mut usage) = (provider.stream(request), String::new(), Usage::default());
         while let Some(delta) = stream.next().await {
             match delta.map_err(|error| error.to_string())? {
-                // `reflex` stands in for an unavailable model, and would take the prompt for a command.
+                // `reflex` replaces an unavailable model, and would take the prompt for a command.
                 Delta::By { by_word: true, .. } => return Err("no model answered".to_owned()),
                 Delta::Text(more) if text.len() <= bytes => text.push_str(&more),
                 Delta::Done { usage: cost, .. } => {

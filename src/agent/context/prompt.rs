@@ -24,7 +24,7 @@ const GOALS_CONSIDERED: usize = 50;
 const GOALS: usize = 3;
 
 impl ContextRequest<'_> {
-    /// The system prompt, composed anew for each run so that changes hold from the next run on.
+    /// Composes the system prompt for each run again, so that changes apply from the next run on.
     pub(super) async fn prompt(&self, state: ConversationState) -> String {
         let mut sections = self.agent.sections(self.cx, self.provider, self.text, self.may_call).await;
         self.instructions.clone_into(&mut sections.instructions);

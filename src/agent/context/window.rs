@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(window(all.clone(), 1, 100_000), [user("3")]);
         assert_eq!(window(all.clone(), 100, 0), [user("3")], "what is asked always goes");
 
-        // One run longer than the window does not wipe what was said.
+        // One run longer than the window does not remove the messages before it.
         let mut run = vec![user("my name is Eve"), said("hello Eve"), user("add it all up")];
         run.extend((0..100).flat_map(|_| [asked(), gave(10)]));
         run.extend([said("4242"), user("what was the total?")]);

@@ -1,4 +1,4 @@
-//! What Hob did in runs over conversations that a client keeps, which the client never sees.
+//! Hob's own calls in runs over conversations that a client stores, which the client never sees.
 
 use llm::{Message, ToolCall, Turn};
 use serde_json::Value;

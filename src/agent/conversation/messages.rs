@@ -250,7 +250,7 @@ pub(crate) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Stands for the answer of a run that ended without one.
+/// Replaces the answer of a run that ended without one.
 pub(crate) const NO_ANSWER: &str = "(no answer was given)";
 
 /// Gives every call a result, and drops results without a call: servers refuse other histories. An interrupted run leaves calls

@@ -1,4 +1,4 @@
-//! The stored record of a run: on whose behalf it runs, its progress, and which calls have begun. With its messages it is all
+//! The stored record of a run: its person, its progress, and the calls that have begun. With its messages it is all
 //! that is needed to resume the run after a power cut.
 
 use super::messages::json;

@@ -79,7 +79,7 @@ impl Run {
     }
 
     async fn outcome(&self, call: &ToolCall, by: &ModelAttribution, consent: Option<Consent>) -> Result<Output, Error> {
-        // Models copy calls from earlier turns even when told to make none.
+        // Models copy calls from earlier turns even when instructed to make none.
         if self.tool_choice == ToolChoice::None {
             return Err(Error::denied("no tools may be called for this message: answer in words"));
         }

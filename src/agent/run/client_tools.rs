@@ -1,4 +1,4 @@
-//! What the client of a run brings along: its own tools, instructions, sampling and format.
+//! The client's part of a run: its own tools, instructions, sampling and format.
 
 use super::{Run, reply::RunStatus};
 use llm::{ResponseFormat, Sampling, ToolCall, ToolChoice, ToolDefinition};

@@ -35,7 +35,7 @@ impl Run {
             self.notify_person(&event).await;
         }
         let (events, watch) = (self.events.clone(), self.watch.clone());
-        // Free the conversation before anybody hears of the end.
+        // Free the conversation before the end is announced.
         drop(self);
         if let Some(watch) = watch {
             watch.on_step(&event);

@@ -33,7 +33,7 @@ pub(crate) struct LoopGuard {
 /// Name, arguments and result of a call.
 type CallKey = (String, String, String);
 
-/// What to do about a repetition.
+/// The reaction to a repetition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Circle {
     /// Add this warning to the result.
@@ -136,8 +136,8 @@ fn hash_of(what: &impl Hash) -> u64 {
 mod tests {
     use super::*;
 
-    /// At which calls the guard warns, and at which it ends the run. Calls are one letter, upper case where they change
-    /// something; a space ends a turn.
+    /// The calls at which the guard warns, and the one at which it ends the run. Calls are one letter, upper case
+    /// where they change something; a space ends a turn.
     fn judged(calls: &str) -> (Vec<usize>, Option<usize>) {
         let (mut guard, mut warned, mut at) = (LoopGuard::default(), vec![], 0);
         for call in calls.chars() {

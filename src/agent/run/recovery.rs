@@ -1,5 +1,5 @@
-//! Recovers the calls of a resumed run's last turn, so that each gets a result. An approved call is made, a waiting one goes on
-//! waiting, and of one that had begun the model learns what is known.
+//! Recovers the calls of a resumed run's last turn, so that each gets a result. Approved calls are made, and waiting
+//! ones continue to wait. For calls that had begun, the result reports their known effects.
 
 use super::{ModelAttribution, Progress, Run, Stop, calls::CallOutcome, cancelled, resume_point::ResumePoint};
 use crate::conversation::{Begun, KILLS, State, StoredRun, answered};
@@ -10,7 +10,7 @@ use std::time::Instant;
 use store::Effect;
 use tool::{Consent, Error, Id, Output};
 
-/// What to do about a call that has no result.
+/// The recovery of a call that has no result.
 enum RecoveryAction {
     /// Wait for a person.
     Wait,
@@ -39,7 +39,7 @@ impl Run {
         }
     }
 
-    /// `None` when there is nothing to resume: it still waits, or is over.
+    /// `None` when there is nothing to resume: the run still waits, or has ended.
     async fn recover(&self, stored: &StoredRun, long_ago: bool) -> Result<Option<(ResumePoint, Progress)>, Stop> {
         let (conversations, user) = (&self.agent.conversations, self.cx.user());
         let conversation = stored.conversation;
@@ -97,7 +97,7 @@ impl Run {
             return Err(cancelled());
         }
         let mut point = conversations.resume_point(&self.cx, conversation, self.run, reads)?;
-        // Approved calls are reported, also when the answer about them was cut short.
+        // Approved calls are reported, even if the answer about them was interrupted.
         if point.overtaken && !point.late {
             return Err(Stop("failed", OVERTAKEN.into()));
         }

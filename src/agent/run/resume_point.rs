@@ -1,4 +1,4 @@
-//! The resume point of a run: its history, and which of its calls have no result yet.
+//! The resume point of a run: its history, and its calls without a result.
 
 use super::{call_summary::CallSummary, loop_guard::LoopGuard};
 use crate::conversation::{Conversations, MessageRecord, Reads, Role, StoredCall, is_exchange, messages, vouch};
@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use store::Entry;
 use tool::{Cx, Id, Result};
 
-/// Where a run is resumed.
+/// The point at which a run is resumed.
 pub(crate) struct ResumePoint {
     /// The conversation without the run, then the run's own messages, whole, also when the conversation has continued. Calls
     /// without a result have none.

@@ -1,4 +1,4 @@
-//! A house that loses power: its runtime is dropped in the middle of whatever it does, and another is built over the same store.
+//! A house that loses power: its runtime is dropped at any point, and another is built over the same store.
 
 use crate::{Agent, ChatRequest, Config, Parts, RunDetails, RunEvent, RunHandle, State, Watch, WhileBusy};
 use embed::Embedder;
@@ -23,13 +23,13 @@ use tokio::runtime::Runtime;
 use tool::{Channel, Id, People, Ports, Principal, Role, SystemClock, UserId, Via, prelude::*};
 use uploads::Uploads;
 
-/// What the model does next.
+/// The next output of the model.
 pub enum Does {
     /// Says this.
     Says(&'static str),
-    /// Wants these calls: id, tool, what it is called with.
+    /// Requests these calls: id, tool, argument.
     Calls(Vec<(&'static str, &'static str, &'static str)>),
-    /// Says this, and then nothing until the end.
+    /// Says this, and then never ends.
     Hangs(&'static str),
     /// Any deltas.
     Gives(Vec<Result<Delta, ModelError>>),
@@ -80,7 +80,7 @@ pub struct Named {
     name: String,
 }
 
-/// What was done, in every life.
+/// The effects of all lives, in order.
 pub type Effects = Arc<Mutex<Vec<String>>>;
 
 async fn mark(effects: Effects, _: Cx, args: Named) -> Result<String> {
@@ -117,7 +117,7 @@ impl People for Household {
     }
 }
 
-/// What lasts longer than one life.
+/// The state that outlasts a life.
 #[derive(Clone)]
 pub struct World {
     pub store: Store,
@@ -125,7 +125,7 @@ pub struct World {
     pub asked: Arc<Mutex<Vec<Request>>>,
     pub config: Config,
     pub waits: Timeouts,
-    /// What the person may do; nothing when they are gone.
+    /// The person's role; `None` when they are gone.
     pub role: Result<Option<Role>>,
     pub by_word: bool,
 }
@@ -143,12 +143,13 @@ impl World {
         }
     }
 
-    /// What was done so far.
+    /// The effects so far.
     pub fn done(&self) -> Vec<String> {
         self.effects.lock().unwrap().clone()
     }
 
-    /// What the model was shown last, but the system prompt: `>` before what the person said, `!` before results.
+    /// The messages of the last request without the system prompt: `>` before messages of the person, `!` before
+    /// results.
     pub fn shown(&self) -> Vec<String> {
         let asked = self.asked.lock().unwrap();
         let told = |m: &Message| match m {
@@ -167,7 +168,7 @@ impl World {
         self.asked.lock().unwrap().len()
     }
 
-    /// A life in which the model does this.
+    /// Starts a life in which the model behaves like this.
     pub fn lives(&self, acts: Vec<Does>) -> Life {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let _in = runtime.enter();
@@ -213,7 +214,7 @@ impl World {
         Life { agent, cx, runtime }
     }
 
-    /// The same after a power cut: what was under way is gone on with.
+    /// The same after a power cut: interrupted runs are resumed.
     pub fn recovers(&self, acts: Vec<Does>) -> Life {
         let life = self.lives(acts);
         life.recover();
@@ -247,7 +248,7 @@ impl Life {
             ..ChatRequest::default()
         })
     }
-    /// The steps of a run to its end.
+    /// Reads the steps of a run to its end, and returns the last.
     pub fn end(&self, mut running: RunHandle) -> RunEvent {
         self.runtime.block_on(async {
             let mut last = None;
@@ -257,11 +258,11 @@ impl Life {
             last.unwrap()
         })
     }
-    /// Waits until a step is of that sort.
+    /// Waits for a step that matches.
     pub fn until(&self, running: &mut RunHandle, is: impl Fn(&RunEvent) -> bool) {
         self.runtime.block_on(async { while !is(&running.steps.recv().await.expect("more steps")) {} });
     }
-    /// Waits until it is so.
+    /// Waits until the condition holds.
     pub fn wait(&self, what: &str, is: impl Fn() -> bool) {
         for _ in 0..2000 {
             if is() {
@@ -274,7 +275,7 @@ impl Life {
     pub fn run(&self, run: Id) -> RunDetails {
         self.agent.run(&self.cx, run).unwrap()
     }
-    /// Waits until the run stands so.
+    /// Waits until the run is in this state.
     pub fn comes_to(&self, run: Id, state: State) -> RunDetails {
         for _ in 0..2000 {
             let found = self.run(run);
@@ -285,7 +286,7 @@ impl Life {
         }
         panic!("never {state:?}: {:?}", self.run(run));
     }
-    /// The words and results of a conversation.
+    /// The stored texts, calls and results of a conversation.
     pub fn kept(&self, conversation: Id) -> Vec<String> {
         let all = self.agent.conversation(&self.cx, conversation).unwrap().messages;
         let told = |m: crate::StoredMessage| match (m.tool_results.first(), m.tool_calls.is_empty()) {
@@ -295,7 +296,7 @@ impl Life {
         };
         all.into_iter().map(told).collect()
     }
-    /// The power goes.
+    /// Cuts the power.
     pub fn killed(self) {
         self.runtime.shutdown_timeout(Duration::from_millis(500));
     }

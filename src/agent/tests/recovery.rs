@@ -1,4 +1,4 @@
-//! Runs that are cut short by a power cut or a stop, and go on.
+//! Runs that are interrupted by a power cut or a stop, and resumed.
 
 use super::lives::*;
 use crate::{CallState, ChatRequest, RunEvent, RunStep, State};
@@ -48,7 +48,7 @@ fn what_was_done_is_not_done_again_and_what_is_not_known_is_said() {
     life.killed();
     let life = world.recovers(vec![Says("well")]);
     life.comes_to(running.run, State::Done);
-    // What may be made twice was, and nothing else.
+    // Only the idempotent call was repeated.
     let mut done = world.done();
     done.sort();
     assert_eq!(done, ["one", "three", "three", "two"]);
@@ -85,11 +85,11 @@ fn what_had_not_begun_is_made() {
     life.killed();
     assert!(world.done().is_empty());
     let mut world = world;
-    // What is said word by word needs no yes.
+    // A call that the person requested literally needs no approval.
     world.by_word = true;
     let life = world.recovers(vec![Says("well")]);
     life.wait("the call", || world.done() == ["one"]);
-    // But who wanted it then was a model.
+    // But this one was requested by a model.
     let open = || life.agent.parts.registry.approvals().unwrap().list(None, |_| true, None, 9).unwrap();
     life.wait("the question", || open().len() == 1);
     assert_eq!(open()[0].tool, "wipe");
@@ -122,7 +122,7 @@ fn what_cuts_it_short_again_and_again_is_given_up() {
         let life = world.recovers(vec![Hangs("")]);
         let asked = n as usize + 1;
         life.wait("the model to be asked", || world.asked() == asked);
-        // A stop in good order does not count.
+        // An orderly shutdown does not count.
         if n == 2 {
             life.runtime.block_on(life.agent.stop_all(std::time::Duration::from_secs(5)));
             life.killed();
@@ -137,7 +137,7 @@ fn what_cuts_it_short_again_and_again_is_given_up() {
     let life = world.recovers(vec![Says("never")]);
     let run = life.comes_to(running.run, State::Failed).run;
     assert!(run.error.unwrap().message.contains("five times"));
-    // A person may try once more.
+    // A person may try again.
     life.runtime.block_on(life.agent.resume(&life.cx, running.run)).unwrap();
     life.comes_to(running.run, State::Done);
     assert_eq!(life.kept(running.conversation.unwrap()), ["go", "never"]);
@@ -164,7 +164,7 @@ fn a_shutdown_interrupts_runs_until_the_next_start() {
     assert_eq!(world.done(), ["one", "two"]);
 }
 
-/// The same run, for whoever takes its steps.
+/// The same run, for another reader of its steps.
 fn running_again(running: &mut crate::RunHandle) -> crate::RunHandle {
     let (_, nothing) = tokio::sync::mpsc::unbounded_channel();
     let steps = std::mem::replace(&mut running.steps, nothing);
@@ -185,7 +185,7 @@ fn who_is_gone_has_nothing_done_any_more() {
     assert!(run.error.unwrap().message.contains("no longer"));
     assert_eq!(world.asked(), 1);
     life.killed();
-    // Who was given less has that.
+    // A role that was lowered meanwhile counts.
     world.role = Ok(Some(Role::Admin));
     let life = world.lives(vec![Calls(vec![("a", "mark", "one")])]);
     let say = ChatRequest { message: "go".into(), watch: Some(Arc::new(Holds)), ..ChatRequest::default() };
@@ -230,7 +230,7 @@ fn a_question_is_not_asked_twice_and_a_yes_is_good_for_one_call() {
         life.killed();
         let mut acts = vec![];
         if answered_before_the_cut {
-            // Answered, and the power goes before the run could go on.
+            // Answered, and a power cut comes before the run resumes.
             let life = world.lives(vec![]);
             life.runtime.block_on(life.agent.parts.registry.settle(&life.cx, id, answer())).unwrap();
             life.killed();
@@ -344,7 +344,7 @@ fn a_conversation_that_went_on_before_a_run_was_taken_up_is_left_alone() {
     let mut running = life.begin("go");
     life.until(&mut running, |s| matches!(s, RunEvent::Text { .. }));
     life.killed();
-    // A house for one command takes nothing up.
+    // A process for one command resumes nothing.
     let life = world.lives(vec![Says("fine")]);
     let conversation = running.conversation;
     life.end(life.say(ChatRequest { message: "how are you?".into(), conversation, ..ChatRequest::default() }).unwrap());
@@ -443,7 +443,7 @@ fn a_queued_message_does_not_bring_a_deleted_conversation_back() {
     let first = life.begin("go");
     let conversation = first.conversation;
     life.end(first);
-    // Somebody is deleting it, and the message waits behind them.
+    // A deletion is in progress, and the message is queued behind it.
     let user = life.cx.user();
     let busy =
         life.agent.enter(Id::new(), user, conversation, tokio_util::sync::CancellationToken::new(), false).unwrap();

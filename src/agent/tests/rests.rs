@@ -1,4 +1,4 @@
-//! Runs that rest on a person while the conversation goes on, is deleted, or loses whoever asked for it.
+//! Runs that are suspended on a person while the conversation continues, is deleted, or loses its person.
 
 use super::lives::*;
 use crate::{ChatRequest, Persistence, Preset, RunEvent, RunHandle, State};
@@ -7,7 +7,7 @@ use llm::{Delta, ToolCall};
 use registry::Approval;
 use tool::{Id, prelude::json};
 
-/// A house in which nobody is waited for in a call.
+/// A house in which calls do not wait for an answer.
 fn impatient() -> World {
     let mut world = World::new();
     world.waits.in_call_seconds = 0;
@@ -18,7 +18,7 @@ fn wipes(name: &'static str) -> Does {
     Calls(vec![("a", "wipe", name)])
 }
 
-/// What was asked about calls, whatever became of it.
+/// All approvals, in any state.
 fn asked(life: &Life) -> Vec<Approval> {
     life.agent.parts.registry.approvals().unwrap().list(None, |_| true, None, 99).unwrap()
 }
@@ -27,7 +27,7 @@ fn open(life: &Life) -> Vec<Approval> {
     asked(life).into_iter().filter(|a| a.state == registry::State::Pending).collect()
 }
 
-/// The ids of a run that rests, and of its conversation.
+/// Waits until the run is suspended; returns its id and its conversation's.
 fn rests(life: &Life, running: RunHandle) -> (Id, Id) {
     let (run, conversation) = (running.run, running.conversation.unwrap());
     let end = life.end(running);
@@ -43,7 +43,7 @@ fn more(life: &Life, text: &str, conversation: Id) {
     );
 }
 
-/// Somebody says yes to the one question there is.
+/// Approves the only open question.
 fn agrees(life: &Life) {
     let answer = serde_json::from_value(json!({"decision": "allow_once"})).unwrap();
     let id = open(life)[0].id;
@@ -52,7 +52,7 @@ fn agrees(life: &Life) {
     life.agent.wake(life.cx.ports(), resume.unwrap());
 }
 
-/// Asks for something and goes away before it is done.
+/// Starts a request and drops it before it is done.
 fn leaves<T>(life: &Life, asking: impl Future<Output = T>) {
     life.runtime.block_on(async { drop(asking.now_or_never()) });
 }
@@ -200,7 +200,7 @@ fn a_run_that_is_over_asks_nobody_after_a_start() {
     life.comes_to(run, State::Waiting);
     let asked = |life: &Life| life.agent.parts.questions.of_run(life.cx.user(), run).len();
     assert_eq!((open(&life).len(), asked(&life)), (1, 2));
-    // The power goes when that it was stopped is written, and that nothing is asked is not.
+    // A power cut comes after the stop is stored, and before its questions have ended.
     let ends = |run: &mut crate::conversation::StoredRun| run.ends(State::Cancelled, "cancelled", "stopped");
     life.runtime.block_on(life.agent.conversations.change_run(life.cx.user(), run, ends)).unwrap();
     life.killed();
@@ -231,7 +231,7 @@ fn a_late_yes_does_not_bring_back_what_was_deleted() {
         let life = world.lives(vec![wipes("one"), Says("never")]);
         let (_, conversation) = rests(&life, life.begin("go"));
         let user = life.cx.user();
-        // Its question is still there.
+        // Its question still exists.
         life.runtime.block_on(life.agent.conversations.empty(user, conversation, head_too)).unwrap();
         agrees(&life);
         life.wait("nothing under way", || life.agent.queue.runs_of(user).is_empty());
@@ -269,7 +269,7 @@ fn a_message_that_was_stopped_as_its_turn_came_is_not_answered() {
     let busy = life.agent.enter(Id::new(), user, conversation, token, false).unwrap();
     let second = life.queue("more", conversation).unwrap();
     let run = second.run;
-    // Its turn has come already, so that it does not hear of it.
+    // Its turn has already come, so the queue does not notify it.
     let ends = |run: &mut crate::conversation::StoredRun| run.ends(State::Cancelled, "cancelled", "stopped");
     life.runtime.block_on(life.agent.conversations.change_run(user, run, ends)).unwrap();
     drop(busy);
@@ -288,7 +288,7 @@ fn calls_that_go_one_by_one_stay_behind_one_that_waits() {
         let (run, _) = rests(&life, life.say(say).unwrap());
         assert_eq!((world.done(), open(&life).len()), (vec!["one".to_owned()], 1));
         if cut {
-            // The power goes before it is written that the run rests.
+            // A power cut comes before the suspension is stored.
             let runs = |run: &mut crate::conversation::StoredRun| run.state = State::Running;
             life.runtime.block_on(life.agent.conversations.change_run(life.cx.user(), run, runs)).unwrap();
             life.killed();

@@ -1,4 +1,4 @@
-//! What of a conversation a model is shown and what is kept of the rest: copies, summaries, and who speaks after whom.
+//! The model's view of a conversation, and the stored rest: copies, summaries, and the order of speakers.
 
 use super::lives::*;
 use crate::{ChatRequest, Exported, RunEvent, State};
@@ -13,7 +13,7 @@ fn brought_in(life: &Life, messages: Vec<Value>) -> Id {
     life.runtime.block_on(life.agent.import(&life.cx, document(messages))).unwrap().id
 }
 
-/// So many exchanges of words.
+/// This many exchanges of text.
 fn words(exchanges: usize) -> Vec<Value> {
     let of = |n: usize| {
         [
@@ -40,7 +40,7 @@ fn more(life: &Life, text: &str, conversation: Id) -> RunEvent {
     )
 }
 
-/// What the person said last in each request.
+/// The person's last message in each request.
 fn last_words(world: &World) -> Vec<String> {
     let said = |m: &Message| if let Message::User(said) = m { Some(said.text().into_owned()) } else { None };
     let of = |request: &llm::Request| request.messages.iter().rev().find_map(said).unwrap();
@@ -77,7 +77,7 @@ fn what_lies_far_back_is_summarised_too() {
     let left = first.strip_prefix("> question ").unwrap().trim_end_matches('.').parse::<usize>().unwrap();
     assert!(asked[0].contains(&format!("answer {}.", left - 1)) && !asked[0].contains(&format!("question {left}.")));
 
-    // The same where a person has it done.
+    // The same when a person requests it.
     let world = World::new();
     let life = world.lives(vec![Says("They spoke of all.")]);
     let conversation = brought_in(&life, words(1000));
@@ -90,7 +90,7 @@ fn what_lies_far_back_is_summarised_too() {
 fn results_that_came_late_stay_with_their_call_in_a_copy() {
     let world = World::new();
     let life = world.lives(vec![Says("ok")]);
-    // Both runs give their calls the same id, and the first is answered last.
+    // Both runs give their calls the same id, and the first call gets its result last.
     let conversation = brought_in(
         &life,
         vec![
@@ -115,7 +115,7 @@ fn results_that_came_late_stay_with_their_call_in_a_copy() {
 fn a_person_never_speaks_straight_after_a_result() {
     let world = World::new();
     let again = || Calls(vec![("a", "mark", "one")]);
-    // The fourth time the same it is stopped, after the results and before any words.
+    // The fourth equal call ends the run, after the results and before any text.
     let life = world.lives(vec![again(), again(), again(), again(), Says("one"), Says("two")]);
     let running = life.begin("go");
     let conversation = running.conversation.unwrap();

@@ -1,4 +1,4 @@
-//! The ways a run can go: presets, watchers, turns in a queue, parts, how long conversations are kept, and copies of them.
+//! The variants of a run: presets, watchers, queued turns, message parts, persistence, and copies of conversations.
 
 use super::lives::*;
 use crate::{CallRecord, ChatRequest, Conversation, Exported, Persistence, Preset, RunEvent, State, Watch, WhileBusy};
@@ -31,7 +31,7 @@ fn an_orchestrator_goes_one_by_one_and_ends_with_what_was_said_last() {
         let messages = life.agent.conversation(&life.cx, conversation).unwrap().messages;
         assert_eq!(messages.iter().filter(|m| m.content == told).count(), 1, "said once");
     }
-    // Side by side the second would begin before the first has ended.
+    // In parallel the second would begin before the first has ended.
     let world = World::new();
     let life = world.lives(vec![Calls(vec![("a", "hang", "one"), ("b", "mark", "two")])]);
     let say = ChatRequest { message: "go".into(), preset: Preset::Orchestrator, ..ChatRequest::default() };
@@ -254,7 +254,7 @@ fn conversations_are_kept_as_long_as_was_chosen() {
         let mut second = life.begin("2");
         life.until(&mut second, |s| matches!(s, RunEvent::Text { .. }));
         life.killed();
-        // What is unfinished is finished first.
+        // An unfinished run is finished before its conversation is deleted.
         let life = world.recovers(vec![Says("end")]);
         life.wait("the end", || life.agent.queue.runs_of(life.cx.user()).is_empty());
         let left = match persistence {

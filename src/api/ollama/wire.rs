@@ -154,11 +154,11 @@ pub(crate) struct OllamaRequest {
     pub what: RequestKind,
 }
 
-/// What is asked for.
+/// The kind of a request.
 pub(crate) enum RequestKind {
     /// An answer.
     Answer(Box<Complete>),
-    /// That the model is loaded, or unloaded.
+    /// A report that the model is loaded, or unloaded.
     Loaded(&'static str),
 }
 
@@ -261,7 +261,7 @@ impl Common {
         !matches!(self.think, None | Some(Value::Null | Value::Bool(false)))
     }
 
-    /// Why a request without a message is done.
+    /// The `done_reason` of a request without a message.
     fn loads(&self) -> &'static str {
         let unloads = match &self.keep_alive {
             Some(Value::Number(n)) => n.as_f64() == Some(0.0),
@@ -290,8 +290,8 @@ fn tools(sent: Vec<Value>) -> Result<Vec<llm::ToolDefinition>, Refused> {
     Ok(tools)
 }
 
-/// Restores the ids of calls, which callers rarely send back. From the newest to the oldest, in the order of the lookup: the
-/// same call may have been made before.
+/// Restores the ids of calls, which clients rarely send back. Goes from the newest to the oldest, in the order of the
+/// lookup: the same call may have been made before.
 fn name_calls(sent: &mut [Sent], agent: &Agent, cx: &Cx) {
     let mut used: Vec<String> = vec![];
     let messages = sent.iter_mut().rev().flat_map(|message| message.tool_calls.iter_mut().flatten().rev());

@@ -1,4 +1,4 @@
-//! Long conversations with a scripted model: what is summarised when, and what the model is shown then.
+//! Long conversations with a scripted model: which messages are summarised when, and the model's context afterwards.
 
 use super::*;
 use crate::{ChatRequest, Config, Parts, RunEvent};
@@ -15,11 +15,11 @@ use store::Store;
 use tool::{AgentId, Channel, Ports, Principal, Role, SystemClock, UserId, Via};
 use uploads::Uploads;
 
-/// Answers "ok", and summaries with what it is told to.
+/// Answers "ok", and summaries with `summary`.
 struct Scripted {
     asked: Arc<Mutex<Vec<Request>>>,
     summary: Mutex<Option<String>>,
-    /// Whether something that is no model stands in for it when it summarises.
+    /// Whether a provider that is no model replaces it for summaries.
     stands_in: bool,
     answer: String,
     context: u32,
@@ -111,7 +111,7 @@ async fn say(house: &House, text: &str, conversation: Option<Id>) -> (Vec<RunEve
     (steps, running.conversation.unwrap())
 }
 
-/// A conversation of so many exchanges.
+/// Stores a conversation with this many exchanges.
 async fn talk(house: &House, exchanges: usize) -> Id {
     let (_, id) = say(house, "question 0", None).await;
     for n in 1..exchanges {
@@ -128,7 +128,7 @@ fn compactions(steps: &[RunEvent]) -> Vec<(usize, usize)> {
     all.collect()
 }
 
-/// The system prompt and what was said, of the requests since the last look; without those for summaries.
+/// The system prompt and the other messages of each request since the last call; requests for summaries are left out.
 fn asked(house: &House) -> Vec<(String, Vec<String>)> {
     let all = std::mem::take(&mut *house.provider.asked.lock().unwrap());
     let told = |request: Request| {
@@ -147,7 +147,7 @@ fn asked(house: &House) -> Vec<(String, Vec<String>)> {
     all.into_iter().filter(|request| !is_summary(request)).map(told).collect()
 }
 
-/// What models were given to summarise since the last look.
+/// The messages that models were asked to summarise since the last call of `asked`.
 fn summarised(house: &House) -> Vec<String> {
     let all = house.provider.asked.lock().unwrap();
     let of = |request: &Request| match &request.messages[1] {
@@ -179,7 +179,7 @@ async fn what_does_not_fit_is_told_in_a_summary() {
     assert_eq!(said[..], ["question 3", "ok", "question 4", "ok", "question 5"]);
     assert_eq!(house.agent.conversation(&house.cx, id).unwrap().messages.len(), 12, "what was said stays stored");
 
-    // The next summary is made of the last one and of what is new.
+    // The next summary is made from the last one and the new messages.
     *house.provider.summary.lock().unwrap() = Some("Of boats, and then of cats.".into());
     for n in 6..9 {
         let (steps, _) = say(&house, &format!("question {n}"), Some(id)).await;
@@ -244,7 +244,7 @@ async fn a_person_may_have_it_done_at_once() {
     for (cx, id) in [(&other, id), (&made.cx, Id::new())] {
         assert!(matches!(made.agent.compact(cx, id).await, Err(Error::NotFound(_))));
     }
-    // Once what was said is gone, so is what was kept of it.
+    // The summary is deleted with its conversation.
     made.agent.delete_conversation(&made.cx, id).await.unwrap();
     assert!(made.agent.summaries().get(&made.cx, id).unwrap().is_none());
 
@@ -257,7 +257,7 @@ async fn a_person_may_have_it_done_at_once() {
 
 #[tokio::test]
 async fn what_cannot_be_read_at_once_is_summarised_step_by_step() {
-    // Of the longer one the oldest goes into an extract.
+    // The oldest messages of the longest conversation go into an extract.
     for (exchanges, steps, extracted) in [(100, 1, false), (400, 3, false), (1500, STEPS, true)] {
         let house = house(Config::default(), |script| script.context = 4096);
         let message = |role: &str, content: String| serde_json::json!({"role": role, "content": content});

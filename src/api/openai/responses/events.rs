@@ -87,7 +87,7 @@ impl Events {
         self.event("response.output_item.added", json!({"output_index": 0, "item": item}))
     }
 
-    /// The part of the message in which the model refuses, whole.
+    /// The part of the message with the model's refusal, in one piece.
     fn refusal(&mut self, refusal: &str, index: usize) -> Vec<Value> {
         let id = message_id(&self.response.id);
         let fields = [
