@@ -67,7 +67,7 @@ impl Run {
         // Messages that this run has added, and the last text beside calls.
         let (mut added, mut corrected, mut last) = (0, false, String::new());
         while progress.turns < limits.turns {
-            // A demanded call is demanded once: a model told so in every turn would never end.
+            // Demand the call once: a model that must call in every turn would never end.
             let demands_call = progress.ids.is_empty() || std::mem::take(&mut corrected);
             let tool_choice = if demands_call { self.tool_choice.clone() } else { ToolChoice::Auto };
             let demanded = tool_choice.clone();
