@@ -3,7 +3,7 @@
 use crate::Schedule;
 use tool::{Id, Label, UserId};
 
-/// A run that is to be made.
+/// A run to execute.
 #[derive(Debug, Clone)]
 pub(crate) struct Claimed {
     pub user: UserId,
@@ -14,6 +14,6 @@ pub(crate) struct Claimed {
     pub label: Label,
     /// Whether an earlier process claimed it.
     pub recovered: bool,
-    /// Whether others can read along with whoever began it.
+    /// Whether the request to start it arrived over a connection that others can read.
     pub clear: bool,
 }

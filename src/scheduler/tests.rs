@@ -1,4 +1,4 @@
-//! The engine on the real store, with a clock that is set by hand and tools that note their calls.
+//! The engine on the real store, with a clock set by hand and tools that record their calls.
 
 mod clocks;
 mod ends;
@@ -23,8 +23,7 @@ use tool::{
     Role, ToolInfo, Via,
 };
 
-/// A clock that is set by hand, in Vienna. It begins on Friday, 20 November 2026, at 14:30. Beside it is how much time has
-/// really passed.
+/// A clock set by hand, in Vienna, from Friday, 20 November 2026, 14:30; and the real time elapsed.
 pub(crate) struct SetClock(Mutex<Timestamp>, Mutex<Duration>);
 
 impl SetClock {
@@ -38,7 +37,7 @@ impl SetClock {
         *now += SignedDuration::from_secs(seconds);
         *passed += Duration::from_secs(seconds as u64);
     }
-    /// The clock is set, and no time passes.
+    /// Sets the clock without elapsed time.
     fn set(&self, text: &str) {
         *self.0.lock().unwrap() = text.parse::<Zoned>().unwrap().timestamp();
     }
@@ -53,17 +52,17 @@ impl Clock for SetClock {
     }
 }
 
-/// Tools that note how they were called.
+/// Tools that record their calls.
 pub(crate) struct Tools {
-    /// The tool, the person, and what `n` was.
+    /// The tool, the person, and the argument `n`.
     calls: Mutex<Vec<(String, UserId, Value)>>,
-    /// How often `fail` goes wrong before it goes well.
+    /// How often `fail` fails before it succeeds.
     fails: Mutex<usize>,
     /// Lets one `slow` end.
     gate: Semaphore,
     /// Whether a call had the consent it was armed with, and its label.
     seen: Mutex<Vec<(bool, Label)>>,
-    /// Whether others could read along with whoever began the last call.
+    /// Whether the request of the last call arrived over a connection that others can read.
     clear: AtomicBool,
 }
 
@@ -138,7 +137,7 @@ impl Dispatch for Door {
     }
 }
 
-/// Members, but for those who are gone.
+/// All members except those who were removed.
 struct Household(Arc<Mutex<HashSet<UserId>>>);
 
 impl People for Household {
@@ -209,7 +208,7 @@ impl Life {
         Cx::root(self.scheduler.0.ports.clone(), principal, Via::direct(Channel::Api))
     }
 
-    /// Time passes, and the engine is woken so that it looks.
+    /// Lets time pass, and wakes the engine.
     fn forward(&self, seconds: i64) {
         self.clock.forward(seconds);
         self.scheduler.0.changed.notify_one();
@@ -246,14 +245,14 @@ impl Life {
         self.scheduler.find(&self.cx(), &id.to_string()).unwrap().value
     }
 
-    /// The runs of a schedule, the oldest first, as `status@local time`, with how many times they stand for.
+    /// The runs of a schedule, oldest first, as `status@local time`, with the number of due times they stand for.
     fn runs(&self, id: Id) -> Vec<String> {
         let mut all = self.scheduler.history(&self.cx(), id, usize::MAX).unwrap();
         all.reverse();
         all.iter().map(shown).collect()
     }
 
-    /// Waits until what was planned has been done.
+    /// Waits until a condition holds.
     async fn until(&self, what: &str, is: impl Fn(&Self) -> bool) {
         let began = Instant::now();
         while !is(self) {
@@ -271,7 +270,7 @@ impl Life {
         }
     }
 
-    /// Time passes, and whatever comes of it for these schedules has been done.
+    /// Lets time pass, and waits until these schedules have been handled.
     async fn pass(&self, seconds: i64, ids: &[Id]) {
         self.forward(seconds);
         let now = self.clock.now().as_millisecond();
@@ -279,7 +278,7 @@ impl Life {
         self.until("it is done", |l| ids.iter().all(|id| done(l.get(*id)))).await;
     }
 
-    /// Long enough for the engine to have done what it should not do.
+    /// Waits long enough for an engine at fault to show it.
     async fn rest(&self) {
         self.scheduler.0.changed.notify_one();
         tokio::time::sleep(Duration::from_millis(60)).await;

@@ -134,7 +134,7 @@ impl CompiledRecurrence {
 
 /// Parses a recurrence: a cron pattern (`0 7 * * 1-5`, `@daily`), `every 15 minutes`, `every monday at 8:00`, an ISO
 /// duration (`PT15M`), `in 10 minutes`, `tomorrow at 7:00`, an ISO date-time; or an object with a `type` of `cron`,
-/// `interval` or `once`. WallClock-clock times are in `zone` (an IANA name) or the household's zone.
+/// `interval` or `once`. Wall-clock times are in `zone` (an IANA name) or the household's zone.
 ///
 /// # Errors
 /// `BadArgs` that shows the correct form, for anything that cannot be parsed, is in the past, or never occurs.

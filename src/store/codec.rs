@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn every_flipped_bit_is_noticed_or_changes_nothing() {
         let value = New { name: "a".into(), count: 300, note: Some("n".into()), tags: vec![], on: true, ratio: 0.5 };
-        // With what a newer Hob wrote behind the fields.
+        // With the bytes of a newer Hob after the fields.
         let tails = Tails { header: vec![1, 2], body: vec![3] };
         let bytes = encode(KEY, &header(), &value, &tails).unwrap();
         let (head, ..) = decode::<New>(KEY, &bytes).unwrap();
@@ -209,7 +209,7 @@ mod tests {
         let (head, mut back, tails) = decode::<Old>(KEY, &encode(KEY, &header(), &new, &plain).unwrap()).unwrap();
         assert_eq!(back, old);
 
-        // Old code changes the record, and what the new code wrote is still there afterwards.
+        // Old code changes the record; the bytes that new code wrote are still there afterwards.
         back.count = 301;
         let (_, again, _) = decode::<New>(KEY, &encode(KEY, &head, &back, &tails).unwrap()).unwrap();
         assert_eq!(again, New { count: 301, ..new });

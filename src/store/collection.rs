@@ -102,7 +102,7 @@ impl<T: Record> Collection<T> {
         })
     }
 
-    /// Whether every record of a scope can be read: where one that is damaged must not count as none.
+    /// Whether every record of a scope can be read, for callers to whom a damaged record must not count as none.
     ///
     /// # Errors
     /// `Io` when the file cannot be read.
@@ -215,7 +215,7 @@ impl<T: Record> Collection<T> {
         rows::change(self.kind(), tx, scope, id, change, &|stamp| stamp.label = stamp.label.max(label))?.typed()
     }
 
-    /// Within a write: lets others read a record, or no longer.
+    /// Within a write: sets who can read a record.
     ///
     /// # Errors
     /// `Missing` when it is not there.

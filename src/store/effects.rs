@@ -1,8 +1,8 @@
-//! Idempotency keys: they tell whether an interrupted call has changed anything.
+//! Idempotency keys: they show whether an interrupted call has changed anything.
 //!
-//! A call that runs under a key ([`with_effect`]) leaves an [`Effect`] in the commit of its first write, so the two are on
-//! disk together or not at all. After a power cut, a call without a mark has changed nothing in the store and can be made
-//! again; one with a mark must not be. The commit that stores the outcome of the call removes the mark.
+//! A call that runs under a key ([`with_effect`]) leaves an [`Effect`] in the commit of its first write, so the two
+//! are on disk together or not at all. After a power cut, a call without a mark has changed nothing in the store and
+//! can be made again; one with a mark must not be. The commit that stores the outcome of the call removes the mark.
 
 use crate::{Audience, Level, Record, Result, Stamp, Store, Tx, kind::Kind, record::Tails, rows};
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ pub(crate) fn current() -> Option<EffectSource> {
     CURRENT.try_with(Clone::clone).ok().flatten()
 }
 
-/// Within the transaction of a write: notes whose effect it is.
+/// Within the transaction of a write: records the call as its source.
 pub(crate) fn mark(tx: &Tx, source: &EffectSource) -> Result<()> {
     change(tx, source.key, |effect| effect.note(source))
 }
@@ -134,7 +134,7 @@ impl Store {
         with_effect(None, marked).await
     }
 
-    /// Within the write that keeps the outcome of a call: removes its mark.
+    /// Within the write that stores the outcome of a call: removes its mark.
     ///
     /// # Errors
     /// As every write.

@@ -1,4 +1,4 @@
-//! Uploaded files: they are stored beside the data, and in a backup in pieces.
+//! Uploaded files: stored in a folder next to the data file, and in pieces in a backup.
 
 use crate::{Error, FILES, Result, Tx, engine::Table, folder::make_private_dir, open_plain, rows};
 use redb::{Database, ReadTransaction, ReadableDatabase};
@@ -132,12 +132,12 @@ pub(crate) fn unpack(db: &mut Database, into: &Path) -> Result<()> {
     let tx = db.begin_write()?;
     tx.delete_table(Table::new(TABLE))?;
     tx.commit()?;
-    // Gives the space of the files back: else the data file keeps their size.
+    // Frees the space of the files: otherwise the data file stays that large.
     db.compact().map_err(|e| Error::Io(format!("could not make the data small again: {e}")))?;
     Ok(())
 }
 
-/// Whether there were any.
+/// Unpacks the files; returns whether there were any.
 fn unpack_all(db: &Database, into: &Path) -> Result<bool> {
     let tx = db.begin_read()?;
     let Some(table) = rows::open(&tx, TABLE)? else { return Ok(false) };
@@ -255,7 +255,7 @@ mod tests {
         unpack(&mut db, &empty).unwrap();
         assert!(!empty.exists(), "they are in it no more");
 
-        // A piece that is missing is not taken for the end, or for another file's.
+        // A missing piece is not mistaken for the end, or for another file's.
         for missing in [0, 1, 2] {
             let mut db = Database::create(dir.join(format!("db{missing}"))).unwrap();
             pack(&known, &from, &db).unwrap();

@@ -49,7 +49,7 @@ pub(crate) fn make_private_dir(dir: &Path) -> Result<()> {
         .map_err(|e| Error::io(format!("make the data folder {}", dir.display()), &e))
 }
 
-/// Makes the data folder, or closes one that is open to other users, with what is in it.
+/// Creates the data folder. Closes an existing one that is open to other users, with its content.
 pub(crate) fn prepare(dir: &Path) -> Result<()> {
     make_private_dir(dir)?;
     let shown = dir.display();

@@ -58,18 +58,19 @@ use std::{
 };
 use tool::Id;
 
-/// The folder beside the data in which they lie, each under the id of its record. A file never changes under its id.
+/// The folder of uploaded files in the data folder; each is named after the id of its record. A file never changes
+/// under its id.
 pub const FILES: &str = "uploads";
 /// The name of the file in the data folder.
 pub const FILE: &str = "hob.redb";
-/// The shape of what is stored. Raised only when old code could not read new files; see the evolution rule.
+/// The version of the file format. Raised only when old code could not read new files; see the evolution rule.
 pub const FORMAT: u32 = 1;
 
 /// A handle to the open store; cheap to clone. The file is unlocked when the last handle is gone.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
 
-/// How the store is used.
+/// Usage of the store.
 #[derive(Debug, Clone, Default)]
 pub struct StoreStats {
     /// Bytes of the file on disk.
@@ -95,11 +96,12 @@ struct Inner {
 }
 
 impl Store {
-    /// Opens the store in the data folder `dir`, making both where they are missing (mode 0700).
+    /// Opens the store in the data folder `dir`, creating both if they are missing (mode 0700).
     ///
     /// # Errors
-    /// `InUse` when another process holds it, `Newer` and `Damaged` when the file cannot be read, or is missing where a Hob has
-    /// lived; nothing is changed then. `Io` when the folder is open to other users and cannot be closed to them.
+    /// `InUse` when another process holds it, `Newer` and `Damaged` when the file cannot be read, or is missing in a
+    /// used folder; nothing is changed then. `Io` when the folder is open to other users and cannot be closed to
+    /// them.
     pub fn open(dir: &Path) -> Result<Self> {
         folder::prepare(dir)?;
         let path = dir.join(folder::KEY);
@@ -147,12 +149,12 @@ impl Store {
         self.0.engine.read(files::released)
     }
 
-    /// Runs `job` within the next durable commit and answers once it is on disk. Jobs of one batch share a
-    /// commit; a job that fails is undone alone. It may run more than once, so it must only touch the transaction. Under
+    /// Runs `job` within the next durable commit and returns once it is on disk. Jobs of one batch share a commit; a
+    /// job that fails is undone alone. It may run more than once, so it must only touch the transaction. Under
     /// [`with_effect`] the commit also holds the mark of the call.
     ///
     /// # Errors
-    /// What the job answers, or why the commit failed (`Full`, `Io`).
+    /// The error of the job, or why the commit failed (`Full`, `Io`).
     pub async fn write<T, F>(&self, job: F) -> Result<T>
     where
         T: Send + 'static,
@@ -161,8 +163,8 @@ impl Store {
         self.0.writer.write(job).await
     }
 
-    /// Like [`Store::write`] for what may be lost in a power cut (usage counts): waits up to 5 s for a commit
-    /// to share, and answers nothing.
+    /// Like [`Store::write`] for data that may be lost in a power cut (usage counts): waits up to 5 s for a commit to
+    /// share, and returns at once.
     pub fn write_later<F>(&self, job: F)
     where
         F: FnMut(&Tx) -> Result<()> + Send + 'static,
@@ -184,7 +186,7 @@ impl Store {
         self.write(move |tx| tx.put_raw(secrets::TABLE, name.as_bytes(), &sealed)).await
     }
 
-    /// Within a write: seals a secret together with whatever else the write does; `None` forgets it.
+    /// Within a write: seals a secret in the same commit; `None` deletes it.
     ///
     /// # Errors
     /// `Io` when the system has no randomness to give, or the secret is too long.
@@ -219,7 +221,7 @@ impl Store {
         }
     }
 
-    /// Forgets a sealed secret.
+    /// Deletes a sealed secret.
     ///
     /// # Errors
     /// As [`Store::write`].
@@ -243,7 +245,7 @@ impl Store {
             .unwrap_or_else(|e| Err(Error::Io(format!("the backup stopped: {e}"))))
     }
 
-    /// Commits what still waits for company, and answers when it is on disk.
+    /// Commits the writes that wait for a shared commit, and returns once they are on disk.
     ///
     /// # Errors
     /// As [`Store::write`].
@@ -251,12 +253,12 @@ impl Store {
         self.0.writer.commit(|_| Ok(())).await
     }
 
-    /// Refuses every write from now on, for the next start puts a backup in the place of the data.
+    /// Refuses every write from now on, because the next start replaces the data with a backup.
     pub fn seal_for_restore(&self) {
         self.0.writer.seal();
     }
 
-    /// Whether a backup is to take the place of the data, and nothing is written any more.
+    /// Whether a backup will replace the data, so that writes are refused.
     pub fn is_restoring(&self) -> bool {
         self.0.writer.is_sealed()
     }
@@ -266,7 +268,7 @@ impl Store {
         self.0.engine.folder()
     }
 
-    /// How the store has been used since the start, and how many records it holds; reads no record.
+    /// Usage since the start, and the number of records; reads no record.
     ///
     /// # Errors
     /// `Io` when the file cannot be read.

@@ -51,7 +51,7 @@ pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     const LEVEL: Level;
     /// Whether the records stay on this device: backups leave them out, as they do secrets.
     const STAYS: bool = false;
-    /// Whether any member may have written what everybody reads. For a reader, another member's words are from outside,
+    /// Whether members write records that everybody reads. For a reader, another member's words are from outside,
     /// unless the household's owner wrote them; see [`Collection::get`](crate::Collection::get).
     const BY_MEMBERS: bool = matches!(Self::LEVEL, Level::User);
     /// The index values of this record. Where one value is a prefix of another, a search for the shorter finds both: terminate

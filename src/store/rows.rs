@@ -1,7 +1,7 @@
 //! Reads and writes the records of a kind and the rows of its index.
 //!
-//! A record lies under its scope and its id. An index row is scope, index, value and id; where others may read a record,
-//! the same rows lie in the household's scope and hold the owner's.
+//! The key of a record is its scope and its id. The key of an index row is scope, index, value and id; for shared
+//! records the same rows are also in the household's scope, with the owner's scope as value.
 
 use crate::{
     Error, Result, Tx,
@@ -26,8 +26,8 @@ pub(crate) fn may_read<T>(cx: &Cx, entry: &Entry<T>) -> bool {
     entry.audience == Audience::Household || entry.owner == cx.user()
 }
 
-/// Labels a record for this caller: the words of another member are from outside for them. The stored label stays, which
-/// holds for whoever wrote it.
+/// Labels a record for this caller, to whom the words of another member are from outside. The stored label, which
+/// applies to its author, stays.
 pub(crate) fn label_for(kind: &Kind, cx: &Cx, entry: &mut Found) {
     if kind.by_members && entry.owner != cx.user() && entry.owner != UserId::OWNER {
         entry.label = Label::Outside;
@@ -70,8 +70,8 @@ pub(crate) fn entry(kind: &Kind, key: &[u8], bytes: &[u8]) -> Result<Found> {
     Ok(Entry::new(id_of(key)?, header, value, tails))
 }
 
-/// One record that cannot be read (a newer Hob wrote it, or the disk bent it) must not hide all the others from a
-/// list: it is left out and logged. Asked for by its id, it is an error.
+/// Leaves out and logs a record that cannot be read (newer or damaged), so that it does not hide the others from a
+/// list. A lookup by id returns the error.
 pub(crate) fn readable<T>(read: Result<T>) -> Result<Option<T>> {
     match read {
         Ok(value) => Ok(Some(value)),

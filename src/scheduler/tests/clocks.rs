@@ -1,8 +1,8 @@
-//! Clocks that are set, stand still, or were never set; and times that passed meanwhile.
+//! Clocks that are adjusted, stopped, or were never set; and due times that pass meanwhile.
 
 use super::*;
 
-/// A schedule every quarter of an hour, seventy minutes in which nothing could run, and what comes of it.
+/// The runs of a schedule every quarter of an hour after seventy minutes in which nothing could run.
 async fn missed(policy: Missed) -> Vec<String> {
     let mut life = Life::new();
     let id = life.add_with("quarter", "every 15 minutes", "note", |new| new.missed = policy).await;
@@ -96,7 +96,7 @@ async fn until_the_clock_is_set_only_intervals_run() {
     let cron = life.add("cron", "0 7 * * *", "note").await;
     let once = life.add("once", "tomorrow at 8:00", "note").await;
     let every = life.add("every", "every 10 minutes", "note").await;
-    // It wakes up, and its battery was empty.
+    // It boots with an empty battery.
     life.clock.set("1970-01-01T01:00:10+01:00[Europe/Vienna]");
     life.start();
     life.rest().await;
@@ -107,7 +107,7 @@ async fn until_the_clock_is_set_only_intervals_run() {
     life.forward(60);
     life.rest().await;
     assert_eq!((life.runs(cron).len(), life.runs(once).len()), (0, 0));
-    // The network sets the clock: a day and a half later.
+    // The network sets the clock a day and a half ahead.
     life.clock.set("2026-11-21T10:00:00+01:00[Europe/Vienna]");
     life.rest().await;
     life.until_runs(cron, &["ok@07:00"]).await;

@@ -120,7 +120,7 @@ async fn the_latest_hundred_runs_are_kept_for_a_month() {
         .store()
         .write(move |tx| (0..180).try_for_each(|n| runs.put(tx, Id::new(), &stamp, &blank(n)).map(drop)));
     put.await.unwrap();
-    // By hand it runs for the zeroth time, which is one at which it is looked.
+    // A run by hand is run number zero, at which pruning is attempted.
     life.scheduler.fire_now(&life.cx(), "often", Duration::from_secs(5)).await.unwrap();
     let kept = life.scheduler.history(&life.cx(), id, 999).unwrap();
     assert_eq!((kept.len(), kept[0].value.by_hand, kept[99].value.scheduled_ms), (100, true, 81_000));

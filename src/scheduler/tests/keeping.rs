@@ -1,4 +1,4 @@
-//! Making, finding, changing and deleting; what belongs to other records; and that nobody sees another's.
+//! Create, find, change and delete; schedules of other records; isolation between people.
 
 use super::*;
 
@@ -124,7 +124,7 @@ async fn a_reminder_belongs_to_its_record_and_goes_with_it() {
     })
     .await;
     assert!(life.scheduler.history(&life.cx(), key, 9).unwrap().is_empty());
-    // Forgetting what is not there is nothing.
+    // Deleting a missing schedule does nothing.
     let scheduler = life.scheduler.clone();
     life.scheduler.0.schedules.store().write(move |tx| scheduler.forget(tx, UserId::OWNER, Id::new())).await.unwrap();
     life.forward(3600);

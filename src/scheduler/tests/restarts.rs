@@ -1,4 +1,4 @@
-//! Ends without notice, at any moment: nothing is lost, and nothing is doubled that must not be.
+//! Crashes at any moment: no run is lost, and none is repeated that must not be.
 
 use super::*;
 use crate::recover::REPEATS;
@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// A folder that is gone in the end.
+/// A folder that is removed on drop.
 struct Dir(PathBuf);
 
 impl Dir {
@@ -16,7 +16,7 @@ impl Dir {
         std::fs::create_dir(&dir).unwrap();
         Self(dir)
     }
-    /// The store in it, once the life before has let go of it.
+    /// The store in it, once the previous life has released it.
     fn open(&self) -> Store {
         let began = Instant::now();
         loop {
@@ -37,7 +37,7 @@ impl Drop for Dir {
     }
 }
 
-/// A life in a runtime of its own, which ends in the middle of whatever it does.
+/// Runs a life in its own runtime, which is dropped in the middle of any work.
 fn live(dir: &Dir, clock: &Arc<SetClock>, tools: &Arc<Tools>, what: impl AsyncFnOnce(&mut Life)) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let mut life = Life::over(&dir.open(), clock.clone(), tools.clone());
@@ -46,7 +46,7 @@ fn live(dir: &Dir, clock: &Arc<SetClock>, tools: &Arc<Tools>, what: impl AsyncFn
     runtime.shutdown_timeout(Duration::from_secs(5));
 }
 
-/// Numbers that are the same in every run of the test.
+/// A deterministic random number generator.
 struct Dice(AtomicU64);
 
 impl Dice {
@@ -88,7 +88,7 @@ fn sudden_ends_lose_nothing_and_double_only_what_was_going_on() {
             let mut slots: Vec<i64> = runs.iter().map(|r| (r.value.scheduled_ms - began) / 60_000).collect();
             slots.sort_unstable();
             assert_eq!(slots, (1..=passed).collect::<Vec<_>>(), "each minute has one run");
-            // One that Hob never lived to see the end of is given up in the end.
+            // A run during which Hob stops every time is given up.
             let given_up = |r: &&Entry<Run>| r.value.status == Status::Interrupted && r.value.repeats == REPEATS;
             let lost = runs.iter().filter(given_up).count() as i64;
             assert!(runs.iter().all(|r| (r.value.status == Status::Ok || given_up(&r)) && r.value.count == 1));
@@ -123,7 +123,7 @@ fn what_moves_something_is_not_repeated_and_told() {
                 life.until("it is begun anew", |l| l.tools.called("slow").len() == 1 + n).await;
                 life.until_runs(writes, &[&*format!("started@14:31 again {n}")]).await;
             } else {
-                // It may be what ends Hob each time.
+                // The run may be what crashes Hob each time.
                 life.until_runs(writes, &[&*format!("interrupted@14:31 again {REPEATS}")]).await;
             }
         });

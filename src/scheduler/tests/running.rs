@@ -75,7 +75,7 @@ async fn many_at_once_wait_for_their_turn_and_prompts_keep_nobody_waiting() {
     life.until("as many run as may", |l| l.tools.called("slow").len() == 12).await;
     life.rest().await;
     assert_eq!(life.tools.called("slow").len(), 12);
-    // A prompt has a turn of its own, and ends.
+    // A prompt has its own slot, and finishes.
     let prompt = life.add("prompt", "in 1 second", "run_prompt").await;
     life.forward(1);
     life.until_runs(prompt, &["ok@14:31:01"]).await;
@@ -128,7 +128,7 @@ async fn who_is_gone_or_may_not_is_not_served_and_told_in_the_end() {
     let theirs = life.scheduler.find(&moved_out, &theirs.to_string()).unwrap();
     assert!(!theirs.value.enabled && theirs.value.stopped.contains("was removed"));
     assert!(life.tools.called("note").is_empty());
-    // Set going again, it is as new.
+    // Enabled again, it starts afresh.
     let on = Change { enabled: Some(true), ..Change::default() };
     let again = life.scheduler.update(&life.cx(), &refused.to_string(), on).await.unwrap().value;
     assert!(again.enabled && again.stopped.is_empty() && again.refused == 0 && again.next_ms.is_some());
@@ -197,6 +197,6 @@ async fn an_idle_engine_wakes_when_something_is_planned() {
     life.rest().await;
     let id = life.add("soon", "in 1 second", "note").await;
     life.clock.forward(1);
-    // Without a hint: it looks by itself, twice a second.
+    // Without a notification: the engine looks by itself, twice a second.
     life.until_runs(id, &["ok@14:30:01"]).await;
 }

@@ -68,7 +68,7 @@ fn recurrences() -> impl Strategy<Value = Recurrence> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// However long nothing ran: what is noted stands for every time up to now, and the next one is later.
+    /// However long nothing ran, the recorded runs stand for every due time up to now, and the next one is later.
     #[test]
     fn every_time_is_accounted_for(recurrence in recurrences(), policy in 0u8..3, away in 0i64..40_000_000) {
         let (zone, start) = (vienna(), 1_795_000_000_000);
@@ -95,7 +95,7 @@ proptest! {
         prop_assert!(s.next_ms > Some(now) && s.enabled);
     }
 
-    /// However the clock is set, what is planned is still to come, and an interval is no longer than itself.
+    /// However the clock is set, planned times are in the future, and no wait is longer than the interval.
     #[test]
     fn a_set_clock_leaves_a_plan(recurrence in recurrences(), by in -100_000_000_000i64..100_000_000_000, ran in proptest::bool::ANY) {
         let (zone, before) = (vienna(), 1_795_000_000_000);

@@ -14,7 +14,7 @@ fn read(schedule: &Value) -> Result<Recurrence> {
     parse(schedule, None, &clock())
 }
 
-/// How it is shown, and its next two moments in Vienna.
+/// Its text, and its next two due times in Vienna.
 fn shown(schedule: &Value, zone: Option<&str>) -> String {
     let clock = clock();
     let read = match parse(schedule, zone, &clock) {
@@ -105,7 +105,7 @@ fn schedules_are_read_and_told() {
         let shown = shown(&object, None);
         assert_eq!(shown.split(" | ").next().unwrap(), wanted, "{object}");
     }
-    // Elsewhere: seven in the morning in Tokyo, shown so.
+    // In another zone: seven in the morning in Tokyo.
     let tokyo = shown(&json!("0 7 * * *"), Some("asia/tokyo"));
     assert_eq!(tokyo, "every day at 07:00 (Asia/Tokyo) | Fri 20.11. 23:00:00 | Sat 21.11. 23:00:00");
     let once = shown(&json!("2026-11-21T07:00"), Some("Asia/Tokyo"));
@@ -225,7 +225,7 @@ fn patterns() -> impl Strategy<Value = (String, &'static str)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// The next moment is later, is in the pattern or just behind a gap, and none of the pattern is left out before it.
+    /// The next due time is later, matches the pattern or follows a gap, and no match before it is left out.
     #[test]
     fn the_next_moment_is_the_first_of_the_pattern((expression, zone) in patterns(), at in 1_262_304_000i64..2_524_608_000) {
         let zone = TimeZone::get(zone).unwrap();
@@ -251,7 +251,7 @@ proptest! {
         while look < until {
             let moment = Timestamp::from_second(look).unwrap();
             if fits(moment) {
-                // Only the second showing of a time may be passed over.
+                // Only the second occurrence of a wall-clock time may be skipped.
                 let wall = moment.to_zoned(zone.clone()).datetime();
                 let first = zone.to_ambiguous_zoned(wall).earlier().unwrap().timestamp();
                 prop_assert!(!every_hour && first < moment, "{expression} passed over {moment}");

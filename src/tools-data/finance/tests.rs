@@ -191,7 +191,7 @@ async fn expenses_are_exported_in_parts() {
     let none = ok(&store, "export_expenses", json!({"format": "json", "startDate": "2027-01-01"})).await;
     assert_eq!((&none.content["content"], none.say.as_deref()), (&json!("[]"), Some("Here are 0 expenses as JSON.")));
 
-    // Many long ones come in parts that together are all of them.
+    // Many long expenses are exported in parts, which together are complete.
     let long =
         |n: usize| json!({"amount": 1, "category": "food", "description": format!("n{n}"), "notes": "\"".repeat(1000)});
     for part in 0..3 {

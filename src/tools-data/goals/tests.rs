@@ -334,7 +334,7 @@ async fn what_is_private_does_not_exist_for_others() {
     for (tool, args) in calls(json!("Garden"), "Garden step").into_iter().skip(1) {
         assert!(fault(ask(&store, &ben, tool, args.clone()).await).starts_with("denied"), "{tool} {args}");
     }
-    // Taken back, the steps go too.
+    // Unsharing the goal also unshares its steps.
     ask(&store, &anna, "update_goal", json!({"goalId": "Garden", "shared": false})).await.unwrap();
     assert_eq!(listed(&store, &ben, json!({})).await, ["Garden part"]);
     assert!(fault(ask(&store, &ben, "complete_step", json!({"stepId": "Garden step"})).await).starts_with("not_found"));
@@ -382,7 +382,7 @@ async fn what_is_wrong_is_refused_and_changes_nothing() {
     assert_eq!(ok(&store, "get_goal_details", json!({"goalId": "one"})).await.content, before);
     assert_eq!(listed(&store, &cx(), json!({})).await, ["one"]);
 
-    // A goal is full one day, and says how to go on.
+    // A goal reaches its limit, and the error offers a way out.
     for _ in 0..3 {
         ok(&store, "decompose_goal", json!({"goalId": "one", "steps": vec!["x"; 50]})).await;
     }
@@ -397,7 +397,7 @@ async fn what_is_wrong_is_refused_and_changes_nothing() {
 async fn two_at_once_end_well() {
     let store = Store::in_memory().unwrap();
     let id = ok(&store, "create_goal", json!({"title": "one"})).await.content["id"].clone();
-    // Steps are added while the goal is deleted: in the end there is neither.
+    // Steps are added while the goal is deleted: in the end neither exists.
     let mut all = vec![];
     for n in 0..6 {
         let (store, id) = (store.clone(), id.clone());
@@ -415,7 +415,7 @@ async fn two_at_once_end_well() {
     let stats = ok(&store, "goal_stats", json!({})).await.content;
     assert_eq!((&stats["total"], &stats["stepsOpen"]), (&json!(0), &json!(0)));
 
-    // Two moves that would close a circle: one of them is refused.
+    // Two moves that would form a cycle: one of them is refused.
     for title in ["a", "b"] {
         ok(&store, "create_goal", json!({"title": title})).await;
     }

@@ -23,7 +23,7 @@ async fn movies(store: &Store) {
         .await;
 }
 
-/// The titles of what was answered.
+/// The titles in an answer.
 fn titles(answer: &Output) -> Vec<&str> {
     answer.content["records"].as_array().unwrap().iter().map(|r| r["data"]["title"].as_str().unwrap()).collect()
 }
@@ -227,7 +227,7 @@ async fn a_batch_is_kept_whole_or_not_at_all() {
     }
     assert_eq!(ok(&store, "list_custom_records", json!({"table": "movies"})).await.content["total"], 0);
 
-    // Eight at once, and of the one title that all of them want, one gets it.
+    // Eight at once: of those that want the same title, one gets it.
     let batches: Vec<_> = (0..8)
         .map(|batch| {
             tokio::spawn({
@@ -421,7 +421,7 @@ async fn changes_of_one_record_at_once_lose_nothing() {
     let record = ok(&store, "get_custom_record", json!({"table": "wide", "recordId": id})).await.content;
     assert!((0..8).all(|n| record["data"][format!("c{n}")] == n), "{record}");
 
-    // While a table is deleted nobody adds to it any more, and no record stays behind.
+    // While a table is deleted nobody can add to it, and no record is left behind.
     let adds: Vec<_> = (0..20)
         .map(|n| {
             tokio::spawn({

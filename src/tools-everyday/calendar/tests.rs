@@ -24,7 +24,7 @@ impl House {
         let (store, scheduler) = (self.store.clone(), self.scheduler.clone());
         Tools(move || family(&store, scheduler.clone()))
     }
-    /// When somebody is reminded of an event, and of what.
+    /// The time and the text of an event's reminder.
     fn reminder(&self, user: UserId, event: &Value) -> Option<(String, String)> {
         let id = event["id"].as_str().unwrap().parse().unwrap();
         let kept = self.store.collection::<Schedule>().get_in(Scope::User(user), id).unwrap()?;
@@ -135,7 +135,7 @@ async fn times_are_read_and_answered() {
             json!({"startTime": "2026-11-24T15:00", "endTime": "2026-11-24T15:00", "isAllDay": false}),
             json!(["2026-11-24T15:00:00+01:00", "2026-11-24T15:00:00+01:00", false]),
         ),
-        // The clocks go back at three: the hour from two comes twice.
+        // The clocks go back at three: the hour from two occurs twice.
         (
             json!({"startTime": "2026-10-25T02:30"}),
             json!(["2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00", false]),
@@ -453,7 +453,7 @@ fn made() -> impl Strategy<Value = Made> {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
-    /// Pages one after another are all that overlaps the days, by when it begins.
+    /// Consecutive pages are all events that overlap the days, ordered by start.
     #[test]
     fn pages_are_the_list_in_order(
         all in prop::collection::vec(made(), 0..40),

@@ -164,7 +164,7 @@ async fn what_is_appended_at_once_is_all_there() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
-    /// Pages one after another are the whole list: pinned ones first, then the newest.
+    /// Consecutive pages are the whole list: pinned notes first, then the newest.
     #[test]
     fn pages_are_the_list_in_order(all in prop::collection::vec((any::<bool>(), 0u8..3), 0..30), category in prop::option::of(0u8..3), size in 1u32..9) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -105,7 +105,7 @@ async fn nonsense_is_refused_and_changes_nothing() {
         ],
     )
     .await;
-    // A long text is found by how it begins.
+    // A long text is found by its beginning.
     let long = "🦓".repeat(2000);
     t.ask("notify", json!({"text": long})).await;
     let begin: String = long.chars().take(NAME).collect();
@@ -163,7 +163,7 @@ async fn a_model_adds_few_and_drives_out_only_its_own() {
     }
     let refused = notify(&run, "one more").await.unwrap_err();
     assert!(matches!(&refused, Error::Denied(why) if why.contains("at most 10 notices")), "{refused}");
-    // Those that were seen go first, then the oldest of the model, whoever adds another.
+    // Seen notices are removed first, then the model's oldest, whoever adds another.
     for (cx, text) in [(&model_of(&anna), "a"), (&model_of(&anna), "b"), (&anna, "own c")] {
         notify(cx, text).await.unwrap();
     }
@@ -172,7 +172,8 @@ async fn a_model_adds_few_and_drives_out_only_its_own() {
     for (text, is) in [("seen", false), ("own 1", true), ("model 1", false), ("model 2", true), ("a", true)] {
         assert_eq!(all.iter().any(|t| t == text), is, "{text}");
     }
-    // A person's own take the place of the model's, and then of their oldest; a model has none then, and hears of it.
+    // A person's own notices replace the model's, and then their own oldest; a model then cannot add any, and gets an
+    // error.
     for n in 0..Notice::KEPT {
         notify(&anna, &format!("new {n}")).await.unwrap();
     }

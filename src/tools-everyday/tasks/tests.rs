@@ -92,7 +92,7 @@ async fn a_task_answers_what_is_known_of_it() {
         json!([done["completedAt"], done["overdue"], done["status"]]),
         json!(["2026-11-20T14:30:00+01:00", false, "completed"])
     );
-    // Done again later, it keeps the time; reopened, it has none.
+    // Marked as done again later, it keeps its time; reopened, it has none.
     let later = at("2026-11-21T08:00:00+01:00[Europe/Vienna]");
     let again = t.by(&later, "update_task", json!({"taskId": added["id"], "status": "completed"})).await.unwrap();
     assert_eq!(again.content["completedAt"], done["completedAt"]);
@@ -129,7 +129,7 @@ async fn of_one_title_the_open_one_is_meant() {
     t.ask("add_task", json!({"title": "Milk", "category": "other"})).await;
     let several = t.by(&cx(), "complete_task", json!({"taskId": "milk"})).await.unwrap_err();
     assert!(matches!(&several, Error::BadArgs(text) if text.starts_with("2 tasks fit `milk`")), "{several}");
-    // By its id any is found, also one that is over.
+    // By id any task is found, finished ones included.
     let over = t.ask("list_tasks", json!({"status": "completed"})).await["tasks"][0]["id"].clone();
     assert_eq!(t.say("delete_task", json!({"taskId": over})).await, "I deleted the task “milk”.");
 }
@@ -229,7 +229,7 @@ async fn tasks_are_private_and_batches_whole() {
     batches(&tools(), ("batch_add_tasks", "tasks", "task"), "list_tasks", |name| json!({"title": name}), bad).await;
 }
 
-/// A list reads what it answers and little more, whatever else there is.
+/// A list reads little more than it returns, whatever else is stored.
 #[tokio::test]
 async fn a_list_reads_little() {
     let store = Store::in_memory().unwrap();
@@ -237,7 +237,8 @@ async fn a_list_reads_little() {
     let many = (0..4000).map(|n| {
         let mut task = Task { title: format!("t{n}"), category: Some("common".into()), ..Task::default() };
         task.set_due(Due::read(&cx, Some(&format!("20{:02}-11-20", 27 + n % 70))).unwrap());
-        // Of a thousand all are done but one, and one has another category, another priority, another status.
+        // Per thousand tasks: one plain, one each with another category, priority, status or due day; the others are
+        // done.
         match n % 1000 {
             0 => {}
             1 => task.category = Some("rare".into()),
@@ -328,7 +329,7 @@ fn day(n: u8, timed: bool) -> String {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
-    /// Pages one after another are the whole list, and the list is what a plain sort of all says.
+    /// Consecutive pages are the whole list, which equals a plain sort of all tasks.
     #[test]
     fn pages_are_the_list_in_order(
         all in prop::collection::vec(made(), 0..40),
