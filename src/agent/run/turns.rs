@@ -344,4 +344,4 @@ const ONLY_THOUGHTS: &str = "the model's thoughts left no room for its answer: r
                              once, or choose another model";
 
 const PROMPT_TOO_LONG: &str = "the instructions leave the model too little room for the conversation: shorten the documents under \
-                               Device, Who Hob is, or choose a model with a larger context";
+                               Device, Personality, or choose a model with a larger context";
