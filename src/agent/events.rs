@@ -96,7 +96,7 @@ pub enum RunEvent {
     Error {
         /// A stable word: `cancelled`, `closing`, `model`, `content_filter`, `limit` or the code of a tool error.
         code: &'static str,
-        /// What happened and what to do.
+        /// The error and how to resolve it.
         message: String,
     },
 }

@@ -60,7 +60,7 @@ impl Agent {
             self.spawn(ports, user, run, conversation, Some(slots.clone()));
         }
         self.delete_session_conversations(&unfinished)?;
-        self.tidy(ports)
+        self.maintain(ports)
     }
 
     /// Resumes a run in the background after a question on which it is suspended has ended. Calls whose question is
@@ -125,7 +125,7 @@ impl Agent {
         }
     }
 
-    /// Stops a run of this person for good, also a suspended one; `false` when there is no such run, or it has ended.
+    /// Stops a run of this person, also a suspended one; `false` when there is no such run, or it has ended.
     ///
     /// # Errors
     /// `Unavailable` when the disk is full.
@@ -316,7 +316,7 @@ impl Agent {
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
-    pub fn tidy(&self, ports: &Ports) -> Result<()> {
+    pub fn maintain(&self, ports: &Ports) -> Result<()> {
         let (mut over, mut waiting) = (HashMap::<UserId, Vec<Id>>::new(), vec![]);
         self.conversations.runs.scan(|e| match e.value.state {
             State::Waiting => waiting.push((e.owner, e.id)),
@@ -346,7 +346,7 @@ fn is_long_ago(changed_ms: u64, now_ms: u64) -> bool {
     now_ms.saturating_sub(changed_ms) > CALLS_STALE_AFTER.as_millis() as u64
 }
 
-const GONE: &str = "whoever asked for this is no longer one of the household, so it was not gone on with";
+const GONE: &str = "the person who started this run was removed, so it was not resumed";
 
 #[cfg(test)]
 mod tests {

@@ -18,7 +18,7 @@ use tool::{
 pub struct RunError {
     /// A stable code.
     pub code: String,
-    /// What happened and what to do.
+    /// The error and how to resolve it.
     pub message: String,
 }
 

@@ -118,7 +118,7 @@ pub(crate) struct Grants {
     grants: Vec<GrantShown>,
 }
 
-/// Whose grants.
+/// The person whose grants are listed.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Whose {
     /// Everybody's; for admins.

@@ -50,7 +50,7 @@ pub(crate) fn routes() -> Routes<AppState> {
 #[serde(rename_all = "camelCase")]
 struct Session {
     user: UserId,
-    /// What the person is called.
+    /// The person's name.
     person: String,
     role: Role,
     /// The device's name.
@@ -87,7 +87,7 @@ impl Session {
 struct ClaimBody {
     /// The code from Hob's console; dashes, blanks and case do not matter.
     code: String,
-    /// What the person is to be called; `owner` when left out.
+    /// The person's name; `owner` if omitted.
     person: Option<String>,
     /// A password to sign in with later, 10 characters or more.
     password: Option<String>,
@@ -122,7 +122,7 @@ async fn claim(
 struct SignIn {
     /// An API token.
     token: Option<String>,
-    /// What the person is called.
+    /// The person's name.
     person: Option<String>,
     /// Their password.
     password: Option<String>,

@@ -50,7 +50,7 @@ pub(crate) struct ChatBody {
     tool_choice: Value,
     /// The only tools and groups (`group:memory`) that may be used for this message; any where it is left out.
     allow_tools: Option<Vec<String>>,
-    /// What happens to the message while the conversation is busy: `refuse` (the default) or `queue`.
+    /// Policy while the conversation is busy: `refuse` (the default) or `queue`.
     #[serde(default)]
     while_busy: WhileBusy,
     /// How the run goes: `agent` (the default: calls side by side, an error at the limit) or `orchestrator` (ten turns, one call
@@ -86,7 +86,7 @@ enum Part {
     Image {
         /// The id of a file that was sent before.
         file: Option<Id>,
-        /// The picture itself, as `data:image/png;base64,…`; it is kept as a file.
+        /// The image itself, as `data:image/png;base64,…`; it is stored as a file.
         url: Option<String>,
     },
     /// Sound.

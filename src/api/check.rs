@@ -21,7 +21,7 @@ pub(crate) fn routes() -> Routes<AppState> {
         .scope(TokenScope::Admin)
 }
 
-/// What a check of all stored records found.
+/// The result of a check of all stored records.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Checked {
@@ -52,7 +52,7 @@ pub(crate) struct DamagedRecord {
     owner: Option<UserId>,
     /// Its key in hexadecimal, to find it in a backup.
     key: String,
-    /// What is wrong.
+    /// The fault.
     problem: String,
 }
 

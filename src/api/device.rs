@@ -125,7 +125,7 @@ fn addresses_of(at: SocketAddr, all: &[IpAddr]) -> Vec<IpAddr> {
     }
 }
 
-/// What is to be different.
+/// The changes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rename {

@@ -65,15 +65,15 @@ struct Listed {
     documents: Vec<Head>,
 }
 
-/// What is known of a document besides its text.
+/// Metadata of a document.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Head {
     /// Its name in addresses.
     name: &'static str,
-    /// What people call it.
+    /// Display name.
     title: &'static str,
-    /// What it is for.
+    /// Its purpose.
     about: &'static str,
     /// Counts up from 1; 0 while nobody has written it.
     version: u32,
@@ -95,7 +95,7 @@ struct DocumentView {
     version: u32,
     /// When it was written: milliseconds since 1970.
     updated_at: Option<u64>,
-    /// What holds while it is empty.
+    /// The default that applies while it is empty.
     built_in: Option<String>,
 }
 
@@ -161,12 +161,12 @@ fn fifty() -> usize {
     50
 }
 
-/// What is known of a version, with who is meant.
+/// Metadata of a version, with the person's name.
 #[derive(Serialize, JsonSchema)]
 struct Named {
     #[serde(flatten)]
     head: PastHead,
-    /// What the person is called who wrote it, or in whose name Hob did; left out of one who is gone.
+    /// Name of the person who wrote it, or in whose name Hob did; omitted if the person was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     person: Option<String>,
 }
@@ -202,7 +202,7 @@ async fn version(
     Ok(ok(house.documents.version(&house.cx(&caller), Name::of(&name)?, version)?))
 }
 
-/// Where to go back to.
+/// The version to restore.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Rollback {
@@ -244,7 +244,7 @@ pub(crate) struct PromptQuery {
 pub(crate) struct Prompt {
     /// The text.
     prompt: String,
-    /// What it is made of, in order; what has nothing to say is not among them.
+    /// The sections in order; empty ones are omitted.
     sections: Vec<Section>,
     /// How long it is, in characters.
     length: usize,

@@ -25,7 +25,7 @@ const DRAINED: usize = 64 << 20;
 const SILENCE: std::time::Duration = std::time::Duration::from_secs(20);
 const UPLOAD: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// What every answer carries beside its data.
+/// Metadata of every answer.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Meta {
@@ -46,7 +46,7 @@ impl Meta {
 pub(crate) struct Good<T> {
     /// True.
     success: bool,
-    /// What was asked for.
+    /// The result.
     data: T,
     meta: Meta,
 }
@@ -67,7 +67,7 @@ pub(crate) struct FailureDetails {
     code: String,
     /// A sentence for people: what to do.
     message: String,
-    /// What programs may want to know besides; what it holds goes by the code.
+    /// Details for programs; their form depends on the code.
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<Value>,
 }

@@ -36,7 +36,7 @@ pub(crate) struct Estimate {
     output_tokens: Option<u64>,
 }
 
-/// What it would cost.
+/// The estimated cost.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Estimated {
@@ -46,7 +46,7 @@ pub(crate) struct Estimated {
     input_tokens: u64,
     /// How many tokens it would write.
     output_tokens: u64,
-    /// What that costs; 0 for a model that is free or in the house, null where the price is not known.
+    /// The cost; 0 for a free or local model, null if the price is unknown.
     cost: Option<f64>,
     /// Always `USD`.
     currency: &'static str,

@@ -172,7 +172,7 @@ pub(crate) async fn version() -> Result<axum::Json<Version>, Refused> {
     Ok(axum::Json(Version { version: API_VERSION }))
 }
 
-/// What kind of model it is; Hob is none that could be described so.
+/// Details of the model; Hob has none of Ollama's.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "OllamaDetails")]
 struct Details {
@@ -257,7 +257,7 @@ pub(crate) struct Shown {
     modified_at: String,
     details: Details,
     model_info: Value,
-    /// What it can do.
+    /// Its capabilities.
     capabilities: [&'static str; 3],
 }
 

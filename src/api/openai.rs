@@ -117,7 +117,7 @@ pub(crate) struct Refused {
 pub(crate) struct OpenAiError {
     /// A sentence for people: what to do.
     message: String,
-    /// What sort of refusal it is.
+    /// The kind of error.
     #[serde(rename = "type")]
     kind: &'static str,
     /// The part of the request that is meant.

@@ -47,9 +47,9 @@ pub(crate) struct PolicyView {
     policy: Policy,
     /// Names and groups in it that nobody knows.
     warnings: Vec<String>,
-    /// What each preset of a user comes to.
+    /// The contents of each user preset.
     presets: BTreeMap<&'static str, UserPolicy>,
-    /// What is in each profile, besides the meta-tools.
+    /// The tools of each profile, besides the meta-tools.
     profiles: BTreeMap<&'static str, &'static [&'static str]>,
 }
 
@@ -79,16 +79,16 @@ pub(crate) async fn replace_policy(
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AutonomyView {
     level: Autonomy,
-    /// Who chose it: `own`, `household` or `built-in`.
+    /// The origin of the choice: `own`, `household` or `built-in`.
     from: &'static str,
-    /// What can be chosen, the most careful first.
+    /// The choices, most careful first.
     levels: Vec<Choice>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Choice {
     level: Autonomy,
-    /// What it means, in a sentence.
+    /// Its meaning, in a sentence.
     about: &'static str,
 }
 
@@ -112,7 +112,7 @@ pub(crate) async fn autonomy(
     Ok(ok(unasked(&house, &caller)))
 }
 
-/// What is to be done unasked from now on.
+/// The new autonomy level.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewAutonomy {
@@ -159,7 +159,7 @@ fn yes() -> bool {
     true
 }
 
-/// What would be decided, and why.
+/// Explain the decision for a call.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Explanation {
     tool: String,
@@ -175,7 +175,7 @@ pub(crate) struct Explanation {
     agent: String,
 }
 
-/// What would be decided about a call of a tool, and by which rule.
+/// Explain the decision for a call of a tool, with the deciding rule.
 pub(crate) async fn explain(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,

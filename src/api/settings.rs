@@ -11,14 +11,14 @@ use tool::{
 /// Something near on the network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Neighbour {
-    /// What it calls itself.
+    /// Its name.
     pub name: String,
     /// `hob`, `home-assistant` or `wyoming`.
     pub kind: String,
     /// Its name on the network.
     pub host: String,
     pub port: u16,
-    /// Where its page is.
+    /// The address of its page.
     pub url: Option<String>,
     /// A Hob's id.
     pub id: Option<String>,

@@ -48,7 +48,7 @@ pub(crate) struct Tools {
 pub(crate) struct Matched {
     #[serde(flatten)]
     tool: Listed,
-    /// Told when there was a query.
+    /// Present if there was a query.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<MatchedBy>,
 }

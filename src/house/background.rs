@@ -46,7 +46,7 @@ pub(super) fn schedule_maintenance(agent: Agent, ports: Ports, closing: Cancella
     let maintenance = async move {
         loop {
             tokio::time::sleep(MAINTENANCE_EVERY).await;
-            if let Err(error) = agent.tidy(&ports) {
+            if let Err(error) = agent.maintain(&ports) {
                 tracing::warn!(%error, "could not delete old runs");
             }
         }

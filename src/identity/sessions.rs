@@ -33,7 +33,7 @@ pub struct NewSession {
 #[serde(rename_all = "camelCase")]
 pub struct SessionView {
     id: Id,
-    /// What the browser says about itself.
+    /// The browser's description of itself.
     device: String,
     /// Milliseconds since 1970.
     created_at: u64,

@@ -37,7 +37,7 @@ pub enum Kind {
     Component,
 }
 
-/// What became of an interaction.
+/// The state of an interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -446,7 +446,7 @@ pub struct Interaction {
     pub id: Id,
     /// A question, blocks or a component.
     pub kind: Kind,
-    /// What became of it.
+    /// Its state.
     pub state: State,
     /// The run that waits for it.
     pub run_id: Option<Id>,

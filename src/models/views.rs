@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use tool::prelude::{JsonSchema, schemars};
 
-/// Where the first model was chosen.
+/// The origin of the first model's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChosenBy {
@@ -29,9 +29,9 @@ pub struct ModelInUse {
     pub model: String,
     /// The server's address; empty for reflex.
     pub url: String,
-    /// Whether a key is kept for it.
+    /// Whether a key is stored for it.
     pub has_key: bool,
-    /// Where it was chosen.
+    /// The origin of the choice.
     pub from: ChosenBy,
     /// Whether it can be chosen here.
     pub changeable: bool,
@@ -104,9 +104,9 @@ pub struct ProviderView {
     pub needs_key: bool,
     /// Whether it has a key.
     pub has_key: bool,
-    /// Where the key is from: `environment` or `page`.
+    /// The origin of the key: `environment` or `page`.
     pub key_from: Option<&'static str>,
-    /// Where to get one, in a sentence.
+    /// A sentence that says where to get one.
     pub key_hint: String,
     /// Whether it is a local server, which costs nothing.
     pub local: bool,
@@ -129,7 +129,7 @@ pub struct ProviderTest {
     pub ok: bool,
     /// The models it offers, by its names for them.
     pub models: Vec<String>,
-    /// What happened, in a sentence.
+    /// The outcome, in a sentence.
     pub message: String,
 }
 
@@ -139,7 +139,7 @@ pub struct ProviderTest {
 pub struct KnownModels {
     /// The models, by provider and name.
     pub models: Vec<llm::Model>,
-    /// Where that is from: `built-in`, or where it was fetched.
+    /// Its origin: `built-in`, or the address it was fetched from.
     pub source: String,
     /// When it was fetched: milliseconds since 1970.
     pub updated_at: Option<u64>,
@@ -151,11 +151,11 @@ pub struct KnownModels {
 pub struct CatalogueUpdate {
     /// The document itself; else it is fetched.
     pub catalogue: Option<Value>,
-    /// Where to fetch it, in place of the usual address.
+    /// The address to fetch it from, instead of the default one.
     pub url: Option<String>,
 }
 
-/// What was spent on models.
+/// Spending on models.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Spending {
     /// SpendingToday so far.
@@ -164,7 +164,7 @@ pub struct Spending {
     pub days: Vec<llm::Day>,
 }
 
-/// What was spent today.
+/// Today's spending.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SpendingToday {
     /// In US dollars, as far as prices are known.

@@ -51,7 +51,7 @@ pub struct AuditEntry {
     /// The run it was part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<Id>,
-    /// Who made the tool, unless it is built in: `person`, `model`, `plugin:NAME`, `mcp:SERVER`.
+    /// The maker of the tool, unless it is built in: `person`, `model`, `plugin:NAME`, `mcp:SERVER`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub maker: String,
     /// The decision; null when the call was stopped before.

@@ -26,7 +26,7 @@ const NEAR: f64 = 0.75;
 pub struct Listed {
     /// The canonical name.
     pub name: String,
-    /// What it does.
+    /// Its description.
     pub description: String,
     /// The parameters, as JSON Schema.
     pub parameters: Value,

@@ -127,9 +127,9 @@ mod tests {
     #[serde(deny_unknown_fields)]
     #[allow(dead_code)]
     struct Keep {
-        /// Where.
+        /// The place.
         place: String,
-        /// What.
+        /// The text.
         #[schemars(extend("writeOnly" = true))]
         fields: BTreeMap<String, Value>,
     }
@@ -138,7 +138,7 @@ mod tests {
     #[derive(Deserialize, JsonSchema)]
     #[allow(dead_code)]
     struct Say {
-        /// What.
+        /// The text.
         fields: Value,
     }
 

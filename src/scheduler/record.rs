@@ -41,7 +41,7 @@ impl Coded for Kind {
     const UNKNOWN: Self = Kind::Trigger;
 }
 
-/// What happens to due times that passed while nothing could run.
+/// Policy for due times that passed while nothing could run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Missed {

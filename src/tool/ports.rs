@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub struct ToolInfo {
     /// The canonical name.
     pub name: String,
-    /// What it does.
+    /// Its description.
     pub description: String,
     /// The parameters, as JSON Schema.
     pub parameters: Value,

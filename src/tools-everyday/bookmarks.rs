@@ -56,12 +56,12 @@ pub fn family(store: &Store) -> Family<RecordStore<Bookmark>> {
 pub struct Bookmark {
     /// The address (http or https).
     url: String,
-    /// What it is called; a new bookmark without a title is named after its address.
+    /// Title; a new bookmark without one is named after its address.
     #[serde(default)]
     title: String,
-    /// What is there, briefly.
+    /// Short description of the page.
     description: Option<String>,
-    /// Where it belongs, such as reading or recipes.
+    /// Category, such as reading or recipes.
     category: Option<String>,
     /// All of its tags, 20 at most.
     #[serde(default)]

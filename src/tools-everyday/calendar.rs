@@ -87,7 +87,7 @@ fn reminder(event: &Entry<Event>, agent: AgentId, now: &Zoned) -> Option<Reminde
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Add {
-    /// What it is called.
+    /// Title of the event.
     title: String,
     /// When it begins: 2026-11-20T14:30, or 2026-11-20 for the whole day.
     start_time: String,
@@ -95,7 +95,7 @@ struct Add {
     end_time: Option<String>,
     /// Whether it lasts the whole day.
     is_all_day: Option<bool>,
-    /// Where it is.
+    /// Location.
     location: Option<String>,
     /// More about it.
     description: Option<String>,
@@ -235,7 +235,7 @@ struct Update {
     end_time: Option<String>,
     /// Whether it lasts the whole day.
     is_all_day: Option<bool>,
-    /// Where it is.
+    /// Location.
     location: Option<String>,
     /// More about it.
     description: Option<String>,

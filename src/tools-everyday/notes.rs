@@ -59,11 +59,11 @@ pub fn family(store: &Store) -> Family<RecordStore<Note>> {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schemars(description = "Save a text under a title.")]
 pub struct Note {
-    /// What it is about.
+    /// Title of the note.
     title: String,
     /// The text; Markdown is fine.
     content: String,
-    /// Where it belongs, such as ideas or meetings.
+    /// Category, such as ideas or meetings.
     category: Option<String>,
     /// All of its tags, 20 at most.
     #[serde(default)]

@@ -42,7 +42,7 @@ struct Notify {
     /// The message, in a sentence or two.
     #[schemars(length(min = 1, max = 2000))]
     text: String,
-    /// What it is about, in a few words.
+    /// Title, in a few words.
     #[schemars(length(max = 200))]
     title: Option<String>,
 }

@@ -50,7 +50,7 @@ pub fn family(store: &Store) -> Family<RecordStore<Task>> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct New {
-    /// What is to be done, 300 characters at most.
+    /// Title of the task, 300 characters at most.
     title: String,
     /// The day (2026-11-20) or the time (2026-11-20T14:30) it is due.
     due_date: Option<String>,

@@ -76,7 +76,7 @@ impl Provider for Script {
 /// Do it.
 #[derive(Deserialize, JsonSchema)]
 pub struct Named {
-    /// What.
+    /// The text.
     name: String,
 }
 

@@ -300,7 +300,7 @@ fn the_oldest_runs_are_forgotten_and_never_one_that_is_not_over() {
     };
     life.runtime.block_on(world.store.write(write)).unwrap();
     let _in = life.runtime.enter();
-    life.agent.tidy(cx.ports()).unwrap();
+    life.agent.maintain(cx.ports()).unwrap();
     life.runtime.block_on(world.store.flush()).unwrap();
     let left: Vec<Id> =
         life.agent.runs(cx, &[], None, usize::MAX, 0).unwrap().1.into_iter().rev().map(|r| r.id).collect();

@@ -41,7 +41,7 @@ pub(crate) struct ChatBody {
 pub(crate) struct GenerateBody {
     /// `hob`.
     model: String,
-    /// What is asked. Without it the model counts as loaded.
+    /// The prompt. Without it the model counts as loaded.
     #[serde(default)]
     prompt: Option<String>,
     /// Instructions of the caller.
@@ -62,7 +62,7 @@ pub(crate) struct GenerateBody {
     common: Common,
 }
 
-/// What both take.
+/// Options of both endpoints.
 #[derive(Deserialize, JsonSchema)]
 struct Common {
     /// Whether thoughts of the model are shown: true, false or how much.
@@ -386,7 +386,7 @@ pub(crate) struct Reply {
     /// `assistant`.
     pub role: &'static str,
     pub content: String,
-    /// What the model thinks, where that was asked for.
+    /// The model's reasoning, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<String>,
     /// Calls of the caller's tools, for the caller to make.
@@ -408,13 +408,13 @@ pub(crate) struct Line {
     pub model: String,
     /// When, in RFC 3339.
     pub created_at: String,
-    /// What is said, of `/api/chat`.
+    /// The message of `/api/chat`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Reply>,
-    /// What is said, of `/api/generate`.
+    /// The text of `/api/generate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<String>,
-    /// What the model thinks, of `/api/generate`.
+    /// The reasoning of `/api/generate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<String>,
     /// Whether nothing follows.

@@ -59,7 +59,7 @@ pub(crate) struct Options {
     store: Option<bool>,
 }
 
-/// Where an answer ends.
+/// Stop sequences.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code)]

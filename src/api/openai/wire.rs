@@ -17,9 +17,9 @@ const TOOLS: usize = 128;
 /// A conversation to be answered. Parameters that change the answer and are not named here are refused.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Body {
-    /// `hob`, or what `GET /v1/models` tells beside it.
+    /// `hob`, or another model of `GET /v1/models`.
     pub model: String,
-    /// All that was said, the first first.
+    /// The conversation, oldest message first.
     pub(super) messages: Vec<Said>,
     /// Tools of the program, to be called by it.
     tools: Option<Vec<Tool>>,
@@ -38,10 +38,10 @@ pub(crate) struct Body {
     rest: Map<String, Value>,
 }
 
-/// What a stream tells besides.
+/// Options of a stream.
 #[derive(Deserialize, JsonSchema)]
 struct StreamOptions {
-    /// Whether its last piece tells what it cost.
+    /// Whether the last chunk contains the usage.
     include_usage: Option<bool>,
 }
 
@@ -57,11 +57,11 @@ pub(super) struct Said {
     pub tool_calls: Option<Vec<Call>>,
     /// The call a tool's result belongs to.
     pub tool_call_id: Option<String>,
-    /// What an assistant said in place of an answer.
+    /// The assistant's refusal.
     pub refusal: Option<String>,
 }
 
-/// Who said it.
+/// The role of the author.
 #[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Role {
@@ -105,7 +105,7 @@ enum Part {
     },
 }
 
-/// Where a picture is.
+/// The address of an image.
 #[derive(JsonSchema)]
 #[allow(dead_code)]
 struct Address {
@@ -141,7 +141,7 @@ pub(crate) struct Tool {
     pub function: Option<Function>,
 }
 
-/// What a model has to know of it.
+/// The definition of the function.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Function {
     pub name: String,
@@ -162,7 +162,7 @@ pub(crate) struct Call {
     pub function: Called,
 }
 
-/// What is to be called.
+/// The function to call.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Called {
     pub name: String,
@@ -379,7 +379,7 @@ pub(crate) struct Choice {
     finish_reason: &'static str,
 }
 
-/// What the assistant says.
+/// The assistant's text.
 #[derive(Serialize, JsonSchema)]
 struct Reply {
     role: &'static str,
@@ -390,7 +390,7 @@ struct Reply {
     tool_calls: Vec<Call>,
 }
 
-/// What it cost, in tokens, over all turns.
+/// Token usage over all turns.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Cost {
     prompt_tokens: u64,

@@ -16,7 +16,7 @@ pub(super) const SHOWN: usize = 256 * 1024;
 /// The longest arguments in an event, and the longest that are stored again as the pattern of a grant.
 const PATTERN: usize = 16 * 1024;
 
-/// What became of an approval.
+/// The state of an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -61,8 +61,8 @@ pub struct Answer {
     /// The approval's nonce. When it is sent it must match.
     #[serde(default)]
     pub nonce: Option<String>,
-    /// What `allow_always` covers: `"*"` for any arguments, or an object of arguments, in whose texts `*` stands for anything.
-    /// Defaults to the approval's `pattern`.
+    /// The arguments `allow_always` covers: `"*"` for any, or an object of arguments in whose texts `*` stands for
+    /// anything. Defaults to the approval's `pattern`.
     #[serde(default)]
     pub pattern: Option<Value>,
 }
@@ -283,7 +283,7 @@ pub struct Approval {
     pub tool: String,
     /// The arguments without secrets. Null in events when very long: read the approval itself.
     pub arguments: Value,
-    /// What would be done, in a sentence.
+    /// The effect of the call, in a sentence.
     pub about: String,
     /// The risk of the tool.
     pub risk: Risk,
@@ -293,7 +293,7 @@ pub struct Approval {
     pub reason: String,
     /// Whether the run had read something from outside.
     pub tainted: bool,
-    /// What became of it.
+    /// Its state.
     pub state: State,
     /// The decision.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -313,7 +313,7 @@ pub struct Approval {
     pub channel: Channel,
     /// The tool's version.
     pub version: u32,
-    /// What `allow_always` covers by default; null when that is secret or very long.
+    /// The arguments `allow_always` covers by default; null if secret or very long.
     pub pattern: Value,
     /// When it was asked: milliseconds since 1970.
     pub asked_at: u64,
@@ -324,7 +324,7 @@ pub struct Approval {
     /// When it was settled: milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<u64>,
-    /// Who settled it.
+    /// The person who settled it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<UserId>,
 }

@@ -28,11 +28,11 @@ const MCP: &str = "mcp";
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Group {
-    /// What it is called in lists, after `group:`, and when it is switched.
+    /// Its id in lists, after `group:`, and in switches.
     pub id: String,
-    /// What it is called on a page.
+    /// Its display name.
     pub name: String,
-    /// What its tools are for.
+    /// The purpose of its tools.
     pub description: String,
     /// Whether its tools can be called. For one that cannot be switched: whether any can.
     pub enabled: bool,
@@ -46,7 +46,7 @@ pub struct Group {
     pub tools: Vec<String>,
     /// Its tools that are off although it is on, because another group they belong to was turned off.
     pub off_elsewhere: Vec<String>,
-    /// Always empty: kept for clients of earlier versions.
+    /// Always empty; present for clients of earlier versions.
     pub missing: Vec<String>,
 }
 

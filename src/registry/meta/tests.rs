@@ -8,7 +8,7 @@ use tool::{Alias, Channel, Owner, Ports, Principal, Role, SystemClock, UserId, V
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Echo {
-    /// What to say.
+    /// The text to repeat.
     text: String,
     /// How often.
     times: Option<u8>,
@@ -22,7 +22,7 @@ async fn echo(_: (), _: Cx, args: Echo) -> Result<String> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Web {
-    /// What for.
+    /// The purpose.
     query: String,
     /// How many.
     max_results: Option<u32>,

@@ -12,7 +12,7 @@ use tool::{
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Echo {
-    /// What to say.
+    /// The text to repeat.
     text: String,
 }
 

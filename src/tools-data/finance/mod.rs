@@ -57,9 +57,9 @@ pub fn family(store: &Store) -> Family<RecordStore<Expense>> {
 pub struct New {
     /// How much, more than 0, with no more decimals than the currency has.
     amount: Decimal,
-    /// What it was spent on.
+    /// The expense category.
     category: Category,
-    /// What it was, in a few words.
+    /// Short description of the expense.
     description: String,
     /// The day it was spent (ISO); today for a new expense.
     date: Option<String>,

@@ -6,7 +6,7 @@ use records::NamedRecord;
 use store::{Coded, Key, Level, Record, coded, order};
 use tool::prelude::*;
 
-/// What an expense is for.
+/// The purpose of an expense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Category {

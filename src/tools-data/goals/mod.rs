@@ -100,7 +100,7 @@ pub fn active(store: &Store, cx: &Cx, most: usize) -> Result<Vec<ActiveGoal>> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct New {
-    /// What to achieve.
+    /// The goal to achieve.
     title: String,
     /// More about it.
     description: Option<String>,
@@ -222,7 +222,7 @@ struct Update {
     /// In percent; by default the share of completed steps. Completing a step returns to the default.
     #[schemars(range(min = 0, max = 100))]
     progress: Option<u8>,
-    /// What to achieve.
+    /// The goal to achieve.
     title: Option<String>,
     /// More about it.
     description: Option<String>,

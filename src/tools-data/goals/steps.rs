@@ -35,7 +35,7 @@ enum StepInput {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Full {
-    /// What to do.
+    /// The step to take.
     title: String,
     /// More about it.
     description: Option<String>,
@@ -268,7 +268,7 @@ fn publish_goal_change(goals: &Goals, cx: &Cx, goal: Id) -> Result<()> {
 pub(super) struct Update {
     /// The id of the step, or its title.
     step_id: String,
-    /// What to do.
+    /// The step to take.
     title: Option<String>,
     /// More about it.
     description: Option<String>,

@@ -53,7 +53,7 @@ impl Kind {
 pub(super) struct New {
     /// Lower-case letters, digits and underscores.
     name: String,
-    /// What it holds.
+    /// Type of the column's values.
     #[serde(rename = "type")]
     kind: Kind,
     /// Whether every record must have a value.
@@ -61,7 +61,7 @@ pub(super) struct New {
     required: bool,
     /// The value of records that give none.
     default: Option<Value>,
-    /// What it means.
+    /// Meaning of the column.
     description: Option<String>,
     /// The values to choose from, for type select.
     #[serde(default)]

@@ -126,7 +126,7 @@ struct Create {
     /// Its columns, 64 at most.
     #[schemars(length(min = 1, max = 64))]
     columns: Vec<column::New>,
-    /// What it is for.
+    /// Purpose of the table.
     description: Option<String>,
 }
 
@@ -174,7 +174,7 @@ struct Update {
     table: String,
     /// Its new name.
     name: Option<String>,
-    /// What it is for; an empty text clears it.
+    /// Purpose of the table; an empty text clears it.
     description: Option<String>,
     /// Columns to add after the existing ones.
     #[serde(default)]

@@ -32,15 +32,15 @@ pub struct Contact {
     pub(crate) email: Option<String>,
     /// The phone number.
     pub(crate) phone: Option<String>,
-    /// Where they work.
+    /// Company or organization.
     pub(crate) company: Option<String>,
-    /// What they do there.
+    /// Job title.
     pub(crate) job_title: Option<String>,
-    /// What they are to the person: friend, sister, dentist.
+    /// Relationship to the person: friend, sister, dentist.
     pub(crate) relationship: Option<String>,
     /// 1990-05-14, or --05-14 without the year.
     pub(crate) birthday: Option<String>,
-    /// Where they live.
+    /// Postal address.
     pub(crate) address: Option<String>,
     /// More about them.
     pub(crate) notes: Option<String>,
