@@ -182,7 +182,7 @@ fn who_is_gone_has_nothing_done_any_more() {
     world.role = Ok(None);
     let life = world.recovers(vec![Says("never")]);
     let run = life.comes_to(running.run, State::Failed).run;
-    assert!(run.error.unwrap().message.contains("no longer"));
+    assert!(run.error.unwrap().message.contains("was removed"));
     assert_eq!(world.asked(), 1);
     life.killed();
     // A role that was lowered meanwhile counts.
