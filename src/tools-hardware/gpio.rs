@@ -21,7 +21,7 @@ pub fn family(board: Board) -> Family<Board> {
         .tags("pins header levels board")
 }
 
-/// Read the level of one GPIO pin without changing its mode.
+/// Read the level of one pin without changing its mode.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Read {
@@ -35,7 +35,7 @@ async fn read(board: Board, _: Cx, Read { pin }: Read) -> Result<Output> {
     Ok(Output::json(level)?.say(format!("Pin {pin} is {}.", on_or_off(level))))
 }
 
-/// Set one GPIO output pin high or low. The level stays until it is changed.
+/// Set one output pin. The level stays until it is changed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Write {
