@@ -256,7 +256,7 @@ def test_discover_without_a_network_says_so(lan):
     nowhere = lan.machine("nowhere")
     nowhere.run("ip", "link", "set", "eth0", "down")
     assert discovered(nowhere) == []
-    assert "no address on a network" in nowhere.run(HOB, "discover")
+    assert "no network address" in nowhere.run(HOB, "discover")
     alone = lan.machine("alone", "10.77.0.7")
     assert "--no-mdns" in alone.run(HOB, "discover")
 
