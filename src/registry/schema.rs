@@ -11,11 +11,15 @@ use fancy_regex::Regex;
 use references::{References, base_of};
 use serde_json::{Map, Number, Value};
 use std::{
+    cell::Cell,
     cmp::Ordering,
     collections::{BTreeSet, HashMap, HashSet},
     mem, ptr,
+    time::{Duration, Instant},
 };
 
+/// How long the patterns of a schema may take in one check. A pattern that backtracks takes some 30 ms for each text.
+const PATTERN_TIME: Duration = Duration::from_millis(200);
 /// The longest quote of a value or a pattern in an error, in characters.
 const EXCERPT: usize = 160;
 
@@ -91,7 +95,8 @@ impl Schema {
     }
 
     pub(crate) fn is_valid(&self, value: &Value) -> bool {
-        Check::new(self, true).apply(&self.root, &self.root, value)
+        let mut check = Check::new(self, true);
+        check.apply(&self.root, &self.root, value) && !check.is_out_of_time()
     }
 
     /// Every way in which a value does not fit.
@@ -152,13 +157,16 @@ struct Check<'a> {
     evaluated: Evaluated<'a>,
     /// The resources that were entered, for dynamic references.
     scope: Vec<&'a Value>,
+    /// Time spent on patterns so far.
+    pattern_time: Cell<Duration>,
 }
 
 impl<'a> Check<'a> {
     fn new(schema: &'a Schema, quick: bool) -> Self {
         let references = References::new(&schema.root);
         let (faults, path, scope) = (vec![], vec![], vec![]);
-        Self { schema, references, quick, faults, path, evaluated: Evaluated::default(), scope }
+        let (evaluated, pattern_time) = (Evaluated::default(), Cell::default());
+        Self { schema, references, quick, faults, path, evaluated, scope, pattern_time }
     }
 
     /// Whether a value fits a part of the schema, which belongs to the resource `base`.
@@ -275,13 +283,24 @@ impl<'a> Check<'a> {
         fits
     }
 
+    /// Whether the patterns of one check took too long: then the value counts as unfit.
+    fn is_out_of_time(&self) -> bool {
+        self.pattern_time.get() > PATTERN_TIME
+    }
+
     fn matches(&self, pattern: &str, text: &str) -> bool {
+        if self.is_out_of_time() {
+            return false;
+        }
+        let begun = Instant::now();
         // regex-automata panics on some patterns.
         let matches = |regex: &Regex| {
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| regex.is_match(text).unwrap_or(false)))
                 .unwrap_or(false)
         };
-        self.schema.patterns.get(pattern).is_some_and(matches)
+        let fits = self.schema.patterns.get(pattern).is_some_and(matches);
+        self.pattern_time.set(self.pattern_time.get() + begun.elapsed());
+        fits
     }
 
     fn value_itself(&mut self, keyword: &str, rule: &'a Value, place: Place<'a>) -> bool {

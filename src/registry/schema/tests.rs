@@ -157,3 +157,13 @@ fn the_deepest_schema_fits_the_stack_of_a_thread() {
         assert!(checked.unwrap().join().unwrap());
     }
 }
+
+#[test]
+fn patterns_that_backtrack_share_a_time_limit() {
+    let schema = json!({"items": {"pattern": r"^(a*)(a*)(a*)(a*)(a*)\1c$"}});
+    let compiled = Schema::compile(&schema).unwrap();
+    let value = Value::from(vec!["a".repeat(100); 2000]);
+    let begun = std::time::Instant::now();
+    assert!(!compiled.is_valid(&value) && !compiled.faults(&value).is_empty());
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+}
