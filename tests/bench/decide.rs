@@ -1,7 +1,7 @@
 //! The decision over a policy of 300 entries: what is allowed, refused and asked about, each at its own cost.
 
 use crate::{Result, Watch, household};
-use policy::{Asked, Rules, Verdict};
+use policy::{DecisionRequest, Rules, Verdict};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use tool::{Bounds, Channel, Label, Owner, Principal, Role, Via};
@@ -24,13 +24,14 @@ pub fn measure(rounds: usize) -> Result<Value> {
     let in_chat = Via { chat: Some("kitchen".into()), ..Via::direct(Channel::Page) };
     let plain = Via::direct(Channel::Page);
     let bounds = Bounds { provider: "openai".into(), ..Bounds::default() };
-    let asked = |via, label| Asked {
+    let asked = |via, label| DecisionRequest {
         principal: &principal,
         via,
         maker: &Owner::Core,
         in_run: true,
         bounds: &bounds,
         label,
+        additive: false,
         knows: &|url| url == "https://example.org/box",
         consented: false,
     };

@@ -6,7 +6,7 @@ use crate::{
 };
 use futures::{StreamExt, TryStreamExt, future::BoxFuture, stream};
 use jiff::Timestamp;
-use scheduler::{Missed, New, Recurrence, Scheduler};
+use scheduler::{Missed, New, Recurrence, Scheduler, ToolFacts};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{
@@ -23,8 +23,8 @@ use std::{
 use store::{Collection, EffectSource, Level, Record, Stamp, Store, with_effect};
 use tokio_util::sync::CancellationToken;
 use tool::{
-    Armed, Bus, Channel, Clock, Cx, Dispatch, Error, FixedClock, Output, Ports, Principal, Role, SystemClock, ToolInfo,
-    Via,
+    Bus, Channel, Clock, Cx, Dispatch, Error, FixedClock, Output, Ports, PreauthorizedCall, Principal, SystemClock,
+    ToolInfo, Via,
 };
 
 const ZONE: &str = "Europe/Vienna";
@@ -84,7 +84,7 @@ fn schedule(one: Due, end_ms: i64) -> New {
         description: String::new(),
         written: "planned".into(),
         recurrence,
-        action: Armed { tool: "note".into(), version: 1, args, digest: [0; 32], consented: false },
+        action: PreauthorizedCall { tool: "note".into(), version: 1, args, digest: [0; 32], consented: false },
         enabled: true,
         missed: Missed::All,
         retries: 0,
@@ -95,7 +95,7 @@ fn schedule(one: Due, end_ms: i64) -> New {
 }
 
 fn scheduler(store: &Store, ports: Ports) -> Scheduler {
-    Scheduler::new(store, ports, Arc::new(|_| true))
+    Scheduler::new(store, ports, Arc::new(|_| ToolFacts { idempotent: true, detached: false }))
 }
 
 /// Lives: until it is killed, or `to_the_end`.

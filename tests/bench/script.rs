@@ -22,7 +22,7 @@ impl Host for Nothing {
 /// Calls `calls` times; making the engine and its snapshot is told apart.
 pub fn measure(calls: usize) -> Result<Value> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build()?;
-    let (sandbox, host) = (Sandbox::new(Duration::from_secs(600)), Arc::new(Nothing));
+    let (sandbox, host) = (Sandbox::new(Duration::from_secs(600), 256 << 20), Arc::new(Nothing));
     let call = |code: &str| {
         let script = Script {
             code: code.into(),

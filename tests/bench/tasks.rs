@@ -4,7 +4,8 @@
 //! The peer is asked for the rows alone: it reads no arguments and no dates, and makes no sentence.
 
 use crate::{Dice, Result, Watch, due::spread};
-use record::{Due, Priority, Status, Task};
+use record::{Priority, Status, Task};
+use records::Due;
 use rusqlite::{Connection, types::ValueRef};
 use serde_json::{Map, Value, json};
 use std::{
