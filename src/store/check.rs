@@ -8,17 +8,28 @@ use crate::{
     Error, FILE, Result, Store, Tx,
     checksum::Verdict,
     codec,
-    engine::{self, CACHE_BYTES, META, read_meta},
+    engine::{self, CACHE_BYTES},
     files,
     kind::Kind,
+    log::{self, Log, LogContent},
+    medium::{Files, Medium},
+    meta::{META, META_FORMAT, Meta, read_meta},
     open_plain,
+    overlay::Overlay,
     record::Level,
     rows, secrets,
     snapshot::Snapshot,
     staged_backend::StagedBackend,
 };
 use redb::Database;
-use std::{collections::BTreeMap, fs, ops::Bound, os::unix::fs::FileExt, path::Path, sync::PoisonError};
+use std::{
+    collections::BTreeMap,
+    fs,
+    ops::Bound,
+    os::unix::fs::FileExt,
+    path::Path,
+    sync::{Arc, PoisonError},
+};
 use tool::{Id, UserId};
 
 /// How many damaged records are listed; more are only counted.
@@ -141,10 +152,12 @@ pub(crate) fn scan_rows(
         }
     }
     // Rows that iteration misses leave no other trace.
-    let counted = table.len()?;
-    if after.is_none() && found.last.is_none() && counted != found.rows {
-        let problem = format!("it should have {counted} rows, and {} are found", found.rows);
-        found.check.add(Damage::new(name, &[], &[], problem));
+    if after.is_none() && found.last.is_none() {
+        let counted = table.len()?;
+        if counted != found.rows {
+            let problem = format!("it should have {counted} rows, and {} are found", found.rows);
+            found.check.add(Damage::new(name, &[], &[], problem));
+        }
     }
     Ok(found)
 }
@@ -270,7 +283,7 @@ fn check_tables(tx: &Snapshot, kinds: &Kinds) -> Result<(Check, Vec<IndexRepair>
             Err(other) => return Err(other),
         }
     }
-    if tx.get(META, engine::META_FORMAT)?.is_none() {
+    if tx.get(META, META_FORMAT)?.is_none() {
         check.add(Damage::new(META, &[], &[], "it does not say what it is"));
     }
     Ok((check, repairs))
@@ -340,35 +353,40 @@ pub(crate) fn log_findings(damaged: &[Damage], repaired: u64) {
 /// The findings in the data file of a stopped Hob.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileCheck {
-    /// Errors of its pages; empty when all are intact.
+    /// Errors of its pages and of its log; empty when all are intact.
     pub pages: Vec<String>,
     /// The records, as far as the pages let them be read.
     pub records: Check,
+    /// The commits that are in the log alone; none after a clean stop.
+    pub log: LogContent,
 }
 
-/// Verifies every page and every record of the data file in `dir`; `None` when there is no file. The file is not changed.
+/// Verifies every page and every record of the data file in `dir` with its log; `None` when there is no file. Nothing is
+/// changed.
 ///
 /// # Errors
 /// `InUse` while a daemon runs; `Io` when the file cannot be read.
 pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
     let path = dir.join(FILE);
     let shown = path.display().to_string();
-    let io = |e: std::io::Error| Error::io(format!("read {shown}"), &e);
     // A missing or odd file is reported when the store is opened.
-    if !open_plain(&path).is_ok_and(|file| file.metadata().is_ok_and(|about| about.len() > 0)) {
+    let Ok(header) = open_plain(&path) else { return Ok(None) };
+    if !header.metadata().is_ok_and(|about| about.len() > 0) {
         return Ok(None);
     }
+    let medium = Files::new(path);
     // Opened for writing to lock it; redb's repairs stay in memory.
-    let open = || fs::OpenOptions::new().read(true).write(true).open(&path).map_err(io);
-    let file = open()?;
+    let open = || match medium.data() {
+        Err(redb::DatabaseError::DatabaseAlreadyOpen) => Err(Error::InUse(shown.clone())),
+        Err(e) => Err(Error::Io(format!("could not open {shown}: {e}"))),
+        Ok(file) => StagedBackend::new(file, Default::default()).map_err(|e| Error::io(format!("read {shown}"), &e)),
+    };
     let mut found = FileCheck::default();
-    if points_to_older_state(&file) {
+    if points_to_older_state(&header) {
         found.pages.push("its header points at a state that is not the newest".into());
     }
-    let careful = match StagedBackend::new(file, Default::default()) {
-        Err(redb::DatabaseError::DatabaseAlreadyOpen) => return Err(Error::InUse(shown)),
-        careful => careful.map_err(|e| Error::Io(format!("could not open {shown}: {e}")))?,
-    };
+    let careful = open()?;
+    let mut changes = Overlay::default();
     let read = engine::quietly(|| {
         let mut db = match Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(careful) {
             Ok(db) => db,
@@ -384,8 +402,12 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
             Some(Err(e)) => found.pages.push(e.to_string()),
             None => found.pages.push("its pages contradict each other".into()),
         }
-        if !read_meta(&db).is_ok_and(|meta| meta.format.is_some() && meta.check().is_ok()) {
-            found.pages.push("what it says about itself does not match".into());
+        match read_meta(&db) {
+            Ok(meta) if meta.format.is_some() && meta.check().is_ok() => match read_log(&medium, &meta) {
+                Ok((in_log, content)) => (changes, found.log) = (in_log, content),
+                Err(e) => found.pages.push(e.to_string()),
+            },
+            _ => found.pages.push("what it says about itself does not match".into()),
         }
         Ok(())
     });
@@ -394,15 +416,23 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
         None => found.pages.push("its pages contradict each other".into()),
     }
     let records = engine::quietly(|| {
-        let careful = StagedBackend::new(open()?, Default::default()).map_err(|e| Error::Io(e.to_string()))?;
-        let opened = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(careful);
+        let opened = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(open()?);
         let db = opened.map_err(|e| Error::Io(e.to_string()))?;
-        check_tables(&Snapshot::stored(&db)?, &Kinds::new()).map(|(check, _)| check)
+        let stored = Arc::new(redb::ReadableDatabase::begin_read(&db)?);
+        check_tables(&Snapshot::new(stored, changes), &Kinds::new()).map(|(check, _)| check)
     });
     if let Some(Ok(records)) = records {
         found.records = records;
     }
     Ok(Some(found))
+}
+
+/// The changes that a data file lacks, from its log.
+fn read_log(medium: &Files, meta: &Meta) -> Result<(Overlay, LogContent)> {
+    let Some(mark) = meta.log else { return Ok(Default::default()) };
+    let disk = medium.log().map_err(|e| Error::io("read the log", &e))?.ok_or_else(log::missing)?;
+    let (_, changes, content) = Log::replay(disk, mark.generation, mark.before, Default::default())?;
+    Ok((changes, content))
 }
 
 /// Whether a file that was closed in order names the older of its two states as its own: a flipped bit of its header does

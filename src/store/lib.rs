@@ -21,7 +21,9 @@ mod error;
 mod files;
 mod folder;
 mod kind;
-#[allow(dead_code)] // The log that fills it comes next.
+mod log;
+mod medium;
+mod meta;
 mod overlay;
 mod patrol;
 mod record;
@@ -46,6 +48,7 @@ pub use effects::{Effect, EffectSource, effect_key, inherit_effect, with_effect}
 pub use entry::{Entry, Listing, Stamp};
 pub use error::{Error, Result};
 pub use folder::open_plain;
+pub use log::LogContent;
 pub use patrol::Patrolled;
 pub use record::{Audience, Coded, Key, Level, Record, coded};
 pub use tx::Tx;
@@ -65,8 +68,9 @@ use tool::Id;
 pub const FILES: &str = "uploads";
 /// The name of the file in the data folder.
 pub const FILE: &str = "hob.redb";
-/// The version of the file format. Raised only when old code could not read new files; see the evolution rule.
-pub const FORMAT: u32 = 1;
+/// The newest version of the file format. Raised only when old code could not read new files; see the evolution rule. A file
+/// that was closed in order has the version before, which Hob from before there was a log reads.
+pub const FORMAT: u32 = meta::WITH_LOG;
 
 /// A handle to the open store; cheap to clone. The file is unlocked when the last handle is gone.
 #[derive(Clone)]
@@ -75,8 +79,10 @@ pub struct Store(Arc<Inner>);
 /// Usage of the store.
 #[derive(Debug, Clone, Default)]
 pub struct StoreStats {
-    /// Bytes of the file on disk.
+    /// Bytes of the data file on disk.
     pub size: u64,
+    /// What is in the log alone.
+    pub log: LogContent,
     /// Commits since the start.
     pub commits: u64,
     /// Bytes written to the disk since the start.
@@ -152,7 +158,7 @@ impl Store {
     }
 
     /// Runs `job` within the next durable commit and returns once it is on disk. Jobs of one batch share a commit; a
-    /// job that fails is undone alone. It may run more than once, so it must only touch the transaction. Under
+    /// job that fails is undone alone. It must only touch the transaction: the commit may fail after it. Under
     /// [`with_effect`] the commit also holds the mark of the call.
     ///
     /// # Errors
@@ -279,14 +285,14 @@ impl Store {
         let records = self.0.engine.read(|tx| {
             let mut all = BTreeMap::new();
             for name in tx.tables()? {
-                let inner = name == engine::META || name == secrets::TABLE || name.ends_with(".index");
+                let inner = name == meta::META || name == secrets::TABLE || name.ends_with(".index");
                 if !inner && let Some(table) = tx.open(&name)? {
                     all.insert(name, table.len()?);
                 }
             }
             Ok(all)
         })?;
-        Ok(StoreStats { size: self.size(), commits, bytes_written, records })
+        Ok(StoreStats { size: self.size(), log: self.0.engine.log_content(), commits, bytes_written, records })
     }
 
     /// Bytes of the file on disk; 0 in memory.

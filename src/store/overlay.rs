@@ -2,10 +2,14 @@
 //! shares what does not change.
 
 use rpds::RedBlackTreeMapSync;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-/// The changed rows of one table; `None` is a removed row.
-pub(crate) type Changes = RedBlackTreeMapSync<Arc<[u8]>, Option<Arc<[u8]>>>;
+/// The new value of a row; `None` when it was removed.
+pub(crate) type Value = Option<Arc<[u8]>>;
+/// The changed rows of one table.
+pub(crate) type Changes = RedBlackTreeMapSync<Arc<[u8]>, Value>;
+/// The rows that one job or one batch changed, by table.
+pub(crate) type Batch = BTreeMap<Arc<str>, BTreeMap<Arc<[u8]>, Value>>;
 
 /// What one row costs in memory besides its bytes, roughly: two nodes of the tree and two counted slices.
 const ROW: usize = 160;
@@ -28,8 +32,8 @@ impl Overlay {
     }
 
     /// Sets a row, or removes it with `None`.
-    pub fn set(&mut self, table: &Arc<str>, key: Arc<[u8]>, value: Option<Arc<[u8]>>) {
-        let size = |value: &Option<Arc<[u8]>>| value.as_ref().map_or(0, |value| value.len());
+    pub fn set(&mut self, table: &Arc<str>, key: Arc<[u8]>, value: Value) {
+        let size = |value: &Value| value.as_ref().map_or(0, |value| value.len());
         self.bytes += ROW + key.len() + size(&value);
         if let Some(rows) = self.tables.get_mut(&**table) {
             if let Some(old) = rows.get(&*key) {
@@ -40,10 +44,6 @@ impl Overlay {
         let mut rows = Changes::new_sync();
         rows.insert_mut(key, value);
         self.tables.insert_mut(table.clone(), rows);
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.tables.is_empty()
     }
 
     /// The memory it takes, roughly.

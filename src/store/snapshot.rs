@@ -16,7 +16,8 @@ use std::{
     sync::Arc,
 };
 
-type Stored = ReadOnlyTable<&'static [u8], &'static [u8]>;
+/// A table of the data file.
+pub(crate) type Stored = ReadOnlyTable<&'static [u8], &'static [u8]>;
 
 /// A state of all tables. Later writes do not change it; clones are cheap.
 #[derive(Clone)]
@@ -37,15 +38,24 @@ impl Snapshot {
     }
 
     /// The changes over the data file.
-    #[allow(dead_code)]
     pub fn changes(&self) -> &Overlay {
         &self.changes
+    }
+
+    /// The same data file with other changes.
+    pub fn with_changes(&self, changes: Overlay) -> Self {
+        Self { stored: self.stored.clone(), changes }
+    }
+
+    /// The data file's state.
+    pub fn data_file(&self) -> &ReadTransaction {
+        &self.stored
     }
 
     /// One table; `None` where nothing was ever written.
     pub fn open(&self, table: &str) -> Result<Option<View>> {
         let changes = self.changes.table(table).cloned();
-        let stored = open_stored(&self.stored, table)?;
+        let stored = open_stored(&self.stored, table)?.map(Arc::new);
         Ok((stored.is_some() || changes.is_some()).then(|| View::new(stored, changes)))
     }
 
@@ -74,12 +84,12 @@ pub(crate) fn open_stored(stored: &ReadTransaction, table: &str) -> Result<Optio
 
 /// A table of a snapshot.
 pub(crate) struct View {
-    stored: Option<Stored>,
+    stored: Option<Arc<Stored>>,
     changes: Option<Changes>,
 }
 
 impl View {
-    pub fn new(stored: Option<Stored>, changes: Option<Changes>) -> Self {
+    pub fn new(stored: Option<Arc<Stored>>, changes: Option<Changes>) -> Self {
         Self { stored, changes }
     }
 

@@ -1,11 +1,6 @@
 //! Checks whether a backup can be restored, while the daemon keeps running.
 
-use crate::{
-    Error, FILES, FORMAT, Result,
-    engine::{CACHE_BYTES, read_meta},
-    files,
-    snapshot::Snapshot,
-};
+use crate::{Error, FILES, FORMAT, Result, engine::CACHE_BYTES, files, meta::read_meta, snapshot::Snapshot};
 use redb::Database;
 use std::path::Path;
 
