@@ -19,6 +19,10 @@ pub(crate) const META_FORMAT: &[u8] = b"format";
 pub(crate) const META_DEVICE: &[u8] = b"device";
 /// The newest time seen, so that ids never go back with the clock.
 pub(crate) const META_LAST: &[u8] = b"last";
+/// A copy of [`META_LAST`] in the same commit. Code that does not know it writes [`META_LAST`] alone.
+pub(crate) const META_LAST_COPY: &[u8] = b"last-copy";
+/// The lineage; see [`crate::Store::lineage`].
+const META_LINEAGE: &[u8] = b"lineage";
 /// The checksum of the format and the device.
 const META_SUM: &[u8] = b"sum";
 /// Beyond this (the year 2248) the newest time is a flipped bit.
@@ -31,6 +35,7 @@ pub(crate) struct Engine {
     /// `None` after the disk failed, until it can be opened again.
     db: RwLock<Option<Database>>,
     device: Id,
+    lineage: Id,
     /// Bytes written to the disk, and commits.
     written: Arc<AtomicU64>,
     commits: AtomicU64,
@@ -41,8 +46,8 @@ impl Engine {
         refuse_newer(&path)?;
         let written = Arc::new(AtomicU64::new(0));
         let check = |db: &Database| prepare(db, &path.display().to_string());
-        let (db, device) = open_file(&path, true, written.clone(), check)?;
-        Ok(Self { path: Some(path), db: RwLock::new(Some(db)), device, written, commits: AtomicU64::new(0) })
+        let (db, (device, lineage)) = open_file(&path, true, written.clone(), check)?;
+        Ok(Self { path: Some(path), db: RwLock::new(Some(db)), device, lineage, written, commits: AtomicU64::new(0) })
     }
 
     pub fn in_memory() -> Result<Self> {
@@ -52,7 +57,11 @@ impl Engine {
             .map_err(|e| Error::Io(e.to_string()))?;
         let device = found(&db)?;
         let (written, commits) = (Arc::default(), AtomicU64::new(0));
-        Ok(Self { path: None, db: RwLock::new(Some(db)), device, written, commits })
+        Ok(Self { path: None, db: RwLock::new(Some(db)), device, lineage: Id::NIL, written, commits })
+    }
+
+    pub fn lineage(&self) -> Id {
+        self.lineage
     }
 
     pub fn device_id(&self) -> Id {
@@ -197,8 +206,8 @@ pub(crate) fn open_any(path: &std::path::Path) -> Result<Database> {
     open_file(path, true, Arc::default(), |_| Ok(())).map(|(db, ())| db)
 }
 
-/// Checks a file's metadata and returns the device id.
-fn prepare(db: &Database, shown: &str) -> Result<Id> {
+/// Checks a file's metadata and returns the device id and the lineage.
+fn prepare(db: &Database, shown: &str) -> Result<(Id, Id)> {
     let meta = read_meta(db)?;
     if let Some(found) = meta.format
         && found > FORMAT
@@ -219,7 +228,22 @@ fn prepare(db: &Database, shown: &str) -> Result<Id> {
         // The file is from before there were checksums.
         write_meta(db, &[(META_SUM, &meta.expected_sum())])?;
     }
-    Ok(device)
+    Ok((device, lineage_of(db)?))
+}
+
+/// The lineage. A new one begins when the last commit was made by code that does not know of lineages, or the file is a
+/// restored backup.
+fn lineage_of(db: &Database) -> Result<Id> {
+    let tx = db.begin_read()?;
+    let [last, copy, lineage] = [META_LAST, META_LAST_COPY, META_LINEAGE].map(|key| get_raw(&tx, META, key));
+    let (last, copy) = (last?, copy?);
+    let lineage = lineage?.and_then(|bytes| bytes.try_into().ok()).map_or(Id::NIL, Id::from_bytes);
+    if last == copy {
+        return Ok(lineage);
+    }
+    let (lineage, last) = (Id::new(), last.unwrap_or_default());
+    write_meta(db, &[(META_LINEAGE, lineage.as_bytes()), (META_LAST, &last), (META_LAST_COPY, &last)])?;
+    Ok(lineage)
 }
 
 /// Writes the metadata of a new data file; returns the device id.

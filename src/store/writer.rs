@@ -240,6 +240,8 @@ fn run(tx: &Tx, batch: &mut [Job]) -> Result<Option<(usize, Error)>> {
         };
         return Ok(Some((i, failed)));
     }
-    tx.put_raw(engine::META, engine::META_LAST, &tool::Id::new().millis().to_le_bytes())?;
+    let now = tool::Id::new().millis().to_le_bytes();
+    tx.put_raw(engine::META, engine::META_LAST, &now)?;
+    tx.put_raw(engine::META, engine::META_LAST_COPY, &now)?;
     Ok(None)
 }
