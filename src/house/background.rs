@@ -97,7 +97,8 @@ async fn notify_owner(ports: &Ports, text: &str) {
     }
 }
 
-/// Computes embeddings of memories that were stored while the embedder was unavailable.
+/// Computes embeddings of memories that were stored while the embedder was unavailable, then saves the memory index
+/// now and then.
 pub(super) fn schedule_backfill(memories: Memories, closing: CancellationToken) {
     let backfill = async move {
         tokio::time::sleep(BACKFILL_AFTER).await;
@@ -105,6 +106,12 @@ pub(super) fn schedule_backfill(memories: Memories, closing: CancellationToken) 
             Ok(0) => {}
             Ok(count) => tracing::info!(count, "computed missing embeddings of memories"),
             Err(error) => tracing::warn!(%error, "could not compute missing embeddings of memories"),
+        }
+        loop {
+            tokio::time::sleep(MAINTENANCE_EVERY).await;
+            if let Err(error) = memories.maintain().await {
+                tracing::warn!(%error, "the memory index could not be saved");
+            }
         }
     };
     tokio::spawn(closing.run_until_cancelled_owned(backfill));

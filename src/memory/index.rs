@@ -1,58 +1,149 @@
-//! The in-memory search index: one row per memory with its term frequencies and a quantized vector.
+//! The search index in memory: one column for each fact about a memory, the words of all, and the vectors.
 //!
-//! 100,000 memories take about 45 MB and under a millisecond per search by meaning: a one-bit sketch of each vector
-//! selects candidates, and only the candidates are compared in full.
+//! A one-bit sketch of each vector selects candidates, and only the candidates are compared in full. 100,000 memories
+//! take about 15 MB once their vectors are in the index file ([`crate::file`]), 55 MB before.
 
-use crate::words::terms;
-use embed::{Quantized, Signature};
-use std::collections::{HashMap, HashSet};
+use crate::{
+    postings::{Dictionary, Term, Words},
+    scan::{Bits, Sketch, highest, nearest},
+    vectors::Vectors,
+    words::distinct_terms,
+};
+use embed::Quantized;
+use std::collections::HashMap;
 use tool::{Id, UserId};
 
 /// Candidates selected by the sketch, and hits per ranking that are fused.
-const CANDIDATES: usize = 300;
+pub(crate) const CANDIDATES: usize = 300;
 /// The constant of reciprocal rank fusion.
-const FUSION: f32 = 60.0;
+pub(crate) const FUSION: f32 = 60.0;
 /// Minimum cosine similarity. In the table of tests.rs, related pairs score .25–.66 and unrelated ones up to .22.
-const MIN_SIMILARITY: f32 = 0.24;
+pub(crate) const MIN_SIMILARITY: f32 = 0.24;
 /// BM25's saturation and length weights.
-const K1: f32 = 1.2;
-const B: f32 = 0.75;
+pub(crate) const K1: f32 = 1.2;
+pub(crate) const B: f32 = 0.75;
 
-pub(crate) struct Row {
-    id: Id,
-    owner: UserId,
-    shared: bool,
-    importance: f32,
-    vector: Option<(Quantized, Signature)>,
-    length: u32,
-    alive: bool,
-}
-
-impl Row {
-    pub fn new(id: Id, owner: UserId, shared: bool, importance: f32, vector: Option<Quantized>) -> Self {
-        Self { id, owner, shared, importance, vector: vector.map(sketched), length: 0, alive: true }
-    }
-}
-
-fn sketched(vector: Quantized) -> (Quantized, Signature) {
-    let sketch = vector.signature();
-    (vector, sketch)
+/// What the index holds of a memory besides its words and its vector.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Facts {
+    pub id: Id,
+    pub owner: UserId,
+    pub shared: bool,
+    /// Whether the stored label is `Outside`.
+    pub outside: bool,
+    pub importance: f32,
+    /// The code of its kind.
+    pub kind: u8,
 }
 
 /// A matching memory and the reason for the match.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct IndexHit {
     pub id: Id,
     pub score: f32,
     pub why: String,
 }
 
+/// Reads the vector of a memory where the index file cannot be read.
+pub(crate) type Fetch<'a> = &'a dyn Fn(UserId, Id) -> Option<Quantized>;
+
+/// The columns; a row is a memory, and the rows of a build are in order of their ids.
+#[derive(Default)]
+pub(crate) struct Columns {
+    pub ids: Vec<Id>,
+    /// Positions in `people`.
+    pub owners: Vec<u32>,
+    pub people: Vec<UserId>,
+    pub kinds: Vec<u8>,
+    pub importance: Vec<f32>,
+    /// The number of terms.
+    pub lengths: Vec<u16>,
+    pub sketches: Vec<Sketch>,
+    pub shared: Bits,
+    pub outside: Bits,
+    pub with_vector: Bits,
+}
+
+impl Columns {
+    /// Appends a row without a vector.
+    pub fn push(&mut self, facts: &Facts, length: u16) {
+        let row = self.ids.len();
+        self.ids.push(facts.id);
+        let owner = self.person(facts.owner);
+        self.owners.push(owner);
+        self.kinds.push(facts.kind);
+        self.importance.push(facts.importance);
+        self.lengths.push(length);
+        self.sketches.push([0; 6]);
+        self.shared.set(row, facts.shared);
+        self.outside.set(row, facts.outside);
+    }
+
+    fn person(&mut self, user: UserId) -> u32 {
+        let known = self.people.iter().position(|person| *person == user);
+        known.unwrap_or_else(|| {
+            self.people.push(user);
+            self.people.len() - 1
+        }) as u32
+    }
+
+    /// The same rows in the order of `rows`; their vectors follow one by one.
+    pub fn reordered(&self, rows: &[u32]) -> Self {
+        fn pick<T: Copy>(column: &[T], rows: &[u32]) -> Vec<T> {
+            rows.iter().filter_map(|row| column.get(*row as usize).copied()).collect()
+        }
+        let bits = |of: &Bits| {
+            let mut picked = Bits::default();
+            rows.iter().enumerate().for_each(|(new, old)| picked.set(new, of.has(*old as usize)));
+            picked
+        };
+        Self {
+            ids: pick(&self.ids, rows),
+            owners: pick(&self.owners, rows),
+            people: self.people.clone(),
+            kinds: pick(&self.kinds, rows),
+            importance: pick(&self.importance, rows),
+            lengths: pick(&self.lengths, rows),
+            sketches: pick(&self.sketches, rows),
+            shared: bits(&self.shared),
+            outside: bits(&self.outside),
+            with_vector: bits(&self.with_vector),
+        }
+    }
+
+    fn owner(&self, row: usize) -> UserId {
+        let owner = self.owners.get(row).and_then(|n| self.people.get(*n as usize));
+        owner.copied().unwrap_or(UserId::OWNER)
+    }
+
+    fn id(&self, row: u32) -> Id {
+        self.ids.get(row as usize).copied().unwrap_or_default()
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Index {
-    rows: Vec<Row>,
-    by_id: HashMap<Id, u32>,
-    /// Term → (row, frequency).
-    postings: HashMap<String, Vec<(u32, u32)>>,
+    rows: Columns,
+    words: Words,
+    vectors: Vectors,
+    /// How many rows are in order of their ids; those of later rows are in `later`.
+    sorted: usize,
+    later: HashMap<Id, u32>,
+    alive: Bits,
+    living: usize,
+    /// The living rows of each person.
+    own: Vec<Bits>,
+    /// The living rows that everybody may find.
+    common: Bits,
     total_length: u64,
+    scratch: Scratch,
+}
+
+/// Buffers that searches reuse.
+#[derive(Default)]
+struct Scratch {
+    distances: Vec<u16>,
+    sums: Vec<f32>,
 }
 
 /// Scores of one row in both rankings.
@@ -60,64 +151,177 @@ pub(crate) struct Index {
 struct Evidence {
     fused: f32,
     cosine: f32,
-    words: Vec<String>,
+    words: Vec<u32>,
+}
+
+/// What `memory_stats` counts of the memories that a person may read.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Counts {
+    /// How many of each kind, by its code.
+    pub kinds: HashMap<u8, usize>,
+    pub importance: f64,
+    pub with_vector: usize,
+    /// Whether one of them is from outside for this person.
+    pub outside: bool,
 }
 
 impl Index {
-    /// Add a memory and replace the row with the same id: the index may have been rebuilt between the commit and this
-    /// call.
-    pub fn add(&mut self, mut row: Row, content: &str) {
-        self.remove(row.id);
-        let terms = terms(content);
-        row.length = terms.len() as u32;
-        self.total_length += u64::from(row.length);
-        let n = self.rows.len() as u32;
-        let mut counts: HashMap<String, u32> = HashMap::new();
-        for term in terms {
-            *counts.entry(term).or_default() += 1;
+    /// An index of rows in order of their ids.
+    pub fn new(rows: Columns, words: Dictionary, vectors: Vectors) -> Self {
+        let (count, total) = (rows.ids.len(), rows.lengths.iter().map(|n| u64::from(*n)).sum());
+        let mut alive = Bits(vec![u64::MAX; count / 64]);
+        (count / 64 * 64..count).for_each(|row| alive.set(row, true));
+        let mut own: Vec<Bits> = rows.people.iter().map(|_| Bits(vec![0; count.div_ceil(64)])).collect();
+        for (row, owner) in rows.owners.iter().enumerate() {
+            if let Some(bits) = own.get_mut(*owner as usize) {
+                bits.set(row, true);
+            }
         }
-        for (term, count) in counts {
-            self.postings.entry(term).or_default().push((n, count));
-        }
-        self.by_id.insert(row.id, n);
-        self.rows.push(row);
-    }
-
-    /// Remove a memory from every result. Its row stays as a gap until the next start.
-    pub fn remove(&mut self, id: Id) {
-        if let Some(row) = self.by_id.remove(&id).and_then(|n| self.rows.get_mut(n as usize)) {
-            self.total_length -= u64::from(row.length);
-            row.alive = false;
-            row.vector = None;
+        Self {
+            words: Words::new(words),
+            vectors,
+            sorted: count,
+            later: HashMap::new(),
+            alive,
+            living: count,
+            own,
+            common: rows.shared.clone(),
+            total_length: total,
+            scratch: Scratch::default(),
+            rows,
         }
     }
 
-    pub fn set_importance(&mut self, id: Id, importance: f32) {
-        if let Some(row) = self.by_id.get(&id).and_then(|n| self.rows.get_mut(*n as usize)) {
-            row.importance = importance;
+    /// How many memories it holds.
+    pub fn len(&self) -> usize {
+        self.living
+    }
+
+    fn row_of(&self, id: Id) -> Option<usize> {
+        let later = self.later.get(&id).map(|row| *row as usize);
+        let sorted = || self.rows.ids.get(..self.sorted)?.binary_search(&id).ok().filter(|row| self.alive.has(*row));
+        later.or_else(sorted)
+    }
+
+    /// Adds a memory, in place of the row with the same id; returns whether there was one.
+    pub fn put(&mut self, facts: &Facts, content: &str, vector: Option<&Quantized>) -> bool {
+        let replaced = self.remove(facts.id);
+        let row = self.rows.ids.len();
+        let length = self.words.add(row as u32, content);
+        self.rows.push(facts, length);
+        self.later.insert(facts.id, row as u32);
+        self.alive.set(row, true);
+        self.living += 1;
+        self.total_length += u64::from(length);
+        self.own.resize(self.rows.people.len(), Bits::default());
+        if let Some(own) = self.rows.owners.get(row).and_then(|owner| self.own.get_mut(*owner as usize)) {
+            own.set(row, true);
+        }
+        self.common.set(row, facts.shared);
+        if let Some(vector) = vector {
+            self.set_vector(row, vector);
+        }
+        replaced
+    }
+
+    /// Takes over the facts of a memory whose text and vector have not changed; `false` where there is none.
+    pub fn touch(&mut self, facts: &Facts) -> bool {
+        let Some(row) = self.row_of(facts.id) else { return false };
+        if self.rows.owner(row) != facts.owner {
+            return false;
+        }
+        self.rows.shared.set(row, facts.shared);
+        self.rows.outside.set(row, facts.outside);
+        self.common.set(row, facts.shared);
+        if let (Some(importance), Some(kind)) = (self.rows.importance.get_mut(row), self.rows.kinds.get_mut(row)) {
+            (*importance, *kind) = (facts.importance, facts.kind);
+        }
+        true
+    }
+
+    /// Removes a memory from every result; returns whether there was one. Its row is a gap until the next build.
+    pub fn remove(&mut self, id: Id) -> bool {
+        let Some(row) = self.row_of(id) else { return false };
+        self.later.remove(&id);
+        self.alive.set(row, false);
+        self.living -= 1;
+        self.total_length -= self.rows.lengths.get(row).copied().map_or(0, u64::from);
+        self.common.set(row, false);
+        self.own.iter_mut().for_each(|own| own.set(row, false));
+        self.rows.with_vector.set(row, false);
+        true
+    }
+
+    fn set_vector(&mut self, row: usize, vector: &Quantized) {
+        if let Some(sketch) = self.rows.sketches.get_mut(row) {
+            *sketch = vector.signature().0;
+            self.rows.with_vector.set(row, true);
+            self.vectors.put(row, vector.clone());
         }
     }
 
-    pub fn set_vector(&mut self, id: Id, vector: Quantized) {
-        if let Some(row) = self.by_id.get(&id).and_then(|n| self.rows.get_mut(*n as usize)) {
-            row.vector = Some(sketched(vector));
-        }
+    /// The memories without a vector.
+    pub fn without_vector(&self) -> Vec<(UserId, Id)> {
+        let rows = (0..self.rows.ids.len()).filter(|row| self.alive.has(*row) && !self.rows.with_vector.has(*row));
+        rows.map(|row| (self.rows.owner(row), self.rows.id(row as u32))).collect()
     }
 
+    /// The rows that a person may find.
+    fn visible(&self, user: UserId) -> Bits {
+        let person = self.rows.people.iter().position(|person| *person == user);
+        let own = person.and_then(|n| self.own.get(n));
+        let word = |n| self.common.word(n) | own.map_or(0, |own| own.word(n));
+        Bits((0..self.rows.ids.len().div_ceil(64)).map(word).collect())
+    }
+
+    fn meaningful(&self, visible: &Bits) -> Bits {
+        Bits(visible.0.iter().enumerate().map(|(n, word)| word & self.rows.with_vector.word(n)).collect())
+    }
+
+    /// How many of the memories that a person may find have a vector.
     pub fn with_meaning(&self, user: UserId) -> usize {
-        self.rows.iter().filter(|r| r.alive && (r.owner == user || r.shared) && r.vector.is_some()).count()
+        self.meaningful(&self.visible(user)).count()
+    }
+
+    /// Counts the memories that a person may find.
+    pub fn counts(&self, user: UserId) -> Counts {
+        let visible = self.visible(user);
+        let mut counts = Counts { with_vector: self.meaningful(&visible).count(), ..Counts::default() };
+        for row in (0..self.rows.ids.len()).filter(|row| visible.has(*row)) {
+            *counts.kinds.entry(self.rows.kinds.get(row).copied().unwrap_or_default()).or_default() += 1;
+            counts.importance += self.rows.importance.get(row).map_or(0.0, |n| tool::shortest(*n));
+            let owner = self.rows.owner(row);
+            counts.outside |= self.rows.outside.has(row) || (owner != user && owner != UserId::OWNER);
+        }
+        counts
     }
 
     /// The matching memories visible to this user, best first.
-    pub fn search(&self, user: UserId, query: &str, meaning: Option<&Quantized>) -> Vec<IndexHit> {
+    pub fn search(&mut self, user: UserId, query: &str, meaning: Option<&Quantized>, fetch: Fetch) -> Vec<IndexHit> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let found = self.search_with(user, query, meaning, fetch, &mut scratch);
+        self.scratch = scratch;
+        found
+    }
+
+    fn search_with(
+        &self,
+        user: UserId,
+        query: &str,
+        meaning: Option<&Quantized>,
+        fetch: Fetch,
+        scratch: &mut Scratch,
+    ) -> Vec<IndexHit> {
+        let (visible, terms) = (self.visible(user), distinct_terms(query));
         let mut evidence: HashMap<u32, Evidence> = HashMap::new();
-        for (rank, (row, _, words)) in self.by_words(user, query).into_iter().enumerate() {
+        for (rank, (row, words)) in self.by_words(&visible, &terms, &mut scratch.sums).into_iter().enumerate() {
             let e = evidence.entry(row).or_default();
             e.fused += 1.0 / (FUSION + rank as f32);
             e.words = words;
         }
         if let Some(meaning) = meaning {
-            for (rank, (row, cosine)) in self.by_meaning(user, meaning).into_iter().enumerate() {
+            let near = self.by_meaning(&visible, meaning, fetch, &mut scratch.distances);
+            for (rank, (row, cosine)) in near.into_iter().enumerate() {
                 let e = evidence.entry(row).or_default();
                 e.cosine = cosine;
                 if cosine >= MIN_SIMILARITY {
@@ -125,74 +329,154 @@ impl Index {
                 }
             }
         }
-        let mut found: Vec<(f32, IndexHit)> = evidence
+        let mut found: Vec<(f32, Id, Evidence)> = evidence
             .into_iter()
             .filter(|(_, e)| !e.words.is_empty() || e.cosine >= MIN_SIMILARITY)
-            .filter_map(|(n, e)| self.rows.get(n as usize).map(|row| ranked_hit(row, e)))
-            .collect();
-        found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| b.1.id.cmp(&a.1.id)));
-        found.into_iter().map(|(_, f)| f).collect()
-    }
-
-    fn visible_row(&self, user: UserId, n: u32) -> Option<&Row> {
-        self.rows.get(n as usize).filter(|r| r.alive && (r.owner == user || r.shared))
-    }
-
-    /// BM25 over the words they share: (row, score, the words).
-    fn by_words(&self, user: UserId, query: &str) -> Vec<(u32, f32, Vec<String>)> {
-        let count = self.by_id.len().max(1) as f32;
-        let mean = (self.total_length as f32 / count).max(1.0);
-        let mut scores: HashMap<u32, (f32, Vec<String>)> = HashMap::new();
-        let wanted: HashSet<String> = terms(query).into_iter().collect();
-        for term in wanted {
-            let Some(postings) = self.postings.get(&term) else { continue };
-            let rarity = (1.0 + (count - postings.len() as f32 + 0.5).max(0.5) / (postings.len() as f32 + 0.5)).ln();
-            for (n, often) in postings {
-                let Some(row) = self.visible_row(user, *n) else { continue };
-                let often = *often as f32;
-                let damped = often * (K1 + 1.0) / (often + K1 * (1.0 - B + B * row.length as f32 / mean));
-                let (score, words) = scores.entry(*n).or_default();
-                *score += rarity * damped;
-                words.push(term.clone());
-            }
-        }
-        let mut ranked: Vec<_> = scores.into_iter().map(|(n, (score, words))| (n, score, words)).collect();
-        ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
-        ranked.truncate(CANDIDATES);
-        ranked
-    }
-
-    /// The nearest rows by meaning: (row, cosine).
-    fn by_meaning(&self, user: UserId, meaning: &Quantized) -> Vec<(u32, f32)> {
-        let sketch = meaning.signature();
-        let mut near: Vec<(u32, u32)> = (0..self.rows.len() as u32)
-            .filter_map(|n| {
-                let row = self.visible_row(user, n)?;
-                row.vector.as_ref().map(|(_, theirs)| (sketch.hamming(theirs), n))
+            .map(|(row, e)| {
+                // Importance breaks near ties.
+                let importance = self.rows.importance.get(row as usize).copied().unwrap_or_default();
+                (e.fused * (0.9 + 0.2 * importance), self.rows.id(row), e)
             })
             .collect();
-        if near.len() > CANDIDATES {
-            near.select_nth_unstable(CANDIDATES);
-            near.truncate(CANDIDATES);
+        found.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        found.into_iter().map(|(_, id, evidence)| hit(id, &evidence, &terms)).collect()
+    }
+
+    /// BM25 over the shared terms: the rows, best first, and the positions of their terms. Of equally good ones the
+    /// newest come first.
+    fn by_words(&self, visible: &Bits, terms: &[String], sums: &mut Vec<f32>) -> Vec<(u32, Vec<u32>)> {
+        let shared: Vec<(u32, Term)> =
+            terms.iter().enumerate().filter_map(|(n, term)| Some((n as u32, self.words.term(term)?))).collect();
+        if shared.is_empty() {
+            return vec![];
         }
-        let cosine =
-            |n: u32| self.rows.get(n as usize).and_then(|r| r.vector.as_ref()).map_or(0.0, |(v, _)| v.dot(meaning));
-        let mut ranked: Vec<(u32, f32)> = near.into_iter().map(|(_, n)| (n, cosine(n))).collect();
-        ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let count = self.living.max(1) as f32;
+        let mean = (self.total_length as f32 / count).max(1.0);
+        let longest = self.rows.lengths.iter().max().copied().unwrap_or_default();
+        let damping: Vec<f32> = (0..=longest).map(|length| K1 * (1.0 - B + B * f32::from(length) / mean)).collect();
+        sums.clear();
+        sums.resize(self.rows.ids.len(), 0.0);
+        for (_, term) in &shared {
+            let often = self.living_rows(term) as f32;
+            let rarity = (1.0 + (count - often + 0.5).max(0.5) / (often + 0.5)).ln();
+            term.each(|row, often| {
+                let row = row as usize;
+                if !visible.has(row) {
+                    return;
+                }
+                if let (Some(length), Some(sum)) = (self.rows.lengths.get(row), sums.get_mut(row)) {
+                    let (often, damping) = (f32::from(often), damping.get(usize::from(*length)).copied());
+                    *sum += rarity * (often * (K1 + 1.0) / (often + damping.unwrap_or(K1)));
+                }
+            });
+        }
+        let mut ranked = highest(sums, CANDIDATES, |tied, wanted| self.newest(tied, wanted));
+        let sum = |row: u32| sums.get(row as usize).copied().unwrap_or_default();
         ranked
+            .sort_unstable_by(|a, b| sum(*b).total_cmp(&sum(*a)).then_with(|| self.rows.id(*b).cmp(&self.rows.id(*a))));
+        self.with_terms(ranked, &shared)
+    }
+
+    /// The newest of rows that are in order.
+    fn newest(&self, mut rows: Vec<u32>, wanted: usize) -> Vec<u32> {
+        // Sorted rows are in order of their ids: of these the last are the newest.
+        let later = rows.split_off(rows.partition_point(|row| (*row as usize) < self.sorted));
+        rows.drain(..rows.len().saturating_sub(wanted));
+        rows.extend(later);
+        rows.sort_unstable_by_key(|row| std::cmp::Reverse(self.rows.id(*row)));
+        rows.truncate(wanted);
+        rows
+    }
+
+    /// The oldest of rows that are in order.
+    fn oldest(&self, mut rows: Vec<u32>, wanted: usize) -> Vec<u32> {
+        let later = rows.split_off(rows.partition_point(|row| (*row as usize) < self.sorted));
+        rows.truncate(wanted);
+        rows.extend(later);
+        rows.sort_unstable_by_key(|row| self.rows.id(*row));
+        rows.truncate(wanted);
+        rows
+    }
+
+    /// In how many rows a term is: those that are gone do not count.
+    fn living_rows(&self, term: &Term) -> usize {
+        if self.living == self.rows.ids.len() {
+            return term.count() as usize;
+        }
+        let mut count = 0;
+        term.each(|row, _| count += usize::from(self.alive.has(row as usize)));
+        count
+    }
+
+    /// The rows with the positions of the terms that are in them.
+    fn with_terms(&self, rows: Vec<u32>, terms: &[(u32, Term)]) -> Vec<(u32, Vec<u32>)> {
+        let mut wanted = Bits(vec![0; self.rows.ids.len().div_ceil(64)]);
+        let mut of: HashMap<u32, Vec<u32>> = HashMap::with_capacity(rows.len());
+        for row in &rows {
+            wanted.set(*row as usize, true);
+            of.insert(*row, vec![]);
+        }
+        for (n, term) in terms {
+            term.each(|row, _| {
+                if wanted.has(row as usize)
+                    && let Some(terms) = of.get_mut(&row)
+                {
+                    terms.push(*n);
+                }
+            });
+        }
+        rows.into_iter().map(|row| (row, of.remove(&row).unwrap_or_default())).collect()
+    }
+
+    /// The nearest rows by meaning with their cosines, best first; of equally good ones the newest come first.
+    fn by_meaning(
+        &self,
+        visible: &Bits,
+        meaning: &Quantized,
+        fetch: Fetch,
+        distances: &mut Vec<u16>,
+    ) -> Vec<(u32, f32)> {
+        let mask = self.meaningful(visible);
+        let oldest = |tied, wanted| self.oldest(tied, wanted);
+        let near = nearest(&meaning.signature().0, (&self.rows.sketches, &mask), CANDIDATES, distances, oldest);
+        let cosine = |row| self.vector(row, fetch).map_or(0.0, |vector| vector.dot(meaning));
+        let mut ranked: Vec<(u32, f32)> = near.into_iter().map(|row| (row, cosine(row as usize))).collect();
+        ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| self.rows.id(b.0).cmp(&self.rows.id(a.0))));
+        ranked
+    }
+
+    fn vector(&self, row: usize, fetch: Fetch) -> Option<Quantized> {
+        let id = self.rows.id(row as u32);
+        self.vectors.get(row, id).or_else(|| fetch(self.rows.owner(row), id))
+    }
+
+    /// The rows that are left in order of their ids, their words, and their vectors one by one.
+    pub fn compacted(&self) -> (Columns, Dictionary, Vec<u32>) {
+        let mut order: Vec<u32> =
+            (0..self.rows.ids.len()).filter(|row| self.alive.has(*row)).map(|row| row as u32).collect();
+        order.sort_unstable_by_key(|row| self.rows.id(*row));
+        let mut remap = vec![u32::MAX; self.rows.ids.len()];
+        for (new, old) in order.iter().enumerate() {
+            if let Some(place) = remap.get_mut(*old as usize) {
+                *place = new as u32;
+            }
+        }
+        (self.rows.reordered(&order), self.words.compacted(&remap), order)
+    }
+
+    /// The vector of a row of [`Index::compacted`]'s order.
+    pub fn vector_of(&self, row: u32, fetch: Fetch) -> Option<Quantized> {
+        self.rows.with_vector.has(row as usize).then(|| self.vector(row as usize, fetch)).flatten()
     }
 }
 
-/// The rank of a row (importance breaks near ties) and its hit.
-fn ranked_hit(row: &Row, mut evidence: Evidence) -> (f32, IndexHit) {
-    let rank = evidence.fused * (0.9 + 0.2 * row.importance);
-    evidence.words.sort();
-    let why = match (evidence.words.is_empty(), evidence.cosine >= MIN_SIMILARITY) {
+fn hit(id: Id, evidence: &Evidence, terms: &[String]) -> IndexHit {
+    let words: Vec<&str> = evidence.words.iter().filter_map(|n| terms.get(*n as usize)).map(String::as_str).collect();
+    let why = match (words.is_empty(), evidence.cosine >= MIN_SIMILARITY) {
         (true, _) => "similar meaning".to_owned(),
-        (false, true) => format!("similar meaning, same words: {}", evidence.words.join(", ")),
-        (false, false) => format!("same words: {}", evidence.words.join(", ")),
+        (false, true) => format!("similar meaning, same words: {}", words.join(", ")),
+        (false, false) => format!("same words: {}", words.join(", ")),
     };
-    let by_words = 0.15 * evidence.words.len() as f32;
-    let score = (evidence.cosine.max(0.0) + by_words).min(1.0);
-    (rank, IndexHit { id: row.id, score, why })
+    let by_words = 0.15 * words.len() as f32;
+    IndexHit { id, score: (evidence.cosine.max(0.0) + by_words).min(1.0), why }
 }

@@ -67,7 +67,7 @@ async fn filters_boosts_counts_and_forgets() {
     let tagged = Filter { tags: vec!["drinks".into()], ..Filter::default() };
     assert_eq!(memories.list(&cx, &tagged).unwrap().len(), 1);
     assert_eq!(memories.boost(&cx, tea.id, 0.9).await.unwrap().importance, 1.0);
-    let stats = memories.stats(&cx).unwrap();
+    let stats = memories.stats(&cx).await.unwrap();
     assert_eq!((stats.total, stats.preferences, stats.with_meaning), (2, 1, 2));
     assert!(memories.forget(&cx, tea.id).await.unwrap());
     assert!(!memories.forget(&cx, tea.id).await.unwrap());
@@ -86,7 +86,7 @@ async fn one_person_does_not_recall_anothers_unless_shared() {
     let asked = |q: &'static str| memories.recall(&ben, q, Filter { limit: 9, ..Filter::default() });
     assert!(asked("diary books").await.unwrap().hits.is_empty());
     assert_eq!(asked("bins monday").await.unwrap().hits.len(), 1);
-    assert_eq!(memories.stats(&ben).unwrap().total, 1);
+    assert_eq!(memories.stats(&ben).await.unwrap().total, 1);
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn a_changed_memory_is_found_by_what_it_says_now() {
             assert_eq!(hits.iter().any(|h| h.memory.id == id), found, "{question}: {hits:?}");
         }
     }
-    assert_eq!(memories.stats(&cx).unwrap().with_meaning, 2);
+    assert_eq!(memories.stats(&cx).await.unwrap().with_meaning, 2);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The views of memories that callers get.
 
-use crate::{Kind, Stored};
+use crate::records::{Kind, Stored};
 use serde::Serialize;
 use store::{Audience, Entry};
 use tool::{Cx, Id, Label};

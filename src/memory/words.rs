@@ -10,14 +10,30 @@ const STOP_WORDS: &[&str] = &[
     "where", "which", "who", "whose", "why", "will", "with", "would", "you", "your",
 ];
 
-/// The terms of a text, in order, with repeats.
-pub(crate) fn terms(text: &str) -> Vec<String> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|w| !w.is_empty())
-        .map(str::to_lowercase)
-        .filter(|w| STOP_WORDS.binary_search(&w.as_str()).is_err())
-        .map(|w| stem(&w).to_owned())
-        .collect()
+/// Calls `each` with the terms of a text, in order, with repeats. `lower` is a buffer that callers reuse.
+pub(crate) fn each_term(text: &str, lower: &mut String, mut each: impl FnMut(&str)) {
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()) {
+        lower.clear();
+        if word.is_ascii() {
+            lower.push_str(word);
+            lower.make_ascii_lowercase();
+        } else {
+            // The lower case of a letter may depend on its neighbours.
+            lower.push_str(&word.to_lowercase());
+        }
+        if STOP_WORDS.binary_search(&lower.as_str()).is_err() {
+            each(stem(lower));
+        }
+    }
+}
+
+/// The different terms of a text, sorted.
+pub(crate) fn distinct_terms(text: &str) -> Vec<String> {
+    let mut all = vec![];
+    each_term(text, &mut String::new(), |term| all.push(term.to_owned()));
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Strip the most common English endings.
@@ -32,6 +48,12 @@ fn stem(word: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn terms(text: &str) -> Vec<String> {
+        let mut all = vec![];
+        each_term(text, &mut String::new(), |term| all.push(term.to_owned()));
+        all
+    }
 
     #[test]
     fn filler_is_sorted() {
@@ -48,5 +70,7 @@ mod tests {
         assert_eq!(terms("Who looked after the heating?"), ["look", "heat"]);
         assert_eq!(terms("E24, 192.168.1.40"), ["e24", "192", "168", "1", "40"]);
         assert_eq!(terms("what is it"), [] as [&str; 0]);
+        assert_eq!(terms("ΟΔΥΣΣΕΥΣ Über"), ["οδυσσευς", "über"]);
+        assert_eq!(distinct_terms("bins, Bins and a cat"), ["bin", "cat"]);
     }
 }

@@ -172,6 +172,8 @@ pub fn restore(dir: &Path, file: &Path) -> Result<PreviousData> {
         let _ = fs::remove_file(&before.log);
     }
     swapped?;
+    // It would not be used, and holds words of the data that was replaced.
+    let _ = fs::remove_file(dir.join(crate::MEMORY_INDEX));
     remove_oldest(dir);
     remove_log(dir)?;
     Ok(before)

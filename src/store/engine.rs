@@ -43,6 +43,7 @@ pub(crate) struct Engine {
     /// `None` after the disk failed, until it can be opened again.
     open: RwLock<Option<Open>>,
     device: Id,
+    lineage: Id,
     /// Bytes written to the disk, and commits.
     written: Arc<AtomicU64>,
     commits: AtomicU64,
@@ -84,6 +85,7 @@ struct Writing {
 /// What the check of a file found before anything was written to it.
 struct Found {
     device: Id,
+    lineage: Id,
     mark: Option<LogMark>,
     log: Option<Log>,
     changes: Overlay,
@@ -100,12 +102,12 @@ impl Engine {
     pub fn on(medium: Box<dyn Medium>) -> Result<Self> {
         let written = Arc::new(AtomicU64::new(0));
         let (db, found) = open_file(&*medium, true, written.clone(), |db| prepare(db, &*medium, &written))?;
-        let Found { device, mark, log, changes, content } = found;
+        let Found { device, lineage, mark, log, changes, content } = found;
         if let Some(log) = &log {
             // What readers see now must not be lost in the next power cut.
             log.sync().map_err(|e| Error::io("sync the log", &e))?;
         }
-        Self::start(medium, written, (db, device), |writing| {
+        Self::start(medium, written, (db, device, lineage), |writing| {
             *writing = Writing { log, mark, changes, content, ..Writing::new() };
         })
     }
@@ -118,24 +120,28 @@ impl Engine {
             .create_with_backend(StagedBackend::trusted(backend))
             .map_err(|e| Error::Io(e.to_string()))?;
         let device = meta::found(&db)?;
-        Self::start(Box::new(medium), Arc::default(), (db, device), |_| {})
+        Self::start(Box::new(medium), Arc::default(), (db, device, Id::NIL), |_| {})
     }
 
     fn start(
         medium: Box<dyn Medium>,
         written: Arc<AtomicU64>,
-        (db, device): (Database, Id),
+        (db, device, lineage): (Database, Id, Id),
         with: impl FnOnce(&mut Writing),
     ) -> Result<Self> {
         let mut writing = Writing::new();
         with(&mut writing);
         let open = Open::new(db, writing.changes.clone())?;
         let (writing, open, commits) = (Mutex::new(writing), RwLock::new(Some(open)), AtomicU64::new(0));
-        Ok(Self { medium, writing, open, device, written, commits })
+        Ok(Self { medium, writing, open, device, lineage, written, commits })
     }
 
     pub fn device_id(&self) -> Id {
         self.device
+    }
+
+    pub fn lineage(&self) -> Id {
+        self.lineage
     }
 
     pub fn folder(&self) -> Option<&Path> {
@@ -460,8 +466,8 @@ pub(crate) fn open_any(path: &Path) -> Result<Database> {
 fn prepare(db: &Database, medium: &dyn Medium, written: &Arc<AtomicU64>) -> Result<Found> {
     let meta = read_meta(db)?;
     let device = meta::device_of(&meta, &shown(medium))?;
-    let mut found =
-        Found { device, mark: meta.log, log: None, changes: Overlay::default(), content: LogContent::default() };
+    let (mark, changes, content) = (meta.log, Overlay::default(), LogContent::default());
+    let mut found = Found { device, lineage: Id::NIL, mark, log: None, changes, content };
     if let Some(mark) = meta.log {
         let disk = medium.log().map_err(|e| Error::io("read the log", &e))?.ok_or_else(log::missing)?;
         let (log, changes, content) = Log::replay(disk, mark.generation, mark.before, written.clone())?;
@@ -475,5 +481,6 @@ fn prepare(db: &Database, medium: &dyn Medium, written: &Arc<AtomicU64>) -> Resu
         }
     }
     meta::add_sum(db, &meta)?;
+    found.lineage = meta::lineage_of(db)?;
     Ok(found)
 }

@@ -25,7 +25,8 @@ const NEW: &str = "hob.redb.new-";
 /// Files that only a Hob data folder has.
 const OWN: [&str; 5] = [FILE, LOG, KEY, "hob.toml", "hob.sock"];
 /// Prefixes of the other names in it.
-const ALSO: [&str; 7] = ["hob.redb.", "hob.wal.", FILES, "crash", "claim-code", "backup-", "device.new"];
+const ALSO: [&str; 8] =
+    ["hob.redb.", "hob.wal.", FILES, "crash", "claim-code", "backup-", "device.new", crate::MEMORY_INDEX];
 
 /// Opens a regular file for reading. A pipe, a device or a folder is an error; it does not block.
 ///

@@ -74,6 +74,8 @@ use tool::Id;
 pub const FILES: &str = "uploads";
 /// The name of the file in the data folder.
 pub const FILE: &str = "hob.redb";
+/// The name of the memory index's file in the data folder: a cache, which backups leave out and a restore removes.
+pub const MEMORY_INDEX: &str = "memory.index";
 /// The newest version of the file format. Raised only when old code could not read new files; see the evolution rule. A file
 /// that was closed in order has the version before, which Hob from before there was a log reads.
 pub const FORMAT: u32 = meta::WITH_LOG;
@@ -189,6 +191,12 @@ impl Store {
     /// The id of this device, made with the file.
     pub fn device_id(&self) -> Id {
         self.0.engine.device_id()
+    }
+
+    /// An id that changes at an opening where the file was last written by a Hob without lineages, or restored from a
+    /// backup. Data that every Hob since maintains beside its source is trusted only under the lineage it was made in.
+    pub fn lineage(&self) -> Id {
+        self.0.engine.lineage()
     }
 
     /// Seals a secret under the device key: it is stored encrypted, bound to its name.

@@ -10,6 +10,10 @@ pub(crate) const META_FORMAT: &[u8] = b"format";
 pub(crate) const META_DEVICE: &[u8] = b"device";
 /// The newest time seen, so that ids never go back with the clock.
 pub(crate) const META_LAST: &[u8] = b"last";
+/// A copy of [`META_LAST`] in the same commit. Code that does not know it writes [`META_LAST`] alone.
+const META_LAST_COPY: &[u8] = b"last-copy";
+/// The lineage; see [`crate::Store::lineage`].
+const META_LINEAGE: &[u8] = b"lineage";
 /// The checksum of the format and the device.
 const META_SUM: &[u8] = b"sum";
 /// The generation of the log that belongs to the file, and of the record that was first in the log when it began.
@@ -135,9 +139,33 @@ pub(crate) fn save(db: &Database, changes: &Overlay, device: Id, log: Option<Log
             }
         }
     }
-    tx.open_table(Table::new(META))?.insert(META_LAST, &Id::latest_ms().to_le_bytes()[..])?;
+    write_last(&tx, &Id::latest_ms().to_le_bytes())?;
     write(&tx, &Meta::of(device, log))?;
     Ok(tx.commit()?)
+}
+
+fn write_last(tx: &redb::WriteTransaction, last: &[u8]) -> Result<()> {
+    let mut table = tx.open_table(Table::new(META))?;
+    table.insert(META_LAST, last)?;
+    table.insert(META_LAST_COPY, last)?;
+    Ok(())
+}
+
+/// The lineage. A new one begins when the last commit was made by code that does not know of lineages, or the file is a
+/// restored backup.
+pub(crate) fn lineage_of(db: &Database) -> Result<Id> {
+    let tx = Snapshot::stored(db)?;
+    let last = tx.get(META, META_LAST)?;
+    if last == tx.get(META, META_LAST_COPY)? {
+        let lineage = tx.get(META, META_LINEAGE)?;
+        return Ok(lineage.and_then(|bytes| bytes.try_into().ok()).map_or(Id::NIL, Id::from_bytes));
+    }
+    let lineage = Id::new();
+    let tx = db.begin_write()?;
+    tx.open_table(Table::new(META))?.insert(META_LINEAGE, &lineage.as_bytes()[..])?;
+    write_last(&tx, &last.unwrap_or_default())?;
+    tx.commit()?;
+    Ok(lineage)
 }
 
 /// Refuses the metadata of a file that this code cannot use; `shown` is its name.

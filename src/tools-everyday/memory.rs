@@ -243,7 +243,7 @@ async fn boost(memories: Memories, cx: Cx, args: Boost) -> Result<Output> {
 struct Stats {}
 
 async fn stats(memories: Memories, cx: Cx, Stats {}: Stats) -> Result<Output> {
-    let stats = memories.stats(&cx)?;
+    let stats = memories.stats(&cx).await?;
     let sentence = match stats.total {
         0 => "I remember nothing yet.".to_owned(),
         n => format!("I remember {}.", counted_one(n, "thing")),

@@ -1,0 +1,161 @@
+//! What is stored of a memory, and the arguments and results of [`crate::Memories`].
+
+use embed::Quantized;
+use serde::{Deserialize, Serialize};
+use store::{Coded, Key, Level, Record};
+use tool::prelude::{JsonSchema, schemars};
+
+/// The kind of a memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A fact.
+    #[default]
+    Fact,
+    /// A preference.
+    Preference,
+    /// A past or future event.
+    Event,
+    /// A way to do something.
+    Skill,
+}
+
+/// A stored memory. New fields go last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Stored {
+    pub content: String,
+    #[serde(with = "store::coded")]
+    pub kind: Kind,
+    pub importance: f32,
+    pub tags: Vec<String>,
+    pub uses: u32,
+}
+
+impl Coded for Kind {
+    const ALL: &'static [Self] = &[Kind::Fact, Kind::Preference, Kind::Event, Kind::Skill];
+    const UNKNOWN: Self = Kind::Fact;
+}
+
+impl Record for Stored {
+    const NAME: &'static str = "memories";
+    const WORD: &'static str = "memory";
+    const LEVEL: Level = Level::User;
+    fn keys(&self) -> Vec<Key> {
+        vec![Key::many(1, [self.kind.code()])]
+    }
+}
+
+/// The vector of a memory, under the same id.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Vector {
+    model: String,
+    bytes: Vec<u8>,
+}
+
+impl Record for Vector {
+    const NAME: &'static str = "memory-vectors";
+    const WORD: &'static str = "memory vector";
+    const LEVEL: Level = Level::User;
+}
+
+impl Vector {
+    pub fn of(vector: &Quantized) -> Self {
+        Self { model: embed::MODEL.into(), bytes: vector.to_bytes().to_vec() }
+    }
+
+    /// The vector, or `None` when another model produced it.
+    pub fn read(&self) -> Option<Quantized> {
+        let ours = self.model == embed::MODEL;
+        ours.then(|| Quantized::from_bytes(&self.bytes).ok()).flatten()
+    }
+}
+
+/// A memory to store.
+#[derive(Debug, Clone, Default)]
+pub struct New {
+    /// The text, 1 to 8,000 characters.
+    pub content: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// 0 to 1; breaks near ties in the ranking.
+    pub importance: f32,
+    /// Tags for filtering.
+    pub tags: Vec<String>,
+    /// Whether the household may recall it.
+    pub shared: bool,
+}
+
+/// A patch of a memory. `None` leaves a field unchanged.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Change {
+    /// The new text, 1 to 8,000 characters.
+    pub content: Option<String>,
+    /// The new kind.
+    pub kind: Option<Kind>,
+    /// 0 to 1.
+    pub importance: Option<f32>,
+    /// The new tags; they replace all old ones.
+    pub tags: Option<Vec<String>>,
+    /// Whether the household may recall it.
+    pub shared: Option<bool>,
+    /// Whether a person vouches for the memory and removes its outside label.
+    pub vouched: bool,
+}
+
+impl Change {
+    pub(crate) fn apply_to(&self, stored: &mut Stored) {
+        if let Some(content) = &self.content {
+            stored.content.clone_from(content);
+        }
+        if let Some(tags) = &self.tags {
+            stored.tags.clone_from(tags);
+        }
+        stored.kind = self.kind.unwrap_or(stored.kind);
+        stored.importance = self.importance.unwrap_or(stored.importance).clamp(0.0, 1.0);
+    }
+}
+
+/// A filter of memories.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Only this kind.
+    pub kind: Option<Kind>,
+    /// Only with all of these tags.
+    pub tags: Vec<String>,
+    /// The maximum number of results; 0 means one for a search and all for a list.
+    pub limit: usize,
+    /// The minimum score, 0 to 1.
+    pub least: f32,
+    /// Only memories without the outside label.
+    pub own: bool,
+}
+
+impl Filter {
+    pub(crate) fn matches(&self, stored: &Stored) -> bool {
+        self.kind.is_none_or(|k| k == stored.kind) && self.tags.iter().all(|t| stored.tags.contains(t))
+    }
+}
+
+/// Statistics about memories.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stats {
+    /// All of this person's memories.
+    pub total: usize,
+    /// Memories of this kind.
+    pub facts: usize,
+    /// Memories of this kind.
+    pub preferences: usize,
+    /// Memories of this kind.
+    pub events: usize,
+    /// Memories of this kind.
+    pub skills: usize,
+    /// The mean importance, 0 to 1.
+    #[serde(serialize_with = "tool::as_shortest")]
+    pub average_importance: f32,
+    /// Memories that can be found by meaning.
+    pub with_meaning: usize,
+}
+
+/// The maximum length of a memory, in characters.
+pub const LONGEST: usize = 8000;

@@ -1,0 +1,221 @@
+//! Linear passes over whole columns: the nearest sketches, the highest sums.
+
+use std::cmp::Ordering;
+
+/// The words of a vector's sketch.
+pub(crate) type Sketch = [u64; 6];
+
+/// More than any distance: a row that may not be found.
+const HIDDEN: u16 = u16::MAX;
+/// Distances of sketches: 0 to 384.
+const DISTANCES: usize = 385;
+
+/// One bit for each row.
+#[derive(Default, Clone, Debug, PartialEq)]
+pub(crate) struct Bits(pub Vec<u64>);
+
+impl Bits {
+    #[inline]
+    pub fn has(&self, row: usize) -> bool {
+        self.word(row / 64) >> (row % 64) & 1 == 1
+    }
+
+    /// The bits of 64 rows.
+    #[inline]
+    pub fn word(&self, n: usize) -> u64 {
+        self.0.get(n).copied().unwrap_or_default()
+    }
+
+    pub fn set(&mut self, row: usize, on: bool) {
+        if self.0.len() <= row / 64 {
+            if !on {
+                return;
+            }
+            self.0.resize(row / 64 + 1, 0);
+        }
+        if let Some(word) = self.0.get_mut(row / 64) {
+            *word = *word & !(1 << (row % 64)) | u64::from(on) << (row % 64);
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+}
+
+/// In how many bits two sketches differ. Adds the six words bit by bit first, so that three counts do for six: without
+/// a machine instruction for it a count takes a dozen others.
+#[inline]
+fn distance(a: &Sketch, b: &Sketch) -> u16 {
+    let [x0, x1, x2, x3, x4, x5] = std::array::from_fn(|n| a[n] ^ b[n]);
+    let (one, one_carry) = add(x0, x1, x2);
+    let (other, other_carry) = add(x3, x4, x5);
+    let (ones, carry) = (one ^ other, one & other);
+    let (twos, fours) = add(one_carry, other_carry, carry);
+    (ones.count_ones() + 2 * twos.count_ones() + 4 * fours.count_ones()) as u16
+}
+
+/// Adds three bits in each place: the sum and the carry.
+#[inline]
+fn add(a: u64, b: u64, c: u64) -> (u64, u64) {
+    (a ^ b ^ c, (a & b) | ((a ^ b) & c))
+}
+
+/// The `most` rows nearest to `to` among those with a bit in `mask`. Where more rows have the largest of these distances
+/// than are wanted, `first` picks that many of them.
+pub(crate) fn nearest(
+    to: &Sketch,
+    (sketches, mask): (&[Sketch], &Bits),
+    most: usize,
+    distances: &mut Vec<u16>,
+    first: impl FnOnce(Vec<u32>, usize) -> Vec<u32>,
+) -> Vec<u32> {
+    let mut histogram = [0_u32; DISTANCES];
+    distances.clear();
+    distances.reserve(sketches.len());
+    for (n, block) in sketches.chunks(64).enumerate() {
+        match mask.word(n) {
+            0 => distances.resize(distances.len() + block.len(), HIDDEN),
+            word => {
+                for (bit, sketch) in block.iter().enumerate() {
+                    let distance = distance(to, sketch);
+                    let seen = word >> bit & 1;
+                    histogram[usize::from(distance).min(DISTANCES - 1)] += seen as u32;
+                    distances.push(if seen == 1 { distance } else { HIDDEN });
+                }
+            }
+        }
+    }
+    // The distance at which there are enough, and how many rows at exactly that distance are still wanted.
+    let (mut limit, mut wanted) = (0, most);
+    while limit < DISTANCES && histogram[limit] as usize <= wanted {
+        wanted -= histogram[limit] as usize;
+        limit += 1;
+    }
+    let (mut found, mut tied) = (Vec::with_capacity(most.min(sketches.len())), vec![]);
+    for (row, distance) in distances.iter().enumerate() {
+        match usize::from(*distance).cmp(&limit) {
+            Ordering::Less => found.push(row as u32),
+            Ordering::Equal if wanted > 0 => tied.push(row as u32),
+            _ => {}
+        }
+    }
+    if wanted > 0 {
+        found.extend(first(tied, wanted));
+    }
+    found
+}
+
+/// The buckets of sums above zero: their exponent and three bits of the fraction.
+const BUCKETS: usize = 1 << 12;
+
+fn bucket(sum: f32) -> usize {
+    ((sum.to_bits() >> 20) as usize).min(BUCKETS - 1)
+}
+
+/// The rows with the `most` highest sums above zero, in order of rows. Where more rows have the lowest of these sums
+/// than are wanted, `first` picks that many of them.
+pub(crate) fn highest(sums: &[f32], most: usize, first: impl FnOnce(Vec<u32>, usize) -> Vec<u32>) -> Vec<u32> {
+    let mut histogram = vec![0_u32; BUCKETS];
+    let mut all = 0;
+    for sum in sums.iter().filter(|sum| **sum > 0.0) {
+        histogram[bucket(*sum)] += 1;
+        all += 1;
+    }
+    let rows = |wanted: &dyn Fn(f32) -> bool| -> Vec<u32> {
+        let rows = sums.iter().enumerate().filter(|(_, sum)| **sum > 0.0 && wanted(**sum));
+        rows.map(|(row, _)| row as u32).collect()
+    };
+    if all <= most {
+        return rows(&|_| true);
+    }
+    let (mut edge, mut wanted) = (BUCKETS - 1, most);
+    while histogram[edge] as usize <= wanted {
+        wanted -= histogram[edge] as usize;
+        edge = edge.saturating_sub(1);
+    }
+    // Sums above zero compare as their bits do.
+    let mut bits: Vec<u32> =
+        sums.iter().filter(|sum| **sum > 0.0 && bucket(**sum) == edge).map(|s| s.to_bits()).collect();
+    let lowest = match wanted.checked_sub(1) {
+        Some(at) => *bits.select_nth_unstable_by(at, |a, b| b.cmp(a)).1,
+        None => u32::MAX,
+    };
+    let mut found = rows(&|sum| bucket(sum) > edge || (bucket(sum) == edge && sum.to_bits() > lowest));
+    let missing = most.saturating_sub(found.len());
+    if missing > 0 {
+        let mut tied = rows(&|sum| sum.to_bits() == lowest);
+        if tied.len() > missing {
+            tied = first(tied, missing);
+        }
+        found.extend(tied);
+        found.sort_unstable();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that look random and are always the same.
+    fn numbers(mut state: u64) -> impl FnMut() -> u64 {
+        move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        }
+    }
+
+    #[test]
+    fn a_distance_is_the_number_of_different_bits() {
+        let mut next = numbers(88_172_645_463_325_252);
+        for _ in 0..1000 {
+            let (a, b): (Sketch, Sketch) = (std::array::from_fn(|_| next()), std::array::from_fn(|_| next() & next()));
+            let plain: u32 = a.iter().zip(&b).map(|(a, b)| (a ^ b).count_ones()).sum();
+            assert_eq!(u32::from(distance(&a, &b)), plain);
+            assert_eq!(distance(&a, &a), 0);
+            assert_eq!(distance(&a, &a.map(|word| !word)), 384);
+        }
+    }
+
+    #[test]
+    fn the_nearest_are_those_of_a_sort() {
+        let mut next = numbers(7);
+        for (rows, most) in [(0, 3), (1, 3), (63, 64), (64, 1), (1000, 300), (1000, 1000), (130, 0)] {
+            // Few bits, so that many are equally near.
+            let sketches: Vec<Sketch> = (0..rows).map(|_| [next() & 7, 0, next() & 3, 0, 0, next() & 1]).collect();
+            let mut mask = Bits::default();
+            (0..rows).for_each(|row| mask.set(row, next() % 3 > 0));
+            let to = [next() & 7, 0, 0, 0, 0, 0];
+            let mut plain: Vec<(u16, u32)> =
+                (0..rows).filter(|row| mask.has(*row)).map(|row| (distance(&to, &sketches[row]), row as u32)).collect();
+            plain.sort_unstable();
+            plain.truncate(most);
+            let mut plain: Vec<u32> = plain.into_iter().map(|(_, row)| row).collect();
+            plain.sort_unstable();
+            let first = |tied: Vec<u32>, wanted: usize| tied.into_iter().take(wanted).collect();
+            let mut found = nearest(&to, (&sketches, &mask), most, &mut vec![], first);
+            found.sort_unstable();
+            assert_eq!(found, plain, "{rows} {most}");
+        }
+    }
+
+    #[test]
+    fn the_highest_are_those_of_a_sort() {
+        let mut next = numbers(9);
+        for (rows, most, values) in
+            [(0, 3, 1), (5, 9, 3), (1000, 300, 1), (1000, 300, 4), (1000, 300, 1_000_000), (1000, 999, 50), (9, 0, 2)]
+        {
+            let sums: Vec<f32> =
+                (0..rows).map(|_| if next() % 4 == 0 { 0.0 } else { 1e-6 + (next() % values) as f32 * 0.37 }).collect();
+            let mut plain: Vec<u32> = (0..rows as u32).filter(|row| sums[*row as usize] > 0.0).collect();
+            plain.sort_by(|a, b| sums[*b as usize].total_cmp(&sums[*a as usize]).then(b.cmp(a)));
+            plain.truncate(most);
+            plain.sort_unstable();
+            let last = |tied: Vec<u32>, missing: usize| tied[tied.len() - missing..].to_vec();
+            assert_eq!(highest(&sums, most, last), plain, "{rows} {most} {values}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The vectors of an index: in memory, or read from the index file one by one.
+//!
+//! A search compares some hundred vectors in full. Reading these from the file, which the system caches, saves 40 MB
+//! for 100,000 memories.
+
+use embed::Quantized;
+use std::{collections::HashMap, fs::File, os::unix::fs::FileExt};
+use tool::Id;
+
+/// The bytes of a checksum.
+const SUM: usize = 8;
+/// The bytes of a vector in the file.
+pub(crate) const STRIDE: usize = Quantized::BYTES + SUM;
+
+/// The vectors of rows.
+#[derive(Default)]
+pub(crate) struct Vectors {
+    file: Option<VectorFile>,
+    /// Of a build without a file, and of rows that were added since.
+    own: Vec<Quantized>,
+    /// Row → position in `own`.
+    places: HashMap<u32, u32>,
+}
+
+/// The part of the index file with the vectors, one for each row of the file.
+pub(crate) struct VectorFile {
+    pub file: File,
+    pub start: u64,
+    pub rows: usize,
+}
+
+impl Vectors {
+    pub fn new(file: Option<VectorFile>) -> Self {
+        Self { file, ..Self::default() }
+    }
+
+    pub fn put(&mut self, row: usize, vector: Quantized) {
+        self.places.insert(row as u32, self.own.len() as u32);
+        self.own.push(vector);
+    }
+
+    /// The vector of a row; `None` where there is none, or the file cannot be read.
+    pub fn get(&self, row: usize, id: Id) -> Option<Quantized> {
+        match self.places.get(&(row as u32)) {
+            Some(place) => self.own.get(*place as usize).cloned(),
+            None => self.file.as_ref().filter(|file| row < file.rows)?.read(row, id),
+        }
+    }
+}
+
+impl VectorFile {
+    fn read(&self, row: usize, id: Id) -> Option<Quantized> {
+        let mut bytes = [0; STRIDE];
+        self.file.read_exact_at(&mut bytes, self.start + row as u64 * STRIDE as u64).ok()?;
+        let (vector, sum) = bytes.split_at(Quantized::BYTES);
+        if sum != checksum(id, vector) {
+            return None;
+        }
+        Quantized::from_bytes(vector).ok()
+    }
+}
+
+/// A vector as it is in the file; zeros for none, which no checksum matches.
+pub(crate) fn stored(id: Id, vector: Option<&Quantized>) -> [u8; STRIDE] {
+    let mut bytes = [0; STRIDE];
+    if let Some(vector) = vector {
+        let (values, sum) = bytes.split_at_mut(Quantized::BYTES);
+        values.copy_from_slice(&vector.to_bytes());
+        sum.copy_from_slice(&checksum(id, values));
+    }
+    bytes
+}
+
+fn checksum(id: Id, vector: &[u8]) -> [u8; SUM] {
+    let mut sum = [0; SUM];
+    blake3::Hasher::new().update(id.as_bytes()).update(vector).finalize_xof().fill(&mut sum);
+    sum
+}

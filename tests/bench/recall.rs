@@ -1,0 +1,222 @@
+//! Recall of somebody who has 100,000 memories, one step to a process: `fill` makes them, `built` measures without an
+//! index file and then writes one, `saved` measures with it. `peer` asks SQLite's full-text index the same words, and
+//! compares the query with every vector.
+//!
+//! The vectors are mixtures of those of real phrases; embedding 100,000 texts would take ten minutes.
+
+use crate::{Dice, Result, Watch};
+use embed::{Embedder, Quantized};
+use memory::{Filter, Memories};
+use records::{Kind, Stored, Vector};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::{collections::BTreeSet, fs, hint::black_box, path::Path, sync::Arc, time::Duration};
+use store::{Audience, Stamp, Store};
+use tool::{AgentId, Channel, Cx, FixedClock, Id, Label, Ports, Principal, Role, Scope, UserId, Via};
+
+// The records as Hob stores them.
+#[allow(dead_code)]
+#[path = "../../src/memory/records.rs"]
+mod records;
+
+const MARTA: UserId = UserId(Id::from_bytes([7; 16]));
+const MEMORIES: usize = 100_000;
+/// How many share a commit.
+const TOGETHER: usize = 5000;
+/// How long the index must be idle before it is saved.
+const IDLE: Duration = Duration::from_secs(61);
+const WHO: &[&str] = &["Marta", "Ben", "Anna", "Grandma", "the plumber", "our neighbour", "the cat", "aunt Rosa"];
+const DID: &[&str] = &["serviced", "likes", "moved", "bought", "painted", "forgot", "lent", "repaired", "asked for"];
+const WHAT: &[&str] = &[
+    "the boiler",
+    "green tea",
+    "the garden chairs",
+    "a ladder",
+    "the guest room",
+    "winter tyres",
+    "the wifi password",
+    "library books",
+    "the dishwasher",
+    "orchids",
+    "the insurance papers",
+    "a bicycle pump",
+];
+/// Every text has this word.
+const EVERYWHERE: &str = "household";
+/// Questions with a rare word, with the word of every text, and with no word of any.
+const QUESTIONS: &[(&str, &str)] = &[
+    ("rare", "who has number n77123"),
+    ("common", "household ladder Marta"),
+    ("none", "heating technician appointment"),
+];
+
+/// Runs one step in `folder`.
+///
+/// # Errors
+/// When nothing is found that must be.
+pub fn measure(step: &str, rounds: usize, folder: &Path) -> Result<Value> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let embedder = Embedder::new(Duration::from_secs(600));
+    runtime.block_on(embedder.embed("load"))?;
+    match step {
+        "fill" => runtime.block_on(fill(&embedder, folder)),
+        "built" => runtime.block_on(ask(embedder, rounds, folder, true)),
+        "saved" => runtime.block_on(ask(embedder, rounds, folder, false)),
+        "peer" => runtime.block_on(peer(&embedder, rounds, folder)),
+        other => Err(format!("there is no step `{other}`").into()),
+    }
+}
+
+fn marta() -> Result<Cx> {
+    let clock = Arc::new(FixedClock("2026-11-20T14:30:00+01:00[Europe/Vienna]".parse()?));
+    let principal = Principal { user: MARTA, role: Role::Member, agent: AgentId::GENERAL };
+    Ok(Cx::root(Ports::unconnected(clock), principal, Via::direct(Channel::Api)))
+}
+
+async fn phrases(embedder: &Embedder, of: &[&str]) -> Result<Vec<Vec<f32>>> {
+    Ok(embedder.embed_all(of.iter().map(|phrase| (*phrase).to_owned()).collect()).await?)
+}
+
+async fn fill(embedder: &Embedder, folder: &Path) -> Result<Value> {
+    let mut dice = Dice(15);
+    let (who, did, what) =
+        (phrases(embedder, WHO).await?, phrases(embedder, DID).await?, phrases(embedder, WHAT).await?);
+    let store = Store::open(folder)?;
+    let (records, vectors) = (store.collection::<Stored>(), store.collection::<Vector>());
+    let stamp = Stamp {
+        scope: Scope::User(MARTA),
+        owner: MARTA,
+        audience: Audience::Private,
+        label: Label::Own,
+        source: "remember".into(),
+    };
+    let mut made = 0;
+    while made < MEMORIES {
+        let some: Vec<(Id, Stored, Vector)> = (made..made + TOGETHER)
+            .map(|n| {
+                let mut pick = |of: &[&str]| dice.below(of.len() as u64) as usize;
+                let (a, b, c) = (pick(WHO), pick(DID), pick(WHAT));
+                let content = format!("{EVERYWHERE}: {} {} {}, number n{n}", WHO[a], DID[b], WHAT[c]);
+                let raw: Vec<f32> = (0..embed::DIM)
+                    .map(|i| who[a][i] + did[b][i] + what[c][i] + (dice.below(1000) as f32 - 499.5) / 12_000.0)
+                    .collect();
+                let length = raw.iter().map(|x| x * x).sum::<f32>().sqrt();
+                let unit: Vec<f32> = raw.iter().map(|x| x / length).collect();
+                let vector = Quantized::quantize(&unit).map(|v| Vector::of(&v));
+                let stored = Stored { content, kind: Kind::Fact, importance: 0.5, tags: vec![], uses: 0 };
+                vector.map(|vector| (Id::new(), stored, vector))
+            })
+            .collect::<std::result::Result<_, _>>()?;
+        let (records, vectors, stamp) = (records.clone(), vectors.clone(), stamp.clone());
+        let put = move |tx: &store::Tx| {
+            some.iter().try_for_each(|(id, stored, vector)| {
+                vectors.put(tx, *id, &stamp, vector)?;
+                records.put(tx, *id, &stamp, stored).map(drop)
+            })
+        };
+        store.write(put).await?;
+        made += TOGETHER;
+    }
+    Ok(json!({"memories": made, "bytes": store.size()}))
+}
+
+/// Resident memory in MB: of the heap, and with pages of files.
+fn resident() -> Result<(f64, f64)> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let of = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok()).unwrap_or_default() / 1024.0
+    };
+    Ok((of("RssAnon:"), of("VmRSS:")))
+}
+
+async fn ask(embedder: Embedder, rounds: usize, folder: &Path, save: bool) -> Result<Value> {
+    let (cx, store) = (marta()?, Store::open(folder)?);
+    let memories = Memories::new(&store, embedder.clone());
+    let (before, _) = resident()?;
+    let filter = || Filter { limit: 10, ..Filter::default() };
+    let first = Watch::start();
+    let found = memories.recall(&cx, QUESTIONS[0].1, filter()).await?;
+    let first = json!({"cpuMs": first.cpu_ms(), "wallMs": first.seconds() * 1e3});
+    if !found.hits.iter().any(|hit| hit.memory.content.contains("n77123")) {
+        return Err("the memory was not found".into());
+    }
+    let mut questions = vec![];
+    for (name, question) in QUESTIONS {
+        memories.recall(&cx, question, filter()).await?;
+        let watch = Watch::start();
+        for _ in 0..rounds {
+            black_box(embedder.embed(question).await?);
+        }
+        let embedding = watch.cpu_ms() / rounds as f64;
+        let watch = Watch::start();
+        let mut hits = 0;
+        for _ in 0..rounds {
+            hits = memories.recall(&cx, question, filter()).await?.hits.len();
+        }
+        let all = watch.cpu_ms() / rounds as f64;
+        questions.push(json!({"words": name, "hits": hits, "cpuMs": all - embedding, "embeddingCpuMs": embedding}));
+    }
+    let watch = Watch::start();
+    let stats = memories.stats(&cx).await?;
+    let counted = watch.cpu_ms();
+    if stats.total != MEMORIES {
+        return Err(format!("{} memories, not {MEMORIES}", stats.total).into());
+    }
+    let (heap, all) = resident()?;
+    let mut file = None;
+    if save {
+        tokio::time::sleep(IDLE).await;
+        let watch = Watch::start();
+        memories.maintain().await?;
+        let bytes = fs::metadata(folder.join(store::MEMORY_INDEX))?.len();
+        file = Some(json!({"cpuMs": watch.cpu_ms(), "bytes": bytes}));
+    }
+    Ok(json!({
+        "first": first, "questions": questions, "statsCpuMs": counted,
+        "heapMb": heap - before, "residentMb": all, "file": file,
+    }))
+}
+
+async fn peer(embedder: &Embedder, rounds: usize, folder: &Path) -> Result<Value> {
+    let store = Store::open(folder)?;
+    let db = Connection::open_in_memory()?;
+    db.execute_batch("CREATE VIRTUAL TABLE m USING fts5(content); BEGIN")?;
+    let mut insert = db.prepare("INSERT INTO m(content) VALUES (?)")?;
+    let mut failed = None;
+    store.collection::<Stored>().scan(|e| failed = insert.execute([&e.value.content]).err().or(failed.take()))?;
+    failed.map_or(Ok(()), Err)?;
+    db.execute_batch("COMMIT")?;
+    let mut vectors = vec![];
+    store.collection::<Vector>().scan(|e| vectors.extend(e.value.read()))?;
+    let mut select = db.prepare("SELECT rowid FROM m WHERE m MATCH ? ORDER BY bm25(m) LIMIT 300")?;
+    let mut questions = vec![];
+    for (name, question) in QUESTIONS {
+        let any = question.split_whitespace().collect::<Vec<_>>().join(" OR ");
+        let watch = Watch::start();
+        for _ in 0..rounds {
+            black_box(select.query_map([&any], |row| row.get::<_, i64>(0))?.count());
+        }
+        let words = watch.cpu_ms() / rounds as f64;
+        let meaning = Quantized::quantize(&embedder.embed(question).await?)?;
+        let watch = Watch::start();
+        for _ in 0..rounds {
+            black_box(nearest(&vectors, |v| (v.dot(&meaning) * -1e6) as i64, 10));
+        }
+        let exact = watch.cpu_ms() / rounds as f64;
+        // How many of the ten nearest are among the candidates of the sketches.
+        let best = nearest(&vectors, |v| (v.dot(&meaning) * -1e6) as i64, 10);
+        let sketch = meaning.signature();
+        let near = nearest(&vectors, |v| i64::from(sketch.hamming(&v.signature())), 300);
+        let recall = best.intersection(&near).count() as f64 / 10.0;
+        questions.push(json!({"words": name, "fts5CpuMs": words, "exactCpuMs": exact, "recallAt10": recall}));
+    }
+    Ok(json!({ "questions": questions }))
+}
+
+/// The positions of the `most` lowest.
+fn nearest(all: &[Quantized], by: impl Fn(&Quantized) -> i64, most: usize) -> BTreeSet<usize> {
+    let mut ranked: Vec<(i64, usize)> = all.iter().enumerate().map(|(n, v)| (by(v), n)).collect();
+    ranked.select_nth_unstable(most);
+    ranked.into_iter().take(most).map(|(_, n)| n).collect()
+}
