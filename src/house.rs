@@ -8,7 +8,7 @@ pub mod serve;
 use crate::config::{Config, settings::Settings};
 use agent::Agent;
 use anyhow::Result;
-use api::{AppState, EventStreams, Network, RequestCounts, Restart};
+use api::{AppParts, AppState, EventStreams, Network, RequestCounts, Restart};
 use background::{BackgroundTasks, publish_pin_changes, schedule_backfill, schedule_maintenance};
 use board::{Board, Device};
 use config_center::ConfigCenter;
@@ -31,7 +31,7 @@ use scrub::Scrubber;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
 use tokio_util::sync::CancellationToken;
-use tool::{Bus, Clock, Id, Ports, SystemClock};
+use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use uploads::Uploads;
 
 /// Idle time after which the model and the JavaScript engine are unloaded.
@@ -49,7 +49,7 @@ pub struct Entry {
 }
 
 /// Builds the application over the data in `data`. Starts no background tasks except those the parts themselves need.
-pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc<Settings>, BackgroundTasks)> {
+pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppParts, Arc<Settings>, BackgroundTasks)> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(Some(config.time_zone.as_str()).filter(|z| !z.is_empty()))?);
 
     // Parts.
@@ -89,23 +89,22 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
         }),
     );
     let triggers = Triggers::new(&store, registry.clone(), scheduler.clone(), ports.clone());
-    add_everyday(&registry, &store, &scheduler)?;
-    registry.add(rules::schedules(scheduler.clone(), registry.clone()))?;
-    registry.add(rules::triggers(triggers.clone()))?;
     let device = Device::new(data);
+    let mut families = everyday(&store, &scheduler);
+    families.push(rules::schedules(scheduler.clone(), registry.clone()).into_parts());
+    families.push(rules::triggers(triggers.clone()).into_parts());
     // Everyday tools are offered to models in this order.
-    registry.add(tools_everyday::memory(memories.clone()))?;
-    add_utilities(&registry, device.clone())?;
-    registry.add(tools_everyday::config(services.clone()))?;
-    registry.add(tools_hardware::gpio(board.clone()))?;
+    families.push(tools_everyday::memory(memories.clone()).into_parts());
+    families.extend(utilities(device.clone()));
+    families.push(tools_everyday::config(services.clone()).into_parts());
+    families.push(tools_hardware::gpio(board.clone(), &store)?.into_parts());
     let web = Guarded::new(config.http.allow.clone());
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
-    registry.add(custom::family(custom.clone()))?;
-    custom.load()?;
+    families.push(custom::family(custom.clone()).into_parts());
     let documents = Documents::new(&store).with_base(&config.agent.prompt);
-    registry.add(persona::family(documents.clone()))?;
-    registry.add(interaction::family(interactions.clone()))?;
+    families.push(persona::family(documents.clone()).into_parts());
+    families.push(interaction::family(interactions.clone()).into_parts());
 
     // Mind.
     let closing = CancellationToken::new();
@@ -140,14 +139,16 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
     let agent = Agent::new(limits, &store, parts, provider);
     let chosen = agent.clone();
     models.on_change(move |provider| chosen.set_provider(provider));
-    registry.add(agent::family(agent.clone()))?;
+    families.push(agent::family(agent.clone()).into_parts());
+    registry.add_families(families)?;
+    custom.load()?;
 
     publish_pin_changes(&board, ports.bus.clone());
     schedule_backfill(memories, closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     let (started, desk) = (Id::new(), settings.clone());
     let (kept, checking) = (store.clone(), ports.clone());
-    let house = AppState {
+    let house = AppParts {
         identity,
         agent,
         registry,
@@ -184,27 +185,31 @@ fn lazy_reflex(registry: Registry, embedder: Embedder, clock: Arc<dyn Clock>) ->
 }
 
 /// The families of people's records, each over the store alone.
-fn add_everyday(registry: &Registry, store: &Store, scheduler: &Scheduler) -> tool::Result<()> {
-    registry.add(tools_everyday::tasks(store))?;
-    registry.add(tools_everyday::notes(store))?;
-    registry.add(tools_everyday::bookmarks(store))?;
-    registry.add(tools_everyday::contacts(store))?;
-    registry.add(tools_everyday::calendar(store, scheduler.clone()))?;
-    registry.add(tools_everyday::notices(store))?;
-    registry.add(tools_data::finance(store))?;
-    registry.add(tools_data::goals(store))?;
-    registry.add(tools_data::tables(store))?;
-    registry.add(tools_data::state(store))
+fn everyday(store: &Store, scheduler: &Scheduler) -> Vec<FamilyParts> {
+    vec![
+        tools_everyday::tasks(store).into_parts(),
+        tools_everyday::notes(store).into_parts(),
+        tools_everyday::bookmarks(store).into_parts(),
+        tools_everyday::contacts(store).into_parts(),
+        tools_everyday::calendar(store, scheduler.clone()).into_parts(),
+        tools_everyday::notices(store).into_parts(),
+        tools_data::finance(store).into_parts(),
+        tools_data::goals(store).into_parts(),
+        tools_data::tables(store).into_parts(),
+        tools_data::state(store).into_parts(),
+    ]
 }
 
 /// Families without state.
-fn add_utilities(registry: &Registry, device: Device) -> tool::Result<()> {
-    registry.add(tools_utilities::utilities(device))?;
-    registry.add(tools_utilities::dates())?;
-    registry.add(tools_utilities::mathematics())?;
-    registry.add(tools_utilities::chance())?;
-    registry.add(tools_utilities::text())?;
-    registry.add(tools_utilities::data())
+fn utilities(device: Device) -> [FamilyParts; 6] {
+    [
+        tools_utilities::utilities(device).into_parts(),
+        tools_utilities::dates().into_parts(),
+        tools_utilities::mathematics().into_parts(),
+        tools_utilities::chance().into_parts(),
+        tools_utilities::text().into_parts(),
+        tools_utilities::data().into_parts(),
+    ]
 }
 
 /// Stops runs, writes pending records, and drops the parts.

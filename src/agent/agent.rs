@@ -6,10 +6,11 @@ use crate::{
         ContinuationCache, Conversation, ConversationPatch, ConversationSummary, Conversations, Exported, OwnAnswers,
         words,
     },
+    offered_tools::OfferedTools,
     queue::{AdmissionPolicy, QueuedRun, RunCounts, RunQueue, RunSlot, RunStats},
 };
 use interaction::Interactions;
-use llm::Provider;
+use llm::{Provider, Tools};
 use memory::Memories;
 use persona::Documents;
 use questions::Questions;
@@ -21,7 +22,7 @@ use std::{
 };
 use store::Store;
 use tokio_util::sync::CancellationToken;
-use tool::{Cx, Error, Id, Result, UserId};
+use tool::{Cx, Error, Id, Result, Tool, UserId};
 use uploads::Uploads;
 
 /// The services an agent uses.
@@ -52,6 +53,7 @@ pub struct Agent {
     pub(crate) continuations: Arc<ContinuationCache>,
     pub(crate) own_answers: OwnAnswers,
     pub(crate) counts: RunCounts,
+    offered: Arc<OfferedTools>,
 }
 
 impl Agent {
@@ -66,7 +68,21 @@ impl Agent {
             continuations: Arc::default(),
             own_answers: OwnAnswers::new(store),
             counts: RunCounts::default(),
+            offered: Arc::default(),
         }
+    }
+
+    /// Describes the tools of a request: those of `candidates` that are due and those of `more`. Models know the names of the
+    /// other candidates.
+    pub(crate) fn offer(&self, candidates: Vec<Arc<Tool>>, more: Option<Arc<Tool>>) -> (Vec<Arc<Tool>>, Tools) {
+        let has_section = |section: &str| self.config.sections.has(section);
+        let (mut due, mut known): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|t| t.offer.is_due(has_section));
+        if let Some(more) = more.filter(|more| !due.iter().any(|t| t.name == more.name)) {
+            known.retain(|t| t.name != more.name);
+            due.push(more);
+        }
+        let tools = self.offered.describe(&due, &known);
+        (due, tools)
     }
 
     /// Replaces the provider for runs that begin from now on.

@@ -11,7 +11,6 @@ mod window;
 pub use compact::Compacted;
 pub(crate) use media::{load_media, store_media, store_model_media};
 pub use preview::PromptPreview;
-pub(crate) use preview::definition_of;
 pub(crate) use window::{cost, fit};
 
 use crate::agent::Agent;
@@ -24,7 +23,7 @@ use window::window;
 /// Tokens reserved for the answer when a model does not declare its limit.
 const ANSWER_RESERVE: usize = 4_096;
 /// Tokens that the everyday tools take in a request.
-const TOOLS: usize = 1_000;
+const TOOLS: usize = 700;
 
 /// The inputs from which the context of a run is built.
 pub(crate) struct ContextRequest<'a> {

@@ -15,6 +15,7 @@ mod config;
 mod context;
 mod conversation;
 mod events;
+mod offered_tools;
 mod queue;
 mod resume;
 mod run;

@@ -12,7 +12,10 @@ use axum::{
 use futures::future::BoxFuture;
 use identity::TokenScope;
 use serde_json::{Map, Value, json};
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 use tool::prelude::{
     JsonSchema,
     schemars::{SchemaGenerator, generate::SchemaSettings},
@@ -380,28 +383,38 @@ impl<S> On<S> {
     }
 }
 
-/// A router with the facts and descriptions of its routes. Descriptions are made on demand.
+/// Routes with their facts and descriptions. Descriptions are made on demand; the router is built once, at the end, because
+/// each step that adds a router to another inserts all of its addresses anew.
 pub(crate) struct Routes<S> {
-    router: Router<S>,
+    methods: BTreeMap<String, MethodRouter<S>>,
+    /// Routers that answer addresses without a route, by the path they are under.
+    missing: Vec<(String, Router<S>)>,
     routes: Vec<Route>,
 }
 
 impl<S: Clone + Send + Sync + 'static> Routes<S> {
     pub fn new() -> Self {
-        Self { router: Router::new(), routes: vec![] }
+        Self { methods: BTreeMap::new(), missing: vec![], routes: vec![] }
     }
 
     pub fn route(mut self, path: &str, on: On<S>) -> Self {
-        self.router = self.router.route(path, on.router);
+        self.add(path.to_owned(), on.router);
         self.routes.extend(on.routes.into_iter().map(|route| Route { path: path.to_owned(), ..route }));
         self
     }
 
     pub fn nest(mut self, path: &str, inner: Routes<S>) -> Self {
-        self.router = self.router.nest(path, inner.router);
         let under = |p: String| if p == "/" { path.to_owned() } else { format!("{path}{p}") };
+        inner.methods.into_iter().for_each(|(at, methods)| self.add(under(at), methods));
+        self.missing.extend(inner.missing.into_iter().map(|(at, router)| (under(at), router)));
         self.routes.extend(inner.routes.into_iter().map(|route| Route { path: under(route.path), ..route }));
         self
+    }
+
+    /// An address may get its methods in several steps.
+    fn add(&mut self, path: String, methods: MethodRouter<S>) {
+        let all = self.methods.remove(&path).unwrap_or_default();
+        self.methods.insert(path, all.merge(methods));
     }
 
     /// Sets the token scope of every route so far that does not set its own.
@@ -420,7 +433,8 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
 
     /// Adds other routes.
     pub fn merge(mut self, other: Routes<S>) -> Self {
-        self.router = self.router.merge(other.router);
+        other.methods.into_iter().for_each(|(at, methods)| self.add(at, methods));
+        self.missing.extend(other.missing);
         self.routes.extend(other.routes);
         self
     }
@@ -431,14 +445,21 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self
     }
 
-    /// Changes the router: fallbacks and layers, which are not described.
-    pub fn with(mut self, change: impl FnOnce(Router<S>) -> Router<S>) -> Self {
-        self.router = change(self.router);
+    /// Answers other methods of every route so far, and other addresses beside them.
+    pub fn otherwise<A: 'static, B: 'static>(
+        mut self,
+        wrong_method: impl Handler<A, S>,
+        no_such_path: impl Handler<B, S>,
+    ) -> Self {
+        let methods = self.methods.into_iter();
+        self.methods = methods.map(|(at, methods)| (at, methods.fallback(wrong_method.clone()))).collect();
+        self.missing.push(("/".to_owned(), Router::new().fallback(no_such_path)));
         self
     }
 
     pub fn into_router(self) -> Router<S> {
-        self.router
+        let router = self.methods.into_iter().fold(Router::new(), |all, (path, methods)| all.route(&path, methods));
+        self.missing.into_iter().fold(router, |all, (path, missing)| all.nest(&path, missing))
     }
 
     /// The facts of all routes, for the middleware.

@@ -65,9 +65,26 @@ use store::Store;
 use tokio_util::sync::CancellationToken;
 use tool::{Cx, Id, Ports, Principal, Via};
 
-/// Everything the handlers need.
+/// Everything the handlers need, behind one pointer: the router copies it for every route and layer.
 #[derive(Clone)]
-pub struct AppState {
+pub struct AppState(Arc<AppParts>);
+
+impl std::ops::Deref for AppState {
+    type Target = AppParts;
+
+    fn deref(&self) -> &AppParts {
+        &self.0
+    }
+}
+
+impl From<AppParts> for AppState {
+    fn from(parts: AppParts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
+/// The parts of the application.
+pub struct AppParts {
     /// People and their credentials.
     pub identity: Identity,
     /// Answers messages.
@@ -172,7 +189,7 @@ fn routes() -> Routes<AppState> {
         // `csrfToken` is worthless without the session's cookie; the others describe keys and contain none.
         .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys"])
         .all(middleware_failures)
-        .with(|router| router.method_not_allowed_fallback(wrong_method).fallback(no_such_path));
+        .otherwise(wrong_method, no_such_path);
     Routes::new().nest("/api/v1", api).nest("/v1", openai::routes()).merge(ollama::routes()).merge(metrics::routes())
 }
 
@@ -186,12 +203,15 @@ pub(crate) fn router(house: AppState) -> Router {
         .route("/healthz", axum::routing::get(health))
         .fallback(page::serve)
         .method_not_allowed_fallback(wrong_method)
-        .layer(middleware::from_fn_with_state(house.clone(), host_check::check))
         .with_state(house.clone())
-        .layer(middleware::from_fn(response_headers::finish))
-        .layer(middleware::from_fn(openai::refusals))
-        .layer(middleware::from_fn(ollama::refusals))
-        .layer(middleware::from_fn_with_state(house.requests, metrics::count))
+        // One layer of five, because each layer is a copy of every route. The first is the outermost.
+        .layer((
+            middleware::from_fn_with_state(house.requests.clone(), metrics::count),
+            middleware::from_fn(ollama::refusals),
+            middleware::from_fn(openai::refusals),
+            middleware::from_fn(response_headers::finish),
+            middleware::from_fn_with_state(house, host_check::check),
+        ))
 }
 
 async fn health(State(house): State<AppState>) -> axum::Json<Value> {

@@ -324,7 +324,7 @@ async fn answer(house: AppState, caller: &Caller, asked: OllamaRequest, shape: S
     };
     let cx = house.cx(caller);
     let running = house.agent.complete(&cx, complete)?;
-    let mut waited = AwaitedRun { agent: house.agent, cx, running };
+    let mut waited = AwaitedRun { agent: house.agent.clone(), cx, running };
     if !asked.streamed {
         let mut thoughts = String::new();
         loop {

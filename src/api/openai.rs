@@ -70,7 +70,7 @@ pub(crate) fn routes() -> Routes<AppState> {
         .route("/models/{*id}", get(model, "One model, in OpenAI's format."))
         .scope(TokenScope::Chat)
         .all(Refusal::describe)
-        .with(|router| router.method_not_allowed_fallback(wrong_method).fallback(no_such_path))
+        .otherwise(wrong_method, no_such_path)
 }
 
 /// Failures of handlers and middleware have OpenAI's error format.
@@ -361,7 +361,7 @@ fn begin(house: AppState, cx: Cx, complete: Complete, format: &str) -> Result<Aw
         return Err(Refusal::of("tool_choice", text).code("unsupported_value"));
     }
     let running = house.agent.complete(&cx, complete)?;
-    Ok(AwaitedRun { agent: house.agent, cx, running })
+    Ok(AwaitedRun { agent: house.agent.clone(), cx, running })
 }
 
 /// The fields that every chunk carries.

@@ -159,6 +159,11 @@ impl Board {
         Ok(Pin::all().filter_map(|pin| pins.read(pin, &self.0).ok()).collect())
     }
 
+    /// Whether it can be read and switched at all.
+    pub fn has_driver(&self) -> bool {
+        self.pins().driver.is_some()
+    }
+
     /// The driver in use, and why.
     pub fn describe(&self) -> Description {
         let pins = self.pins();

@@ -33,7 +33,8 @@ impl Client {
         if socket.exists() && local.request("GET", "/healthz", None).await.is_ok() {
             return Ok(Self { local, own: None });
         }
-        let (house, ..) = house::build(config()?, data, house::Entry { scrubber, ..house::Entry::default() })?;
+        let (parts, ..) = house::build(config()?, data, house::Entry { scrubber, ..house::Entry::default() })?;
+        let house = api::AppState::from(parts);
         let listeners = Listeners { tcp: None, tls: None, socket: serve::open_socket(data)? };
         let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
         Ok(Self { local, own: Some((house, serving)) })

@@ -20,7 +20,7 @@ use sandbox::{Limits, Sandbox, Script};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use store::{Collection, Entry, Listing, Stamp, Store};
-use tool::{Area, Cx, Error, Id, Label, Output, Owner, Result, Risk, Role, Run, Scope, Tool, UserId};
+use tool::{Area, Cx, Error, Id, Label, Output, Owner, Result, Risk, Role, Run, Scope, Signature, Tool, UserId};
 
 /// The time limit of a call: 30 s of its own, and time to wait for a slot.
 const TIMEOUT: Duration = Duration::from_secs(90);
@@ -355,8 +355,7 @@ fn fault_sentence(name: &str, fault: &sandbox::Fault) -> String {
 /// The catalogue entry of a stored tool.
 fn tool(stored: &Stored, owner: Owner, label: Label, run: Run) -> Tool {
     Tool {
-        description: stored.description.as_str().into(),
-        parameters: stored.parameters(),
+        signature: Signature::given(&stored.description, stored.parameters()),
         category: stored.category.as_deref().unwrap_or("Custom").into(),
         tags: vec!["custom".into()],
         area: Area::Custom,

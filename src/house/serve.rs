@@ -50,8 +50,9 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     let lifetime = Duration::from_secs(doors.claim_seconds);
     let claiming = ClaimConfig { lifetime, preset: chosen_code()?, file: Some(data.join(CODE)) };
     let entry = house::Entry { token: token()?, claiming, scrubber: scrubber.clone() };
-    let (mut house, settings, background) = house::build(config, data, entry)?;
-    house.lasting = true;
+    let (mut parts, settings, background) = house::build(config, data, entry)?;
+    parts.lasting = true;
+    let house = AppState::from(parts);
     write_panics(data.join("crash"), scrubber);
     write_commented_config(data);
     remove_partial_backups(data);

@@ -8,10 +8,11 @@ use crate::{
     provider_state::{self, PositionedBlock, TurnPiece},
     reader::{self, Reader},
     sampling,
+    tools::WireForm,
     turns::{self, Speaker},
 };
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Media a message can carry.
 const SUPPORTED_MEDIA: SupportedMedia = SupportedMedia {
@@ -41,9 +42,6 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
         "messages": messages.into_iter().map(message).collect::<Vec<_>>(),
         "stream": true,
     });
-    // Four breakpoints are allowed. If the instructions come in parts, the first part is stable and includes the
-    // tools.
-    let in_parts = system.len() > 1;
     if !system.is_empty() {
         let mut blocks: Vec<Value> = system.iter().map(|text| json!({"type": "text", "text": text})).collect();
         blocks.first_mut().into_iter().for_each(mark);
@@ -64,15 +62,6 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
         body["stop_sequences"] = stop.into();
     }
     if !request.tools.is_empty() {
-        let tool = |tool: &ToolDefinition| {
-            let parameters = openai::parameters(endpoint, tool);
-            json!({"name": tool.name, "description": tool.description, "input_schema": parameters})
-        };
-        let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
-        if !in_parts {
-            tools.last_mut().into_iter().for_each(mark);
-        }
-        body["tools"] = tools.into();
         let may_demand = !endpoint.quirks.no_tool_choice_required;
         match &request.tool_choice {
             ToolChoice::None => body["tool_choice"] = json!({"type": "none"}),
@@ -82,6 +71,22 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
         }
     }
     body
+}
+
+/// The `tools` of the body.
+pub(crate) fn tools(endpoint: &Endpoint, request: &Request) -> Arc<str> {
+    // Four breakpoints are allowed. If the instructions come in parts, the first part is stable and includes the
+    // tools.
+    let marked = turns::instructions(&request.messages).0.len() <= 1;
+    let tool = |tool: &ToolDefinition| {
+        let parameters = openai::parameters(endpoint, tool);
+        json!({"name": tool.name, "description": tool.description, "input_schema": parameters})
+    };
+    request.tools.written(WireForm::of(endpoint, marked), |all| {
+        let mut tools: Vec<Value> = all.iter().map(tool).collect();
+        tools.last_mut().into_iter().filter(|_| marked).for_each(mark);
+        tools.into()
+    })
 }
 
 fn mark(block: &mut Value) {

@@ -11,6 +11,7 @@ use crate::{
     sampling::{self, OptionRefused},
     sse::Events,
     surrogate_pairs::Halves,
+    tools::with_field,
 };
 use futures::{
     StreamExt,
@@ -74,14 +75,23 @@ impl Provider for Model {
     }
 }
 
-/// The request body.
+/// The text of the request body. Its tools are written once for all requests that share them.
+pub(crate) fn text(endpoint: &Endpoint, request: &Request) -> String {
+    type Write = (fn(&Endpoint, &Request) -> Value, fn(&Endpoint, &Request) -> Arc<str>);
+    let (body, tools): Write = match endpoint.wire {
+        Wire::OpenAi => (openai::body, openai::tools),
+        Wire::Responses => (responses::body, responses::tools),
+        Wire::Anthropic => (anthropic::body, anthropic::tools),
+        Wire::Gemini => (gemini::body, gemini::tools),
+    };
+    let body = body(endpoint, request).to_string();
+    if request.tools.is_empty() { body } else { with_field(body, "tools", &tools(endpoint, request)) }
+}
+
+/// The request body as it is sent.
+#[cfg(test)]
 pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
-    match endpoint.wire {
-        Wire::OpenAi => openai::body(endpoint, request),
-        Wire::Responses => responses::body(endpoint, request),
-        Wire::Anthropic => anthropic::body(endpoint, request),
-        Wire::Gemini => gemini::body(endpoint, request),
-    }
+    serde_json::from_str(&text(endpoint, request)).expect("a body is JSON")
 }
 
 /// The response reader for the wire format.
@@ -104,7 +114,7 @@ async fn ask(
     let (url, headers) = (endpoint.address(), endpoint.headers());
     for mended in 0.. {
         sampling::check(&endpoint, &request)?;
-        let text = body(&endpoint, &sampling::instructed(&endpoint, request.clone())).to_string();
+        let text = text(&endpoint, &sampling::instructed(&endpoint, &request));
         let answer =
             http.post_stream(&url, &headers, text).await.map_err(|e| connection_error(&endpoint.provider, e))?;
         if answer.is_success() {

@@ -9,11 +9,12 @@ use crate::{
     provider_state,
     reader::{self, Reader},
     sampling, schema,
+    tools::WireForm,
     turns::{self, Speaker},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 /// Media a message can carry.
 const SUPPORTED_MEDIA: SupportedMedia = SupportedMedia {
@@ -98,7 +99,6 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
         body["generationConfig"]["responseModalities"] = json!(["TEXT", "IMAGE"]);
     }
     if !request.tools.is_empty() {
-        body["tools"] = json!([{"functionDeclarations": request.tools.iter().map(declaration).collect::<Vec<_>>()}]);
         let may_demand = !endpoint.quirks.no_tool_choice_required;
         let config = match &request.tool_choice {
             ToolChoice::None => Some(json!({"mode": "NONE"})),
@@ -111,6 +111,12 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
         }
     }
     body
+}
+
+/// The `tools` of the body.
+pub(crate) fn tools(endpoint: &Endpoint, request: &Request) -> Arc<str> {
+    let declarations = |all: &[ToolDefinition]| all.iter().map(declaration).collect::<Vec<_>>();
+    request.tools.written(WireForm::of(endpoint, false), |all| json!([{"functionDeclarations": declarations(all)}]))
 }
 
 fn declaration(tool: &ToolDefinition) -> Value {

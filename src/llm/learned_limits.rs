@@ -210,7 +210,7 @@ mod tests {
         let kept = Some(ProviderState { provider: "p".into(), value: json!({}) });
         let mut request = Request {
             messages: vec![Message::Assistant(Turn { kept, ..Turn::default() })],
-            tools: vec![ToolDefinition { name: "t".into(), description: "".into(), parameters: json!({}) }],
+            tools: vec![ToolDefinition { name: "t".into(), description: "".into(), parameters: json!({}) }].into(),
             tool_choice: ToolChoice::Required,
             temperature: Some(0.5),
             ..Request::default()

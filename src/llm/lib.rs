@@ -63,6 +63,7 @@ mod surrogate_pairs;
 #[cfg(test)]
 mod testing;
 pub mod text;
+mod tools;
 mod turns;
 mod wire;
 
@@ -81,6 +82,7 @@ pub use router::{Health, Link, Strategy};
 pub use routing::{Attempt, Outcome, Routing};
 pub use sampling::{ResponseFormat, Sampling};
 pub use stop::{End, StopFilter};
+pub use tools::Tools;
 
 use futures::{future::BoxFuture, stream::BoxStream};
 use std::sync::Arc;
@@ -91,7 +93,7 @@ pub struct Request {
     /// The conversation, starting with the system prompt.
     pub messages: Vec<Message>,
     /// The tools the model may call.
-    pub tools: Vec<ToolDefinition>,
+    pub tools: Tools,
     /// Whether it may, must or must not call a tool.
     pub tool_choice: ToolChoice,
     /// Default maximum of output tokens; the provider's limit if `None`.

@@ -6,8 +6,10 @@ use crate::{
     Endpoint, Kind, Message, Request, ToolChoice, ToolDefinition, Turn, calls,
     parts::{self, Piece, SupportedMedia},
     provider_state, sampling, schema,
+    tools::WireForm,
 };
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// Media a message can carry.
 const SUPPORTED_MEDIA: SupportedMedia = SupportedMedia {
@@ -17,7 +19,7 @@ const SUPPORTED_MEDIA: SupportedMedia = SupportedMedia {
     files: &["application/pdf"],
 };
 
-/// The request body.
+/// The request body without its tools.
 pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
     let quirks = &endpoint.quirks;
     let mut body = json!({
@@ -55,11 +57,6 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
         body["prompt_cache_key"] = key;
     }
     if !request.tools.is_empty() {
-        let tool = |tool: &ToolDefinition| {
-            let parameters = parameters(endpoint, tool);
-            json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": parameters}})
-        };
-        body["tools"] = request.tools.iter().map(tool).collect();
         match &request.tool_choice {
             ToolChoice::None => body["tool_choice"] = "none".into(),
             ToolChoice::Required if !quirks.no_tool_choice_required => body["tool_choice"] = "required".into(),
@@ -70,6 +67,15 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
         }
     }
     body
+}
+
+/// The `tools` of the body.
+pub(crate) fn tools(endpoint: &Endpoint, request: &Request) -> Arc<str> {
+    let tool = |tool: &ToolDefinition| {
+        let parameters = parameters(endpoint, tool);
+        json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": parameters}})
+    };
+    request.tools.written(WireForm::of(endpoint, false), |all| all.iter().map(tool).collect())
 }
 
 /// A tool's parameters in the form this server accepts.

@@ -32,8 +32,7 @@ impl Breakdown {
                 Message::Tool(result) => sizes.tool_results += result.content.len(),
             }
         }
-        let tool = |t: &crate::ToolDefinition| t.name.len() + t.description.len() + t.parameters.to_string().len();
-        sizes.tools = request.tools.iter().map(tool).sum();
+        sizes.tools = request.tools.sizes().iter().sum();
         sizes
     }
 }
@@ -75,7 +74,7 @@ mod tests {
         let tool = ToolDefinition { name: "add".into(), description: "sum".into(), parameters: serde_json::json!({}) };
         let request = Request {
             messages: vec![Message::System("four".into()), Message::user("hello"), Message::calls("ok", vec![call])],
-            tools: vec![tool],
+            tools: vec![tool].into(),
             ..Request::default()
         };
         let expected = Breakdown {

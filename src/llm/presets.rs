@@ -414,7 +414,7 @@ mod tests {
         assert_eq!(endpoint.address(), "https://api.perplexity.ai/v1/responses");
         let request = Request {
             messages: vec![Message::System("s".into()), Message::user("hi")],
-            tools: vec![ToolDefinition { name: "t".into(), description: "d".into(), parameters: json!({}) }],
+            tools: vec![ToolDefinition { name: "t".into(), description: "d".into(), parameters: json!({}) }].into(),
             tool_choice: ToolChoice::Required,
             max_tokens: Some(100),
             temperature: Some(0.5),

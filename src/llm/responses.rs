@@ -9,10 +9,15 @@ use crate::{
     parts::{self, Piece, SupportedMedia},
     provider_state::{self, PositionedBlock, TurnPiece},
     reader::{self, Reader},
-    sampling, turns,
+    sampling,
+    tools::WireForm,
+    turns,
 };
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 /// Media a message can carry.
 const SUPPORTED_MEDIA: SupportedMedia = SupportedMedia {
@@ -24,7 +29,7 @@ const SUPPORTED_MEDIA: SupportedMedia = SupportedMedia {
 /// The API's minimum for the output limit.
 const LEAST_TOKENS: u32 = 16;
 
-/// The request body.
+/// The request body without its tools.
 pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
     let quirks = &endpoint.quirks;
     let (system, rest) = turns::instructions(&request.messages);
@@ -57,12 +62,6 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
     if let Some(key) = openai::cache_key(endpoint, request) {
         body["prompt_cache_key"] = key;
     }
-    let tool = |tool: &ToolDefinition| {
-        let parameters = openai::parameters(endpoint, tool);
-        // Strict is the default here, and would require every optional parameter.
-        json!({"type": "function", "name": tool.name, "description": tool.description, "parameters": parameters, "strict": false})
-    };
-    let tools: Vec<Value> = request.tools.iter().map(tool).collect();
     if !request.tools.is_empty() {
         match &request.tool_choice {
             ToolChoice::None => body["tool_choice"] = "none".into(),
@@ -73,10 +72,17 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
             ToolChoice::Auto | ToolChoice::Required | ToolChoice::Named { .. } => {}
         }
     }
-    if !tools.is_empty() {
-        body["tools"] = tools.into();
-    }
     body
+}
+
+/// The `tools` of the body.
+pub(crate) fn tools(endpoint: &Endpoint, request: &Request) -> Arc<str> {
+    let tool = |tool: &ToolDefinition| {
+        let parameters = openai::parameters(endpoint, tool);
+        // Strict is the default here, and would require every optional parameter.
+        json!({"type": "function", "name": tool.name, "description": tool.description, "parameters": parameters, "strict": false})
+    };
+    request.tools.written(WireForm::of(endpoint, false), |all| all.iter().map(tool).collect())
 }
 
 /// The format without the nesting that chat completions use for a schema.

@@ -128,7 +128,7 @@ pub(crate) fn tokens(request: &Request, model: &str) -> u64 {
         Message::Tool(result) => result.content.len() as u64 / 4,
     };
     let said: u64 = request.messages.iter().map(|m| message(m) + 4).sum();
-    let tools = request.tools.iter().map(|t| (t.name.len() + t.description.len() + t.parameters.to_string().len()) / 4);
+    let tools = request.tools.sizes().iter().map(|size| size / 4);
     said + tools.sum::<usize>() as u64
 }
 

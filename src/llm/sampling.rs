@@ -5,6 +5,7 @@
 
 use crate::{Endpoint, Error, Message, Quirks, Request, Wire};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Maximum number of stop sequences sent to a provider; longer lists are left to [`crate::StopFilter`].
 const NATIVE_STOPS: usize = 4;
@@ -119,17 +120,18 @@ pub(crate) fn enforces_format(endpoint: &Endpoint, request: &Request) -> bool {
 
 /// Adds the format as an instruction if the server does not enforce it. Always for `json_object`: OpenAI rejects it
 /// unless a message mentions JSON.
-pub(crate) fn instructed(endpoint: &Endpoint, mut request: Request) -> Request {
-    let told = request.format == ResponseFormat::JsonObject || !enforces_format(endpoint, &request);
+pub(crate) fn instructed<'a>(endpoint: &Endpoint, request: &'a Request) -> Cow<'a, Request> {
+    let told = request.format == ResponseFormat::JsonObject || !enforces_format(endpoint, request);
     if !request.format.is_json() || !told {
-        return request;
+        return Cow::Borrowed(request);
     }
+    let mut request = request.clone();
     let instruction = request.format.instruction();
     match request.messages.first_mut() {
         Some(Message::System(prompt)) => *prompt = format!("{prompt}{DIVIDER}{instruction}"),
         _ => request.messages.insert(0, Message::System(instruction)),
     }
-    request
+    Cow::Owned(request)
 }
 
 /// `{type, json_schema}` of OpenAI's chat completions.
@@ -315,13 +317,13 @@ mod tests {
         assert_eq!(option(Wire::Responses, &|s| s.max_tokens = Some(3)), Some("max_tokens"));
         assert_eq!(option(Wire::OpenAi, &|s| *s = all().sampling), None);
 
-        let body = ask::body(&endpoint(Wire::Anthropic), &instructed(&endpoint(Wire::Anthropic), all()));
+        let body = ask::body(&endpoint(Wire::Anthropic), &instructed(&endpoint(Wire::Anthropic), &all()));
         assert_eq!(
             (&body["top_p"], &body["top_k"], &body["stop_sequences"]),
             (&json!(0.9), &json!(7), &json!(["END"]))
         );
         assert!(body["system"].to_string().contains("JSON Schema"), "{body}");
-        let body = ask::body(&endpoint(Wire::Responses), &instructed(&endpoint(Wire::Responses), all()));
+        let body = ask::body(&endpoint(Wire::Responses), &instructed(&endpoint(Wire::Responses), &all()));
         assert_eq!((&body["top_p"], &body["max_output_tokens"]), (&json!(0.9), &json!(50)));
         assert_eq!(body["text"]["format"]["schema"], schema);
         assert_eq!(body.get("instructions"), None, "the server enforces it");

@@ -84,11 +84,11 @@ fn stream_for_model(
     if facts.tools && !reads_text {
         return inner.stream(request);
     }
-    let tools = match request.tool_choice {
-        ToolChoice::None => vec![],
-        _ => request.tools.iter().cloned().chain(found(&request.messages)).collect(),
+    let known = match request.tool_choice {
+        ToolChoice::None => KnownTools::default(),
+        _ => KnownTools { tools: request.tools.clone(), found: found(&request.messages) },
     };
-    let reader = Reader::new(KnownTools(tools), !facts.tools);
+    let reader = Reader::new(known, !facts.tools);
     let request = if facts.tools { request } else { driven::in_words(request) };
     let answer = Answer { inner: inner.stream(request), reader, next: VecDeque::new(), over: false };
     stream::unfold(answer, |mut answer| async { answer.next().await.map(|delta| (delta, answer)) }).boxed()

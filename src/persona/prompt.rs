@@ -22,9 +22,8 @@ const SHORT_SECTIONS: usize = 1_000;
 const LEAST: usize = 80;
 
 /// Instructions for finding tools. The full catalogue is too long to show.
-const TOOLS: &str = "You see a few everyday tools; many more exist. 1. search_tools finds them (keywords, or \"all\"). \
-2. get_tool_help tells their parameters. 3. use_tool calls them. \
-When no tool fits and code would help, write one with create_tool.";
+const TOOLS: &str = "You see a few everyday tools; many more exist. 1. search_tools finds them and tells their parameters. \
+2. use_tool calls them. When no tool fits and code would help, write one with create_tool.";
 
 /// The maximum length of the line about tool categories, in bytes.
 const CATEGORIES: usize = 120;
@@ -140,6 +139,17 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Whether prompts have a section of this name unless it has nothing to say or no room.
+    pub fn has(&self, section: &str) -> bool {
+        match section {
+            "tools" | "automation" => self.tools,
+            "profile" => self.profile,
+            "time" => self.time,
+            "capabilities" => self.capabilities,
+            _ => true,
+        }
+    }
+
     /// Limit the prompt to a quarter of the model's context window in tokens; 0 means unknown.
     pub fn within(self, context: u32) -> Self {
         // A quarter of the tokens at four characters each is one character per token.
@@ -326,10 +336,7 @@ fn categories(all: &[String]) -> String {
 fn automation(names: &[String]) -> String {
     match names {
         [] => String::new(),
-        names => format!(
-            "What is to happen later, again and again, or when something else happens: {} (find them with search_tools).",
-            names.join(", ")
-        ),
+        names => format!("For later, repeated or triggered actions find: {}.", names.join(", ")),
     }
 }
 

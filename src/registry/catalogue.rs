@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 use tool::{
-    Error, FamilyParts, Owner, Result, Risk, Run, Tool,
+    Error, FamilyParts, Offer, Owner, Result, Risk, Run, Tool,
     prelude::{JsonSchema, schemars},
 };
 
@@ -48,8 +48,8 @@ impl From<&Tool> for Listed {
     fn from(tool: &Tool) -> Self {
         Self {
             name: tool.name.to_string(),
-            description: tool.description.to_string(),
-            parameters: tool.parameters.clone(),
+            description: tool.description().to_owned(),
+            parameters: tool.parameters().clone(),
             category: tool.category.to_string(),
             group: tool.group.to_string(),
             risk: tool.risk,
@@ -102,26 +102,34 @@ pub(crate) struct Catalogue {
     aliases: HashMap<Arc<str>, (Arc<str>, Option<Adapt>)>,
     pub phrases: Vec<&'static str>,
     pub groups: Groups,
-    /// The names of everyday tools, in the order they were added.
+    /// The names of the tools that a request may offer or a model may know, in the order they were added.
     everyday: Vec<Arc<str>>,
 }
 
 impl Catalogue {
-    /// Adds a family, or nothing of it.
+    /// Adds families, or nothing of any.
     ///
     /// # Errors
     /// `BadArgs` when a name or alias is malformed or taken.
-    pub fn add_family(&mut self, family: FamilyParts) -> Result<()> {
-        self.add_all(family.tools)?;
-        if !family.phrases.is_empty() {
-            self.phrases.push(family.phrases);
+    pub fn add_families(&mut self, families: Vec<FamilyParts>) -> Result<()> {
+        let (mut tools, mut phrases, mut defined) = (vec![], vec![], self.groups.clone());
+        for family in families {
+            tools.extend(family.tools);
+            phrases.extend(Some(family.phrases).filter(|p| !p.is_empty()));
+            family.groups.into_iter().for_each(|group| defined.define(group));
         }
-        family.groups.into_iter().for_each(|group| self.groups.define(group));
+        // The groups first, so that each tool is added in its final state.
+        let before = std::mem::replace(&mut self.groups, defined);
+        if let Err(error) = self.add_all(tools) {
+            self.groups = before;
+            return Err(error);
+        }
+        self.phrases.extend(phrases);
         self.switch_tools();
         Ok(())
     }
 
-    /// Adds tools without phrases or groups, or none of them; errors as [`Catalogue::add_family`].
+    /// Adds tools without phrases or groups, or none of them; errors as [`Catalogue::add_families`].
     pub fn add_all(&mut self, tools: Vec<Tool>) -> Result<()> {
         let mut names = HashSet::new();
         for name in tools.iter().flat_map(|t| std::iter::once(&t.name).chain(t.aliases.iter().map(|a| &a.name))) {
@@ -134,7 +142,7 @@ impl Catalogue {
             for alias in &tool.aliases {
                 self.aliases.insert(alias.name.clone(), (tool.name.clone(), alias.adapt));
             }
-            if tool.everyday {
+            if !matches!(tool.offer, Offer::Found) {
                 self.everyday.push(tool.name.clone());
             }
             let on = tool.enabled;
@@ -190,21 +198,25 @@ impl Catalogue {
         self.entries.values().map(|e| e.tool.clone()).collect()
     }
 
-    /// The tools that every request to a model offers, in the order they were added.
+    /// The tools that a request may offer or a model may know unseen ([`Offer`]), in the order they were added.
     pub fn everyday(&self) -> Vec<Arc<Tool>> {
         self.everyday.iter().filter_map(|name| self.get(name)).collect()
     }
 
-    /// The tools that match all words of the query, best first; disabled ones come last.
+    /// The tools that match all words of the query, best first: the one of exactly this name, then by score. Disabled ones
+    /// come last.
     pub fn search(&self, query: &str, category: Option<&str>) -> Vec<Arc<Tool>> {
+        let named = self.get(query.trim()).map(|tool| tool.name.clone());
         let query = Query::new(query);
         let mut found: Vec<(u32, &Entry)> = self
             .entries
             .values()
             .filter(|e| category.is_none_or(|c| is_of(&e.tool, c)))
-            .filter_map(
-                |e| if query.is_everything() { Some((0, &**e)) } else { e.words.score(&query).map(|s| (s, &**e)) },
-            )
+            .filter_map(|e| match query.is_everything() {
+                _ if named.as_ref() == Some(&e.tool.name) => Some((u32::MAX, &**e)),
+                true => Some((0, &**e)),
+                false => e.words().score(&query).map(|score| (score, &**e)),
+            })
             .collect();
         let rank = |(score, e): &(u32, &Entry)| (!e.tool.enabled, u32::MAX - score);
         // Among equals the shorter name comes first; a list of everything is in order of name.

@@ -32,8 +32,8 @@ impl Dispatch for Registry {
             .filter(|t| Registry::visible(cx, t) && self.may_ever(cx, t))
             .map(|t| ToolInfo {
                 name: t.name.to_string(),
-                description: t.description.to_string(),
-                parameters: t.parameters.clone(),
+                description: t.description().to_owned(),
+                parameters: t.parameters().clone(),
                 risk: t.risk,
                 label: t.label,
             })
@@ -136,7 +136,7 @@ impl Registry {
             risk: tool.risk,
             args,
             digest,
-            about: tool.description.lines().next().unwrap_or_default().to_owned(),
+            about: tool.description().lines().next().unwrap_or_default().to_owned(),
             rule: decision.rule,
             reason: self.scrubber().text(&decision.reason, scrub::How::All).into_owned(),
             pattern: Some(pattern).filter(|p| !(secret && p.is_exact())),

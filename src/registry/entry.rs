@@ -17,18 +17,22 @@ pub(crate) struct Entry {
     /// Whether it was added as enabled.
     pub on: bool,
     validator: Arc<OnceLock<Result<Schema, String>>>,
-    /// For the search by words.
-    pub words: Arc<Words>,
+    words: Arc<OnceLock<Words>>,
 }
 
 impl Entry {
     pub fn new(tool: Arc<Tool>) -> Self {
-        Self { on: tool.enabled, validator: Arc::default(), words: Arc::new(Words::of(&tool)), tool }
+        Self { on: tool.enabled, validator: Arc::default(), words: Arc::default(), tool }
     }
 
     /// The compiled schema, or why it is invalid. Compiled when first needed: most tools are not called for days.
     pub fn validator(&self) -> &Result<Schema, String> {
-        self.validator.get_or_init(|| compile(&self.tool.parameters))
+        self.validator.get_or_init(|| compile(self.tool.parameters()))
+    }
+
+    /// For the search by words; collected by the first search.
+    pub fn words(&self) -> &Words {
+        self.words.get_or_init(|| Words::of(&self.tool))
     }
 
     /// The same entry with a changed tool; its schema and search words stay.

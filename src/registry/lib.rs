@@ -49,7 +49,7 @@ use scrub::Scrubber;
 use serde_json::Value;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use store::Store;
-use tool::{Cx, Error, Family, Id, Owner, Result, Risk, Run, Tool};
+use tool::{Cx, Error, Family, FamilyParts, Id, Owner, Result, Risk, Run, Tool};
 
 /// How calls are limited and asked about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -179,8 +179,15 @@ impl Registry {
     /// # Errors
     /// `BadArgs` when a name is malformed or taken; nothing is added then.
     pub fn add<S: Clone + Send + Sync + 'static>(&self, family: Family<S>) -> Result<()> {
-        let family = family.into_parts();
-        self.change(|c| c.add_family(family))
+        self.add_families(vec![family.into_parts()])
+    }
+
+    /// Adds all tools of several families at once: a start has two dozen, and each change looks at the whole catalogue.
+    ///
+    /// # Errors
+    /// As [`Registry::add`]; nothing of any is added then.
+    pub fn add_families(&self, families: Vec<FamilyParts>) -> Result<()> {
+        self.change(|c| c.add_families(families))
     }
 
     /// Adds one tool, as custom tools do at run time.
@@ -231,7 +238,8 @@ impl Registry {
         self.read(Catalogue::all)
     }
 
-    /// The tools that every request to a model offers, in the order they were added.
+    /// The tools that a request to a model may offer, or whose names models know ([`tool::Offer`]), in the order they were
+    /// added.
     pub fn everyday(&self) -> Vec<Arc<Tool>> {
         self.read(Catalogue::everyday)
     }

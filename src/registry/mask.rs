@@ -26,7 +26,7 @@ impl Registry {
     /// Removes `writeOnly` values. Without any, the arguments stay unchanged.
     fn hide(&self, tool: &str, args: &mut Value) -> bool {
         let Some(found) = self.read(|c| c.find(tool)) else { return false };
-        let (name, schema) = (&*found.entry.tool.name, &found.entry.tool.parameters);
+        let (name, schema) = (&*found.entry.tool.name, found.entry.tool.parameters());
         let facade = CALLERS.contains(&name);
         if !facade && !takes_secret(schema) {
             return false;
@@ -61,7 +61,7 @@ impl Registry {
             ["tool_name", "tool"].iter().filter_map(|n| fields.get(*n)?.as_str().map(str::to_owned)).collect();
         let mut hidden = false;
         for name in names {
-            let written = self.get(&name).is_some_and(|tool| takes_secret(&tool.parameters));
+            let written = self.get(&name).is_some_and(|tool| takes_secret(tool.parameters()));
             for (field, value) in fields.iter_mut() {
                 hidden |= match field.as_str() {
                     "tool_name" | "tool" => false,

@@ -214,7 +214,7 @@ fn id(digest: &Digest) -> Id {
 fn text(tool: &Tool) -> String {
     let mut text = tool.name.replace('_', " ");
     text += ". ";
-    text += &tool.description;
+    text += tool.description();
     for tag in &tool.tags {
         text.push(' ');
         text += tag;
@@ -243,7 +243,9 @@ impl Registry {
         let by_words = self.search(query, category).into_iter().filter(|t| visible(t));
         let mut found: Vec<Match> = by_words.map(|tool| Match { tool, by: MatchedBy::Words }).collect();
         let Some(meaning) = self.0.meaning.get() else { return found };
-        if found.len() >= FEW || Query::new(query).is_everything() {
+        let is_name =
+            found.first().is_some_and(|m| self.get(query.trim()).is_some_and(|tool| tool.name == m.tool.name));
+        if is_name || found.len() >= FEW || Query::new(query).is_everything() {
             return found;
         }
         // The first search computes the vectors of all tools.
@@ -292,7 +294,7 @@ mod tests {
         }
         let tools = family.into_parts().tools;
         for (mut tool, (_, description, _)) in tools.into_iter().zip(TOOLS) {
-            tool.description = (*description).into();
+            tool.signature = tool::Signature::given(description, serde_json::Value::Null);
             registry.add_tool(tool).unwrap();
         }
         registry.with_meaning(Embedder::new(Duration::from_secs(60)), store)
@@ -388,7 +390,7 @@ mod tests {
 
         let mut tool = (*second.get("send_email").unwrap()).clone();
         second.remove("test", "send_email");
-        tool.description = "Send a telegram.".into();
+        tool.signature = tool::Signature::given("Send a telegram.", serde_json::Value::Null);
         second.add_tool(tool).unwrap();
         all_there(&second).await;
         assert_eq!(rows().len(), before.len() + 1, "another text is another vector");

@@ -17,6 +17,8 @@ pub(crate) const BATCH_USE_TOOL: &str = "batch_use_tool";
 
 /// The most matches that are described; the others are only named.
 const MATCHES: usize = 40;
+/// How many of them come with their parameters unless the caller wants more or none.
+const BEST: usize = 5;
 /// The longest description in a list of all tools, in characters.
 const SHORT: usize = 100;
 /// The timeout of tools that call others: those have their own, and a person may be asked meanwhile.
@@ -29,11 +31,12 @@ pub(crate) fn family(registry: Registry) -> Family<Registry> {
         .tool("search_tools", Risk::Observe, search)
         .meta()
         .everyday()
+        .shows(&["query"])
         .tags("find discover list tools capabilities what can you do")
         .example(json!({"query": "email send"}))
         .tool("get_tool_help", Risk::Observe, get_help)
         .meta()
-        .everyday()
+        .known()
         .tags("schema parameters usage explain")
         .example(json!({"tool_name": "remember"}))
         .tool(USE_TOOL, Risk::Observe, use_tool)
@@ -52,17 +55,16 @@ pub(crate) fn family(registry: Registry) -> Family<Registry> {
         .timeout(PATIENCE)
 }
 
-/// Find tools by keywords, all of which must match; `all` lists every tool with a short description.
+/// Find tools by keywords, all of which must match. The best come with their parameters; `all` lists every tool.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Search {
-    /// Keywords, or `all`.
+    /// Keywords, a tool's name, or `all`.
     query: String,
     /// Only this category.
     category: Option<String>,
-    /// Also give the parameters of each match.
-    #[serde(default)]
-    include_params: bool,
+    /// Whether to give the parameters of each match, or of none. Default: of the best.
+    include_params: Option<bool>,
 }
 
 async fn search(registry: Registry, cx: Cx, args: Search) -> Result<Output> {
@@ -71,11 +73,15 @@ async fn search(registry: Registry, cx: Cx, args: Search) -> Result<Output> {
     let query: String = args.query.chars().take(crate::search::LONGEST).collect();
     let found = registry.search_by_meaning(&query, args.category.as_deref(), visible).await;
     // A list of everything describes each tool briefly.
-    let everything = Query::new(&query).is_everything() && !args.include_params;
+    let everything = Query::new(&query).is_everything() && args.include_params != Some(true);
     let most = if everything { usize::MAX } else { MATCHES };
     let described: Vec<Value> = match everything && found.len() > MATCHES {
         true => found.iter().map(|m| briefly(&m.tool)).collect(),
-        false => found.iter().take(MATCHES).map(|m| described(m, args.include_params)).collect(),
+        false => {
+            let best = if everything { 0 } else { BEST };
+            let with_parameters = args.include_params.map_or(best, |all| if all { MATCHES } else { 0 });
+            found.iter().take(MATCHES).enumerate().map(|(at, m)| described(m, at < with_parameters)).collect()
+        }
     };
     let mut content = json!({"count": found.len(), "tools": described});
     let mut more: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -108,7 +114,7 @@ async fn search(registry: Registry, cx: Cx, args: Search) -> Result<Output> {
 
 /// A tool in a list of all: its name and the first sentence of its description.
 fn briefly(tool: &Tool) -> Value {
-    let line = tool.description.lines().next().unwrap_or_default();
+    let line = tool.description().lines().next().unwrap_or_default();
     let sentence = line.split_once(". ").map_or(line, |(first, _)| first).trim_end_matches('.');
     let mut shown = json!({"name": tool.name, "description": truncate(sentence, SHORT)});
     if !tool.enabled {
@@ -119,9 +125,9 @@ fn briefly(tool: &Tool) -> Value {
 
 /// A match for a model, without tags.
 fn described(Match { tool, by }: &Match, parameters: bool) -> Value {
-    let mut shown = json!({"name": tool.name, "description": tool.description, "by": by});
+    let mut shown = json!({"name": tool.name, "description": tool.description(), "by": by});
     if parameters {
-        shown["parameters"] = tool.parameters.clone();
+        shown["parameters"] = tool.parameters().clone();
     }
     if !tool.enabled {
         shown["enabled"] = false.into();
@@ -130,7 +136,7 @@ fn described(Match { tool, by }: &Match, parameters: bool) -> Value {
     shown
 }
 
-/// Learn a tool's parameters before calling it with use_tool.
+/// Learn a tool's parameters, limits and examples before calling it with use_tool.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GetHelp {
@@ -157,9 +163,9 @@ async fn get_help(registry: Registry, cx: Cx, args: GetHelp) -> Result<Output> {
 pub fn help(tool: &Tool) -> Value {
     let mut help = json!({
         "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-        "usage": validate::expects(&tool.parameters),
+        "description": tool.description(),
+        "parameters": tool.parameters(),
+        "usage": validate::expects(tool.parameters()),
         "category": tool.category,
         "group": tool.group,
         "enabled": tool.enabled,
@@ -168,7 +174,7 @@ pub fn help(tool: &Tool) -> Value {
         "timeoutSeconds": tool.timeout.as_secs(),
     });
     let mut defaults = Map::new();
-    for (name, field) in tool.parameters["properties"].as_object().into_iter().flatten() {
+    for (name, field) in tool.parameters()["properties"].as_object().into_iter().flatten() {
         if let Some(default) = field.get("default") {
             defaults.insert(name.clone(), default.clone());
         }
@@ -184,7 +190,7 @@ pub fn help(tool: &Tool) -> Value {
         help["callsPerMinute"] = calls.into();
     }
     let examples = match tool.examples.as_slice() {
-        [] => example(&tool.parameters).into_iter().collect(),
+        [] => example(tool.parameters()).into_iter().collect(),
         examples => examples.to_vec(),
     };
     if !examples.is_empty() {
@@ -253,7 +259,7 @@ fn sample_text(name: &str) -> String {
 struct Use {
     /// The exact name.
     tool_name: String,
-    /// Its arguments, as an object.
+    /// Its arguments.
     #[serde(default)]
     arguments: Map<String, Value>,
 }
@@ -271,8 +277,8 @@ async fn call(registry: &Registry, cx: &Cx, name: &str, args: Value) -> Result<O
     let tool = registry.find(cx, name)?.entry.tool.clone();
     let result = cx.call(name, args).await;
     let parameters = match &result {
-        Err(Error::BadArgs(_)) => tool.parameters.to_string(),
-        Err(Error::NotFound(_) | Error::Failed(_) | Error::Unavailable(_)) => validate::expects(&tool.parameters),
+        Err(Error::BadArgs(_)) => tool.parameters().to_string(),
+        Err(Error::NotFound(_) | Error::Failed(_) | Error::Unavailable(_)) => validate::expects(tool.parameters()),
         _ => return result,
     };
     result.map_err(|error| {

@@ -28,7 +28,7 @@ impl Middleware for Confidential {
     }
     fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
         let (tool, via) = (&call.entry.tool, call.caller.via());
-        let outcome = if via.clear && (tool.returns_secret || takes_secret(&tool.parameters)) {
+        let outcome = if via.clear && (tool.returns_secret || takes_secret(tool.parameters())) {
             Err(Error::denied(format!(
                 "`{}` handles secrets, and others can read along here: use it over https, or on the device itself",
                 tool.name

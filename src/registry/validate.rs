@@ -47,10 +47,10 @@ pub(crate) fn arguments(entry: &Entry, args: &mut Value) -> Result<Vec<String>> 
         .as_ref()
         .map_err(|e| Error::failed(format!("the schema of `{}` is broken: {e}", tool.name)))?;
     let costly = |e: String| Error::bad_args(format!("the arguments of `{}` cannot be checked: {e}", tool.name));
-    schema_cost::check_value(&tool.parameters, args).map_err(costly)?;
+    schema_cost::check_value(tool.parameters(), args).map_err(costly)?;
     let fitting = validator.is_valid(args).then(|| args.clone());
-    let corrections = coerce::coerce(&tool.parameters, args);
-    match (faults(validator, &tool.parameters, args).map_err(costly)?, fitting) {
+    let corrections = coerce::coerce(tool.parameters(), args);
+    match (faults(validator, tool.parameters(), args).map_err(costly)?, fitting) {
         (None, _) => Ok(corrections),
         // Arguments that match unchanged are never refused.
         (Some(_), Some(fitting)) => {
@@ -58,7 +58,7 @@ pub(crate) fn arguments(entry: &Entry, args: &mut Value) -> Result<Vec<String>> 
             Ok(vec![])
         }
         (Some(faults), None) => {
-            let takes = expects(&tool.parameters);
+            let takes = expects(tool.parameters());
             Err(Error::bad_args(format!("the arguments of `{}` do not fit: {faults}. {takes}", tool.name)))
         }
     }
@@ -201,7 +201,10 @@ mod tests {
 
     fn entry(parameters: Value) -> Entry {
         let run: tool::Run = Arc::new(|_, _| Box::pin(async { Ok(Output::default()) }));
-        let tool = Tool { parameters, ..Tool::new("t", Risk::Observe, Owner::Core, "test", run) };
+        let tool = Tool {
+            signature: tool::Signature::given("", parameters),
+            ..Tool::new("t", Risk::Observe, Owner::Core, "test", run)
+        };
         Entry::new(Arc::new(tool))
     }
 

@@ -186,7 +186,7 @@ async fn armed(
         && has_placeholders(arguments)
     {
         let (tool, plain) = registry.plainly(cx, name, arguments.clone())?;
-        (*name, *arguments) = (tool.name.to_string(), with_sample_values(&plain, &tool.parameters));
+        (*name, *arguments) = (tool.name.to_string(), with_sample_values(&plain, tool.parameters()));
         places = Some(plain);
     }
     let mut armed = action.arm(cx, registry, name, about).await?;

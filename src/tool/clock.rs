@@ -26,8 +26,8 @@ impl SystemClock {
     /// `BadArgs` when the zone is unknown.
     pub fn new(zone: Option<&str>) -> crate::Result<Self> {
         let zone = match zone {
-            None => TimeZone::system(),
-            Some(name) => TimeZone::get(name).map_err(|_| {
+            None => crate::zone::system(),
+            Some(name) => crate::zone(name).ok_or_else(|| {
                 crate::Error::bad_args(format!("`{name}` is not a time zone: use a name such as Europe/Vienna"))
             })?,
         };

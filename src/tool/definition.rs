@@ -1,6 +1,9 @@
 //! One tool: its name, its schema, every fact about it, and the function that runs it.
 
-use crate::{Area, Cx, Label, Output, Owner, Result, Risk};
+use crate::{
+    Area, Cx, Label, Output, Owner, Result, Risk,
+    signature::{self, PageSize, Signature},
+};
 use futures::future::BoxFuture;
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
@@ -23,15 +26,32 @@ pub struct Alias {
     pub adapt: Option<fn(Value) -> Value>,
 }
 
-/// How many results a call may ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageSize {
-    /// The parameter that says how many.
-    pub parameter: &'static str,
-    /// The value when the caller gives none.
-    pub default: u32,
-    /// The largest value; larger ones are reduced to it.
-    pub max: u32,
+/// When a request to a model offers a tool.
+#[derive(Clone, Default)]
+pub enum Offer {
+    /// Once the model has found it with `search_tools`.
+    #[default]
+    Found,
+    /// Never, but models know its name: a call of it that is written as text is read as a call.
+    Known,
+    /// Always.
+    Always,
+    /// While this holds; models know its name meanwhile.
+    While(Arc<dyn Fn() -> bool + Send + Sync>),
+    /// Where this section of the system prompt is left out; models know its name otherwise.
+    Without(&'static str),
+}
+
+impl Offer {
+    /// Whether requests offer it; `has_section` says whether the system prompt has a section.
+    pub fn is_due(&self, has_section: impl FnOnce(&str) -> bool) -> bool {
+        match self {
+            Offer::Found | Offer::Known => false,
+            Offer::Always => true,
+            Offer::While(holds) => holds(),
+            Offer::Without(section) => !has_section(section),
+        }
+    }
 }
 
 /// One tool, as the catalogue stores it.
@@ -39,10 +59,8 @@ pub struct PageSize {
 pub struct Tool {
     /// The canonical name: a letter, then letters, digits and underscores, 64 at most.
     pub name: Arc<str>,
-    /// The description for models and people.
-    pub description: Arc<str>,
-    /// Parameters as an inlined JSON Schema object.
-    pub parameters: Value,
+    /// Its description and parameters.
+    pub signature: Signature,
     /// The worst it can do.
     pub risk: Risk,
     /// The maker of the tool.
@@ -88,8 +106,10 @@ pub struct Tool {
     /// Whether models reach all other tools through it: only a role and a deny stop it, because each call it makes is judged
     /// by itself.
     pub meta: bool,
-    /// Whether every request to a model offers it; other tools are found with `search_tools`.
-    pub everyday: bool,
+    /// When a request to a model offers it.
+    pub offer: Offer,
+    /// The parameters that a request shows beside the required ones; all where it is empty.
+    pub shows: &'static [&'static str],
     /// The tools it calls in its own name: a policy entry that names it covers them too.
     pub facade_for: &'static [&'static str],
     /// How many results a call may ask for.
@@ -115,8 +135,7 @@ impl Tool {
     pub fn new(name: &str, risk: Risk, owner: Owner, group: &str, run: Run) -> Self {
         Self {
             name: name.into(),
-            description: "".into(),
-            parameters: Value::Null,
+            signature: Signature::given("", Value::Null),
             risk,
             owner,
             category: group.into(),
@@ -138,7 +157,8 @@ impl Tool {
             plans_ahead: false,
             ability: "",
             meta: false,
-            everyday: false,
+            offer: Offer::Found,
+            shows: &[],
             facade_for: &[],
             page: None,
             per_minute: None,
@@ -149,6 +169,21 @@ impl Tool {
             timeout: TIMEOUT,
             run,
         }
+    }
+
+    /// The description for models and people.
+    pub fn description(&self) -> &str {
+        self.signature.description()
+    }
+
+    /// Parameters as an inlined JSON Schema object.
+    pub fn parameters(&self) -> &Value {
+        self.signature.parameters(self.page)
+    }
+
+    /// Parameters as a request to a model shows them. A call may use all of [`Tool::parameters`].
+    pub fn shown_parameters(&self) -> Value {
+        signature::shown(self.parameters(), self.shows)
     }
 
     /// Whether all it changes is in the store, so that a call without a mark there has changed nothing. Calls it makes

@@ -3,8 +3,8 @@
 //! Facts of a tool follow its [`Family::tool`]; facts of the family stand anywhere in the chain and hold for all its tools.
 
 use crate::{
-    Additive, Alias, Area, Cx, Error, Owner, PageSize, Result, Risk, Run, Start, Tool, ToolGroup, output::IntoOutput,
-    schema_of,
+    Additive, Alias, Area, Cx, Error, Offer, Owner, PageSize, Result, Risk, Run, Signature, Start, Tool, ToolGroup,
+    output::IntoOutput, schema::WriteSchema,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -109,7 +109,7 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
                 function(state, cx, args).await?.into_output()
             })
         });
-        self.draft.add(name, risk, schema_of::<A>(), run);
+        self.draft.add(name, risk, A::json_schema, run);
         self
     }
 
@@ -203,7 +203,24 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     }
     /// Every request to a model offers the last tool.
     pub fn everyday(self) -> Self {
-        self.last(|t| t.everyday = true)
+        self.last(|t| t.offer = Offer::Always)
+    }
+    /// Requests to a model offer the last tool while this holds.
+    pub fn everyday_while(self, holds: impl Fn(&S) -> bool + Send + Sync + 'static) -> Self {
+        let state = self.state.clone();
+        self.last(|t| t.offer = Offer::While(Arc::new(move || holds(&state))))
+    }
+    /// Requests to a model offer the last tool where this section of the system prompt, which says the same, is left out.
+    pub fn everyday_without(self, section: &'static str) -> Self {
+        self.last(|t| t.offer = Offer::Without(section))
+    }
+    /// Models know the name of the last tool although no request offers it.
+    pub fn known(self) -> Self {
+        self.last(|t| t.offer = Offer::Known)
+    }
+    /// The optional parameters of the last tool that a request to a model shows. It takes all others too.
+    pub fn shows(self, parameters: &'static [&'static str]) -> Self {
+        self.last(|t| t.shows = parameters)
     }
     /// The last tool calls these in its own name: a policy entry that names it covers them too.
     pub fn facade_for(self, tools: &'static [&'static str]) -> Self {
@@ -215,13 +232,7 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     }
     /// The same by another parameter. Its description is made from the numbers unless the field has one.
     pub fn page_by(self, parameter: &'static str, (default, max): (u32, u32)) -> Self {
-        self.last(|t| {
-            t.page = Some(PageSize { parameter, default, max });
-            if let Some(field) = t.parameters["properties"].get_mut(parameter).and_then(Value::as_object_mut) {
-                let text = || format!("Max results (default: {default}, max: {max}).").into();
-                field.entry("description").or_insert_with(text);
-            }
-        })
+        self.last(|t| t.page = Some(PageSize { parameter, default, max }))
     }
     /// How many calls of the last tool one person may make in a minute.
     pub fn per_minute(self, calls: u32) -> Self {
@@ -258,9 +269,9 @@ fn misfit(tool: &str, error: &serde_json::Error) -> Error {
 }
 
 impl Draft {
-    fn add(&mut self, name: &str, risk: Risk, (description, parameters): (String, Value), run: Run) {
+    fn add(&mut self, name: &str, risk: Risk, write: WriteSchema, run: Run) {
         let tool = Tool::new(name, risk, Owner::Core, self.group.id, run);
-        let tool = Tool { description: description.into(), parameters, ..tool };
+        let tool = Tool { signature: Signature::written_by(write), ..tool };
         self.tools.push(DraftTool { tool, area: None });
     }
 
@@ -356,8 +367,8 @@ mod tests {
         let parts = family().tool("list", Risk::Observe, list).page((20, 50)).into_parts();
         let tool = &parts.tools[0];
         assert_eq!(tool.page, Some(PageSize { parameter: "limit", default: 20, max: 50 }));
-        assert_eq!(tool.parameters["properties"]["limit"]["description"], "Max results (default: 20, max: 50).");
+        assert_eq!(tool.parameters()["properties"]["limit"]["description"], "Max results (default: 20, max: 50).");
         let parts = family().tool("list", Risk::Observe, list).page_by("top_k", (10, 50)).into_parts();
-        assert_eq!(parts.tools[0].parameters["properties"]["top_k"]["description"], "How many of the best.");
+        assert_eq!(parts.tools[0].parameters()["properties"]["top_k"]["description"], "How many of the best.");
     }
 }

@@ -20,13 +20,15 @@ mod preauthorized;
 mod principal;
 mod risk;
 mod schema;
+mod signature;
 mod when;
+mod zone;
 
 pub use bounds::{Begins, Bounds, Consent, Pause, Subagent};
 pub use bus::{Bus, BusEvent, Event, Listener, Topics};
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use cx::{Cx, MAX_DEPTH};
-pub use definition::{Additive, Alias, PageSize, Run, Tool};
+pub use definition::{Additive, Alias, Offer, Run, Tool};
 pub use error::{Error, Result};
 pub use family::{Family, FamilyParts};
 pub use group::{Start, ToolGroup};
@@ -40,7 +42,9 @@ pub use preauthorized::PreauthorizedCall;
 pub use principal::{AgentId, Channel, Label, Owner, Peer, Principal, Role, Scope, UserId, Via};
 pub use risk::{Area, Level, Risk};
 pub use schema::schema_of;
+pub use signature::{PageSize, Signature};
 pub use when::When;
+pub use zone::zone;
 
 /// Everything the file of a tool family needs.
 pub mod prelude {

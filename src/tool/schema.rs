@@ -3,13 +3,16 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::Value;
 
+/// Writes the schema of one type.
+pub(crate) type WriteSchema = fn(&mut SchemaGenerator) -> Schema;
+
 /// The description and the parameter schema of an argument struct: `({doc of the struct}, {"type":"object",…})`.
 pub fn schema_of<A: JsonSchema>() -> (String, Value) {
     described(A::json_schema)
 }
 
 /// Not generic, so that it is compiled once.
-fn described(write: fn(&mut SchemaGenerator) -> Schema) -> (String, Value) {
+pub(crate) fn described(write: WriteSchema) -> (String, Value) {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
     let mut schema = write(&mut settings.into_generator()).to_value();

@@ -1,37 +1,58 @@
 //! GPIO: look at and drive the header pins.
 
+use crate::pin_use::PinUse;
 use board::{Board, Level, Pin};
+use store::Store;
 use text_kit::join_and;
 use tool::prelude::*;
 
+/// The header, and whether the household uses it.
+#[derive(Clone)]
+pub struct Pins {
+    board: Board,
+    used: PinUse,
+}
+
 /// The header pins.
-pub fn family(board: Board) -> Family<Board> {
-    Family::new("gpio", "Read and drive the header pins.", board)
+///
+/// # Errors
+/// `Failed` when the data cannot be read.
+pub fn family(board: Board, store: &Store) -> Result<Family<Pins>> {
+    let pins = Pins { board, used: PinUse::open(store)? };
+    let family = Family::new("gpio", "Read and drive the header pins.", pins)
         .title("Pins")
         .category("GPIO")
         .area(Area::Actuate)
         .phrases(include_str!("gpio.en"))
         .tool("gpio_read", Risk::Observe, read)
-        .everyday()
+        .everyday_while(Pins::are_used)
         .tags("pin input level state high low")
         .tool("gpio_write", Risk::Actuate, write)
-        .everyday()
+        .everyday_while(Pins::are_used)
         .tags("pin output switch turn on off high low relay lamp")
         .tool("gpio_list", Risk::Observe, list)
-        .tags("pins header levels board")
+        .tags("pins header levels board");
+    Ok(family)
+}
+
+impl Pins {
+    fn are_used(&self) -> bool {
+        self.used.is_used() && self.board.has_driver()
+    }
 }
 
 /// Read the level of one pin without changing its mode.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Read {
-    /// BCM pin number.
+    /// BCM pin number, 0 to 27.
     #[schemars(with = "u8", range(max = 27))]
     pin: Pin,
 }
 
-async fn read(board: Board, _: Cx, Read { pin }: Read) -> Result<Output> {
+async fn read(Pins { board, used }: Pins, _: Cx, Read { pin }: Read) -> Result<Output> {
     let level = board.read(pin).await?;
+    used.note();
     Ok(Output::json(level)?.say(format!("Pin {pin} is {}.", on_or_off(level))))
 }
 
@@ -39,15 +60,16 @@ async fn read(board: Board, _: Cx, Read { pin }: Read) -> Result<Output> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Write {
-    /// BCM pin number.
+    /// BCM pin number, 0 to 27.
     #[schemars(with = "u8", range(max = 27))]
     pin: Pin,
     /// Drive high (true) or low (false).
     high: bool,
 }
 
-async fn write(board: Board, _: Cx, Write { pin, high }: Write) -> Result<Output> {
+async fn write(Pins { board, used }: Pins, _: Cx, Write { pin, high }: Write) -> Result<Output> {
     let level = board.write(pin, high).await?;
+    used.note();
     Ok(Output::json(level)?.say(format!("Pin {pin} is {}.", on_or_off(level))))
 }
 
@@ -56,7 +78,7 @@ async fn write(board: Board, _: Cx, Write { pin, high }: Write) -> Result<Output
 #[serde(deny_unknown_fields)]
 struct List {}
 
-async fn list(board: Board, _: Cx, List {}: List) -> Result<Output> {
+async fn list(Pins { board, .. }: Pins, _: Cx, List {}: List) -> Result<Output> {
     let levels = board.levels().await?;
     let described = board.describe();
     let (high, driven): (Vec<_>, Vec<_>) = (
@@ -99,7 +121,7 @@ mod tests {
     }
 
     async fn ask(board: &Board, cx: &Cx, tool: &str, args: Value) -> Result<Output> {
-        let tools = family(board.clone()).into_parts().tools;
+        let tools = family(board.clone(), &Store::in_memory().unwrap()).unwrap().into_parts().tools;
         let tool = tools.into_iter().find(|t| &*t.name == tool).unwrap();
         (tool.run)(cx.clone(), args).await
     }
@@ -153,10 +175,31 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn requests_offer_pins_once_they_are_used() {
+        let due = |tools: &[tool::Tool]| tools.iter().map(|t| t.offer.is_due(|_| true)).collect::<Vec<_>>();
+        for (kind, call, after) in [
+            (BoardKind::Sim, json!({"pin": 3}), [true, true, false]),
+            (BoardKind::Sim, json!({"pin": 28}), [false, false, false]),
+            (BoardKind::None, json!({"pin": 3}), [false, false, false]),
+        ] {
+            let store = Store::in_memory().unwrap();
+            let tools = family(Board::open(kind), &store).unwrap().into_parts().tools;
+            assert_eq!(due(&tools), [false; 3]);
+            let _ = (tools[0].run)(cx(), call.clone()).await;
+            assert_eq!(due(&tools), after, "{kind:?} {call}");
+            store.flush().await.unwrap();
+            let again = family(Board::open(kind), &store).unwrap().into_parts().tools;
+            assert_eq!(due(&again), after, "after a restart");
+            let unplugged = family(Board::open(BoardKind::None), &store).unwrap().into_parts().tools;
+            assert_eq!(due(&unplugged), [false; 3]);
+        }
+    }
+
     #[test]
     fn the_schema_names_the_range() {
-        let tools = family(Board::open(BoardKind::Sim)).into_parts().tools;
-        let pin = &tools[1].parameters["properties"]["pin"];
+        let tools = family(Board::open(BoardKind::Sim), &Store::in_memory().unwrap()).unwrap().into_parts().tools;
+        let pin = &tools[1].parameters()["properties"]["pin"];
         assert_eq!((&pin["type"], &pin["minimum"], &pin["maximum"]), (&json!("integer"), &json!(0), &json!(27)));
         assert_eq!(tools[1].risk, Risk::Actuate);
     }

@@ -1,5 +1,6 @@
 //! Hardware tools: GPIO.
 
 mod gpio;
+mod pin_use;
 
 pub use gpio::family as gpio;

@@ -32,10 +32,10 @@ async fn every_example_is_taken_and_answered_in_a_sentence() {
             let answer = answer.unwrap_or_else(|error| panic!("{}: {error}", tool.name));
             assert!(answer.say.is_some_and(|say| !say.is_empty()), "{}", tool.name);
         }
-        assert!(tool.risk == Risk::Observe && !tool.description.is_empty() && !tool.tags.is_empty(), "{}", tool.name);
-        let fields = tool.parameters["properties"].as_object().unwrap();
+        assert!(tool.risk == Risk::Observe && !tool.description().is_empty() && !tool.tags.is_empty(), "{}", tool.name);
+        let fields = tool.parameters()["properties"].as_object().unwrap();
         assert!(fields.values().all(|field| field["description"].is_string()), "{}: {fields:?}", tool.name);
-        assert_eq!(tool.parameters["additionalProperties"], false, "{}", tool.name);
+        assert_eq!(tool.parameters()["additionalProperties"], false, "{}", tool.name);
     }
 }
 

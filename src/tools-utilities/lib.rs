@@ -46,7 +46,7 @@ pub fn utilities(device: Device) -> Family<Device> {
         .tool("get_current_datetime", Risk::Observe, time::now)
         .in_group("core")
         .also_in(&["automation"])
-        .everyday()
+        .everyday_without("time")
         .alias("datetime")
         .alias("get_current_time")
         .tags("clock date day weekday today timezone hour week")

@@ -1,9 +1,9 @@
 //! Preview of the system prompt and its size.
 
 use crate::agent::Agent;
-use llm::ToolDefinition;
+use llm::Tools;
 use persona::prompt::Prompt;
-use tool::{Cx, Result, Tool};
+use tool::{Cx, Result};
 
 /// The current system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,21 +39,14 @@ impl Agent {
     /// As [`Agent::prompt`].
     pub async fn request_tokens(&self, cx: &Cx, message: &str) -> Result<u64> {
         let prompt = self.prompt(cx, message).await?.prompt.text;
-        let tool = |t: &ToolDefinition| t.name.len() + t.description.len() + t.parameters.to_string().len();
-        let tools: usize = self.everyday_tools(cx).iter().map(tool).sum();
+        let tools: usize = self.everyday_tools(cx).sizes().iter().sum();
         Ok(((prompt.len() + tools + message.len()) as u64).div_ceil(4))
     }
 
     /// The everyday tools this caller may use.
-    fn everyday_tools(&self, cx: &Cx) -> Vec<ToolDefinition> {
+    fn everyday_tools(&self, cx: &Cx) -> Tools {
         let registry = &self.parts.registry;
         let everyday = registry.everyday().into_iter();
-        everyday.filter(|t| t.enabled && registry.may_ever(cx, t)).map(|t| definition_of(&t)).collect()
+        self.offer(everyday.filter(|t| t.enabled && registry.may_ever(cx, t)).collect(), None).1
     }
-}
-
-/// A tool as a request declares it.
-pub(crate) fn definition_of(tool: &Tool) -> ToolDefinition {
-    let (name, description) = (tool.name.to_string(), tool.description.to_string());
-    ToolDefinition { name, description, parameters: tool.parameters.clone() }
 }

@@ -1,16 +1,13 @@
 //! The request to the model: messages, tools and sampling.
 
 use super::Run;
-use crate::context::{definition_of, load_media};
-use llm::{Message, Request, ToolChoice, ToolDefinition};
+use crate::context::load_media;
+use llm::{Message, Request, ToolChoice, Tools};
+use std::sync::Arc;
+use tool::Tool;
 
 impl Run {
-    pub(super) async fn request(
-        &self,
-        messages: &[Message],
-        tools: Vec<ToolDefinition>,
-        tool_choice: ToolChoice,
-    ) -> Request {
+    pub(super) async fn request(&self, messages: &[Message], tools: Tools, tool_choice: ToolChoice) -> Request {
         let mut messages = messages.to_vec();
         if self.provider.reads_context() {
             load_media(&self.agent.parts.uploads, &self.cx, &mut messages).await;
@@ -24,22 +21,19 @@ impl Run {
 
     /// The everyday tools and the client's. A client's tool replaces one of ours with the same name. When the client demands a
     /// call of its own tools, ours are left out.
-    pub(super) fn tools(&self) -> Vec<ToolDefinition> {
+    pub(super) fn tools(&self) -> Tools {
         let (of_client, registry) = (self.client.tools.iter().cloned(), &self.agent.parts.registry);
         let asked_for = match &self.tool_choice {
             ToolChoice::Required if !self.client.tools.is_empty() => return of_client.collect(),
             ToolChoice::Named { name } if self.client.has(name) => return of_client.collect(),
-            ToolChoice::Named { name } => registry.get(name).filter(|tool| !tool.everyday),
+            ToolChoice::Named { name } => registry.get(name),
             _ => None,
         };
         let cx = self.cx.bounded(self.bounds(None, &self.attribution(), None));
-        let offered = registry.everyday().into_iter().chain(asked_for);
-        offered
-            .filter(|t| !self.client.has(&t.name))
-            .filter(|t| registry.may_ever(&cx, t))
-            .inspect(|t| self.cx.taint(t.label))
-            .map(|t| definition_of(&t))
-            .chain(of_client)
-            .collect()
+        let may_offer = |t: &Arc<Tool>| !self.client.has(&t.name) && registry.may_ever(&cx, t);
+        let candidates = registry.everyday().into_iter().filter(may_offer).collect();
+        let (offered, tools) = self.agent.offer(candidates, asked_for.filter(may_offer));
+        offered.iter().for_each(|t| self.cx.taint(t.label));
+        if self.client.tools.is_empty() { tools } else { tools.with(of_client) }
     }
 }

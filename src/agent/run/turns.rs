@@ -15,7 +15,7 @@ use crate::{
     events::{Answer, RunEvent},
 };
 use futures::StreamExt;
-use llm::{Delta, Message, Request, Routing, ToolChoice, Turn};
+use llm::{Delta, Message, Request, Routing, ToolChoice, Tools, Turn};
 use serde_json::json;
 use std::time::Instant;
 
@@ -73,7 +73,7 @@ impl Run {
             let demanded = tool_choice.clone();
             progress.turns += 1;
             self.announce_turn(progress.turns);
-            let tools = if self.tool_choice == ToolChoice::None { vec![] } else { tools.clone() };
+            let tools = if self.tool_choice == ToolChoice::None { Tools::default() } else { tools.clone() };
             let room = budget(&self.agent, self.provider.as_ref());
             if !fit(&mut messages, room) {
                 let prompt = messages.first().map_or(0, |prompt| cost(std::slice::from_ref(prompt)));

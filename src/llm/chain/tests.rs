@@ -43,7 +43,7 @@ fn asked() -> Request {
     let tool = ToolDefinition { name: "t".into(), description: "d".into(), parameters: serde_json::json!({}) };
     Request {
         messages: vec![Message::System("s".into()), Message::user("hi")],
-        tools: vec![tool],
+        tools: vec![tool].into(),
         ..Request::default()
     }
 }
@@ -151,7 +151,7 @@ async fn reflex_comes_first_only_where_it_is_sure_of_a_fresh_command() {
     let plain = asked();
     let named = Request { tool_choice: ToolChoice::Named { name: "t".into() }, ..asked() };
     let none = Request { tool_choice: ToolChoice::None, ..asked() };
-    let no_tools = Request { tools: vec![], ..asked() };
+    let no_tools = Request { tools: vec![].into(), ..asked() };
     let results = Request { messages: after("openai", false), ..asked() };
     let picture = Request { messages: vec![shown(Kind::Image)], ..asked() };
     for (what, prefer, sure, request, first) in [
@@ -206,7 +206,7 @@ async fn what_reflex_called_is_told_by_reflex() {
 #[tokio::test]
 async fn a_summary_is_not_made_by_reflex() {
     let chain = Chain::new(vec![link(&script("one", vec![err("server")]).shared())], reflex(true, true).shared(), true);
-    assert_eq!(told(&chain, Request { tools: vec![], ..asked() }).await, "!server");
+    assert_eq!(told(&chain, Request { tools: vec![].into(), ..asked() }).await, "!server");
 }
 
 fn shown(kind: Kind) -> Message {

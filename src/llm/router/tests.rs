@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Strategy;
-use crate::{Content, Media, Part, Source, ToolDefinition, scripted::Script};
+use crate::{Content, Media, Part, Source, ToolDefinition, Tools, scripted::Script};
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 
 fn link(name: &'static str, facts: Facts, price: Price, quality: Option<u8>, speed: Option<u8>) -> Link {
@@ -88,7 +88,7 @@ fn needs_are_read_off_the_request() {
     for (parts, tools, expected) in rows {
         let request = Request {
             messages: vec![Message::System("x".repeat(4000)), Message::User(Content(parts)), Message::text_only("ok")],
-            tools: if tools { vec![tool.clone()] } else { vec![] },
+            tools: if tools { vec![tool.clone()].into() } else { Tools::default() },
             ..Request::default()
         };
         let needs = Needs::of(&request);

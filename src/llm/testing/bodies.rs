@@ -83,7 +83,7 @@ fn conversation(wire: Wire) -> Request {
             Message::Assistant(foreign),
             result("call_3", "get_time", "23:59", false),
         ],
-        tools: vec![tool("calculate", schema), tool("get_time", json!({"type": "object", "properties": {}}))],
+        tools: vec![tool("calculate", schema), tool("get_time", json!({"type": "object", "properties": {}}))].into(),
         tool_choice: ToolChoice::Named { name: "calculate".into() },
         max_tokens: Some(500),
         temperature: Some(0.7),
@@ -121,7 +121,7 @@ fn anthropic_takes_four_marks_and_no_more() {
     let many = conversation(Wire::Anthropic);
     let mut one = many.clone();
     one.messages.remove(0);
-    let without = Request { tools: vec![], messages: one.messages[1..].to_vec(), ..one.clone() };
+    let without = Request { tools: vec![].into(), messages: one.messages[1..].to_vec(), ..one.clone() };
     let long =
         Request { messages: [&many.messages[..], &many.messages[2..], &many.messages[2..]].concat(), ..many.clone() };
     for (request, marks) in [(many, 4), (one, 4), (without, 2), (long, 4)] {
@@ -220,7 +220,7 @@ fn the_choice_of_tools() {
             let body = ask::body(&endpoint(wire), &request);
             let word = if wire == Wire::Gemini { "toolConfig" } else { "tool_choice" };
             assert_eq!(body.get(word).cloned().unwrap_or_default(), expected, "{} {choice:?}", name(wire));
-            let request = Request { tools: vec![], ..request };
+            let request = Request { tools: vec![].into(), ..request };
             assert!(ask::body(&endpoint(wire), &request).get(word).is_none(), "no tools, no choice");
         }
     }

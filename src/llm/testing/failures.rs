@@ -195,7 +195,7 @@ async fn a_request_is_mended_and_the_lesson_remembered() {
     let server =
         Server::start(vec![refused("temperature max_completion_tokens stream_options tool_choice schema")]).await;
     let tool = ToolDefinition { name: "t".into(), description: "d".into(), parameters: json!({}) };
-    let request = Request { tools: vec![tool], tool_choice: ToolChoice::Required, ..request };
+    let request = Request { tools: vec![tool].into(), tool_choice: ToolChoice::Required, ..request };
     let heard = hear(connect(server.endpoint(Wire::OpenAi)).stream(request)).await;
     assert_eq!((kind(&heard.error.unwrap()), server.asked().len()), ("refused", 2));
 }
@@ -205,7 +205,7 @@ async fn a_model_that_calls_no_tools_is_asked_again_in_words() {
     let tool = |name: &str| ToolDefinition { name: name.into(), description: "d".into(), parameters: json!({}) };
     let system = Message::System("You are Hob.".into());
     let request =
-        Request { messages: vec![system, Message::user("hi")], tools: vec![tool("lamp")], ..Request::default() };
+        Request { messages: vec![system, Message::user("hi")], tools: vec![tool("lamp")].into(), ..Request::default() };
     let (_, stream) = one("openai-text.sse");
     for (status, says) in [
         (400, "registry.ollama.ai/library/gemma3:12b does not support tools"),

@@ -3,7 +3,7 @@
 //! The tools are listed in the system prompt, one per line; a call is a line of JSON in a tag; results follow as user
 //! messages. The instructions are short, since such models have small contexts.
 
-use crate::{Content, Message, Part, Request, Sampling, ToolCall, ToolChoice, ToolDefinition, ToolResult, Turn};
+use crate::{Content, Message, Part, Request, Sampling, ToolCall, ToolChoice, ToolDefinition, ToolResult, Tools, Turn};
 use serde_json::Value;
 
 /// Separator of system prompt sections.
@@ -36,7 +36,7 @@ pub(super) fn in_words(request: Request) -> Request {
     }
     // A stop sequence may be part of a call; the reader applies them instead.
     let sampling = Sampling { stop: vec![], ..request.sampling };
-    Request { messages: told, tools: vec![], tool_choice: ToolChoice::Auto, sampling, ..request }
+    Request { messages: told, tools: Tools::default(), tool_choice: ToolChoice::Auto, sampling, ..request }
 }
 
 /// Appends user text to the last user message: many models reject two messages of one role in a row.

@@ -96,7 +96,7 @@ impl<'a> Fitting<'a> {
     fn count_tools(&mut self) {
         let Request { tools, tool_choice, .. } = &self.request;
         self.tools = match self.facts.tools {
-            true => tools.iter().map(tokens_of_tool).sum(),
+            true => tools.sizes().iter().map(|size| json(*size) + AROUND_CALL).sum(),
             false => words(section(tools, tool_choice).len() + DIVIDER.len()) + AROUND,
         };
     }
@@ -124,11 +124,12 @@ impl<'a> Fitting<'a> {
     }
 
     fn shorten_tools(&mut self) {
-        for tool in &mut self.request.tools {
+        let mut tools = self.request.tools.to_vec();
+        for tool in &mut tools {
             tool.description = first_sentence(&tool.description).to_owned();
             forget_descriptions(&mut tool.parameters, true);
         }
-        self.count_tools();
+        self.offer(tools);
     }
 
     /// Drops sections from the end, except the first, while the prompt is longer than `least` tokens.
@@ -196,12 +197,18 @@ impl<'a> Fitting<'a> {
             let Some(at) = self.request.tools.iter().rposition(|tool| Some(&tool.name) != named.as_ref()) else {
                 return;
             };
-            self.request.tools.remove(at);
-            if self.request.tools.is_empty() {
+            let mut tools = self.request.tools.to_vec();
+            tools.remove(at);
+            if tools.is_empty() {
                 self.request.tool_choice = ToolChoice::Auto;
             }
-            self.count_tools();
+            self.offer(tools);
         }
+    }
+
+    fn offer(&mut self, tools: Vec<ToolDefinition>) {
+        self.request.tools = self.request.tools.offering(tools);
+        self.count_tools();
     }
 }
 
@@ -232,10 +239,6 @@ fn words(bytes: usize) -> usize {
 /// JSON is denser: 3.2 bytes per token.
 fn json(bytes: usize) -> usize {
     (bytes * 5).div_ceil(16)
-}
-
-fn tokens_of_tool(tool: &ToolDefinition) -> usize {
-    json(tool.name.len() + tool.description.len() + tool.parameters.to_string().len()) + AROUND_CALL
 }
 
 fn tokens_of(message: &Message, facts: &Facts, model: &str) -> usize {
@@ -270,7 +273,7 @@ fn tokens_of_part(part: &Part, facts: &Facts) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{super::driven, *};
-    use crate::{Kind, Media, ProviderState, Source, ToolCall, Turn};
+    use crate::{Kind, Media, ProviderState, Source, ToolCall, Tools, Turn};
     use serde_json::json;
 
     const MODEL: &str = "p/m";
@@ -298,7 +301,7 @@ mod tests {
         Fitting::new(request.clone(), facts, MODEL, 0).total()
     }
 
-    fn tools(count: usize) -> Vec<ToolDefinition> {
+    fn tools(count: usize) -> Tools {
         let parameters =
             json!({"type": "object", "properties": {"description": {"type": "string", "description": "What it is."}}});
         let tool = |n| ToolDefinition {

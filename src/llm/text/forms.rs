@@ -68,7 +68,7 @@ pub(super) fn marked(input: &mut Input, known: &KnownTools, place: TextPosition)
             }
         }
     };
-    let calls = |form: &dyn Fn(&mut Input) -> Taken<Vec<Call>>, input: &mut Input| match known.0.is_empty() {
+    let calls = |form: &dyn Fn(&mut Input) -> Taken<Vec<Call>>, input: &mut Input| match known.is_empty() {
         true => Err(Stop::No),
         false => form(input).map(ParsedPrefix::Calls),
     };
@@ -230,7 +230,7 @@ fn tokens(input: &mut Input, known: &KnownTools, place: TextPosition) -> Taken<P
     match token.as_str() {
         "start" | "channel" => harmony(input, known, token == "channel"),
         token if place.marked && ENDS.contains(&token) => Ok(ParsedPrefix::Mark),
-        _ if known.0.is_empty() => Err(Stop::No),
+        _ if known.is_empty() => Err(Stop::No),
         "python_tag" => {
             input.space();
             let calls = match input.peek()? {

@@ -1,7 +1,7 @@
 //! The tools of a request, and calls to them written as JSON.
 
 use super::loose;
-use crate::ToolDefinition;
+use crate::{ToolDefinition, Tools};
 use serde_json::{Map, Value};
 
 /// A parsed call.
@@ -22,12 +22,22 @@ const WHOLE: &[&str] = &["tool_calls", "tool_call", "function_call", "function"]
 /// Further keys, which are ignored.
 const BESIDE: &[&str] = &["id", "type", "tool_call_id", "call_id", "index"];
 
-/// The request's tools.
-pub(super) struct KnownTools(pub Vec<ToolDefinition>);
+/// The tools that calls written as text may use.
+#[derive(Default)]
+pub(super) struct KnownTools {
+    /// Those of the request.
+    pub tools: Tools,
+    /// Those found earlier in the conversation.
+    pub found: Vec<ToolDefinition>,
+}
 
 impl KnownTools {
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty() && self.tools.all_callable().next().is_none()
+    }
+
     fn tool(&self, name: &str) -> Option<&ToolDefinition> {
-        self.0.iter().find(|tool| tool.name == name)
+        self.tools.callable(name).or_else(|| self.found.iter().find(|tool| tool.name == name))
     }
 
     /// Resolves a written name: `recall`, `functions.recall`, `functions.recall:0`.
@@ -41,7 +51,7 @@ impl KnownTools {
 
     /// Whether this may be the start of a tool's name.
     pub fn may_become(&self, begun: &str) -> bool {
-        self.0.iter().any(|tool| tool.name.starts_with(begun))
+        self.tools.all_callable().chain(&self.found).any(|tool| tool.name.starts_with(begun))
     }
 
     fn properties(&self, name: &str) -> Option<&Map<String, Value>> {

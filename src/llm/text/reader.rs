@@ -182,7 +182,7 @@ impl Reader {
             }
         }
         if self.overlong >= MOST_OVERLONG {
-            self.known = KnownTools(vec![]);
+            self.known = KnownTools::default();
         }
         true
     }
@@ -194,7 +194,7 @@ impl Reader {
     /// Parses what a text starts with.
     fn look(&self, input: &mut Input, line: bool, ticked: bool) -> Taken<ParsedPrefix> {
         let fence = line && input.text.starts_with('`');
-        if fence && (self.fenced || self.known.0.is_empty()) {
+        if fence && (self.fenced || self.known.is_empty()) {
             input.lit("```")?;
             return Err(Stop::No);
         }

@@ -1,13 +1,13 @@
 //! Answers as models write them, whole and cut at every byte.
 
 use super::{known::KnownTools, reader::Reader};
-use crate::{Delta, ToolDefinition};
+use crate::{Delta, ToolDefinition, Tools};
 use serde_json::Value;
 
 mod driving;
 
 /// The everyday tools, as in `tests/golden/ping.json`.
-pub(super) fn everyday() -> Vec<ToolDefinition> {
+pub(super) fn everyday() -> Tools {
     let request: Value = serde_json::from_str(include_str!("../../../tests/golden/ping.json")).unwrap();
     let tools = request["tools"].as_array().unwrap().iter().map(|tool| ToolDefinition {
         name: tool["function"]["name"].as_str().unwrap().to_owned(),
@@ -39,7 +39,7 @@ fn hear(deltas: impl IntoIterator<Item = Delta>) -> Heard {
 }
 
 fn read<'t>(pieces: impl IntoIterator<Item = &'t str>, calls_end: bool, cut: bool) -> Heard {
-    let mut reader = Reader::new(KnownTools(everyday()), calls_end);
+    let mut reader = Reader::new(KnownTools { tools: everyday(), found: vec![] }, calls_end);
     let mut deltas: Vec<Delta> = pieces.into_iter().flat_map(|piece| reader.take(piece)).collect();
     deltas.extend(reader.end(cut));
     hear(deltas)
@@ -382,7 +382,7 @@ fn reasoning_is_told_apart() {
 #[test]
 fn without_tools_nothing_is_a_call() {
     for (text, ..) in FORMS.iter().filter(|(text, ..)| !text.contains("<|start|>")) {
-        let mut reader = Reader::new(KnownTools(vec![]), false);
+        let mut reader = Reader::new(KnownTools::default(), false);
         let mut deltas = reader.take(text);
         deltas.extend(reader.end(false));
         let heard = hear(deltas);
@@ -402,7 +402,7 @@ fn what_was_cut_short_is_not_completed() {
 
 #[test]
 fn words_stream_and_are_held_back_no_longer_than_needed() {
-    let mut reader = Reader::new(KnownTools(everyday()), false);
+    let mut reader = Reader::new(KnownTools { tools: everyday(), found: vec![] }, false);
     let mut said = |text: &str| hear(reader.take(text)).words;
     assert_eq!(said("Hello"), "Hello");
     assert_eq!(said(" world <"), " world");
@@ -411,16 +411,16 @@ fn words_stream_and_are_held_back_no_longer_than_needed() {
     assert_eq!(said("\n```rust\nfn"), "\n```rust\nfn");
     assert_eq!(said("\n```\nthen `<tool_call>"), "\n```\nthen `<tool_call>");
 
-    let mut reader = Reader::new(KnownTools(everyday()), false);
+    let mut reader = Reader::new(KnownTools { tools: everyday(), found: vec![] }, false);
     assert_eq!(hear(reader.take("{\"port\"")).words, "{\"port\"", "JSON that is no call");
-    let mut reader = Reader::new(KnownTools(everyday()), false);
+    let mut reader = Reader::new(KnownTools { tools: everyday(), found: vec![] }, false);
     assert_eq!(hear(reader.take("{\"name\": \"Ana\"")).words, "{\"name\": \"Ana\"", "nor this");
 }
 
 #[test]
 fn what_never_ends_is_let_go() {
     let long = format!("<tool_call>{{\"name\":\"recall\",\"arguments\":{{\"query\":\"{}", "x".repeat(70_000));
-    let mut reader = Reader::new(KnownTools(everyday()), false);
+    let mut reader = Reader::new(KnownTools { tools: everyday(), found: vec![] }, false);
     let mut words = 0;
     for piece in long.as_bytes().chunks(7) {
         words += hear(reader.take(std::str::from_utf8(piece).unwrap())).words.len();

@@ -44,7 +44,7 @@ fn catalogue() -> Catalogue {
         family("codeExecution", &["execute_shell"]).also_in(&["runtime"]).start(Start::Off),
         family("email", &["send_email"]).services(&["smtp", "imap"]),
     ] {
-        catalogue.add_family(family.into_parts()).unwrap();
+        catalogue.add_families(vec![family.into_parts()]).unwrap();
     }
     let tools = [
         brought("custom", "tally", Owner::Person(UserId(Id::new()))),
@@ -91,12 +91,12 @@ fn a_family_defines_its_group_once() {
     let email = group(&catalogue, "email");
     assert_eq!((&*email.name, &*email.description), ("Email", "For tests."), "in place of the table's");
     let again = family("git", &["git_log"]).title("Other").start(Start::Off);
-    catalogue.add_family(again.into_parts()).unwrap();
+    catalogue.add_families(vec![again.into_parts()]).unwrap();
     assert_eq!(names(&catalogue), before);
     assert_eq!((&*group(&catalogue, "git").name, group(&catalogue, "git").tools.len()), ("Git", 3));
     assert_eq!(group(&catalogue, "generation").name, "Random things");
     let taken = family("more", &["git_log"]).phrases("x");
-    assert!(catalogue.add_family(taken.into_parts()).is_err());
+    assert!(catalogue.add_families(vec![taken.into_parts()]).is_err());
     assert!(catalogue.phrases.is_empty() && names(&catalogue) == before, "nothing of it is added");
 }
 
@@ -235,7 +235,7 @@ fn an_explicit_off_wins() {
     let text = family("textUtils", &["hash_text", "encode_decode"]).also_in(&["conversion"]);
     let text =
         text.shared_group(ToolGroup::new("conversion", "Units.")).shared_group(ToolGroup::new("validation", "Checks."));
-    catalogue.add_family(add(text, "validate").also_in(&["validation"]).into_parts()).unwrap();
+    catalogue.add_families(vec![add(text, "validate").also_in(&["validation"]).into_parts()]).unwrap();
     let off = |catalogue: &Catalogue, name: &str| {
         let tool = catalogue.get(name).unwrap();
         (!tool.enabled).then(|| tool.off_by.as_ref().unwrap_or(&tool.group).to_string())
@@ -275,7 +275,7 @@ fn an_explicit_off_wins() {
     let error = catalogue.switch(&mut switches, "validation", true).unwrap_err();
     assert!(error.message().contains("also in `textUtils`, which was turned off") && switches == stored, "{error}");
     assert_eq!(catalogue.switch(&mut switches, "core", false).unwrap(), ["generation"]);
-    catalogue.add_family(family("more", &["random_number"]).in_group("generation").into_parts()).unwrap();
+    catalogue.add_families(vec![family("more", &["random_number"]).in_group("generation").into_parts()]).unwrap();
     catalogue.set_groups(switches.clone());
     let generation = group(&catalogue, "generation");
     assert!(generation.enabled && enabled(&catalogue, "random_number"));

@@ -200,7 +200,7 @@ async fn all_lists_everything_with_short_descriptions() {
     assert!(full["tools"][0]["parameters"].is_object());
     let described = |description: &str| {
         let mut tool = (*registry.get("echo").unwrap()).clone();
-        tool.description = description.into();
+        tool.signature = tool::Signature::given(description, Value::Null);
         super::briefly(&tool)["description"].as_str().unwrap().to_owned()
     };
     assert_eq!(described("Say it. And more.\nAnd more."), "Say it");
