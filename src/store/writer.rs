@@ -64,6 +64,14 @@ fn lost() -> Error {
     Error::Io("a write was lost".into())
 }
 
+fn closed() -> Error {
+    Error::Io("the store is closed".into())
+}
+
+fn restored<T: 'static>(value: Value) -> Result<T> {
+    value.downcast().map(|value| *value).map_err(|_| lost())
+}
+
 fn erase<T, F>(mut job: F) -> Work
 where
     T: Send + 'static,
@@ -73,8 +81,14 @@ where
 }
 
 enum Urgency {
+    /// Durable before it is answered.
     Now(Job),
+    /// Answered as soon as it is visible; durable with the next commit, at the latest after this time.
+    Soon(Job, Duration),
+    /// Run with the next durable commit.
     Later(Job),
+    /// Answered once everything before it is durable.
+    Sync(oneshot::Sender<Result<()>>),
 }
 
 pub(crate) struct Writer {
@@ -108,34 +122,57 @@ impl Writer {
         T: Send + 'static,
         F: FnMut(&Tx) -> Result<T> + Send + 'static,
     {
-        if self.is_sealed() { Err(Error::Restoring) } else { self.commit(job).await }
+        self.send_write(erase(job), effects::sync_within()).await.and_then(restored)
     }
 
-    /// The same, also when writes are refused.
+    pub async fn write_soon<T, F>(&self, within: Duration, job: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Tx) -> Result<T> + Send + 'static,
+    {
+        self.send_write(erase(job), Some(within)).await.and_then(restored)
+    }
+
+    async fn send_write(&self, work: Work, within: Option<Duration>) -> Result<Value> {
+        if self.is_sealed() { Err(Error::Restoring) } else { self.send_job(work, within).await }
+    }
+
+    /// A durable write, also when writes are refused.
     pub async fn commit<T, F>(&self, job: F) -> Result<T>
     where
         T: Send + 'static,
         F: FnMut(&Tx) -> Result<T> + Send + 'static,
     {
-        let value = self.commit_erased(erase(job)).await?;
-        value.downcast().map(|value| *value).map_err(|_| lost())
+        self.send_job(erase(job), None).await.and_then(restored)
     }
 
-    async fn commit_erased(&self, work: Work) -> Result<Value> {
-        let gone = || Error::Io("the store is closed".into());
+    /// Runs a job and returns its value once it is durable, or visible when it is to be durable `within` a time.
+    async fn send_job(&self, work: Work, within: Option<Duration>) -> Result<Value> {
         let (to, answer) = oneshot::channel();
         let job = Job { work, source: effects::current(), value: None, to: Some(to) };
-        self.jobs.as_ref().ok_or_else(gone)?.send(Urgency::Now(job)).map_err(|_| gone())?;
-        answer.await.unwrap_or_else(|_| Err(gone()))
+        self.send(match within {
+            Some(within) => Urgency::Soon(job, within),
+            None => Urgency::Now(job),
+        })?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Waits until everything written so far is durable; makes no commit where it is already.
+    pub async fn sync(&self) -> Result<()> {
+        let (to, answer) = oneshot::channel();
+        self.send(Urgency::Sync(to))?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    fn send(&self, job: Urgency) -> Result<()> {
+        self.jobs.as_ref().ok_or_else(closed)?.send(job).map_err(|_| closed())
     }
 
     pub fn write_later<F>(&self, job: F)
     where
         F: FnMut(&Tx) -> Result<()> + Send + 'static,
     {
-        if let Some(jobs) = &self.jobs {
-            let _ = jobs.send(Urgency::Later(Job { work: erase(job), source: None, value: None, to: None }));
-        }
+        let _ = self.send(Urgency::Later(Job { work: erase(job), source: None, value: None, to: None }));
     }
 }
 
@@ -154,45 +191,70 @@ impl Drop for Writer {
 
 fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
     let mut patient: Vec<Job> = vec![];
-    let mut due: Option<Instant> = None;
+    // When the next durable commit has to be made at the latest, and whether a visible commit waits for it.
+    let (mut due, mut unsynced) = (None::<Instant>, false);
+    // Why visible commits were lost; whoever syncs is told, until a durable commit succeeds.
+    let mut lost = None::<Error>;
     loop {
         let next = match due {
             None => inbox.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
             Some(due) => inbox.recv_timeout(due.saturating_duration_since(Instant::now())),
         };
         let closing = matches!(next, Err(mpsc::RecvTimeoutError::Disconnected));
-        let mut batch: Vec<Job> = vec![];
-        let mut waiting = next.ok();
+        let (mut batch, mut syncs) = (vec![], vec![]);
+        let (mut urgent, mut waiting) = (false, next.ok());
+        let mut by = |after: Duration| {
+            let at = Instant::now() + after;
+            due = Some(due.map_or(at, |due| due.min(at)));
+        };
         while let Some(job) = waiting {
             match job {
-                Urgency::Now(job) => batch.push(job),
+                Urgency::Now(job) => (urgent, _) = (true, batch.push(job)),
+                Urgency::Soon(job, within) => {
+                    by(within);
+                    batch.push(job);
+                }
                 Urgency::Later(job) => {
-                    due.get_or_insert_with(|| Instant::now() + PATIENCE);
+                    by(PATIENCE);
                     patient.push(job);
                 }
+                Urgency::Sync(to) => syncs.push(to),
             }
             waiting = if batch.len() < BATCH { inbox.try_recv().ok() } else { None };
         }
-        if !batch.is_empty() || closing || due.is_some_and(|due| due <= Instant::now()) {
+        let visible = !batch.is_empty();
+        let wanted = !syncs.is_empty() && (visible || unsynced);
+        let had_lost = lost.clone();
+        if urgent || closing || wanted || due.is_some_and(|due| due <= Instant::now()) {
             // Deferred jobs first: a caller that waits for this commit may drop the store afterwards.
             patient.append(&mut batch);
-            batch = std::mem::take(&mut patient);
             due = None;
-            commit(engine, batch);
+            lost = commit(engine, std::mem::take(&mut patient), true, unsynced).err().filter(|_| visible || unsynced);
+            unsynced = false;
+        } else if visible {
+            // After a failure the file is opened anew, as the last durable commit left it.
+            lost = commit(engine, batch, false, false).err().or(lost);
+            unsynced = lost.is_none();
         }
+        let synced = had_lost.or_else(|| lost.clone()).map_or(Ok(()), Err);
+        syncs.into_iter().for_each(|to| drop(to.send(synced.clone())));
         if closing {
             return;
         }
     }
 }
 
-/// Commits all jobs together. A failed job is removed and the others run again.
-fn commit(engine: &Engine, mut batch: Vec<Job>) {
-    while !batch.is_empty() {
-        match engine.with(|db| try_commit(db, &mut batch)) {
+/// Commits all jobs together, durably or only visibly. A failed job is removed and the others run again. With no job left
+/// there is a commit only if `unsynced` ones wait for it.
+fn commit(engine: &Engine, mut batch: Vec<Job>, durable: bool, unsynced: bool) -> Result<()> {
+    while unsynced || !batch.is_empty() {
+        match engine.with(|db| try_commit(db, &mut batch, durable)) {
             Ok(None) => {
-                engine.committed();
-                return batch.into_iter().for_each(|job| job.answer(Ok(())));
+                if durable {
+                    engine.committed();
+                }
+                batch.into_iter().for_each(|job| job.answer(Ok(())));
+                return Ok(());
             }
             Ok(Some((bad, error))) => batch.remove(bad).answer(Err(error)),
             Err(error) => {
@@ -200,18 +262,21 @@ fn commit(engine: &Engine, mut batch: Vec<Job>) {
                 if let Err(e) = engine.reopen() {
                     tracing::error!(error = %e, "the data file could not be opened again yet");
                 }
-                return batch.into_iter().for_each(|job| job.answer(Err(error.clone())));
+                batch.into_iter().for_each(|job| job.answer(Err(error.clone())));
+                return Err(error);
             }
         }
     }
+    Ok(())
 }
 
 /// `Ok(Some((index, why)))` when a job failed and nothing was written.
-fn try_commit(db: &redb::Database, batch: &mut [Job]) -> Result<Option<(usize, Error)>> {
+fn try_commit(db: &redb::Database, batch: &mut [Job], durable: bool) -> Result<Option<(usize, Error)>> {
     let mut tx = db.begin_write()?;
-    tx.set_durability(Durability::Immediate).map_err(|e| Error::Io(e.to_string()))?;
+    let durability = if durable { Durability::Immediate } else { Durability::None };
+    tx.set_durability(durability).map_err(|e| Error::Io(e.to_string()))?;
     // Opening after a power cut takes milliseconds instead of a scan of the whole file.
-    tx.set_quick_repair(true);
+    tx.set_quick_repair(durable);
     let ran = run(&Tx::new(&tx), batch);
     match ran {
         Ok(None) => {
