@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use settings::metadata_of;
 use std::{borrow::Cow, time::Duration};
-use store::{Collection, Entry, Level, Listing, Record, Store};
+use store::{Collection, Entry, Level, Listing, Record, Store, Visit, Walk};
 use text_kit::{one_line, truncate};
 use tool::{
     Channel, Cx, Error, Id, Label, Result, Scope, UserId,
@@ -111,9 +111,6 @@ pub(crate) enum Reads {
     /// This many of the newest messages; a run that begins reads only those after the summary.
     Last(usize),
 }
-
-/// Number of messages read at once when the total is unknown.
-const PAGE: usize = 64;
 
 /// Maximum length of a title, in characters.
 const TITLE: usize = 60;
@@ -469,21 +466,18 @@ impl Conversations {
         Ok(lines.into_iter().map(|e| self.clean(e)).collect())
     }
 
-    /// The newest messages after one, in order, at most `limit`.
+    /// The newest messages after one, in order, at most `limit`: one walk from the end of the conversation.
     fn lines_after(&self, cx: &Cx, id: Id, limit: usize, after: Option<Id>) -> Result<Vec<Entry<MessageRecord>>> {
-        let Some(after) = after else { return self.lines(cx, id, limit) };
-        let (mut lines, mut before) = (vec![], None);
-        while lines.len() < limit {
-            let page = Listing { before, ..of_conversation(id, PAGE.min(limit - lines.len())) };
-            let page = self.lines.list(cx, &page)?;
-            before = page.last().map(|line| line.id);
-            lines.extend(page.into_iter().take_while(|line| line.id > after).map(|e| self.clean(e)));
-            if before.is_none_or(|oldest| oldest <= after) {
-                break;
+        let mut found = 0;
+        let mut lines = self.lines.walk(cx, &Walk::prefix(1, id.as_bytes()).down(), |line| {
+            found += 1;
+            match found > limit || after.is_some_and(|after| line.id <= after) {
+                true => Visit::Stop,
+                false => Visit::Yes,
             }
-        }
+        })?;
         lines.reverse();
-        Ok(lines)
+        Ok(lines.into_iter().map(|e| self.clean(e)).collect())
     }
 
     /// Removes secrets that became known after a message was stored. Long hex was judged when it was stored, with its tool

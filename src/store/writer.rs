@@ -94,6 +94,8 @@ enum Urgency {
 pub(crate) struct Writer {
     /// Whether all writes are refused.
     sealed: AtomicBool,
+    /// Whether a visible commit may not be durable yet.
+    unsynced: Arc<AtomicBool>,
     jobs: Option<mpsc::Sender<Urgency>>,
     thread: Option<thread::JoinHandle<()>>,
 }
@@ -101,11 +103,13 @@ pub(crate) struct Writer {
 impl Writer {
     pub fn start(engine: Arc<Engine>) -> Result<Self> {
         let (jobs, inbox) = mpsc::channel();
+        let unsynced = Arc::new(AtomicBool::new(false));
+        let shown = unsynced.clone();
         let thread = thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || work(&engine, &inbox))
+            .spawn(move || work(&engine, &inbox, &shown))
             .map_err(|e| Error::io("start the writer", &e))?;
-        Ok(Self { sealed: AtomicBool::new(false), jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { sealed: AtomicBool::new(false), unsynced, jobs: Some(jobs), thread: Some(thread) })
     }
 
     /// Refuses every write from now on.
@@ -159,6 +163,9 @@ impl Writer {
 
     /// Waits until everything written so far is durable; makes no commit where it is already.
     pub async fn sync(&self) -> Result<()> {
+        if !self.unsynced.load(Ordering::Acquire) {
+            return Ok(());
+        }
         let (to, answer) = oneshot::channel();
         self.send(Urgency::Sync(to))?;
         answer.await.unwrap_or_else(|_| Err(closed()))
@@ -189,7 +196,7 @@ impl Drop for Writer {
     }
 }
 
-fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
+fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool) {
     let mut patient: Vec<Job> = vec![];
     // When the next durable commit has to be made at the latest, and whether a visible commit waits for it.
     let (mut due, mut unsynced) = (None::<Instant>, false);
@@ -232,10 +239,13 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
             lost = commit(engine, std::mem::take(&mut patient), true, unsynced).err().filter(|_| visible || unsynced);
             unsynced = false;
         } else if visible {
+            // Before anybody reads what it writes.
+            shown.store(true, Ordering::Release);
             // After a failure the file is opened anew, as the last durable commit left it.
             lost = commit(engine, batch, false, false).err().or(lost);
             unsynced = lost.is_none();
         }
+        shown.store(unsynced || lost.is_some(), Ordering::Release);
         let synced = had_lost.or_else(|| lost.clone()).map_or(Ok(()), Err);
         syncs.into_iter().for_each(|to| drop(to.send(synced.clone())));
         if closing {
