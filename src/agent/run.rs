@@ -60,7 +60,7 @@ pub struct RunHandle {
     pub(crate) message: Option<(CancellationToken, Store)>,
 }
 
-/// How long a client that is told of the run before its end waits for the first event: an answer that takes no longer is
+/// How long a client that gets the ids before the end waits for the first event: an answer that takes no longer is
 /// stored with its message.
 const FIRST_EVENT: Duration = Duration::from_millis(50);
 

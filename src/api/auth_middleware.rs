@@ -60,7 +60,7 @@ pub(crate) async fn authenticate(State(auth): State<Auth>, mut request: Request,
         Ok(_) if writes && house.store.is_restoring() => Failure::restoring().into_response(),
         Ok((request, served)) => {
             let mut response = next.run(request).await;
-            // Whatever an answer shows is on disk.
+            // An answer shows only data that are on disk.
             if let Err(error) = house.store.sync().await {
                 response = Failure::from(error).into_response();
             }

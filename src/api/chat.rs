@@ -122,7 +122,7 @@ pub(crate) async fn chat(
     };
     let running = house.agent.chat(&house.cx(&caller), request).await?;
     if body.stream {
-        // The first event tells the ids.
+        // The first event contains the ids.
         running.stored().await?;
         let events = Sse::new(events(running)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
         return Ok(Streamable::new(events));

@@ -27,7 +27,7 @@ use tool::{
 const BUDGET: usize = 4 << 20;
 /// The part of the budget by which the log may grow before it is shortened, which reads all of it.
 const SLACK: usize = 16;
-/// What a segment takes beside its lines, in bytes.
+/// The size of a segment without its lines, in bytes.
 const SEGMENT: usize = 100;
 /// How many segments are read at once. Those of older versions have up to 16 KB.
 const READ: usize = 64;
@@ -146,7 +146,7 @@ struct Waiting {
     grown: usize,
 }
 
-/// What one write stores.
+/// The entries and notes of one write.
 struct Due {
     entries: Vec<AuditEntry>,
     begun: Vec<(Id, BegunCall)>,
@@ -234,7 +234,7 @@ impl Audit {
         self.write_soon();
     }
 
-    /// Writes what waits with the next commit.
+    /// Schedules a write with the next commit.
     fn write_soon(&self) {
         if !std::mem::replace(&mut self.waiting().due, true) {
             let (this, mut taken) = (self.clone(), None);
@@ -246,7 +246,7 @@ impl Audit {
         }
     }
 
-    /// What to write now. Entries stay in memory until the next write, when the store surely has them.
+    /// Takes the entries and notes to write. Entries stay in memory until the next write, when the store surely has them.
     fn take(&self) -> Due {
         let mut waiting = self.waiting();
         waiting.due = false;

@@ -254,7 +254,7 @@ impl Scheduler {
                 runs.change(tx, scope, Label::Own, id, start)
             };
             let store = self.0.runs.store();
-            // What crashes Hob each time must be counted before it does.
+            // Count a repeated start before its call, which may be the cause of the crashes.
             let noted = if again { store.write(note).await } else { store.write_soon(CLAIM, note).await };
             match noted {
                 Ok(_) => return Some(()),

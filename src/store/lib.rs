@@ -176,7 +176,7 @@ impl Store {
     /// Like [`Store::write`], but returns once reads see the data, which are on disk `within` a time: with the next
     /// durable write, [`Store::sync`], or a commit of their own. A power cut before that undoes it, with everything
     /// written after it: what is on disk is always a beginning of what was written. For a step that is made again
-    /// then, and of which nobody was told.
+    /// then, and that nobody has seen.
     ///
     /// # Errors
     /// As [`Store::write`]; a failure of the later commit is reported by the write or sync that causes it.

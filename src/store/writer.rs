@@ -200,7 +200,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool) {
     let mut patient: Vec<Job> = vec![];
     // When the next durable commit has to be made at the latest, and whether a visible commit waits for it.
     let (mut due, mut unsynced) = (None::<Instant>, false);
-    // Why visible commits were lost; whoever syncs is told, until a durable commit succeeds.
+    // Why visible commits were lost; every sync returns it until a durable commit succeeds.
     let mut lost = None::<Error>;
     loop {
         let next = match due {
@@ -241,7 +241,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool) {
         } else if visible {
             // Before anybody reads what it writes.
             shown.store(true, Ordering::Release);
-            // After a failure the file is opened anew, as the last durable commit left it.
+            // After a failure the file is opened again, as the last durable commit left it.
             lost = commit(engine, batch, false, false).err().or(lost);
             unsynced = lost.is_none();
         }

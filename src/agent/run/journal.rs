@@ -26,7 +26,7 @@ pub(crate) struct CallJournal {
     asked: AtomicBool,
 }
 
-/// What decides whether an interrupted call is made again.
+/// The facts that decide whether an interrupted call is made again.
 #[derive(Clone, Copy)]
 struct Noted {
     /// Whether it only changes the store, whose mark shows if it did.

@@ -1,5 +1,5 @@
 //! The events of a run on their way to its listener. The first are held back while the model does not pause, so that a
-//! message and an answer that is there at once are stored together before anybody is told of either.
+//! message and an answer that is there at once are stored together before a client has either.
 
 use crate::events::RunEvent;
 use std::{
@@ -9,7 +9,7 @@ use std::{
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-/// Where a run sends its events.
+/// The sender of a run's events.
 pub(crate) struct Outbox {
     to: UnboundedSender<RunEvent>,
     /// The events so far; `None` once they were released.

@@ -79,7 +79,7 @@ impl Run {
             run.interrupted_by_shutdown = false;
             run.set_waits(&[]);
         };
-        // What cuts the run short each time must be counted; a run that a person or a start wakes is woken again.
+        // Count interruptions before the next one. A run that an answer woke is woken again.
         let within = (!killed).then_some(SOON);
         let kept = conversations.change_run_within(within, user, self.run, taken_up).await?;
         if kept.kills >= KILLS {
