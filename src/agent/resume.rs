@@ -282,7 +282,7 @@ impl Agent {
             task.text = message.text().into_owned();
             task.start_queued(message, began).await;
         } else {
-            task.resume_run(stored, is_long_ago(changed, Id::new().millis()), began).await;
+            task.resume_run(stored, is_long_ago(changed, Id::now_ms()), began).await;
         }
         Ok(())
     }

@@ -353,7 +353,7 @@ impl Audit {
         let took = call.took();
         self.count(AuditEntry {
             seq: 0,
-            at: Id::new().millis().saturating_sub(took.as_millis() as u64),
+            at: Id::now_ms().saturating_sub(took.as_millis() as u64),
             call_id: call.cx.call_id(),
             tool: call.tool().name.to_string(),
             user_id: call.cx.user(),
@@ -376,7 +376,7 @@ impl Audit {
     pub fn note_change(&self, cx: &Cx, what: &str, details: &Value) {
         self.count(AuditEntry {
             seq: 0,
-            at: Id::new().millis(),
+            at: Id::now_ms(),
             call_id: cx.call_id(),
             tool: what.to_owned(),
             user_id: cx.user(),

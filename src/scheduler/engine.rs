@@ -346,6 +346,6 @@ pub(crate) fn to_claimed(
 /// monotonic, and the store keeps the newest.
 fn newest_seen() -> i64 {
     let shown = jiff::Timestamp::now().as_millisecond();
-    let newest = i64::try_from(Id::new().millis()).unwrap_or(i64::MAX);
+    let newest = i64::try_from(Id::now_ms()).unwrap_or(i64::MAX);
     if newest > shown + 60_000 { newest } else { 0 }
 }

@@ -282,7 +282,7 @@ pub(crate) fn put(kind: &Kind, tx: &Tx, id: Id, stamp: &Stamp, value: &dyn Any, 
         audience: stamp.audience,
         label: stamp.label,
         source: stamp.source.clone(),
-        updated_ms: Id::new().millis(),
+        updated_ms: Id::now_ms(),
         sum: Default::default(),
     };
     let key = record_key(stamp.scope, id);

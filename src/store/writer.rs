@@ -315,6 +315,6 @@ fn run(tx: &Tx, batch: &mut [Job]) -> Result<Option<(usize, Error)>> {
         };
         return Ok(Some((i, failed)));
     }
-    tx.put_raw(engine::META, engine::META_LAST, &tool::Id::new().millis().to_le_bytes())?;
+    tx.put_raw(engine::META, engine::META_LAST, &tool::Id::now_ms().to_le_bytes())?;
     Ok(None)
 }

@@ -39,7 +39,7 @@ impl BegunCall {
     pub fn new(call: &Call) -> Self {
         let decision: Option<&Decision> = call.decision.as_ref();
         Self {
-            at: Id::new().millis().saturating_sub(call.took().as_millis() as u64),
+            at: Id::now_ms().saturating_sub(call.took().as_millis() as u64),
             tool: call.tool().name.to_string(),
             user: call.cx.user(),
             agent: call.cx.agent(),
