@@ -6,13 +6,12 @@ use crate::{
     context::store_media,
     conversation::State,
     queue::{AdmissionPolicy, QueuedRun},
-    run::{CallJournal, ClientTools, Progress, Run, RunHandle, RunStatus},
+    run::{CallJournal, ClientTools, Outbox, Progress, Run, RunHandle, RunStatus},
     watch::Watch,
 };
 use llm::{Content, ToolChoice};
 use registry::Registry;
 use std::sync::Arc;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tool::{
     Cx, Error, Id, Result,
@@ -89,7 +88,8 @@ impl Agent {
         let message = store_media(&self.parts.uploads, cx, request.message).await?;
         let queued = slot.waits();
         let cx = cx.in_run(run, conversation, cancel);
-        let (events, steps) = mpsc::unbounded_channel();
+        let (events, steps) = Outbox::holding();
+        let stored = Some((events.released(), self.conversations.lines.store().clone()));
         let (provider, status) = (self.provider(), Arc::new(RunStatus::default()));
         let model = provider.model();
         let task = Run {
@@ -102,7 +102,7 @@ impl Agent {
             client: ClientTools { status: status.clone(), ..ClientTools::default() },
             only: request.only.map(|only| only.into_iter().map(Arc::from).collect()),
             preset: request.preset,
-            events,
+            events: Arc::new(events),
             watch: request.watch,
             journal: Some(CallJournal::new(self.conversations.clone(), cx.user(), run)),
             slot,
@@ -117,6 +117,6 @@ impl Agent {
             let history = task.store_message(&message).await?;
             tokio::spawn(task.go(history, Progress::default()));
         }
-        Ok(RunHandle { run, conversation: Some(conversation), model, queued, status, steps })
+        Ok(RunHandle { run, conversation: Some(conversation), model, queued, status, steps, message: stored })
     }
 }

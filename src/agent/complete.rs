@@ -10,13 +10,12 @@ use crate::{
     agent::Agent,
     config::Preset,
     conversation::answered,
-    run::{ClientTools, Progress, Run, RunHandle, RunStatus},
+    run::{ClientTools, Outbox, Progress, Run, RunHandle, RunStatus},
 };
 use llm::{Content, Message, Part, ResponseFormat, Sampling, ToolChoice, ToolDefinition, Turn};
 use registry::Registry;
 use serde_json::Value;
 use std::sync::Arc;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tool::{Cx, Error, Id, Label, Result};
 
@@ -106,7 +105,7 @@ impl Agent {
                 cx.vouch_for(&said.text());
             }
         }
-        let (events, steps) = mpsc::unbounded_channel();
+        let (events, steps) = Outbox::open();
         let model = provider.model();
         let agent = self.clone();
         let task = Run {
@@ -120,13 +119,13 @@ impl Agent {
             client,
             only: None,
             preset: Preset::Agent,
-            events,
+            events: Arc::new(events),
             watch: None,
             journal: None,
             slot,
         };
         tokio::spawn(task.go(history, Progress::default()));
-        Ok(RunHandle { run, conversation: None, model, queued: false, status, steps })
+        Ok(RunHandle { run, conversation: None, model, queued: false, status, steps, message: None })
     }
 }
 

@@ -2,6 +2,7 @@
 //! nothing here knows them.
 
 mod continuation;
+pub(crate) mod durability;
 mod export;
 mod messages;
 mod own_answers;
@@ -31,8 +32,8 @@ use scrub::How;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use settings::metadata_of;
-use std::borrow::Cow;
-use store::{Collection, Entry, Level, Listing, Record, Store};
+use std::{borrow::Cow, time::Duration};
+use store::{Collection, Entry, Level, Listing, Record, Store, Visit, Walk};
 use text_kit::{one_line, truncate};
 use tool::{
     Channel, Cx, Error, Id, Label, Result, Scope, UserId,
@@ -110,9 +111,6 @@ pub(crate) enum Reads {
     /// This many of the newest messages; a run that begins reads only those after the summary.
     Last(usize),
 }
-
-/// Number of messages read at once when the total is unknown.
-const PAGE: usize = 64;
 
 /// Maximum length of a title, in characters.
 const TITLE: usize = 60;
@@ -204,6 +202,7 @@ impl Conversations {
             cx,
             MessageRecord::from_user(id, cx.run().unwrap_or_default(), &self.without_secrets(content.clone())),
             RunChange::Begin(Box::new(begun)),
+            Some(durability::SOON),
         )
         .await?;
         history.push(Message::User(content.clone()));
@@ -219,8 +218,15 @@ impl Conversations {
         Ok(if is_exchange(&lines) { lines } else { vec![] })
     }
 
-    /// Stores an answer of the model with the change of its run.
-    pub async fn add_answer(&self, cx: &Cx, run: Id, spoken: &Spoken<'_>, change: Change) -> Result<()> {
+    /// Stores an answer of the model with the change of its run. On disk before this returns, or `within` a time.
+    pub async fn add_answer(
+        &self,
+        cx: &Cx,
+        run: Id,
+        spoken: &Spoken<'_>,
+        change: Change,
+        within: Option<Duration>,
+    ) -> Result<()> {
         let mut line = MessageRecord::new(cx.conversation().unwrap_or_default(), run, Role::Assistant, spoken.text);
         let stored =
             |c: &ToolCall| StoredCall { id: c.id.clone(), name: c.name.clone(), arguments: self.stored_arguments(c) };
@@ -232,7 +238,7 @@ impl Conversations {
         // A provider cannot use a redacted state.
         let whole = |kept: &String| matches!(self.registry.scrubber().text(kept, How::Digests), Cow::Borrowed(_));
         line.kept = spoken.kept.map(json).filter(whole).unwrap_or_default();
-        self.add(cx, line, RunChange::Update(change)).await
+        self.add(cx, line, RunChange::Update(change), within).await
     }
 
     /// The arguments of a call without secrets; unchanged when there are none.
@@ -249,8 +255,15 @@ impl Conversations {
         self.registry.scrubber().text(&text, How::All).into_owned()
     }
 
-    /// Stores the result of a call.
-    pub async fn add_result(&self, cx: &Cx, run: Id, result: &ToolResult, duration_ms: u64) -> Result<()> {
+    /// Stores the result of a call. On disk before this returns, or `within` a time.
+    pub async fn add_result(
+        &self,
+        cx: &Cx,
+        run: Id,
+        result: &ToolResult,
+        duration_ms: u64,
+        within: Option<Duration>,
+    ) -> Result<()> {
         let mut line = MessageRecord::new(cx.conversation().unwrap_or_default(), run, Role::Tool, "");
         let r = result.clone();
         line.result = json(&StoredResult {
@@ -261,11 +274,17 @@ impl Conversations {
             is_error: r.is_error,
             duration_ms,
         });
-        self.add(cx, line, RunChange::Update(Box::new(StoredRun::made_progress))).await
+        self.add(cx, line, RunChange::Update(Box::new(StoredRun::made_progress)), within).await
     }
 
     /// Stores a message, the head that counts it, and the change of its run, in one commit. The first message creates the head.
-    async fn add(&self, cx: &Cx, mut line: MessageRecord, mut run_change: RunChange) -> Result<()> {
+    async fn add(
+        &self,
+        cx: &Cx,
+        mut line: MessageRecord,
+        mut run_change: RunChange,
+        within: Option<Duration>,
+    ) -> Result<()> {
         if let Cow::Owned(clean) = self.registry.scrubber().text(&line.content, How::All) {
             line.content = clean;
         }
@@ -279,35 +298,45 @@ impl Conversations {
             (self.lines.stamp(cx, if is_filled(cx) { FILLED } else { CHAT }), self.heads.stamp(cx, "chat"));
         let (scope, run_stamp, tainted) = (head_stamp.scope, run_stamp(cx.user()), stamp.label == tool::Label::Outside);
         stamp.label = stamp.label.max(label_of(&line));
-        self.heads
-            .store()
-            .write(move |tx| {
-                let mut head = match this.heads.read(tx, scope, conversation)? {
-                    Some(found) => found.value,
-                    None => Head { title: title(&line), keeps: this.keeps, ..Head::default() },
-                };
-                head.messages += 1;
-                this.heads.put(tx, conversation, &head_stamp, &head)?;
-                match &mut run_change {
-                    RunChange::Begin(run) => {
-                        // The person may have stopped it just before its turn.
-                        if this.runs.read(tx, scope, line.run)?.is_some_and(|e| !e.value.state.is_open()) {
-                            return Err(store::Error::Missing("this run is over".into()));
-                        }
-                        this.runs.put(tx, line.run, &run_stamp, run).map(drop)?;
+        let write = move |tx: &store::Tx| {
+            let mut head = match this.heads.read(tx, scope, conversation)? {
+                Some(found) => found.value,
+                None => Head { title: title(&line), keeps: this.keeps, ..Head::default() },
+            };
+            head.messages += 1;
+            this.heads.put(tx, conversation, &head_stamp, &head)?;
+            match &mut run_change {
+                RunChange::Begin(run) => {
+                    // The person may have stopped it just before its turn.
+                    if this.runs.read(tx, scope, line.run)?.is_some_and(|e| !e.value.state.is_open()) {
+                        return Err(store::Error::Missing("this run is over".into()));
                     }
-                    RunChange::Update(change) => this.change_in(tx, scope, line.run, &mut |run| {
-                        change(run);
-                        run.tainted |= tainted;
-                    })?,
+                    this.runs.put(tx, line.run, &run_stamp, run).map(drop)?;
                 }
-                if let Some(key) = made {
-                    this.lines.store().forget_effect(tx, key)?;
-                }
-                this.lines.put(tx, id, &stamp, &line).map(drop)
-            })
-            .await
-            .map_err(Error::from)
+                RunChange::Update(change) => this.change_in(tx, scope, line.run, &mut |run| {
+                    change(run);
+                    run.tainted |= tainted;
+                })?,
+            }
+            if let Some(key) = made {
+                this.lines.store().forget_effect(tx, key)?;
+            }
+            this.lines.put(tx, id, &stamp, &line).map(drop)
+        };
+        self.write(within, write).await
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        within: Option<Duration>,
+        write: impl FnMut(&store::Tx) -> store::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let store = self.heads.store();
+        let written = match within {
+            Some(within) => store.write_soon(within, write).await,
+            None => store.write(write).await,
+        };
+        written.map_err(Error::from)
     }
 
     /// Within a write: changes a stored run, if there is one.
@@ -336,13 +365,28 @@ impl Conversations {
         &self,
         user: UserId,
         run: Id,
+        change: impl FnMut(&mut StoredRun) + Send + 'static,
+    ) -> Result<StoredRun> {
+        self.change_run_within(None, user, run, change).await
+    }
+
+    /// The same; on disk before this returns, or `within` a time.
+    pub async fn change_run_within(
+        &self,
+        within: Option<Duration>,
+        user: UserId,
+        run: Id,
         mut change: impl FnMut(&mut StoredRun) + Send + 'static,
     ) -> Result<StoredRun> {
-        let changed = self.runs.update_in(Scope::User(user), tool::Label::Own, run, move |stored| {
-            change(stored);
-            Ok(())
-        });
-        Ok(changed.await?.value)
+        let runs = self.runs.clone();
+        let write = move |tx: &store::Tx| {
+            let change = &mut |stored: &mut StoredRun| {
+                change(stored);
+                Ok(())
+            };
+            runs.change(tx, Scope::User(user), tool::Label::Own, run, change)
+        };
+        Ok(self.write(within, write).await?.value)
     }
 
     /// Stores that a run restarts where it ended, and deletes its partial answer `half`.
@@ -422,21 +466,18 @@ impl Conversations {
         Ok(lines.into_iter().map(|e| self.clean(e)).collect())
     }
 
-    /// The newest messages after one, in order, at most `limit`.
+    /// The newest messages after one, in order, at most `limit`: one walk from the end of the conversation.
     fn lines_after(&self, cx: &Cx, id: Id, limit: usize, after: Option<Id>) -> Result<Vec<Entry<MessageRecord>>> {
-        let Some(after) = after else { return self.lines(cx, id, limit) };
-        let (mut lines, mut before) = (vec![], None);
-        while lines.len() < limit {
-            let page = Listing { before, ..of_conversation(id, PAGE.min(limit - lines.len())) };
-            let page = self.lines.list(cx, &page)?;
-            before = page.last().map(|line| line.id);
-            lines.extend(page.into_iter().take_while(|line| line.id > after).map(|e| self.clean(e)));
-            if before.is_none_or(|oldest| oldest <= after) {
-                break;
+        let mut found = 0;
+        let mut lines = self.lines.walk(cx, &Walk::prefix(1, id.as_bytes()).down(), |line| {
+            found += 1;
+            match found > limit || after.is_some_and(|after| line.id <= after) {
+                true => Visit::Stop,
+                false => Visit::Yes,
             }
-        }
+        })?;
         lines.reverse();
-        Ok(lines)
+        Ok(lines.into_iter().map(|e| self.clean(e)).collect())
     }
 
     /// Removes secrets that became known after a message was stored. Long hex was judged when it was stored, with its tool

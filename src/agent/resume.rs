@@ -7,7 +7,7 @@ use crate::{
     config::Persistence,
     conversation::{Role as Speaker, State, StoredRun, missing},
     queue::{AdmissionPolicy, QueuedRun, RunSlot},
-    run::{CallJournal, ClientTools, Run, Stop, cancelled},
+    run::{CallJournal, ClientTools, Outbox, Run, Stop, cancelled},
 };
 use questions::SuspendedRun;
 use registry::Reply;
@@ -16,7 +16,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tool::{Cx, Error, Id, Label, Ports, Result, Role, Scope, UserId};
 
@@ -257,7 +257,7 @@ impl Agent {
             cx.taint(Label::Outside);
         }
         // No listener is left for its steps.
-        let (events, _) = mpsc::unbounded_channel();
+        let (events, _) = Outbox::open();
         let mut task = Run {
             agent: self.clone(),
             provider: self.provider(),
@@ -269,7 +269,7 @@ impl Agent {
             client: ClientTools::default(),
             only: stored.only(),
             preset: stored.preset,
-            events,
+            events: Arc::new(events),
             watch: None,
             journal: Some(CallJournal::new(self.conversations.clone(), user, run)),
             slot: busy,
@@ -282,7 +282,7 @@ impl Agent {
             task.text = message.text().into_owned();
             task.start_queued(message, began).await;
         } else {
-            task.resume_run(stored, is_long_ago(changed, Id::new().millis()), began).await;
+            task.resume_run(stored, is_long_ago(changed, Id::now_ms()), began).await;
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ mod client_tools;
 mod end;
 mod journal;
 mod loop_guard;
+mod outbox;
 mod questions;
 mod recovery;
 mod reply;
@@ -19,6 +20,7 @@ mod turns;
 
 pub(crate) use client_tools::ClientTools;
 pub(crate) use journal::CallJournal;
+pub(crate) use outbox::Outbox;
 pub(crate) use questions::notify;
 pub use reply::RunStatus;
 
@@ -34,8 +36,10 @@ use call_summary::CallSummary;
 use llm::{Provider, Routing, ToolChoice, Usage};
 use loop_guard::LoopGuard;
 use serde_json::Value;
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::Duration};
+use store::Store;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use tool::{Cx, Error, Id};
 
 /// A run that has started, for its caller.
@@ -52,6 +56,24 @@ pub struct RunHandle {
     pub status: Arc<RunStatus>,
     /// Events as they occur, up to `Done` or `Error`. Dropping the receiver does not stop the run.
     pub steps: mpsc::UnboundedReceiver<RunEvent>,
+    /// Of a stored message: cancelled when the first event is there, and the store.
+    pub(crate) message: Option<(CancellationToken, Store)>,
+}
+
+/// How long a client that gets the ids before the end waits for the first event: an answer that takes no longer is
+/// stored with its message.
+const FIRST_EVENT: Duration = Duration::from_millis(50);
+
+impl RunHandle {
+    /// Waits until the message and its run are on disk. For a door that gives out their ids before the run has ended.
+    ///
+    /// # Errors
+    /// `Unavailable` when the disk is full.
+    pub async fn stored(&self) -> Result<(), Error> {
+        let Some((released, store)) = &self.message else { return Ok(()) };
+        let _ = tokio::time::timeout(FIRST_EVENT, released.cancelled()).await;
+        Ok(store.sync().await?)
+    }
 }
 
 /// The task of one run.
@@ -69,7 +91,7 @@ pub(crate) struct Run {
     /// The only tools this request may use.
     pub only: Option<Arc<[Arc<str>]>>,
     pub preset: Preset,
-    pub events: mpsc::UnboundedSender<RunEvent>,
+    pub events: Arc<Outbox>,
     pub watch: Option<Arc<dyn Watch>>,
     /// Notes the calls that begin; `None` when the run is not stored.
     pub journal: Option<Arc<CallJournal>>,
@@ -156,8 +178,7 @@ impl Run {
         if let Some(watch) = &self.watch {
             watch.on_step(&event);
         }
-        // The run continues without a listener.
-        let _ = self.events.send(event);
+        self.events.send(event);
     }
 
     /// Publishes an event about this run on the bus.

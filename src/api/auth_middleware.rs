@@ -60,6 +60,10 @@ pub(crate) async fn authenticate(State(auth): State<Auth>, mut request: Request,
         Ok(_) if writes && house.store.is_restoring() => Failure::restoring().into_response(),
         Ok((request, served)) => {
             let mut response = next.run(request).await;
+            // An answer shows only data that are on disk.
+            if let Err(error) = house.store.sync().await {
+                response = Failure::from(error).into_response();
+            }
             // A write that was in progress when the restore began.
             if writes && response.status() == StatusCode::CONFLICT && house.store.is_restoring() {
                 response = Failure::restoring().into_response();

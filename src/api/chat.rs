@@ -122,6 +122,8 @@ pub(crate) async fn chat(
     };
     let running = house.agent.chat(&house.cx(&caller), request).await?;
     if body.stream {
+        // The first event contains the ids.
+        running.stored().await?;
         let events = Sse::new(events(running)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
         return Ok(Streamable::new(events));
     }

@@ -147,7 +147,7 @@ impl Identity {
         let found = entry.value;
         let fixed = self.0.fixed.as_ref().map(|hash| &hash.as_bytes()[..8]);
         let stale = !found.opened_with_fixed.is_empty() && fixed != Some(&found.opened_with_fixed[..]);
-        if found.has_expired(Id::new().millis()) || stale || found.session != session {
+        if found.has_expired(Id::now_ms()) || stale || found.session != session {
             return None;
         }
         let most = match found.user {
@@ -165,7 +165,7 @@ impl Identity {
     pub fn is_valid(&self, credential: Option<Id>) -> bool {
         let Some(id) = credential else { return true };
         let found = self.0.credentials.get_in(Scope::Household, id).ok().flatten();
-        found.is_some_and(|c| !c.value.has_expired(Id::new().millis()))
+        found.is_some_and(|c| !c.value.has_expired(Id::now_ms()))
     }
 
     /// The most that any key of this person may do now; `Viewer` when they are gone.

@@ -143,7 +143,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn now_ms() -> u64 {
-    Id::new().millis()
+    Id::now_ms()
 }
 
 impl Questions {

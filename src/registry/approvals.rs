@@ -78,7 +78,7 @@ impl Approvals {
         Ok(latest.map(|question| match question.state {
             State::Pending | State::Expired => Reply::Lapsed,
             State::Denied => Reply::No,
-            State::Approved if question.decided_ms + valid_ms <= Id::new().millis() => Reply::Lapsed,
+            State::Approved if question.decided_ms + valid_ms <= Id::now_ms() => Reply::Lapsed,
             State::Approved => Reply::Yes(question.consent()),
         }))
     }

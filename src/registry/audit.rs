@@ -1,16 +1,20 @@
 //! The audit log: every call with its caller, the decision and its rule, and the outcome.
 //!
-//! Entries wait in memory for a few seconds and share a commit, so that a call costs no write of its own. They are stored in
-//! segments of some kilobytes; the oldest segments are deleted when all together exceed the budget.
+//! Entries wait in memory for a few seconds and share a commit, so that a call costs no write of its own. A call that changes
+//! something is also noted when it begins ([`begun`]): the note is on disk with the change. Entries are stored in segments,
+//! one for each write, and never rewritten; the oldest are deleted when all together exceed the budget.
+
+mod begun;
 
 use crate::call::{Call, CallLog, Middleware, digest_of, outcome};
 use crate::call_counts::CallCounts;
+use begun::BegunCall;
 use futures::future::{BoxFuture, ready};
 use policy::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use store::{Collection, Level, Listing, Record, Stamp, Store, Tx};
@@ -23,8 +27,10 @@ use tool::{
 const BUDGET: usize = 4 << 20;
 /// The part of the budget by which the log may grow before it is shortened, which reads all of it.
 const SLACK: usize = 16;
-/// The size at which a new segment starts, in bytes.
-const SEGMENT: usize = 16 << 10;
+/// The size of a segment without its lines, in bytes.
+const SEGMENT: usize = 100;
+/// How many segments are read at once. Those of older versions have up to 16 KB.
+const READ: usize = 64;
 /// How many entries may wait in memory; beyond that the oldest are dropped.
 const WAITING: usize = 20_000;
 /// The most entries of a page.
@@ -63,8 +69,8 @@ pub struct AuditEntry {
     /// The approval that allowed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<Id>,
-    /// `ok`, the kind of error (`bad_args`, `denied`, `unavailable`, `failed`, `rate_limited`, `parked`), or `gone` when the
-    /// caller disconnected before its end.
+    /// `ok`, the kind of error (`bad_args`, `denied`, `unavailable`, `failed`, `rate_limited`, `parked`), `gone` when the
+    /// caller disconnected before its end, or `interrupted` when Hob stopped before its end.
     pub outcome: String,
     /// Its duration in microseconds, including the wait for a person.
     pub micros: u64,
@@ -130,15 +136,27 @@ struct Waiting {
     /// The last that was written, or is being written.
     written: u64,
     entries: VecDeque<AuditEntry>,
+    /// Calls that have begun and not ended, and whether their note was written.
+    begun: HashMap<Id, (BegunCall, bool)>,
+    /// Calls that have ended since their note was written.
+    ended: Vec<Id>,
     /// Whether a write is scheduled that takes the waiting entries.
     due: bool,
     /// Bytes written since the log was last shortened.
     grown: usize,
 }
 
+/// The entries and notes of one write.
+struct Due {
+    entries: Vec<AuditEntry>,
+    begun: Vec<(Id, BegunCall)>,
+    ended: Vec<Id>,
+}
+
 #[derive(Clone)]
 pub(crate) struct Audit {
     segments: Collection<Segment>,
+    notes: Collection<BegunCall>,
     waiting: Arc<Mutex<Waiting>>,
     budget: usize,
     pub counts: CallCounts,
@@ -153,12 +171,22 @@ impl Audit {
         let segments: Collection<Segment> = store.collection();
         let newest = segments.list_in(Scope::Household, &Listing { limit: 1, ..Listing::default() })?;
         let last = newest.first().map_or(0, |s| s.value.last);
-        Ok(Self {
-            segments,
-            waiting: Arc::new(Mutex::new(Waiting { last, written: last, grown: budget, ..Waiting::default() })),
-            budget,
-            counts: CallCounts::default(),
-        })
+        let waiting = Waiting { last, written: last, grown: budget, ..Waiting::default() };
+        let (waiting, notes) = (Arc::new(Mutex::new(waiting)), store.collection());
+        let audit = Self { segments, notes, waiting, budget, counts: CallCounts::default() };
+        audit.end_interrupted()?;
+        Ok(audit)
+    }
+
+    /// Adds the calls that had begun when Hob stopped.
+    fn end_interrupted(&self) -> Result<()> {
+        let mut found = vec![];
+        self.notes.scan(|note| found.push((note.id, note.value)))?;
+        for (id, call) in found {
+            self.waiting().ended.push(id);
+            self.add(call.interrupted(id));
+        }
+        Ok(())
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -170,60 +198,87 @@ impl Audit {
         self.waiting().calls
     }
 
-    fn add(&self, mut entry: AuditEntry) {
+    /// Notes a call that is about to change something: on disk with its first effect, or before it.
+    pub fn begin(&self, call: &Call) {
+        self.waiting().begun.insert(call.cx.call_id(), (BegunCall::new(call), false));
+        self.write_soon();
+    }
+
+    /// Adds a call that has ended.
+    fn count(&self, entry: AuditEntry) {
         let mut waiting = self.waiting();
         waiting.calls.made += 1;
         waiting.calls.failed += u64::from(entry.outcome != "ok");
         waiting.calls.denied += u64::from(entry.outcome == "denied");
+        drop(waiting);
+        self.add(entry);
+    }
+
+    /// Ends the note of a call, whether or not it gets an entry.
+    fn end(&self, call: Id) {
+        let mut waiting = self.waiting();
+        if let Some((_, true)) = waiting.begun.remove(&call) {
+            waiting.ended.push(call);
+        }
+    }
+
+    fn add(&self, mut entry: AuditEntry) {
+        let mut waiting = self.waiting();
         waiting.last += 1;
         entry.seq = waiting.last;
         waiting.entries.push_back(entry);
         if waiting.entries.len() > WAITING {
             waiting.entries.pop_front();
         }
-        if !std::mem::replace(&mut waiting.due, true) {
-            drop(waiting);
+        drop(waiting);
+        self.write_soon();
+    }
+
+    /// Schedules a write with the next commit.
+    fn write_soon(&self) {
+        if !std::mem::replace(&mut self.waiting().due, true) {
             let (this, mut taken) = (self.clone(), None);
             // A batch may run twice, when another job in it fails: the same entries are written then.
             self.segments.store().write_later(move |tx| {
-                let entries = taken.get_or_insert_with(|| this.take());
-                this.write(tx, entries)
+                let due = taken.get_or_insert_with(|| this.take());
+                this.write(tx, due)
             });
         }
     }
 
-    /// The entries to write now. They stay in memory until the next write, when the store surely has them.
-    fn take(&self) -> Vec<AuditEntry> {
+    /// Takes the entries and notes to write. Entries stay in memory until the next write, when the store surely has them.
+    fn take(&self) -> Due {
         let mut waiting = self.waiting();
         waiting.due = false;
         let last = waiting.last;
         let written = std::mem::replace(&mut waiting.written, last);
         waiting.entries.retain(|e| e.seq > written);
-        waiting.entries.iter().cloned().collect()
+        let unwritten = waiting.begun.iter_mut().filter(|(_, (_, written))| !written);
+        let begun = unwritten.map(|(id, (call, written))| {
+            *written = true;
+            (*id, call.clone())
+        });
+        let begun = begun.collect();
+        Due { entries: waiting.entries.iter().cloned().collect(), begun, ended: std::mem::take(&mut waiting.ended) }
     }
 
-    fn write(&self, tx: &Tx, entries: &[AuditEntry]) -> store::Result<()> {
-        let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return Ok(()) };
-        let (mut first, last) = (first.seq, last.seq);
-        let mut lines: String =
-            entries.iter().filter_map(|e| serde_json::to_string(e).ok()).map(|l| l + "\n").collect();
-        self.waiting().grown += lines.len();
-        let newest = self.segments.list_in(Scope::Household, &Listing { limit: 1, ..Listing::default() })?;
-        let id = match newest.into_iter().next().filter(|s| s.value.lines.len() < SEGMENT) {
-            Some(open) => {
-                first = open.value.first;
-                lines.insert_str(0, &open.value.lines);
-                open.id
-            }
-            None => {
-                if self.waiting().grown > self.budget / SLACK {
-                    self.shorten(tx)?;
-                    self.waiting().grown = 0;
-                }
-                Id::new()
-            }
+    fn write(&self, tx: &Tx, due: &Due) -> store::Result<()> {
+        let stamp = Stamp::household("audit");
+        due.begun.iter().try_for_each(|(id, call)| self.notes.put(tx, *id, &stamp, call).map(drop))?;
+        due.ended.iter().try_for_each(|id| self.notes.remove(tx, Scope::Household, *id).map(drop))?;
+        let (Some(first), Some(last)) = (due.entries.first(), due.entries.last()) else { return Ok(()) };
+        let lines: String =
+            due.entries.iter().filter_map(|e| serde_json::to_string(e).ok()).map(|l| l + "\n").collect();
+        let grown = {
+            let mut waiting = self.waiting();
+            waiting.grown += lines.len() + SEGMENT;
+            waiting.grown
         };
-        self.segments.put(tx, id, &Stamp::household("audit"), &Segment { first, last, lines }).map(drop)
+        if grown > self.budget / SLACK {
+            self.shorten(tx)?;
+            self.waiting().grown = 0;
+        }
+        self.segments.put(tx, Id::new(), &stamp, &Segment { first: first.seq, last: last.seq, lines }).map(drop)
     }
 
     /// Deletes the oldest segments beyond the budget.
@@ -231,11 +286,12 @@ impl Audit {
         let (mut size, mut before) = (0, None);
         loop {
             // Some at a time: all of them would be megabytes of memory.
-            let some = self.segments.list_in(Scope::Household, &Listing { limit: 8, before, ..Listing::default() })?;
+            let listing = Listing { limit: READ, before, ..Listing::default() };
+            let some = self.segments.list_in(Scope::Household, &listing)?;
             let Some(oldest) = some.last() else { return Ok(()) };
             before = Some(oldest.id);
             for segment in &some {
-                size += segment.value.lines.len();
+                size += segment.value.lines.len() + SEGMENT;
                 if size > self.budget {
                     self.segments.remove(tx, Scope::Household, segment.id)?;
                 }
@@ -258,7 +314,7 @@ impl Audit {
             self.waiting().entries.iter().rev().filter(|e| fits(e)).take(limit + 1).cloned().collect();
         let mut before = None;
         while entries.len() <= limit {
-            let listing = Listing { limit: 8, before, ..Listing::default() };
+            let listing = Listing { limit: READ, before, ..Listing::default() };
             let segments = self.segments.list_in(Scope::Household, &listing)?;
             let Some(oldest) = segments.last() else { break };
             before = Some(oldest.id);
@@ -276,6 +332,11 @@ impl Audit {
     }
 }
 
+/// The start of a digest, in hexadecimal digits.
+fn short_digest(digest: &[u8]) -> String {
+    digest.iter().take(8).map(|b| format!("{b:02x}")).collect()
+}
+
 fn maker(owner: &Owner) -> String {
     match owner {
         Owner::Core => String::new(),
@@ -290,9 +351,9 @@ impl Audit {
     /// Records the outcome of a call.
     pub fn note(&self, call: &Call, outcome: &str) {
         let took = call.took();
-        self.add(AuditEntry {
+        self.count(AuditEntry {
             seq: 0,
-            at: Id::new().millis().saturating_sub(took.as_millis() as u64),
+            at: Id::now_ms().saturating_sub(took.as_millis() as u64),
             call_id: call.cx.call_id(),
             tool: call.tool().name.to_string(),
             user_id: call.cx.user(),
@@ -305,7 +366,7 @@ impl Audit {
             approval_id: call.approval,
             outcome: outcome.to_owned(),
             micros: took.as_micros() as u64,
-            digest: call.digest().iter().take(8).map(|b| format!("{b:02x}")).collect(),
+            digest: short_digest(&call.digest()),
         });
     }
 }
@@ -313,9 +374,9 @@ impl Audit {
 impl Audit {
     /// Records a change that a person made without a tool.
     pub fn note_change(&self, cx: &Cx, what: &str, details: &Value) {
-        self.add(AuditEntry {
+        self.count(AuditEntry {
             seq: 0,
-            at: Id::new().millis(),
+            at: Id::now_ms(),
             call_id: cx.call_id(),
             tool: what.to_owned(),
             user_id: cx.user(),
@@ -328,13 +389,14 @@ impl Audit {
             approval_id: None,
             outcome: "ok".to_owned(),
             micros: 0,
-            digest: digest_of(what, details).iter().take(8).map(|b| format!("{b:02x}")).collect(),
+            digest: short_digest(&digest_of(what, details)),
         });
     }
 }
 
 impl CallLog for Audit {
     fn record(&self, call: &Call, outcome: &str) {
+        self.end(call.cx.call_id());
         self.counts.count(call, outcome);
         self.note(call, outcome);
     }
@@ -351,6 +413,7 @@ impl Middleware for Audit {
     }
     fn after<'a>(&'a self, call: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
         call.unfinished.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.end(call.cx.call_id());
         self.counts.count(call, outcome(&result));
         // Observing calls of schedules and triggers repeat for years and would push everything else out of the log.
         let looks =
@@ -358,16 +421,19 @@ impl Middleware for Audit {
         if !(looks && result.is_ok()) {
             self.note(call, outcome(&result));
         }
-        // The most important entries are on the disk before the caller receives the result.
+        // The most important entries are on the disk before the caller receives the result. In a run, and of a schedule, they
+        // are there with the next step: until then, the note that the call began is.
         let grave = matches!(call.tool().risk, Risk::Send | Risk::Destroy | Risk::Admin) || call.approval.is_some();
-        if !grave || result.is_err() {
+        let bounds = call.caller.bounds();
+        let noted = call.tool().risk.changes_something() && (bounds.begins.is_some() || bounds.effect.is_some());
+        if !grave || noted || result.is_err() {
             return Box::pin(ready(result));
         }
         Box::pin(async move {
             let (this, mut taken) = (self.clone(), None);
             let write = move |tx: &Tx| {
-                let entries = taken.get_or_insert_with(|| this.take());
-                this.write(tx, entries)
+                let due = taken.get_or_insert_with(|| this.take());
+                this.write(tx, due)
             };
             if let Err(error) = self.segments.store().write(write).await {
                 tracing::warn!(%error, "a call could not be written into the audit log");
@@ -409,9 +475,9 @@ mod tests {
     async fn entries_are_paged_from_memory_and_store_alike() {
         let store = Store::in_memory().unwrap();
         let audit = Audit::open(&store).unwrap();
-        (0..30).for_each(|n| audit.add(entry(if n % 10 == 0 { "bad" } else { "good" })));
+        (0..30).for_each(|n| audit.count(entry(if n % 10 == 0 { "bad" } else { "good" })));
         store.flush().await.unwrap();
-        (0..5).for_each(|_| audit.add(entry("good")));
+        (0..5).for_each(|_| audit.count(entry("good")));
         let query = |before, limit| AuditQuery { before, limit, ..AuditQuery::default() };
         assert_eq!(audit.calls(), Calls { made: 35, failed: 3, denied: 0 });
         let page = audit.page(&query(None, 10)).unwrap();
@@ -422,16 +488,37 @@ mod tests {
         let page = audit.page(&bad).unwrap();
         assert_eq!((seqs(&page), page.next), (vec![21, 11], Some(11)));
         let again = Audit::open(&store).unwrap();
-        again.add(entry("good"));
+        again.count(entry("good"));
         assert_eq!(seqs(&again.page(&query(None, 1)).unwrap()), [31], "what was not flushed is lost, numbers go on");
+    }
+
+    #[tokio::test]
+    async fn a_write_stores_what_is_new_and_older_segments_are_read() {
+        let store = Store::in_memory().unwrap();
+        let audit = Audit::open(&store).unwrap();
+        let stored = || audit.segments.list_in(Scope::Household, &Listing::default()).unwrap();
+        for n in 1..=3 {
+            audit.count(entry("good"));
+            store.flush().await.unwrap();
+            assert_eq!((stored().len(), stored()[0].value.lines.lines().count()), (n, 1));
+        }
+        assert_eq!(seqs(&audit.page(&AuditQuery { limit: 9, ..AuditQuery::default() }).unwrap()), [3, 2, 1]);
+        // A Hob of before appended to one segment.
+        let lines = stored().iter().rev().map(|s| s.value.lines.clone()).collect::<String>();
+        let (segments, old) = (audit.segments.clone(), Segment { first: 1, last: 3, lines });
+        let put = move |tx: &Tx| segments.put(tx, Id::new(), &Stamp::household("audit"), &old).map(drop);
+        store.write(put).await.unwrap();
+        let again = Audit::open(&store).unwrap();
+        again.count(entry("good"));
+        assert_eq!(again.page(&AuditQuery { limit: 1, ..AuditQuery::default() }).unwrap().entries[0].seq, 4);
     }
 
     #[tokio::test]
     async fn the_oldest_go_when_there_are_too_many() {
         let store = Store::in_memory().unwrap();
-        let audit = Audit::with_budget(&store, 4 * SEGMENT).unwrap();
+        let audit = Audit::with_budget(&store, 64 << 10).unwrap();
         for _ in 0..40 {
-            (0..20).for_each(|_| audit.add(entry(&"t".repeat(60))));
+            (0..20).for_each(|_| audit.count(entry(&"t".repeat(60))));
             store.flush().await.unwrap();
         }
         let size: usize = audit
@@ -439,9 +526,9 @@ mod tests {
             .list_in(Scope::Household, &Listing::default())
             .unwrap()
             .iter()
-            .map(|s| s.value.lines.len())
+            .map(|s| s.value.lines.len() + SEGMENT)
             .sum();
-        assert!((3 * SEGMENT..=5 * SEGMENT).contains(&size), "{size}");
+        assert!((48 << 10..=80 << 10).contains(&size), "{size}");
         let all = audit.page(&AuditQuery { limit: 200, ..AuditQuery::default() }).unwrap();
         assert_eq!(all.entries.first().unwrap().seq, 800);
     }

@@ -74,6 +74,10 @@ impl Call {
     pub fn digest(&self) -> [u8; 32] {
         self.digest.unwrap_or_else(|| digest_of(&self.entry.tool.name, &self.args))
     }
+    /// Computes the digest, once the arguments are those the tool receives.
+    pub(crate) fn set_digest(&mut self) {
+        self.digest = Some(self.digest());
+    }
     /// How long ago the call came in.
     pub fn took(&self) -> Duration {
         self.began.elapsed()
@@ -128,7 +132,7 @@ where
     let mut result = match stopped {
         Some(error) => Err(error),
         None => {
-            call.digest = Some(call.digest());
+            call.set_digest();
             let args = std::mem::take(&mut call.args);
             run(call.cx.clone(), call.entry.tool.clone(), args).await
         }

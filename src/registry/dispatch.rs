@@ -19,6 +19,8 @@ use tracing::Instrument;
 const LOOK: Duration = Duration::from_millis(200);
 /// How long a cancelled call may take to return the result of a write in progress.
 const FINISHES: Duration = Duration::from_millis(300);
+/// How long the effect of a scheduled call may wait for the call's result.
+const CLAIMED_CALL: Duration = Duration::from_millis(400);
 
 impl Dispatch for Registry {
     fn call(&self, cx: Cx, name: &str, args: Value) -> BoxFuture<'static, Result<Output>> {
@@ -176,6 +178,7 @@ async fn run_within_limits(cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Outpu
     let paused_before = cx.pause().total();
     let broke = || Error::failed(format!("`{name}` broke inside; this is a fault of Hob, and the log has more"));
     let run = store::with_effect(effect_of(&cx, &tool), (tool.run)(cx.clone(), args));
+    let run = store::with_soon(sync_within(&cx, &tool), run);
     let mut call = pin!(AssertUnwindSafe(run).catch_unwind());
     // Cancels on return everything the call has started and left running.
     let _guard = cx.cancel().clone().drop_guard();
@@ -216,6 +219,18 @@ async fn run_within_limits(cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Outpu
 fn effect_of(cx: &Cx, tool: &Tool) -> Option<EffectSource> {
     let key = cx.bounds().effect.filter(|_| tool.risk.changes_something())?;
     Some(EffectSource { key, tool: tool.name.clone(), whole: cx.is_direct() })
+}
+
+/// Within which time the writes of a tool have to be durable; `None` is before each returns. A schedule's call that only
+/// changes the store is made again when a power cut undoes all of it, so its claim, its effect and its result share a commit.
+fn sync_within(cx: &Cx, tool: &Tool) -> Option<Duration> {
+    let bounds = cx.bounds();
+    match tool.is_confined() {
+        // An effect outside the store must not come before what it follows from.
+        false if tool.risk.changes_something() => None,
+        true if cx.is_direct() && bounds.effect.is_some() && bounds.begins.is_none() => Some(CLAIMED_CALL),
+        _ => store::sync_within(),
+    }
 }
 
 /// A warning about an interrupted call, unless it only observed.

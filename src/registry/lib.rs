@@ -136,7 +136,8 @@ impl Registry {
             chain.push(Arc::new(middleware::Decide(inner.clone())));
             chain.push(Arc::new(rates::Rates::new(per_minute)));
             chain.push(Arc::new(middleware::Events));
-            chain.push(Arc::new(middleware::Begin(store)));
+            let audit = desk.as_ref().map(|desk| desk.audit.clone());
+            chain.push(Arc::new(middleware::Begin { store, audit }));
             let mut catalogue = Catalogue::default();
             if let Some(desk) = &desk {
                 catalogue.set_groups(desk.policies.switches());

@@ -2,6 +2,7 @@
 
 use crate::{
     Registry,
+    audit::Audit,
     call::{Call, Middleware, outcome},
     limits,
     mask::takes_secret,
@@ -101,19 +102,26 @@ impl Middleware for Validate {
 
 /// Records the start of a call that changes something or must not be repeated, so that recovery after a power cut knows it
 /// may have been made. Its run stores the record. Without a run, the store marks a call that has an idempotency key and an
-/// effect outside the store.
-pub(crate) struct Begin(pub Option<Store>);
+/// effect outside the store. The audit log notes calls that change something.
+pub(crate) struct Begin {
+    pub store: Option<Store>,
+    pub audit: Option<Audit>,
+}
 
 impl Middleware for Begin {
     fn name(&self) -> &'static str {
         "begin"
     }
     fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
+        if let Some(audit) = self.audit.as_ref().filter(|_| call.tool().risk.changes_something()) {
+            call.set_digest();
+            audit.begin(call);
+        }
         let (bounds, tool) = (call.caller.bounds(), call.tool());
         if tool.risk == tool::Risk::Observe && tool.idempotent {
             return Box::pin(ready(Ok(())));
         }
-        match (&bounds.begins, &bounds.model_call, bounds.effect, &self.0) {
+        match (&bounds.begins, &bounds.model_call, bounds.effect, &self.store) {
             (Some(begins), Some(id), ..) => begins.begins(id, tool),
             (_, _, Some(key), Some(store)) if !tool.is_confined() => {
                 let (store, name) = (store.clone(), tool.name.clone());

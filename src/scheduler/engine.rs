@@ -26,6 +26,8 @@ const MAX_SLEEP: Duration = Duration::from_millis(500);
 const ANNOUNCED_SLEEP: Duration = Duration::from_millis(20);
 /// How long runs may take to finish when Hob shuts down.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
+/// How long a claim may wait for the effect and the result of its call, to share their commit.
+const CLAIM: Duration = Duration::from_millis(400);
 /// Delay before retrying after a store error.
 pub(crate) const STORE_RETRY: Duration = Duration::from_secs(2);
 /// How often old runs are deleted, and how long after start-up for the first time.
@@ -139,10 +141,11 @@ impl Scheduler {
         }
     }
 
-    /// Claims due schedules: one write stores the runs and advances each schedule. Then the calls are made.
+    /// Claims due schedules: one write stores the runs and advances each schedule. Then the calls are made. The claim is
+    /// on disk with the first effect of a call, and before one outside the store; without it the call is due again.
     async fn claim(&self, work: &mut Work, now: i64, due: Vec<(Id, UserId)>) -> store::Result<()> {
         let (this, zone, free) = (self.clone(), self.0.ports.clock.zone(), self.0.turns.free());
-        let claimed = self.0.schedules.store().write(move |tx| {
+        let claimed = self.0.schedules.store().write_soon(CLAIM, move |tx| {
             let mut free = free;
             due.iter().map(|(id, user)| this.claim_one(tx, (*id, *user), now, &zone, &mut free)).collect()
         });
@@ -241,14 +244,19 @@ impl Scheduler {
     async fn record_start(&self, claimed: &Claimed, cancel: &CancellationToken) -> Option<()> {
         let again = claimed.recovered;
         loop {
-            let now = self.now();
-            let noted =
-                self.0.runs.update_in(Scope::User(claimed.user), Label::Own, claimed.run, move |run: &mut Run| {
+            let (now, runs, scope, id) = (self.now(), self.0.runs.clone(), Scope::User(claimed.user), claimed.run);
+            let note = move |tx: &Tx| {
+                let start = &mut |run: &mut Run| {
                     run.repeats += u32::from(again && run.status == Status::Started);
                     (run.status, run.started_ms, run.keyed) = (Status::Started, Some(now), true);
                     Ok(())
-                });
-            match noted.await {
+                };
+                runs.change(tx, scope, Label::Own, id, start)
+            };
+            let store = self.0.runs.store();
+            // Count a repeated start before its call, which may be the cause of the crashes.
+            let noted = if again { store.write(note).await } else { store.write_soon(CLAIM, note).await };
+            match noted {
                 Ok(_) => return Some(()),
                 Err(store::Error::Missing(_)) => return None,
                 Err(error) => tracing::error!(%error, "the start of a run could not be stored; retrying"),
@@ -338,6 +346,6 @@ pub(crate) fn to_claimed(
 /// monotonic, and the store keeps the newest.
 fn newest_seen() -> i64 {
     let shown = jiff::Timestamp::now().as_millisecond();
-    let newest = i64::try_from(Id::new().millis()).unwrap_or(i64::MAX);
+    let newest = i64::try_from(Id::now_ms()).unwrap_or(i64::MAX);
     if newest > shown + 60_000 { newest } else { 0 }
 }

@@ -6,7 +6,7 @@
 
 use crate::{Audience, Level, Record, Result, Stamp, Store, Tx, kind::Kind, record::Tails, rows};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tool::{Id, Scope};
 
 /// How many different tools a mark names at most.
@@ -63,6 +63,19 @@ pub struct EffectSource {
 
 tokio::task_local! {
     static CURRENT: Option<EffectSource>;
+    static SYNC_WITHIN: Option<Duration>;
+}
+
+/// Runs `work` with its writes durable only `within` a time, together with later ones, as [`Store::write_soon`] makes
+/// them: for a call whose effect, mark and result may all be lost together, because it is then made again. Tasks that
+/// it spawns are not included.
+pub async fn with_soon<F: Future>(within: Option<Duration>, work: F) -> F::Output {
+    SYNC_WITHIN.scope(within, work).await
+}
+
+/// How long a write may wait for others here, as [`with_soon`] set it; `None` where it is durable before it returns.
+pub fn sync_within() -> Option<Duration> {
+    SYNC_WITHIN.try_with(|within| *within).ok().flatten()
 }
 
 /// Runs `work` with its writes counted as the effect of `source`; with `None`, as no effect. Tasks that it spawns are
@@ -131,7 +144,7 @@ impl Store {
                 effect.note(&source);
             })
         });
-        with_effect(None, marked).await
+        with_soon(None, with_effect(None, marked)).await
     }
 
     /// Within the write that stores the outcome of a call: removes its mark.

@@ -10,7 +10,7 @@ use crate::{
     log::{self, Appended, Log, LogContent},
     medium::{Files, Medium, Memory},
     meta::{self, LogMark, read_meta, save},
-    overlay::{Batch, Overlay},
+    overlay::{self, Batch, Overlay},
     snapshot::Snapshot,
     staged_backend::StagedBackend,
 };
@@ -74,8 +74,10 @@ struct Writing {
     mark: Option<LogMark>,
     /// What a commit whose outcome is unknown says about it.
     attempted: Option<Option<LogMark>>,
-    /// The changes in the log.
+    /// The changes over the data file: those in the log, and those that are only visible.
     changes: Overlay,
+    /// The changes that are only visible: the next durable batch includes them.
+    pending: Batch,
     content: LogContent,
     /// Before this no log is made, and no checkpoint.
     no_log_before: Option<Instant>,
@@ -204,8 +206,10 @@ impl Engine {
         }
     }
 
-    /// Runs jobs over the newest state and stores what they change durably. `run` fails when the data file could not be read.
-    pub fn commit(&self, run: &mut dyn FnMut(&Tx) -> Result<()>) -> Result<()> {
+    /// Runs jobs over the newest state and stores what they change: durably, together with all that is only visible, or
+    /// only visibly. `run` fails when the data file could not be read. After an error nothing of the jobs is stored, and
+    /// what was visible before still is.
+    pub fn commit(&self, durable: bool, run: &mut dyn FnMut(&Tx) -> Result<()>) -> Result<()> {
         let mut changed = None;
         let ran = self.with_snapshot(&mut |now| {
             let tx = Tx::new(now);
@@ -214,9 +218,18 @@ impl Engine {
             Ok(())
         });
         let mut writing = self.writing();
-        let stored = ran.and_then(|()| match changed {
-            Some((batch, changes)) if !batch.is_empty() => self.store(&mut writing, &batch, changes),
-            _ => Ok(()),
+        let stored = ran.and_then(|()| {
+            let (batch, changes) = changed.unwrap_or_default();
+            let mut pending = writing.pending.clone();
+            overlay::merge(&mut pending, batch);
+            match durable {
+                _ if pending.is_empty() => Ok(()),
+                true => self.store(&mut writing, &pending, changes),
+                false => {
+                    (writing.pending, writing.changes) = (pending, changes.clone());
+                    self.show(changes)
+                }
+            }
         });
         if let Err(error) = &stored {
             tracing::error!(%error, "a commit failed");
@@ -227,18 +240,14 @@ impl Engine {
 
     /// Makes a batch durable: in the log, or with everything else in the data file. `changes` includes it.
     fn store(&self, writing: &mut Writing, batch: &Batch, changes: Overlay) -> Result<()> {
-        let newest_ms = Id::latest_ms();
+        let newest_ms = Id::now_ms();
         if let (Some(log), Some(_)) = (&mut writing.log, writing.mark) {
             match log.append(batch, newest_ms) {
                 Ok(Appended::Durable) => {
                     writing.content = LogContent { commits: writing.content.commits + 1, bytes: log.used(), newest_ms };
-                    writing.changes = changes.clone();
+                    (writing.pending, writing.changes) = (Batch::new(), changes.clone());
                     self.commits.fetch_add(1, Ordering::Relaxed);
-                    return self.with(|open| {
-                        let mut now = open.now();
-                        *now = now.with_changes(changes);
-                        Ok(())
-                    });
+                    return self.show(changes);
                 }
                 Ok(Appended::NoRoom) => {}
                 // Nobody knows what the disk has of it. The records before it are safe until the next commit of the data file.
@@ -252,6 +261,15 @@ impl Engine {
         self.write_through(writing, &changes, false)?;
         self.commits.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Lets readers see changes over the data file.
+    fn show(&self, changes: Overlay) -> Result<()> {
+        self.with(|open| {
+            let mut now = open.now();
+            *now = now.with_changes(changes);
+            Ok(())
+        })
     }
 
     /// Writes all changes into the data file, and begins a new generation of the log; with `complete` the file needs no log
@@ -371,6 +389,7 @@ impl Writing {
             mark: None,
             attempted: None,
             changes: Overlay::default(),
+            pending: Batch::new(),
             content: LogContent::default(),
             no_log_before: None,
             no_checkpoint_before: None,
@@ -380,7 +399,8 @@ impl Writing {
     /// The data file has all changes now, and this mark.
     fn saved(&mut self, mark: Option<LogMark>) {
         (self.mark, self.attempted) = (mark, None);
-        (self.changes, self.content) = (Overlay::default(), LogContent::default());
+        (self.changes, self.pending) = (Overlay::default(), Batch::new());
+        self.content = LogContent::default();
         self.no_checkpoint_before = None;
         if let (Some(log), Some(mark)) = (&mut self.log, mark) {
             log.begin(mark.generation);

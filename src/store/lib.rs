@@ -50,7 +50,7 @@ mod tests_log;
 pub use backup::{PreviousData, restore};
 pub use check::{Check, Damage, FileCheck, backup_has, check_file};
 pub use collection::Collection;
-pub use effects::{Effect, EffectSource, effect_key, inherit_effect, with_effect};
+pub use effects::{Effect, EffectSource, effect_key, inherit_effect, sync_within, with_effect, with_soon};
 pub use entry::{Entry, Listing, Stamp};
 pub use error::{Error, Result};
 pub use folder::open_plain;
@@ -66,6 +66,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 use tool::Id;
 
@@ -91,7 +92,7 @@ pub struct StoreStats {
     pub size: u64,
     /// What is in the log alone.
     pub log: LogContent,
-    /// Commits since the start.
+    /// Durable commits since the start.
     pub commits: u64,
     /// Bytes written to the disk since the start.
     pub bytes_written: u64,
@@ -186,6 +187,30 @@ impl Store {
         F: FnMut(&Tx) -> Result<()> + Send + 'static,
     {
         self.0.writer.write_later(job);
+    }
+
+    /// Like [`Store::write`], but returns once reads see the data, which are on disk `within` a time: with the next
+    /// durable write, [`Store::sync`], or a commit of their own. A power cut before that undoes it, with everything
+    /// written after it: what is on disk is always a beginning of what was written. For a step that is made again
+    /// then, and that nobody has seen.
+    ///
+    /// # Errors
+    /// As [`Store::write`]; a failure of the later commit is reported by the write or sync that causes it.
+    pub async fn write_soon<T, F>(&self, within: Duration, job: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Tx) -> Result<T> + Send + 'static,
+    {
+        self.0.writer.write_soon(within, job).await
+    }
+
+    /// Waits until everything written so far is on disk; makes no commit when it is already. Writes that wait for a
+    /// shared commit ([`Store::write_later`]) only come along; [`Store::flush`] commits those too.
+    ///
+    /// # Errors
+    /// Why the commit failed (`Full`, `Io`).
+    pub async fn sync(&self) -> Result<()> {
+        self.0.writer.sync().await
     }
 
     /// The id of this device, made with the file.

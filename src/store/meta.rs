@@ -139,7 +139,7 @@ pub(crate) fn save(db: &Database, changes: &Overlay, device: Id, log: Option<Log
             }
         }
     }
-    write_last(&tx, &Id::latest_ms().to_le_bytes())?;
+    write_last(&tx, &Id::now_ms().to_le_bytes())?;
     write(&tx, &Meta::of(device, log))?;
     Ok(tx.commit()?)
 }

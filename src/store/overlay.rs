@@ -11,6 +11,13 @@ pub(crate) type Changes = RedBlackTreeMapSync<Arc<[u8]>, Value>;
 /// The rows that one job or one batch changed, by table.
 pub(crate) type Batch = BTreeMap<Arc<str>, BTreeMap<Arc<[u8]>, Value>>;
 
+/// Adds later changes to a batch.
+pub(crate) fn merge(batch: &mut Batch, later: Batch) {
+    for (table, rows) in later {
+        batch.entry(table).or_default().extend(rows);
+    }
+}
+
 /// What one row costs in memory besides its bytes, roughly: two nodes of the tree and two counted slices.
 const ROW: usize = 160;
 

@@ -71,7 +71,7 @@ impl Store {
                 stored.and_then(|bytes| Cursor::read(&bytes)).unwrap_or_default()
             }
         };
-        let now = tool::Id::latest_ms();
+        let now = tool::Id::now_ms();
         let pausing = cursor.table.is_empty() && now.saturating_sub(cursor.finished_ms) < PAUSE.as_millis() as u64;
         if pausing {
             return Ok(Patrolled { finished: true, ..Patrolled::default() });

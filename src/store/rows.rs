@@ -245,17 +245,24 @@ pub(crate) fn find(kind: &Kind, tx: &Tx, scope: Scope, index: u8, value: &[u8]) 
 /// # Errors
 /// `Conflict` when a unique value is taken by another record.
 pub(crate) fn put(kind: &Kind, tx: &Tx, id: Id, stamp: &Stamp, value: &dyn Any, tails: Tails) -> Result<Entry<()>> {
-    unindex(kind, tx, stamp.scope, id)?;
     let (scope, keys, index) = (stamp.scope.key(), (kind.keys)(value), index_table(kind.name));
+    let (before, after) =
+        (stored_index_rows(kind, tx, stamp.scope, id)?, index_rows(kind, &scope, id, stamp.audience, &keys));
+    for (row, _) in before.iter().filter(|row| !after.contains(row)) {
+        tx.remove_raw(&index, row)?;
+    }
     for key in keys.iter().filter(|key| key.unique) {
-        if is_taken(kind, tx, stamp.scope, &index_prefix(&scope, key))? {
+        if is_taken(kind, tx, stamp.scope, &index_prefix(&scope, key), id)? {
             let what = String::from_utf8_lossy(&key.value);
             let text = format!("there is already a {} called `{what}`: choose another name", kind.word);
             return Err(Error::Conflict(text));
         }
     }
-    for (row, holds) in index_rows(kind, &scope, id, stamp.audience, &keys) {
-        tx.put_raw(&index, &row, &holds)?;
+    // Most changes leave the index as it is. A row may be missing all the same: of an index that is new, or of a damaged file.
+    for (row, holds) in &after {
+        if tx.get_raw(&index, row)?.as_ref() != Some(holds) {
+            tx.put_raw(&index, row, holds)?;
+        }
     }
     let header = Header {
         version: kind.version,
@@ -263,7 +270,7 @@ pub(crate) fn put(kind: &Kind, tx: &Tx, id: Id, stamp: &Stamp, value: &dyn Any, 
         audience: stamp.audience,
         label: stamp.label,
         source: stamp.source.clone(),
-        updated_ms: Id::latest_ms(),
+        updated_ms: Id::now_ms(),
         sum: Default::default(),
     };
     let key = record_key(stamp.scope, id);
@@ -291,9 +298,10 @@ pub(crate) fn change(
 
 /// Whether another record has this unique value. Rows whose record is gone do not count: code that did not know the
 /// index may have deleted it.
-fn is_taken(kind: &Kind, tx: &Tx, scope: Scope, prefix: &[u8]) -> Result<bool> {
-    for key in tx.keys_raw(&index_table(kind.name), prefix)? {
-        if key.len() == prefix.len() + 16 && tx.get_raw(kind.name, &record_key(scope, id_of(&key)?))?.is_some() {
+fn is_taken(kind: &Kind, tx: &Tx, scope: Scope, prefix: &[u8], own: Id) -> Result<bool> {
+    for key in tx.keys_raw(&index_table(kind.name), prefix)?.iter().filter(|key| key.len() == prefix.len() + 16) {
+        let id = id_of(key)?;
+        if id != own && tx.get_raw(kind.name, &record_key(scope, id))?.is_some() {
             return Ok(true);
         }
     }
@@ -307,11 +315,15 @@ pub(crate) fn remove(kind: &Kind, tx: &Tx, scope: Scope, id: Id) -> Result<bool>
 }
 
 fn unindex(kind: &Kind, tx: &Tx, scope: Scope, id: Id) -> Result<()> {
-    // One that cannot be read can still be deleted or replaced.
-    let Some(old) = readable(read(kind, tx, scope, id))?.flatten() else { return Ok(()) };
     let index = index_table(kind.name);
-    for (row, _) in index_rows(kind, &scope.key(), id, old.audience, &(kind.keys)(&*old.value)) {
+    for (row, _) in stored_index_rows(kind, tx, scope, id)? {
         tx.remove_raw(&index, &row)?;
     }
     Ok(())
+}
+
+/// The index rows of a record as it is stored. One that cannot be read has none, and can still be deleted or replaced.
+fn stored_index_rows(kind: &Kind, tx: &Tx, scope: Scope, id: Id) -> Result<Vec<Row>> {
+    let old = readable(read(kind, tx, scope, id))?.flatten();
+    Ok(old.map_or(vec![], |old| index_rows(kind, &scope.key(), id, old.audience, &(kind.keys)(&*old.value))))
 }

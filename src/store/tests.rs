@@ -322,3 +322,50 @@ async fn ids_do_not_go_back_across_a_restart() {
     let _store = Store::open(&dir.0).unwrap();
     assert!(Id::new().millis() >= ahead);
 }
+
+#[tokio::test]
+async fn a_soon_write_is_seen_at_once_and_on_disk_with_the_next() {
+    let dir = Dir::new();
+    let store = Store::open(&dir.0).unwrap();
+    let (notes, cx) = (store.collection::<Note>(), person());
+    let commits = || store.stats().unwrap().commits;
+    let soon = async |title: &str, within: u64| {
+        let (notes, stamp, value) = (notes.clone(), notes.stamp(&cx, "t"), note(title, "x"));
+        let put = move |tx: &Tx| notes.put(tx, Id::new(), &stamp, &value).map(drop);
+        store.write_soon(std::time::Duration::from_millis(within), put).await.unwrap();
+    };
+    let far = 60_000;
+    let before = commits();
+    soon("a", far).await;
+    soon("b", far).await;
+    assert_eq!((notes.list(&cx, &Listing::default()).unwrap().len(), commits()), (2, before), "seen, and not synced");
+    notes.insert(&cx, "t", note("c", "x")).await.unwrap();
+    assert_eq!(commits(), before + 1, "three writes, one commit");
+    store.sync().await.unwrap();
+    assert_eq!(commits(), before + 1, "nothing waits");
+    soon("d", far).await;
+    store.sync().await.unwrap();
+    assert_eq!(commits(), before + 2);
+    soon("e", 20).await;
+    until(|| commits() == before + 3).await;
+    // Inside, every write is one.
+    with_soon(Some(std::time::Duration::from_secs(60)), notes.insert(&cx, "t", note("f", "x"))).await.unwrap();
+    assert_eq!(commits(), before + 3);
+    with_soon(Some(std::time::Duration::from_secs(60)), store.flush()).await.unwrap();
+    assert_eq!(commits(), before + 4, "a flush does not wait");
+    soon("g", far).await;
+    drop((notes, store));
+    let store = Store::open(&dir.0).unwrap();
+    let kept = store.collection::<Note>().list(&cx, &Listing::default()).unwrap();
+    assert_eq!(kept.len(), 7, "closing commits the rest");
+}
+
+async fn until(done: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if done() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("never");
+}

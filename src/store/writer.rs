@@ -62,6 +62,14 @@ fn lost() -> Error {
     Error::Io("a write was lost".into())
 }
 
+fn closed() -> Error {
+    Error::Io("the store is closed".into())
+}
+
+fn restored<T: 'static>(value: Value) -> Result<T> {
+    value.downcast().map(|value| *value).map_err(|_| lost())
+}
+
 fn erase<T, F>(mut job: F) -> Work
 where
     T: Send + 'static,
@@ -71,13 +79,21 @@ where
 }
 
 enum Urgency {
+    /// Durable before it is answered.
     Now(Job),
+    /// Answered as soon as it is visible; durable with the next commit, at the latest after this time.
+    Soon(Job, Duration),
+    /// Run with the next durable commit.
     Later(Job),
+    /// Answered once everything before it is durable.
+    Sync(oneshot::Sender<Result<()>>),
 }
 
 pub(crate) struct Writer {
     /// Whether all writes are refused.
     sealed: AtomicBool,
+    /// Whether a visible commit may not be durable yet.
+    unsynced: Arc<AtomicBool>,
     jobs: Option<mpsc::Sender<Urgency>>,
     thread: Option<thread::JoinHandle<()>>,
 }
@@ -85,11 +101,13 @@ pub(crate) struct Writer {
 impl Writer {
     pub fn start(engine: Arc<Engine>) -> Result<Self> {
         let (jobs, inbox) = mpsc::channel();
+        let unsynced = Arc::new(AtomicBool::new(false));
+        let shown = unsynced.clone();
         let thread = thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || work(&engine, &inbox))
+            .spawn(move || work(&engine, &inbox, &shown))
             .map_err(|e| Error::io("start the writer", &e))?;
-        Ok(Self { sealed: AtomicBool::new(false), jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { sealed: AtomicBool::new(false), unsynced, jobs: Some(jobs), thread: Some(thread) })
     }
 
     /// Refuses every write from now on.
@@ -106,34 +124,60 @@ impl Writer {
         T: Send + 'static,
         F: FnMut(&Tx) -> Result<T> + Send + 'static,
     {
-        if self.is_sealed() { Err(Error::Restoring) } else { self.commit(job).await }
+        self.send_write(erase(job), effects::sync_within()).await.and_then(restored)
     }
 
-    /// The same, also when writes are refused.
+    pub async fn write_soon<T, F>(&self, within: Duration, job: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Tx) -> Result<T> + Send + 'static,
+    {
+        self.send_write(erase(job), Some(within)).await.and_then(restored)
+    }
+
+    async fn send_write(&self, work: Work, within: Option<Duration>) -> Result<Value> {
+        if self.is_sealed() { Err(Error::Restoring) } else { self.send_job(work, within).await }
+    }
+
+    /// A durable write, also when writes are refused.
     pub async fn commit<T, F>(&self, job: F) -> Result<T>
     where
         T: Send + 'static,
         F: FnMut(&Tx) -> Result<T> + Send + 'static,
     {
-        let value = self.commit_erased(erase(job)).await?;
-        value.downcast().map(|value| *value).map_err(|_| lost())
+        self.send_job(erase(job), None).await.and_then(restored)
     }
 
-    async fn commit_erased(&self, work: Work) -> Result<Value> {
-        let gone = || Error::Io("the store is closed".into());
+    /// Runs a job and returns its value once it is durable, or visible when it is to be durable `within` a time.
+    async fn send_job(&self, work: Work, within: Option<Duration>) -> Result<Value> {
         let (to, answer) = oneshot::channel();
         let job = Job { work, source: effects::current(), value: None, to: Some(to) };
-        self.jobs.as_ref().ok_or_else(gone)?.send(Urgency::Now(job)).map_err(|_| gone())?;
-        answer.await.unwrap_or_else(|_| Err(gone()))
+        self.send(match within {
+            Some(within) => Urgency::Soon(job, within),
+            None => Urgency::Now(job),
+        })?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Waits until everything written so far is durable; makes no commit where it is already.
+    pub async fn sync(&self) -> Result<()> {
+        if !self.unsynced.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let (to, answer) = oneshot::channel();
+        self.send(Urgency::Sync(to))?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    fn send(&self, job: Urgency) -> Result<()> {
+        self.jobs.as_ref().ok_or_else(closed)?.send(job).map_err(|_| closed())
     }
 
     pub fn write_later<F>(&self, job: F)
     where
         F: FnMut(&Tx) -> Result<()> + Send + 'static,
     {
-        if let Some(jobs) = &self.jobs {
-            let _ = jobs.send(Urgency::Later(Job { work: erase(job), source: None, value: None, to: None }));
-        }
+        let _ = self.send(Urgency::Later(Job { work: erase(job), source: None, value: None, to: None }));
     }
 }
 
@@ -150,9 +194,12 @@ impl Drop for Writer {
     }
 }
 
-fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
+fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool) {
     let mut patient: Vec<Job> = vec![];
-    let mut due: Option<Instant> = None;
+    // When the next durable commit has to be made at the latest, and whether a visible commit waits for it.
+    let (mut due, mut unsynced) = (None::<Instant>, false);
+    // Whether the last durable commit failed: then no write is only visible, or they would gather without bound.
+    let mut failing = false;
     loop {
         let next = match due {
             None if engine.wants_idle() => inbox.recv_timeout(IDLE),
@@ -163,27 +210,48 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
         if due.is_none() && matches!(next, Err(mpsc::RecvTimeoutError::Timeout)) {
             engine.tidy(true);
         }
-        let mut batch: Vec<Job> = vec![];
-        let mut waiting = next.ok();
+        let (mut batch, mut syncs) = (vec![], vec![]);
+        let (mut urgent, mut waiting) = (false, next.ok());
+        let mut by = |after: Duration| {
+            let at = Instant::now() + after;
+            due = Some(due.map_or(at, |due| due.min(at)));
+        };
         while let Some(job) = waiting {
             match job {
-                Urgency::Now(job) => batch.push(job),
+                Urgency::Now(job) => (urgent, _) = (true, batch.push(job)),
+                Urgency::Soon(job, within) => {
+                    by(within);
+                    urgent |= failing;
+                    batch.push(job);
+                }
                 Urgency::Later(job) => {
-                    due.get_or_insert_with(|| Instant::now() + PATIENCE);
+                    by(PATIENCE);
                     patient.push(job);
                 }
+                Urgency::Sync(to) => syncs.push(to),
             }
             waiting = if batch.len() < BATCH { inbox.try_recv().ok() } else { None };
         }
-        if !batch.is_empty() || closing || due.is_some_and(|due| due <= Instant::now()) {
+        let visible = !batch.is_empty();
+        let wanted = !syncs.is_empty() && (visible || unsynced);
+        let mut synced = Ok(());
+        if urgent || closing || wanted || due.is_some_and(|due| due <= Instant::now()) {
             // Deferred jobs first: a caller that waits for this commit may drop the store afterwards.
             patient.append(&mut batch);
-            batch = std::mem::take(&mut patient);
-            due = None;
-            commit(engine, batch);
-            // After the callers have their answers.
-            engine.tidy(false);
+            synced = commit(engine, std::mem::take(&mut patient), true);
+            failing = synced.is_err();
+            unsynced &= failing;
+            // What is only visible is tried again.
+            due = unsynced.then(|| Instant::now() + PATIENCE);
+        } else if visible {
+            // Before anybody reads what it writes.
+            shown.store(true, Ordering::Release);
+            unsynced |= commit(engine, batch, false).is_ok();
         }
+        shown.store(unsynced, Ordering::Release);
+        syncs.into_iter().for_each(|to| drop(to.send(synced.clone())));
+        // After the callers have their answers.
+        engine.tidy(false);
         if closing {
             if let Err(error) = engine.complete() {
                 tracing::warn!(%error, "the last writes stay in the log; the next start reads them from there");
@@ -193,10 +261,10 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
     }
 }
 
-/// Stores what all jobs change together. A failed job is undone alone.
-fn commit(engine: &Engine, mut batch: Vec<Job>) {
+/// Stores what all jobs change together, durably or only visibly. A failed job is undone alone.
+fn commit(engine: &Engine, mut batch: Vec<Job>, durable: bool) -> Result<()> {
     let mut failed: Vec<Option<Error>> = batch.iter().map(|_| None).collect();
-    let stored = engine.commit(&mut |tx| {
+    let stored = engine.commit(durable, &mut |tx| {
         for (job, failed) in batch.iter_mut().zip(&mut failed) {
             let ran = catch_unwind(AssertUnwindSafe(|| job.run(tx)));
             let error = match ran {
@@ -218,4 +286,5 @@ fn commit(engine: &Engine, mut batch: Vec<Job>) {
     for (job, failed) in batch.into_iter().zip(failed) {
         job.answer(failed.map_or_else(|| stored.clone(), Err));
     }
+    stored
 }

@@ -15,9 +15,20 @@ impl Id {
     /// The nil id: all zero.
     pub const NIL: Id = Id([0; 16]);
 
+    /// The time of an id made now: milliseconds since 1970. Like ids, it does not go back with the clock; cheaper than
+    /// making one.
+    pub fn now_ms() -> u64 {
+        let now = clock_ms();
+        let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if now > last.0 {
+            *last = (now, 0);
+        }
+        last.0
+    }
+
     /// A new id, greater than every id made before it in this process and above [`Id::raise_floor`].
     pub fn new() -> Self {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+        let now = clock_ms();
         let (ms, sequence) = {
             let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             *last = match *last {
@@ -45,12 +56,6 @@ impl Id {
         }
     }
 
-    /// The time, but never before that of the newest id: milliseconds since 1970.
-    pub fn latest_ms() -> u64 {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-        now.max(LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).0)
-    }
-
     /// When the id was made: milliseconds since 1970.
     pub fn millis(&self) -> u64 {
         self.0[..6].iter().fold(0, |ms, b| ms << 8 | u64::from(*b))
@@ -65,6 +70,10 @@ impl Id {
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
+}
+
+fn clock_ms() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64)
 }
 
 impl fmt::Display for Id {
@@ -138,7 +147,9 @@ mod tests {
         assert!(ids.windows(2).all(|w| w[0] < w[1]));
         let future = Id::new().millis() + 3_600_000;
         Id::raise_floor(future);
-        assert!(Id::new().millis() >= future);
+        assert!(Id::new().millis() >= future && Id::now_ms() >= future);
+        let (before, time, after) = (Id::new(), Id::now_ms(), Id::new());
+        assert!(before.millis() <= time && time <= after.millis() && before < after);
     }
 
     #[test]

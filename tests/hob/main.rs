@@ -9,6 +9,7 @@ mod circles;
 mod clear_text;
 mod cli;
 mod clockwork;
+mod commits;
 mod config_center;
 mod conversation_settings;
 mod custom_tools;

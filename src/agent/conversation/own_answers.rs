@@ -4,6 +4,7 @@
 //! of a tainted run. So an answer that comes back counts as from outside, unless its digest is stored here. Digests are stored
 //! for each person and agent, of every answer of an untainted run.
 
+use super::durability::REPEATABLE;
 use serde::{Deserialize, Serialize};
 use std::sync::{
     Arc,
@@ -65,7 +66,8 @@ impl OwnAnswers {
         };
         let (records, scope) = (self.records.clone(), stamp.scope);
         let deletes = self.added.fetch_add(1, Ordering::Relaxed) % DELETE_EVERY == DELETE_EVERY - 1;
-        let write = self.records.store().write(move |tx| {
+        // Without it the answer only taints.
+        let write = self.records.store().write_soon(REPEATABLE, move |tx| {
             for id in &ids {
                 records.put(tx, *id, &stamp, &OwnAnswer {})?;
             }

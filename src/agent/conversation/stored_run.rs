@@ -268,7 +268,7 @@ impl StoredRun {
         if self.state == State::Cancelled && state == State::Failed {
             return;
         }
-        (self.state, self.ended_ms) = (state, Id::new().millis());
+        (self.state, self.ended_ms) = (state, Id::now_ms());
         (self.code, self.error, self.message) = (code.to_owned(), error.to_owned(), String::new());
         self.interrupted_by_shutdown = false;
     }

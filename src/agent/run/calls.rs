@@ -53,7 +53,8 @@ impl Run {
     /// Stores the result of a call.
     pub async fn store_result(&self, result: &ToolResult, duration_ms: u64) -> Result<(), Stop> {
         if self.conversation.is_some() {
-            self.agent.conversations.add_result(&self.cx, self.run, result, duration_ms).await?;
+            let within = self.journal.as_ref().and_then(|journal| journal.result_within(&result.call_id));
+            self.agent.conversations.add_result(&self.cx, self.run, result, duration_ms, within).await?;
         }
         Ok(())
     }
@@ -147,6 +148,7 @@ impl Run {
     fn announce_call(&self, call: &ToolCall) {
         let arguments = self.shown_arguments(call);
         self.send(RunEvent::ToolStart { call_id: call.id.clone(), name: call.name.clone(), arguments });
+        self.events.release();
         if let Some(watch) = &self.watch {
             watch.on_tool_start(call);
         }

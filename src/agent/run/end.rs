@@ -2,7 +2,7 @@
 
 use super::{Progress, Run, Stop};
 use crate::{
-    conversation::{State, StoredRun},
+    conversation::{State, StoredRun, durability::SOON},
     events::{Answer, RunEvent},
 };
 use serde_json::json;
@@ -40,7 +40,8 @@ impl Run {
         if let Some(watch) = watch {
             watch.on_step(&event);
         }
-        let _ = events.send(event);
+        events.release();
+        events.send(event);
     }
 
     /// Stores the cost of a turn that produced no message.
@@ -52,7 +53,9 @@ impl Run {
             run.set_cost(turns, &usage);
             run.set_routing(routing.as_ref());
         };
-        if let Err(error) = self.agent.conversations.change_run(self.cx.user(), self.run, cost).await {
+        let (user, conversations) = (self.cx.user(), &self.agent.conversations);
+        // The end follows.
+        if let Err(error) = conversations.change_run_within(Some(SOON), user, self.run, cost).await {
             tracing::warn!(run = %self.run, %error, "the cost of a run was not stored");
         }
     }

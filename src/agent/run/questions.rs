@@ -18,11 +18,14 @@ impl Run {
             if let Some(watch) = &watch {
                 watch.on_step(&event);
             }
-            let _ = events.send(event);
+            events.send(event);
         };
-        let send_approval = send.clone();
+        let (send_approval, journal) = (send.clone(), self.journal.clone());
         let approvals = self.agent.parts.registry.approvals().map(|approvals| {
             approvals.watch(self.run, move |approval| {
+                if let Some(journal) = &journal {
+                    journal.ask();
+                }
                 send_approval(RunEvent::Approval { approval: Box::new(approval.clone()) })
             })
         });

@@ -2,7 +2,7 @@
 //! ones continue to wait. For calls that had begun, the result reports their known effects.
 
 use super::{ModelAttribution, Progress, Run, Stop, calls::CallOutcome, cancelled, resume_point::ResumePoint};
-use crate::conversation::{Begun, KILLS, State, StoredRun, answered};
+use crate::conversation::{Begun, KILLS, State, StoredRun, answered, durability::SOON};
 use futures::future::join_all;
 use llm::{Message, ToolCall};
 use registry::Reply;
@@ -79,7 +79,9 @@ impl Run {
             run.interrupted_by_shutdown = false;
             run.set_waits(&[]);
         };
-        let kept = conversations.change_run(user, self.run, taken_up).await?;
+        // Count interruptions before the next one. A run that an answer woke is woken again.
+        let within = (!killed).then_some(SOON);
+        let kept = conversations.change_run_within(within, user, self.run, taken_up).await?;
         if kept.kills >= KILLS {
             return Err(Stop("failed", POISON.into()));
         }
@@ -163,6 +165,9 @@ impl Run {
                 self.store_result(&result, record.duration_ms).await?;
             }
             RecoveryAction::Make(consent) => {
+                if let Some(journal) = self.journal.as_ref().filter(|_| consent.is_some()) {
+                    journal.ask();
+                }
                 if let CallOutcome::Suspended = self.make(call, by, consent).await? {
                     return waits();
                 }

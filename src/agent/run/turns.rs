@@ -11,13 +11,13 @@ use super::{
 };
 use crate::{
     context::{ContextRequest, budget, cost, fit, store_model_media},
-    conversation::{Change, Spoken, State, StoredRun},
+    conversation::{Change, Spoken, State, StoredRun, durability::REPEATABLE},
     events::{Answer, RunEvent},
 };
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use llm::{Delta, Message, Request, Routing, ToolChoice, Tools, Turn};
 use serde_json::json;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl Run {
     /// Runs turns until the run ends.
@@ -185,15 +185,23 @@ impl Run {
         let mut said = ModelTurn { held, ..ModelTurn::by(self.attribution()) };
         let mut notice = None;
         loop {
-            let delta = tokio::select! {
-                biased;
-                () = self.cx.cancel().cancelled() => {
-                    if !self.interrupted_by_shutdown() {
-                        self.store_partial(said, progress, &cancelled()).await?;
+            // An answer that is there at once is stored before its first words are shown: one commit instead of two.
+            let ready = if self.events.holds_any() { stream.next().now_or_never() } else { None };
+            let delta = match ready {
+                Some(delta) => delta,
+                None => {
+                    self.events.release_held();
+                    tokio::select! {
+                        biased;
+                        () = self.cx.cancel().cancelled() => {
+                            if !self.interrupted_by_shutdown() {
+                                self.store_partial(said, progress, &cancelled()).await?;
+                            }
+                            return Err(cancelled());
+                        }
+                        delta = stream.next() => delta,
                     }
-                    return Err(cancelled());
                 }
-                delta = stream.next() => delta,
             };
             match delta {
                 None => break,
@@ -277,7 +285,8 @@ impl Run {
         }
         let ends = said.calls.is_empty();
         let (mut record, by) = (record_turn(progress), said.by.clone());
-        self.store(said, move |run| {
+        let within = (!ends).then_some(REPEATABLE);
+        self.store(said, within, move |run| {
             record(run, &by);
             if ends {
                 run.ends(State::Done, "", "");
@@ -294,21 +303,26 @@ impl Run {
         }
         let (mut record, by, code, error) = (record_turn(progress), said.by.clone(), stop.0, stop.1.clone());
         let state = if code == "cancelled" { State::Cancelled } else { State::Failed };
-        self.store(&said, move |run| {
+        self.store(&said, None, move |run| {
             record(run, &by);
             run.ends(state, code, &error);
         })
         .await
     }
 
-    async fn store(&self, said: &ModelTurn, change: impl FnMut(&mut StoredRun) + Send + 'static) -> Result<(), Stop> {
+    async fn store(
+        &self,
+        said: &ModelTurn,
+        within: Option<Duration>,
+        change: impl FnMut(&mut StoredRun) + Send + 'static,
+    ) -> Result<(), Stop> {
         if self.conversation.is_none() {
             return Ok(());
         }
         let ModelTurn { text, calls, media, kept, by, .. } = said;
         let spoken = Spoken { text, calls, model: &by.model, media, kept: kept.as_ref() };
         let change: Change = Box::new(change);
-        Ok(self.agent.conversations.add_answer(&self.cx, self.run, &spoken, change).await?)
+        Ok(self.agent.conversations.add_answer(&self.cx, self.run, &spoken, change, within).await?)
     }
 
     fn announce_turn(&self, turn: u32) {

@@ -169,7 +169,8 @@ fn running_again(running: &mut crate::RunHandle) -> crate::RunHandle {
     let (_, nothing) = tokio::sync::mpsc::unbounded_channel();
     let steps = std::mem::replace(&mut running.steps, nothing);
     let (run, conversation) = (running.run, running.conversation);
-    crate::RunHandle { run, conversation, model: String::new(), queued: false, status: Default::default(), steps }
+    let (model, status) = (String::new(), Default::default());
+    crate::RunHandle { run, conversation, model, queued: false, status, steps, message: None }
 }
 
 #[test]

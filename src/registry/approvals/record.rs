@@ -203,7 +203,7 @@ impl Stored {
     /// Stores a decision.
     pub fn settle(&mut self, decision: ApprovalDecision, by: UserId) {
         self.state = if decision == ApprovalDecision::Deny { State::Denied } else { State::Approved };
-        (self.decision, self.decided_by, self.decided_ms) = (decision.code() + 1, Some(by), Id::new().millis());
+        (self.decision, self.decided_by, self.decided_ms) = (decision.code() + 1, Some(by), Id::now_ms());
     }
 
     /// Whether it is about this call of a run itself, and not about what a tool wants while it runs.
