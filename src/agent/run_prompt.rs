@@ -54,7 +54,8 @@ async fn run_prompt(agent: Agent, cx: Cx, args: RunPrompt) -> Result<Output> {
         return Err(Error::denied("a run cannot begin another like this: do yourself what the prompt says"));
     }
     let conversation = match args.conversation_id.as_deref().map(str::trim).filter(|id| !id.is_empty()) {
-        Some(id) => Some(id.parse()?).filter(|id| agent.conversation(&cx, *id).is_ok()),
+        // Reads its messages too: those from outside taint the prompt.
+        Some(id) => Some(id.parse()?).filter(|id| agent.conversation(&cx, *id, usize::MAX).is_ok()),
         None => None,
     };
     let say = ChatRequest { message: args.prompt.as_str().into(), conversation, ..ChatRequest::default() };
