@@ -130,11 +130,19 @@ impl Agent {
         Ok(page)
     }
 
-    /// Returns a conversation with its newest messages, `limit` at most.
+    /// Returns a conversation with its newest messages, 200 at most.
     ///
     /// # Errors
     /// `NotFound` when it is not this person's.
-    pub fn conversation(&self, cx: &Cx, id: Id, limit: usize) -> Result<Conversation> {
+    pub fn conversation(&self, cx: &Cx, id: Id) -> Result<Conversation> {
+        self.conversation_end(cx, id, usize::MAX)
+    }
+
+    /// Returns a conversation with its newest messages, `limit` at most, and never more than 200.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not this person's.
+    pub fn conversation_end(&self, cx: &Cx, id: Id, limit: usize) -> Result<Conversation> {
         self.conversations.get(cx, id, limit)
     }
 

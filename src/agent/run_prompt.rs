@@ -55,7 +55,7 @@ async fn run_prompt(agent: Agent, cx: Cx, args: RunPrompt) -> Result<Output> {
     }
     let conversation = match args.conversation_id.as_deref().map(str::trim).filter(|id| !id.is_empty()) {
         // Reads its messages too: those from outside taint the prompt.
-        Some(id) => Some(id.parse()?).filter(|id| agent.conversation(&cx, *id, usize::MAX).is_ok()),
+        Some(id) => Some(id.parse()?).filter(|id| agent.conversation(&cx, *id).is_ok()),
         None => None,
     };
     let say = ChatRequest { message: args.prompt.as_str().into(), conversation, ..ChatRequest::default() };

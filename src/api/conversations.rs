@@ -102,7 +102,7 @@ pub(crate) async fn one(
     PathId(id): PathId,
     Query(part): Query<Part>,
 ) -> Answer<Conversation> {
-    Ok(ok(house.agent.conversation(&house.cx(&caller), id, part.limit.clamp(1, 200))?))
+    Ok(ok(house.agent.conversation_end(&house.cx(&caller), id, part.limit.clamp(1, 200))?))
 }
 
 /// Which messages.

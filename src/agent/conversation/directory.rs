@@ -258,3 +258,143 @@ impl<T: Listed> Directory<T> {
         Ok(all.filter(|(.., facts)| fits(*facts)).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::{Deserialize, Serialize};
+    use store::{Audience, Error, Level, Store};
+
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    struct Letter {
+        weight: u64,
+        sealed: bool,
+    }
+    impl Record for Letter {
+        const NAME: &'static str = "letters";
+        const WORD: &'static str = "letter";
+        const LEVEL: Level = Level::User;
+    }
+    impl Listed for Letter {
+        type Facts = bool;
+        fn facts(&self) -> bool {
+            self.sealed
+        }
+        fn place(entry: &Entry<Self>) -> u64 {
+            entry.value.weight
+        }
+    }
+
+    const ANNA: UserId = UserId(Id::from_bytes([1; 16]));
+    const BEN: UserId = UserId(Id::from_bytes([2; 16]));
+
+    fn letters() -> Directory<Letter> {
+        Directory::new(Store::in_memory().unwrap().collection())
+    }
+
+    fn stamp(owner: UserId) -> Stamp {
+        let (scope, audience) = (Scope::User(owner), Audience::Private);
+        Stamp { scope, owner, audience, label: Label::Own, source: "test".into() }
+    }
+
+    async fn add(letters: &Directory<Letter>, owner: UserId, weight: u64) -> Id {
+        let (id, all) = (Id::new(), letters.clone());
+        let put = move |tx: &Tx| all.put(tx, id, &stamp(owner), &Letter { weight, sealed: weight % 2 == 0 }).map(drop);
+        letters.store().write(put).await.unwrap();
+        id
+    }
+
+    fn weights(letters: &Directory<Letter>, owner: UserId) -> Vec<u64> {
+        let (count, page) = letters.page(owner, |_, _| true, None, (0, usize::MAX)).unwrap();
+        assert_eq!(count, page.len());
+        page.into_iter().map(|(weight, _)| weight).collect()
+    }
+
+    #[tokio::test]
+    async fn a_list_is_in_the_order_of_the_stored_records() {
+        let letters = letters();
+        let [heavy, light] = [add(&letters, ANNA, 90).await, add(&letters, ANNA, 10).await];
+        add(&letters, BEN, 50).await;
+        assert_eq!((weights(&letters, ANNA), weights(&letters, BEN)), (vec![90, 10], vec![50]));
+        add(&letters, ANNA, 30).await;
+        let weigh = |letter: &mut Letter| {
+            letter.weight = 70;
+            Ok(())
+        };
+        letters.update_in(Scope::User(ANNA), Label::Own, light, weigh).await.unwrap();
+        assert_eq!(weights(&letters, ANNA), [90, 70, 30]);
+        let all = letters.clone();
+        letters.store().write(move |tx| all.remove(tx, Scope::User(ANNA), heavy)).await.unwrap();
+        assert_eq!(weights(&letters, ANNA), [70, 30]);
+        // Another Hob finds the same.
+        assert_eq!(weights(&Directory::new(letters.store().collection()), ANNA), [70, 30]);
+        let everybody = letters.everybody(|sealed| sealed).unwrap();
+        assert_eq!(everybody.len(), 3);
+        assert!(letters.everybody(|sealed| !sealed).unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn pages_continue_below_a_position() {
+        let letters = letters();
+        for weight in [5, 1, 4, 2, 3, 3] {
+            add(&letters, ANNA, weight).await;
+        }
+        let page = |before, offset, limit| letters.page(ANNA, |_, _| true, before, (offset, limit)).unwrap();
+        let of =
+            |(count, page): (usize, Vec<Position>)| (count, page.iter().map(|(weight, _)| *weight).collect::<Vec<_>>());
+        let (_, first) = page(None, 0, 3);
+        assert_eq!(of((0, first.clone())).1, [5, 4, 3]);
+        assert_eq!(of(page(first.last().copied(), 0, 2)), (6, vec![3, 2]));
+        assert_eq!(of(page(first.last().copied(), 1, 9)), (6, vec![2, 1]));
+        assert_eq!(of(page(None, 9, 9)), (6, vec![]));
+        let sealed = letters.page(ANNA, |_, sealed| sealed, None, (0, 9)).unwrap();
+        assert_eq!(of(sealed), (2, vec![4, 2]));
+    }
+
+    #[tokio::test]
+    async fn a_list_shows_what_is_committed_and_nothing_else() {
+        for is_built in [false, true] {
+            let letters = letters();
+            add(&letters, ANNA, 1).await;
+            if is_built {
+                assert_eq!(weights(&letters, ANNA), [1]);
+            }
+            // A list while a write is under way, and after it.
+            let (all, letter) = (letters.clone(), Letter { weight: 2, sealed: false });
+            let during = letters.store().write(move |tx| {
+                all.put(tx, Id::new(), &stamp(ANNA), &letter)?;
+                Ok(weights(&all, ANNA))
+            });
+            assert_eq!(during.await.unwrap(), [1]);
+            assert_eq!(weights(&letters, ANNA), [2, 1]);
+            // A write that fails.
+            let (all, letter) = (letters.clone(), Letter { weight: 3, sealed: false });
+            let failed = letters.store().write(move |tx| {
+                all.put(tx, Id::new(), &stamp(ANNA), &letter)?;
+                Err::<(), _>(Error::Conflict("no".into()))
+            });
+            failed.await.unwrap_err();
+            assert_eq!(weights(&letters, ANNA), [2, 1]);
+            add(&letters, ANNA, 4).await;
+            assert_eq!(weights(&letters, ANNA), [4, 2, 1]);
+            assert!(lock(&letters.order.rows).notes.is_empty());
+        }
+    }
+
+    #[tokio::test]
+    async fn many_writes_without_a_list_take_no_memory() {
+        let letters = letters();
+        assert!(weights(&letters, ANNA).is_empty());
+        let all = letters.clone();
+        let put = move |tx: &Tx| {
+            for weight in 0..NOTES as u64 + 10 {
+                all.put(tx, Id::new(), &stamp(ANNA), &Letter { weight, sealed: false })?;
+            }
+            Ok(())
+        };
+        letters.store().write(put).await.unwrap();
+        add(&letters, ANNA, 99_999).await;
+        assert_eq!(lock(&letters.order.rows).notes.len(), 1);
+        assert_eq!(weights(&letters, ANNA).len(), NOTES + 11);
+    }
+}
