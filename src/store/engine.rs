@@ -47,6 +47,8 @@ pub(crate) struct Engine {
     /// Bytes written to the disk, and commits.
     written: Arc<AtomicU64>,
     commits: AtomicU64,
+    /// How often what readers see has changed.
+    version: AtomicU64,
 }
 
 /// The open data file. The snapshot is dropped first.
@@ -134,8 +136,9 @@ impl Engine {
         let mut writing = Writing::new();
         with(&mut writing);
         let open = Open::new(db, writing.changes.clone())?;
-        let (writing, open, commits) = (Mutex::new(writing), RwLock::new(Some(open)), AtomicU64::new(0));
-        Ok(Self { medium, writing, open, device, lineage, written, commits })
+        let (writing, open) = (Mutex::new(writing), RwLock::new(Some(open)));
+        let (commits, version) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Self { medium, writing, open, device, lineage, written, commits, version })
     }
 
     pub fn device_id(&self) -> Id {
@@ -157,6 +160,11 @@ impl Engine {
     /// Commits and bytes written since the start.
     pub fn traffic(&self) -> (u64, u64) {
         (self.commits.load(Ordering::Relaxed), self.written.load(Ordering::Relaxed))
+    }
+
+    /// How often what readers see has changed since the start: a write is counted once every reader sees it.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
     }
 
     /// What the log holds.
@@ -269,7 +277,9 @@ impl Engine {
             let mut now = open.now();
             *now = now.with_changes(changes);
             Ok(())
-        })
+        })?;
+        self.version.fetch_add(1, Ordering::Release);
+        Ok(())
     }
 
     /// Writes all changes into the data file, and begins a new generation of the log; with `complete` the file needs no log
@@ -283,6 +293,7 @@ impl Engine {
             *open.now() = stored;
             Ok(())
         })?;
+        self.version.fetch_add(1, Ordering::Release);
         writing.saved(mark);
         Ok(())
     }

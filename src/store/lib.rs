@@ -334,6 +334,11 @@ impl Store {
         Ok(StoreStats { size: self.size(), log: self.0.engine.log_content(), commits, bytes_written, records })
     }
 
+    /// How often what readers see has changed since the start. A write is counted once every reader sees it.
+    pub fn version(&self) -> u64 {
+        self.0.engine.version()
+    }
+
     /// Bytes of the file on disk; 0 in memory.
     pub fn size(&self) -> u64 {
         self.0.engine.size()

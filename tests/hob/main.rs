@@ -30,6 +30,7 @@ mod interactions;
 mod keys;
 mod killed;
 mod language;
+mod lists;
 mod locks;
 mod metrics;
 mod model;
