@@ -56,7 +56,11 @@ impl Model {
                 "the embedding model inside this program cannot be read: install the program again".into(),
             )
         })?;
-        tracing::debug!(ms = start.elapsed().as_millis() as u64, "embedding model loaded");
+        tracing::debug!(
+            ms = start.elapsed().as_millis() as u64,
+            kernels = kernel::best().name,
+            "embedding model loaded"
+        );
         Ok(model)
     }
 

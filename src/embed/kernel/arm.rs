@@ -53,7 +53,6 @@ impl Simd for Neon {
         div(a, b) = vdivq_f32;
         max(a, b) = vmaxq_f32;
         min(a, b) = vminq_f32;
-        abs(a) = vabsq_f32;
     }
 
     #[inline(always)]

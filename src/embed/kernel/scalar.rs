@@ -56,11 +56,6 @@ impl Simd for Scalar {
     }
 
     #[inline(always)]
-    fn abs(self, a: Self::F) -> Self::F {
-        each(|lane| a[lane].abs())
-    }
-
-    #[inline(always)]
     fn mul_add(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F {
         each(|lane| a[lane] * b[lane] + c[lane])
     }

@@ -21,7 +21,6 @@ pub trait Simd: Copy {
     fn div(self, a: Self::F, b: Self::F) -> Self::F;
     fn max(self, a: Self::F, b: Self::F) -> Self::F;
     fn min(self, a: Self::F, b: Self::F) -> Self::F;
-    fn abs(self, a: Self::F) -> Self::F;
     /// `a * b + c`, rounded once where one instruction does it.
     fn mul_add(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
     /// 2 to the power of `n`, which is whole and from -126 to 127.
@@ -87,6 +86,7 @@ pub trait Simd: Copy {
 
 /// Sums of products of signed bytes, four of them to a lane. Where a processor has such instructions they do in one what
 /// floats take four for; the left bytes come as the two halves of numbers of 16 bits, which leaves twice.
+#[cfg(any(test, target_arch = "aarch64"))]
 pub trait Dot: Copy {
     type Floats: Simd;
     /// As many 32-bit lanes as `Floats` has.

@@ -74,9 +74,11 @@ fn pack<D: Dot>(dot: D, weights: &Weights, first: usize, block: usize, panels: &
 #[inline(always)]
 fn halve<D: Dot>(dot: D, numbers: &[f32], row: usize, desk: &mut Desk) {
     let (simd, lanes) = (dot.floats(), <D::Floats as Simd>::LANES);
-    let mut most = simd.splat(0.0);
+    let zero = simd.splat(0.0);
+    let mut most = zero;
     for (number, scale) in numbers.chunks_exact(lanes).zip(desk.scales.chunks_exact(lanes)) {
-        most = simd.max(most, simd.abs(simd.mul(simd.load(number), simd.load(scale))));
+        let scaled = simd.mul(simd.load(number), simd.load(scale));
+        most = simd.max(most, simd.max(scaled, simd.sub(zero, scaled)));
     }
     let most = simd.most(most);
     // A row of zeros, or of numbers too small to divide by, is nothing.

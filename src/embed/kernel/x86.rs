@@ -64,12 +64,6 @@ impl Simd for Sse2 {
     }
 
     #[inline(always)]
-    fn abs(self, a: Self::F) -> Self::F {
-        // SAFETY: `self` proves that the processor has the instructions.
-        unsafe { _mm_andnot_ps(_mm_set1_ps(-0.0), a) }
-    }
-
-    #[inline(always)]
     fn mul_add(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F {
         self.add(self.mul(a, b), c)
     }
@@ -154,12 +148,6 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
-    fn abs(self, a: Self::F) -> Self::F {
-        // SAFETY: `self` proves that the processor has the instructions.
-        unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), a) }
-    }
-
-    #[inline(always)]
     fn power_of_two(self, n: Self::F) -> Self::F {
         // SAFETY: `self` proves that the processor has the instructions.
         unsafe {
@@ -213,7 +201,6 @@ impl Simd for Avx512 {
         div(a, b) = _mm512_div_ps;
         max(a, b) = _mm512_max_ps;
         min(a, b) = _mm512_min_ps;
-        abs(a) = _mm512_abs_ps;
         mul_add(a, b, c) = _mm512_fmadd_ps;
     }
 
