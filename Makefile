@@ -59,9 +59,10 @@ proof: setup setup-test web/dist/index.html
 	KILLS=200 HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob -- killed:: scheduled_kills::
 	$(MAKE) --no-print-directory aarch64
 
-## A release for 64-bit ARM in target/aarch64/, run once under emulation.
+## A release for 64-bit ARM in target/aarch64/, run once under emulation, and the tests of the embedding's kernels for it.
 aarch64: setup web/dist/index.html
 	@.ci/setup aarch64
+	cross/kernels.sh
 	cross/build.sh
 	cross/try.sh
 

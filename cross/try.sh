@@ -5,11 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 hob=${CARGO_TARGET_DIR:-target}/aarch64/hob
-# Debian's glibc for ARM lies either in place or in the cross compiler's folder. Where both are, only the first may be
-# used: the loader of one would take the libraries of the other.
-root=/usr/aarch64-linux-gnu
-[ ! -e /lib/ld-linux-aarch64.so.1 ] || root=/
-root=${ROOT_OF_ARM:-$root}
+# shellcheck source=cross/emulator.sh
+. cross/emulator.sh
 data=$(mktemp -d)
 daemon=
 trap '[ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true; rm -rf "$data"' EXIT

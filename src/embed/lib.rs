@@ -8,7 +8,7 @@
 
 mod allocator;
 mod embedder;
-mod matrix;
+mod kernel;
 mod model;
 mod vector;
 mod weights;

@@ -1,6 +1,6 @@
 //! Vectors as they are stored and searched: 8 bits a number for the score, 1 bit for a first pass.
 
-use crate::{DIM, Error};
+use crate::{DIM, Error, kernel};
 
 /// A vector in 388 bytes: 384 whole numbers and the scale that turns them back.
 ///
@@ -32,8 +32,7 @@ impl Quantized {
     /// The dot product: of two unit vectors, how near they are, from -1 to 1.
     pub fn dot(&self, other: &Self) -> f32 {
         // At most 384 · 128², far inside an i32.
-        let sum: i32 =
-            self.values.iter().zip(&other.values).map(|(&a, &b)| i32::from(i16::from(a) * i16::from(b))).sum();
+        let sum = kernel::best().dot(&self.values, &other.values);
         sum as f32 * (self.scale * other.scale)
     }
 
