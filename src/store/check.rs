@@ -15,6 +15,7 @@ use crate::{
     record::Level,
     rows, secrets,
     staged_backend::StagedBackend,
+    word_rows,
 };
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableHandle};
 use std::{collections::BTreeMap, fs, ops::Bound, os::unix::fs::FileExt, path::Path, sync::PoisonError};
@@ -155,6 +156,12 @@ fn check_record(
     (key, value): (&[u8], &[u8]),
     found: &mut Scanned,
 ) -> Result<()> {
+    if name.ends_with(word_rows::TABLE_END) {
+        if !word_rows::is_sound(key, value) {
+            found.repairs.push(IndexRepair { table: name.to_owned(), record: key.to_vec(), stray: None });
+        }
+        return Ok(());
+    }
     if let Some(of) = name.strip_suffix(".index") {
         return check_index_row(tx, of, kinds, (key, value), found);
     }
@@ -231,6 +238,9 @@ fn record_of(kind: &Kind, key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
 
 /// Rebuilds the index rows of a record; returns whether anything was wrong.
 fn repair(tx: &Tx, kinds: &Kinds, wanted: &IndexRepair) -> Result<bool> {
+    if wanted.table.ends_with(word_rows::TABLE_END) {
+        return word_rows::distrust(tx, &wanted.table);
+    }
     let (Some(kind), Some(bytes)) = (kinds.get(&wanted.table), tx.get_raw(&wanted.table, &wanted.record)?) else {
         return Ok(false);
     };

@@ -10,6 +10,7 @@ use crate::{
     entry::{Entry, Listing, Stamp},
     kind::{Erased, Kind},
     record::{Audience, Header, Key, Level, Tails},
+    word_rows,
 };
 use redb::{ReadTransaction, ReadableTable, TableError};
 use std::any::Any;
@@ -119,8 +120,14 @@ fn get_shared(kind: &Kind, tx: &ReadTransaction, id: Id) -> Result<Option<Found>
     let (Some(index), Some(table)) = (open(tx, &index_table(kind.name))?, open(tx, kind.name)?) else {
         return Ok(None);
     };
-    let Some(scope) = index.get(shared_row(&Key::many(SHARED, []), id).as_slice())? else { return Ok(None) };
-    get_at(kind, &table, &[scope.value(), &id.as_bytes()[..]].concat())
+    let Some(scope) = shared_scope(&index, id)? else { return Ok(None) };
+    get_at(kind, &table, &[&scope[..], id.as_bytes()].concat())
+}
+
+/// The owner's scope of a record that is shared with the household.
+pub(crate) fn shared_scope(index: &OpenTable, id: Id) -> Result<Option<Vec<u8>>> {
+    let row = shared_row(&Key::many(SHARED, []), id);
+    Ok(index.get(row.as_slice())?.map(|scope| scope.value().to_vec()))
 }
 
 /// A row of a table: its key and its value.
@@ -257,7 +264,7 @@ pub(crate) fn find(kind: &Kind, tx: &Tx, scope: Scope, index: u8, value: &[u8]) 
 /// # Errors
 /// `Conflict` when a unique value is taken by another record.
 pub(crate) fn put(kind: &Kind, tx: &Tx, id: Id, stamp: &Stamp, value: &dyn Any, tails: Tails) -> Result<Entry<()>> {
-    unindex(kind, tx, stamp.scope, id)?;
+    let old = unindex(kind, tx, stamp.scope, id)?;
     let (scope, keys, index) = (stamp.scope.key(), (kind.keys)(value), index_table(kind.name));
     for key in keys.iter().filter(|key| key.unique) {
         if is_taken(kind, tx, stamp.scope, &index_prefix(&scope, key))? {
@@ -280,6 +287,7 @@ pub(crate) fn put(kind: &Kind, tx: &Tx, id: Id, stamp: &Stamp, value: &dyn Any, 
     };
     let key = record_key(stamp.scope, id);
     tx.put_raw(kind.name, &key, &encode(kind, &key, &header, value, &tails)?)?;
+    word_rows::note(kind, tx, (stamp.scope, id), old.as_ref(), Some((value, stamp.audience)))?;
     Ok(Entry::new(id, header, (), tails))
 }
 
@@ -314,16 +322,18 @@ fn is_taken(kind: &Kind, tx: &Tx, scope: Scope, prefix: &[u8]) -> Result<bool> {
 
 /// Within a write: removes a record; `false` when it is not there.
 pub(crate) fn remove(kind: &Kind, tx: &Tx, scope: Scope, id: Id) -> Result<bool> {
-    unindex(kind, tx, scope, id)?;
+    let old = unindex(kind, tx, scope, id)?;
+    word_rows::note(kind, tx, (scope, id), old.as_ref(), None)?;
     tx.remove_raw(kind.name, &record_key(scope, id))
 }
 
-fn unindex(kind: &Kind, tx: &Tx, scope: Scope, id: Id) -> Result<()> {
+/// Removes the index rows of a record, and returns it.
+fn unindex(kind: &Kind, tx: &Tx, scope: Scope, id: Id) -> Result<Option<Found>> {
     // One that cannot be read can still be deleted or replaced.
-    let Some(old) = readable(read(kind, tx, scope, id))?.flatten() else { return Ok(()) };
+    let Some(old) = readable(read(kind, tx, scope, id))?.flatten() else { return Ok(None) };
     let index = index_table(kind.name);
     for (row, _) in index_rows(kind, &scope.key(), id, old.audience, &(kind.keys)(&*old.value)) {
         tx.remove_raw(&index, &row)?;
     }
-    Ok(())
+    Ok(Some(old))
 }

@@ -1,10 +1,6 @@
 //! The writer thread: it batches jobs into durable commits, because a commit costs a card far more than the bytes in it.
 
-use crate::{
-    EffectSource, Error, Result, effects,
-    engine::{self, Engine},
-    tx::Tx,
-};
+use crate::{EffectSource, Error, Result, effects, engine::Engine, tx::Tx, word_rows};
 use redb::Durability;
 use std::{
     any::Any,
@@ -240,6 +236,6 @@ fn run(tx: &Tx, batch: &mut [Job]) -> Result<Option<(usize, Error)>> {
         };
         return Ok(Some((i, failed)));
     }
-    tx.put_raw(engine::META, engine::META_LAST, &tool::Id::new().millis().to_le_bytes())?;
+    word_rows::mark_commit(tx, &tool::Id::new().millis().to_le_bytes())?;
     Ok(None)
 }
