@@ -2,10 +2,11 @@
 
 use crate::{
     Error, FILE, FILES, FORMAT, Result,
-    engine::{self, CACHE_BYTES, Engine, Table, get_raw, read_meta},
+    engine::{self, CACHE_BYTES, Engine, Table, read_meta},
     files, folder, open_plain, secrets,
+    snapshot::Snapshot,
 };
-use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableHandle};
+use redb::Database;
 use std::{
     collections::BTreeSet,
     fs,
@@ -27,7 +28,7 @@ pub(crate) fn backup(engine: &Engine, file: &Path, without: &BTreeSet<String>) -
     if let Some(files) = &files {
         has_room(file, files::size(files)?, engine.size())?;
     }
-    let copy = |tx: &ReadTransaction| copy_all(tx, &part, without, files.as_deref());
+    let copy = |tx: &Snapshot| copy_all(tx, &part, without, files.as_deref());
     let made = engine.read(copy).and_then(|()| put_in_place(&part, file));
     if made.is_err() {
         let _ = fs::remove_file(&part);
@@ -71,7 +72,7 @@ fn put_in_place(part: &Path, file: &Path) -> Result<()> {
 }
 
 /// Copies all tables except the excluded ones in key order, which makes the copy smaller than the original; then the files.
-fn copy_all(from: &ReadTransaction, to: &Path, without: &BTreeSet<String>, files: Option<&Path>) -> Result<()> {
+fn copy_all(from: &Snapshot, to: &Path, without: &BTreeSet<String>, files: Option<&Path>) -> Result<()> {
     let _ = fs::remove_file(to);
     let file = fs::OpenOptions::new()
         .read(true)
@@ -84,17 +85,17 @@ fn copy_all(from: &ReadTransaction, to: &Path, without: &BTreeSet<String>, files
         redb::DatabaseError::Storage(e) => e.into(),
         other => Error::Io(format!("could not make the backup: {other}")),
     })?;
-    for handle in from.list_tables()? {
+    for name in &from.tables()? {
         // Data that was copied here by hand from a backup may still contain the backup's files.
-        if !without.contains(handle.name()) && ![files::TABLE, files::RELEASED].contains(&handle.name()) {
-            copy_table(from, handle.name(), &db)?;
+        if !without.contains(name) && ![files::TABLE, files::RELEASED].contains(&name.as_str()) {
+            copy_table(from, name, &db)?;
         }
     }
     files.map_or(Ok(()), |folder| files::pack(from, folder, &db))
 }
 
-fn copy_table(from: &ReadTransaction, name: &str, db: &Database) -> Result<()> {
-    let source = from.open_table(Table::new(name))?;
+fn copy_table(from: &Snapshot, name: &str, db: &Database) -> Result<()> {
+    let Some(source) = from.open(name)? else { return Ok(()) };
     let mut rows = source.iter()?.peekable();
     loop {
         let tx = db.begin_write()?;
@@ -102,7 +103,7 @@ fn copy_table(from: &ReadTransaction, name: &str, db: &Database) -> Result<()> {
             let mut table = tx.open_table(Table::new(name))?;
             for row in rows.by_ref().take(ROWS) {
                 let (key, value) = row?;
-                table.insert(key.value(), value.value())?;
+                table.insert(&*key, &*value)?;
             }
         }
         tx.commit()?;
@@ -250,11 +251,9 @@ fn check_and_copy(file: &Path, part: &Path, files: (&Path, &Path), old: Option<&
 
 /// Copies what belongs to this device and is in no backup: its secrets and the newest time it has seen.
 fn copy_device_data(old: &Database, db: &Database) -> Result<()> {
-    let from = old.begin_read()?;
-    if from.list_tables()?.any(|t| t.name() == secrets::TABLE) {
-        copy_table(&from, secrets::TABLE, db)?;
-    }
-    if let Some(last) = get_raw(&from, engine::META, engine::META_LAST)? {
+    let from = Snapshot::stored(old)?;
+    copy_table(&from, secrets::TABLE, db)?;
+    if let Some(last) = from.get(engine::META, engine::META_LAST)? {
         let tx = db.begin_write()?;
         tx.open_table(Table::new(engine::META))?.insert(engine::META_LAST, last.as_slice())?;
         tx.commit()?;

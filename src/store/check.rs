@@ -8,16 +8,17 @@ use crate::{
     Error, FILE, Result, Store, Tx,
     checksum::Verdict,
     codec,
-    engine::{self, CACHE_BYTES, META, get_raw, read_meta},
+    engine::{self, CACHE_BYTES, META, read_meta},
     files,
     kind::Kind,
     open_plain,
     record::Level,
     rows, secrets,
+    snapshot::Snapshot,
     staged_backend::StagedBackend,
     word_rows,
 };
-use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableHandle};
+use redb::Database;
 use std::{collections::BTreeMap, fs, ops::Bound, os::unix::fs::FileExt, path::Path, sync::PoisonError};
 use tool::{Id, UserId};
 
@@ -115,22 +116,22 @@ impl Scanned {
 
 /// Checks the rows of a table after `after`, up to a number of rows or bytes.
 pub(crate) fn scan_rows(
-    tx: &ReadTransaction,
+    tx: &Snapshot,
     name: &str,
     kinds: &Kinds,
     after: Option<&[u8]>,
     (rows, bytes): (u64, usize),
 ) -> Result<Scanned> {
     let mut found = Scanned::default();
-    let Some(table) = rows::open(tx, name)? else { return Ok(found) };
+    let Some(table) = tx.open(name)? else { return Ok(found) };
     let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-    for row in table.range::<&[u8]>((from, Bound::Unbounded))? {
+    for row in table.range((from, Bound::Unbounded))? {
         let (key, value) = row?;
-        let (key, value) = (key.value(), value.value());
+        let (key, value) = (&key[..], &value[..]);
         found.rows += 1;
         found.bytes += key.len() + value.len();
         // A row that iteration finds must be found by its key too: else the pages above it are wrong.
-        if table.get(key)?.is_none_or(|same| same.value() != value) {
+        if table.get(key)?.is_none_or(|same| *same != *value) {
             found.check.add(Damage::new(name, key, value, "it is there, but not found by its key"));
         } else {
             check_record(tx, name, kinds, (key, value), &mut found)?;
@@ -150,7 +151,7 @@ pub(crate) fn scan_rows(
 }
 
 fn check_record(
-    tx: &ReadTransaction,
+    tx: &Snapshot,
     name: &str,
     kinds: &Kinds,
     (key, value): (&[u8], &[u8]),
@@ -182,10 +183,10 @@ fn check_record(
         found.check.add(Damage::new(name, key, value, "it cannot be read"));
         return Ok(());
     };
-    let index = rows::open(tx, &rows::index_table(name))?;
+    let index = tx.open(&rows::index_table(name))?;
     for (row, holds) in rows {
-        let there = index.as_ref().map(|index| index.get(row.as_slice())).transpose()?.flatten();
-        if there.is_none_or(|there| there.value() != holds) {
+        let there = index.as_ref().map(|index| index.get(&row)).transpose()?.flatten();
+        if there.is_none_or(|there| *there != holds[..]) {
             found.repairs.push(IndexRepair { table: name.to_owned(), record: key.to_vec(), stray: None });
             break;
         }
@@ -196,16 +197,16 @@ fn check_record(
 /// Checks that an index row belongs to its record. A row whose record is gone is no damage: code that did not know the index
 /// may have deleted the record.
 fn check_index_row(
-    tx: &ReadTransaction,
+    tx: &Snapshot,
     of: &str,
     kinds: &Kinds,
     (key, value): (&[u8], &[u8]),
     found: &mut Scanned,
 ) -> Result<()> {
-    let (Some(kind), Some(records)) = (kinds.get(of), rows::open(tx, of)?) else { return Ok(()) };
+    let (Some(kind), Some(records)) = (kinds.get(of), tx.open(of)?) else { return Ok(()) };
     let Some(record) = record_of(kind, key, value) else { return Ok(()) };
-    let Some(bytes) = records.get(record.as_slice())? else { return Ok(()) };
-    if rows_of(kind, &record, bytes.value()).is_ok_and(|rows| is_stray(key, &rows)) {
+    let Some(bytes) = records.get(&record)? else { return Ok(()) };
+    if rows_of(kind, &record, &bytes).is_ok_and(|rows| is_stray(key, &rows)) {
         found.repairs.push(IndexRepair { table: of.to_owned(), record, stray: Some(key.to_vec()) });
     }
     Ok(())
@@ -261,10 +262,9 @@ fn repair(tx: &Tx, kinds: &Kinds, wanted: &IndexRepair) -> Result<bool> {
 }
 
 /// Reads all tables of a snapshot.
-fn check_tables(tx: &ReadTransaction, kinds: &Kinds) -> Result<(Check, Vec<IndexRepair>)> {
+fn check_tables(tx: &Snapshot, kinds: &Kinds) -> Result<(Check, Vec<IndexRepair>)> {
     let (mut check, mut repairs) = (Check::default(), vec![]);
-    for handle in tx.list_tables()? {
-        let name = handle.name();
+    for name in &tx.tables()? {
         let read = || scan_rows(tx, name, kinds, None, (u64::MAX, usize::MAX));
         // An inconsistent table breaks assertions inside redb; the other tables are still read.
         let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
@@ -280,7 +280,7 @@ fn check_tables(tx: &ReadTransaction, kinds: &Kinds) -> Result<(Check, Vec<Index
             Err(other) => return Err(other),
         }
     }
-    if get_raw(tx, META, engine::META_FORMAT)?.is_none() {
+    if tx.get(META, engine::META_FORMAT)?.is_none() {
         check.add(Damage::new(META, &[], &[], "it does not say what it is"));
     }
     Ok((check, repairs))
@@ -322,12 +322,12 @@ impl Store {
 
     fn unreadable_secrets(&self) -> Result<Vec<String>> {
         self.0.engine.read(|tx| {
-            let Some(table) = rows::open(tx, secrets::TABLE)? else { return Ok(vec![]) };
+            let Some(table) = tx.open(secrets::TABLE)? else { return Ok(vec![]) };
             let mut odd = vec![];
             for row in table.iter()? {
                 let (name, sealed) = row?;
-                let name = String::from_utf8_lossy(name.value()).into_owned();
-                if self.0.key.open(&name, sealed.value()).is_err() {
+                let name = String::from_utf8_lossy(&name).into_owned();
+                if self.0.key.open(&name, &sealed).is_err() {
                     odd.push(name);
                 }
             }
@@ -407,7 +407,7 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
         let careful = StagedBackend::new(open()?, Default::default()).map_err(|e| Error::Io(e.to_string()))?;
         let opened = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(careful);
         let db = opened.map_err(|e| Error::Io(e.to_string()))?;
-        check_tables(&db.begin_read()?, &Kinds::new()).map(|(check, _)| check)
+        check_tables(&Snapshot::stored(&db)?, &Kinds::new()).map(|(check, _)| check)
     });
     if let Some(Ok(records)) = records {
         found.records = records;
@@ -442,9 +442,9 @@ pub fn backup_has(file: &Path, wanted: &[(String, Vec<u8>)]) -> Result<Vec<bool>
     let read = engine::quietly(|| {
         let opened = Database::builder().set_cache_size(CACHE_BYTES).open_read_only(file);
         let db = opened.map_err(|e| Error::Damaged(format!("{shown} is not a usable backup ({e})")))?;
-        let tx = db.begin_read()?;
+        let tx = Snapshot::stored(&db)?;
         let sound = |(table, key): &(String, Vec<u8>)| -> Result<bool> {
-            let bytes = get_raw(&tx, table, key)?;
+            let bytes = tx.get(table, key)?;
             Ok(bytes.is_some_and(|bytes| codec::verify(table, key, &bytes) != Verdict::Damaged))
         };
         wanted.iter().map(sound).collect::<Result<Vec<bool>>>()

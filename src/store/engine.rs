@@ -1,7 +1,7 @@
 //! Opens and checks the redb file, and reopens it after a disk error.
 
-use crate::{Error, FORMAT, Result, checksum, staged_backend::StagedBackend};
-use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError, backends::InMemoryBackend};
+use crate::{Error, FORMAT, Result, checksum, snapshot::Snapshot, staged_backend::StagedBackend};
+use redb::{Database, ReadableDatabase, TableDefinition, backends::InMemoryBackend};
 use std::{
     path::PathBuf,
     sync::{
@@ -78,14 +78,14 @@ impl Engine {
     }
 
     /// Runs `f` over a snapshot.
-    pub fn read<T>(&self, f: impl FnOnce(&ReadTransaction) -> Result<T>) -> Result<T> {
+    pub fn read<T>(&self, f: impl FnOnce(&Snapshot) -> Result<T>) -> Result<T> {
         let (mut f, mut read) = (Some(f), None);
         self.with_snapshot(&mut |tx| f.take().map_or(Ok(()), |f| f(tx).map(|value| read = Some(value))))?;
         read.ok_or_else(|| Error::Io("nothing was read".into()))
     }
 
-    fn with_snapshot(&self, f: &mut dyn FnMut(&ReadTransaction) -> Result<()>) -> Result<()> {
-        self.with(|db| f(&db.begin_read()?))
+    fn with_snapshot(&self, f: &mut dyn FnMut(&Snapshot) -> Result<()>) -> Result<()> {
+        self.with(|db| f(&Snapshot::stored(db)?))
     }
 
     /// Runs `f` with the open database, opening it again first if the disk had failed.
@@ -267,23 +267,13 @@ impl Meta {
 }
 
 pub(crate) fn read_meta(db: &impl ReadableDatabase) -> Result<Meta> {
-    let tx = db.begin_read()?;
+    let tx = Snapshot::stored(db)?;
     let fixed = |bytes: Option<Vec<u8>>| bytes.unwrap_or_default();
-    let (format, device, last) =
-        (get_raw(&tx, META, META_FORMAT)?, get_raw(&tx, META, META_DEVICE)?, get_raw(&tx, META, META_LAST)?);
+    let (format, device, last) = (tx.get(META, META_FORMAT)?, tx.get(META, META_DEVICE)?, tx.get(META, META_LAST)?);
     Ok(Meta {
         format: fixed(format).try_into().ok().map(u32::from_le_bytes),
         device: fixed(device).try_into().ok().map(Id::from_bytes),
         last_ms: fixed(last).try_into().map_or(0, u64::from_le_bytes),
-        sum: get_raw(&tx, META, META_SUM)?,
+        sum: tx.get(META, META_SUM)?,
     })
-}
-
-/// One value; `None` also where the table was never written.
-pub(crate) fn get_raw(tx: &ReadTransaction, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>> {
-    match tx.open_table(Table::new(table)) {
-        Ok(table) => Ok(redb::ReadableTable::get(&table, key)?.map(|v| v.value().to_vec())),
-        Err(TableError::TableDoesNotExist(_)) => Ok(None),
-        Err(e) => Err(e.into()),
-    }
 }

@@ -1,7 +1,7 @@
 //! Damage: found in records and indexes, repaired where nothing is lost by it, and named where something is.
 
 use crate::{
-    rows::{self, index_table, record_key},
+    rows::{index_table, record_key},
     tests::{Dir, Note, note, person},
     *,
 };
@@ -82,9 +82,8 @@ async fn wrong_index_rows_are_made_again() {
     let own = notes.insert(&ben, "t", note("own", "home")).await.unwrap();
     // Every bit of every row's key and value, as a flip leaves it: nothing is hidden or found under a wrong value after a check.
     let rows = store.0.engine.read(|tx| {
-        let table = rows::open(tx, &index_table(Note::NAME))?.unwrap();
-        let rows = redb::ReadableTable::iter(&table)?;
-        rows.map(|row| row.map(|(k, v)| (k.value().to_vec(), v.value().to_vec())).map_err(Into::into)).collect()
+        let table = tx.open(&index_table(Note::NAME))?.unwrap();
+        table.iter()?.map(|row| row.map(|(k, v)| (k.to_vec(), v.to_vec()))).collect()
     });
     let rows: Vec<(Vec<u8>, Vec<u8>)> = rows.unwrap();
     assert_eq!(rows.len(), 2 + 2 + 3);

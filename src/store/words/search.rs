@@ -10,10 +10,10 @@ use crate::{
     Collection, Entry, Error, Listing, Record, Result, Visit, Walk,
     kind::Kind,
     record::Level,
-    rows::{self, Found, get_at, index_table, list_for, may_read, open, readable, scope_of, shared_scope},
+    rows::{self, Found, get_at, index_table, list_for, may_read, readable, scope_of, shared_scope},
+    snapshot::{Snapshot, View},
     walk::{visit, walk_rows},
 };
-use redb::ReadTransaction;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tool::{Cx, Id, Scope};
 
@@ -76,7 +76,7 @@ type Both<'t> = (Candidates<'t>, Candidates<'t>);
 /// `None` when every record has to be read.
 fn candidates<'t>(
     kind: &Kind,
-    tx: &ReadTransaction,
+    tx: &Snapshot,
     table: &'t IndexTable,
     cx: &Cx,
     words: &Words,
@@ -106,7 +106,7 @@ fn candidates<'t>(
 /// A search in a snapshot.
 struct Search<'s> {
     kind: &'s Kind,
-    tx: &'s ReadTransaction,
+    tx: &'s Snapshot,
     cx: &'s Cx,
     found: Option<Both<'s>>,
     /// Has the index rebuilt.
@@ -146,7 +146,7 @@ impl Search<'_> {
 
     /// Visits the records of a walk that `wanted` accepts by scope and id.
     fn walk_some(&self, walk: &Walk, each: Each, wanted: impl Fn(&[u8], Id) -> bool) -> Result<()> {
-        let Some(table) = open(self.tx, self.kind.name)? else { return Ok(()) };
+        let Some(table) = self.tx.open(self.kind.name)? else { return Ok(()) };
         walk_rows(self.kind, self.tx, scope_of(self.kind, self.cx), walk, &mut |scope, id| {
             let wanted = wanted(scope, id);
             Ok(!wanted || visit(self.kind, &table, &[scope, id.as_bytes()].concat(), Some(self.cx), each)?)
@@ -155,7 +155,7 @@ impl Search<'_> {
 
     /// Visits records by their keys.
     fn visit_all<'k>(&self, keys: impl Iterator<Item = &'k [u8]>, each: Each) -> Result<()> {
-        let Some(table) = open(self.tx, self.kind.name)? else { return Ok(()) };
+        let Some(table) = self.tx.open(self.kind.name)? else { return Ok(()) };
         for key in keys {
             if !visit(self.kind, &table, key, Some(self.cx), each)? {
                 break;
@@ -169,7 +169,7 @@ impl Search<'_> {
         let sorted = || {
             let mut found = vec![];
             let mut of = Keys::new(self, mine, shared)?;
-            let Some(table) = open(self.tx, self.kind.name)? else { return Ok(vec![]) };
+            let Some(table) = self.tx.open(self.kind.name)? else { return Ok(vec![]) };
             while let Some(key) = of.next()? {
                 let Some(entry) = readable(get_at(self.kind, &table, &key))?.flatten() else { continue };
                 let values =
@@ -189,7 +189,7 @@ impl Search<'_> {
     /// The newest first.
     fn newest(&self, each: Each) -> Result<()> {
         let Some((mine, shared)) = &self.found else { return self.newest_of_all(None, each) };
-        let (Some(table), mut keys) = (open(self.tx, self.kind.name)?, Keys::new(self, mine, shared)?) else {
+        let (Some(table), mut keys) = (self.tx.open(self.kind.name)?, Keys::new(self, mine, shared)?) else {
             return Ok(());
         };
         let mut last = None;
@@ -227,7 +227,7 @@ impl Search<'_> {
 
 /// The keys of candidates, the newest first.
 struct Keys<'a, 't> {
-    index: Option<rows::OpenTable>,
+    index: Option<View>,
     own: Vec<u8>,
     mine: Newest<'a, 't>,
     shared: Newest<'a, 't>,
@@ -239,7 +239,7 @@ impl<'a, 't> Keys<'a, 't> {
     fn new(search: &Search, mine: &'a Candidates<'t>, shared: &'a Candidates<'t>) -> Result<Self> {
         let (mut mine, mut shared) = (mine.newest()?, shared.newest()?);
         let next = (mine.next()?, shared.next()?);
-        let index = open(search.tx, &index_table(search.kind.name))?;
+        let index = search.tx.open(&index_table(search.kind.name))?;
         Ok(Self { index, own: scope_of(search.kind, search.cx).key(), mine, shared, next })
     }
 

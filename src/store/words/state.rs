@@ -3,11 +3,11 @@
 use super::table::IndexTable;
 use crate::{
     Result,
-    engine::{META, META_LAST, get_raw},
+    engine::{META, META_LAST},
     kind::Kind,
+    snapshot::Snapshot,
     word_rows::{META_WORDS, STATE, checked_body, damaged, scope_row, with_sum},
 };
-use redb::ReadTransaction;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Raised when the terms or the rows change.
@@ -88,11 +88,11 @@ pub(super) fn bytes<T: Serialize>(value: &T) -> Vec<u8> {
 }
 
 /// Whether every commit in the file updated the indexes.
-pub(super) fn is_in_step(tx: &ReadTransaction) -> Result<bool> {
-    Ok(get_raw(tx, META, META_LAST)? == get_raw(tx, META, META_WORDS)?)
+pub(super) fn is_in_step(tx: &Snapshot) -> Result<bool> {
+    Ok(tx.get(META, META_LAST)? == tx.get(META, META_WORDS)?)
 }
 
 /// Whether the index of a kind contains all its records.
-pub(super) fn is_complete(kind: &Kind, tx: &ReadTransaction, table: &IndexTable) -> Result<bool> {
+pub(super) fn is_complete(kind: &Kind, tx: &Snapshot, table: &IndexTable) -> Result<bool> {
     Ok(is_in_step(tx)? && IndexState::read(kind, table)?.is_some_and(|state| state.complete))
 }

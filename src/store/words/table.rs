@@ -2,24 +2,23 @@
 
 use crate::{
     Result,
-    rows::{OpenTable, open},
+    snapshot::{Snapshot, View},
     word_rows::index_table,
 };
-use redb::ReadTransaction;
 use std::ops::Bound;
 
 /// A table in a snapshot.
-pub(super) struct IndexTable(Option<OpenTable>);
+pub(super) struct IndexTable(Option<View>);
 
 impl IndexTable {
-    pub fn open(tx: &ReadTransaction, kind: &str) -> Result<Self> {
-        open(tx, &index_table(kind)).map(Self)
+    pub fn open(tx: &Snapshot, kind: &str) -> Result<Self> {
+        tx.open(&index_table(kind)).map(Self)
     }
 
     /// Calls `read` with the value of a row.
     pub fn get<R>(&self, key: &[u8], read: impl FnOnce(&[u8]) -> Result<R>) -> Result<Option<R>> {
         let Some(table) = &self.0 else { return Ok(None) };
-        table.get(key)?.map(|value| read(value.value())).transpose()
+        table.get(key)?.map(|value| read(&value)).transpose()
     }
 
     /// Calls `each` with the rows under a prefix that come after `after`, in order, until it returns false.
@@ -31,9 +30,9 @@ impl IndexTable {
     ) -> Result<()> {
         let Some(table) = &self.0 else { return Ok(()) };
         let from = after.map_or(Bound::Included(prefix), Bound::Excluded);
-        for row in table.range::<&[u8]>((from, Bound::Unbounded))? {
+        for row in table.range((from, Bound::Unbounded))? {
             let (key, value) = row?;
-            if !key.value().starts_with(prefix) || !each(key.value(), value.value())? {
+            if !key.starts_with(prefix) || !each(&key, &value)? {
                 break;
             }
         }

@@ -12,13 +12,13 @@ use crate::{
     engine::{META, META_LAST},
     kind::Kind,
     record::{Audience, Level},
-    rows::{Found, OpenTable, entry, get_at, id_of, index_table as value_index, open, readable, shared_scope},
+    rows::{Found, entry, get_at, id_of, index_table as value_index, readable, shared_scope},
+    snapshot::{Snapshot, View},
     word_rows::{
         META_WORDS, SCOPES, SEGMENTS, STATE, TABLE_END, TAIL, distrust, index_table, scope_row, segment_of,
         segment_prefix, tail_prefix,
     },
 };
-use redb::{ReadTransaction, ReadableTableMetadata, TableHandle};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
@@ -111,7 +111,7 @@ struct Task {
 }
 
 impl Task {
-    fn read<T>(&self, read: impl FnOnce(&ReadTransaction) -> Result<T>) -> Result<T> {
+    fn read<T>(&self, read: impl FnOnce(&Snapshot) -> Result<T>) -> Result<T> {
         self.store.0.engine.read(read)
     }
 
@@ -156,8 +156,8 @@ impl Task {
     /// Older code wrote to the file: no index counts any more, also of kinds that this process does not use.
     fn forget_all(&self) -> Result<()> {
         let tables = self.read(|tx| {
-            let names = tx.list_tables()?.map(|table| table.name().to_owned());
-            Ok(names.filter(|name| name.ends_with(TABLE_END)).collect::<Vec<_>>())
+            let all = tx.tables()?;
+            Ok(all.into_iter().filter(|name| name.ends_with(TABLE_END)).collect::<Vec<_>>())
         })?;
         self.write(move |tx| {
             tables.iter().try_for_each(|table| distrust(tx, table).map(drop))?;
@@ -172,7 +172,7 @@ impl Task {
             let mut empty = vec![];
             for kind in kinds {
                 let is_empty =
-                    |name: &str| Ok::<_, Error>(open(tx, name)?.map(|t| t.is_empty()).transpose()? != Some(false));
+                    |name: &str| Ok::<_, Error>(tx.open(name)?.map(|t| t.is_empty()).transpose()? != Some(false));
                 if is_empty(kind.name)? && is_empty(&index_table(kind.name))? {
                     empty.push(*kind);
                 }
@@ -291,26 +291,26 @@ impl Task {
     fn build(&self, kind: &'static Kind, state: &IndexState) -> Result<()> {
         let (mut all, mut next) = (BTreeMap::<Vec<u8>, Texts>::new(), state.clone());
         let segments = self.read(|tx| {
-            let Some(table) = open(tx, kind.name)? else {
+            let Some(table) = tx.open(kind.name)? else {
                 next.complete = true;
                 return Ok(vec![]);
             };
             let (mut records, mut bytes) = (0, 0);
             let from = if state.position.is_empty() { Bound::Unbounded } else { Bound::Excluded(&state.position[..]) };
-            let mut rows = table.range::<&[u8]>((from, Bound::Unbounded))?;
+            let mut rows = table.range((from, Bound::Unbounded))?;
             while records < RECORDS && bytes < TEXT {
                 let Some(row) = rows.next() else {
                     next.complete = true;
                     break;
                 };
                 let (key, value) = row?;
-                next.position = key.value().to_vec();
-                let Some(found) = readable(entry(kind, key.value(), value.value()))? else { continue };
+                next.position = key.to_vec();
+                let Some(found) = readable(entry(kind, &key, &value))? else { continue };
                 let text = (kind.words)(&*found.value);
                 records += 1;
                 bytes += text.len();
                 if !text.is_empty() {
-                    let scope = key.value()[..key.value().len() - 16].to_vec();
+                    let scope = key[..key.len() - 16].to_vec();
                     if is_shared(kind, &found) {
                         all.entry(Scope::Household.key()).or_default().insert(found.id, Some(text.clone()));
                     }
@@ -341,7 +341,7 @@ impl Task {
                 taken.push((key.to_vec(), value.to_vec()));
                 Ok(taken.len() < RECORDS)
             })?;
-            let (records, index) = (open(tx, kind.name)?, open(tx, &value_index(kind.name))?);
+            let (records, index) = (tx.open(kind.name)?, tx.open(&value_index(kind.name))?);
             let (mut texts, mut bytes) = (Texts::new(), 0);
             for (n, (key, _)) in taken.iter().enumerate() {
                 let id = id_of(key)?;
@@ -448,13 +448,7 @@ fn long_tail(table: &IndexTable) -> Result<Option<Vec<u8>>> {
 }
 
 /// The searched text of a record, as seen from a scope; `None` when it is not there.
-fn text_of(
-    kind: &Kind,
-    records: Option<&OpenTable>,
-    index: Option<&OpenTable>,
-    scope: &[u8],
-    id: Id,
-) -> Result<Option<String>> {
+fn text_of(kind: &Kind, records: Option<&View>, index: Option<&View>, scope: &[u8], id: Id) -> Result<Option<String>> {
     let owner = match kind.level == Level::User && scope == Scope::Household.key() {
         true => index.map(|index| shared_scope(index, id)).transpose()?.flatten(),
         false => Some(scope.to_vec()),

@@ -407,7 +407,7 @@ async fn an_older_hob_that_writes_makes_the_index_count_no_more() {
     assert_eq!(looked_at(&pages, &anna, "word199"), 1);
     // It changes a record without the tail, and stores the time of its commit only once.
     let key = crate::rows::record_key(Scope::User(anna.user()), ids[7]);
-    let bytes = store.0.engine.read(|tx| crate::engine::get_raw(tx, Page::NAME, &key)).unwrap().unwrap();
+    let bytes = store.0.engine.read(|tx| tx.get(Page::NAME, &key)).unwrap().unwrap();
     let found = crate::rows::entry(crate::kind::Kind::of::<Page>(), &key, &bytes).unwrap();
     let (mut value, rest) = found.split();
     value.downcast_mut::<Page>().unwrap().text = "changed behind its back".into();
@@ -439,10 +439,7 @@ async fn an_older_hob_that_writes_makes_the_index_count_no_more() {
     assert_eq!(count("behind"), 1);
     tend(&store).await;
     assert_eq!((count("behind"), looked_at(&pages, &anna, "behind"), looked_at(&pages, &anna, "word199")), (1, 1, 1));
-    let marks = store
-        .0
-        .engine
-        .read(|tx| Ok((crate::engine::get_raw(tx, META, META_LAST)?, crate::engine::get_raw(tx, META, META_WORDS)?)));
+    let marks = store.0.engine.read(|tx| Ok((tx.get(META, META_LAST)?, tx.get(META, META_WORDS)?)));
     let (last, words) = marks.unwrap();
     assert_eq!(last, words);
 }
