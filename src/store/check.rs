@@ -20,6 +20,7 @@ use crate::{
     rows, secrets,
     snapshot::Snapshot,
     staged_backend::StagedBackend,
+    word_rows,
 };
 use redb::Database;
 use std::{
@@ -169,6 +170,12 @@ fn check_record(
     (key, value): (&[u8], &[u8]),
     found: &mut Scanned,
 ) -> Result<()> {
+    if name.ends_with(word_rows::TABLE_END) {
+        if !word_rows::is_sound(key, value) {
+            found.repairs.push(IndexRepair { table: name.to_owned(), record: key.to_vec(), stray: None });
+        }
+        return Ok(());
+    }
     if let Some(of) = name.strip_suffix(".index") {
         return check_index_row(tx, of, kinds, (key, value), found);
     }
@@ -245,6 +252,9 @@ fn record_of(kind: &Kind, key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
 
 /// Rebuilds the index rows of a record; returns whether anything was wrong.
 fn repair(tx: &Tx, kinds: &Kinds, wanted: &IndexRepair) -> Result<bool> {
+    if wanted.table.ends_with(word_rows::TABLE_END) {
+        return word_rows::distrust(tx, &wanted.table);
+    }
     let (Some(kind), Some(bytes)) = (kinds.get(&wanted.table), tx.get_raw(&wanted.table, &wanted.record)?) else {
         return Ok(false);
     };

@@ -22,6 +22,9 @@ pub(crate) struct Kind {
     pub level: Level,
     pub by_members: bool,
     pub keys: fn(&dyn Any) -> Vec<Key>,
+    /// The version of the searched text; 0 when there is no index of words.
+    pub words_version: u8,
+    pub words: fn(&dyn Any) -> String,
     /// Appends the bytes of a record.
     pub encode: fn(&dyn Any, Vec<u8>) -> Result<Vec<u8>>,
     /// Reads a record, and what a newer Hob wrote behind it.
@@ -39,6 +42,8 @@ impl Kind {
                 level: T::LEVEL,
                 by_members: T::BY_MEMBERS,
                 keys: |value| value.downcast_ref::<T>().map(T::keys).unwrap_or_default(),
+                words_version: T::WORDS,
+                words: |value| value.downcast_ref::<T>().map(T::words).unwrap_or_default(),
                 encode: |value, bytes| {
                     let value = value.downcast_ref::<T>().ok_or_else(mixed_up)?;
                     postcard::to_extend(value, bytes)

@@ -34,6 +34,8 @@ mod staged_backend;
 mod tx;
 mod verify;
 mod walk;
+mod word_rows;
+mod words;
 mod writer;
 
 #[cfg(test)]
@@ -60,6 +62,7 @@ pub use record::{Audience, Coded, Key, Level, Record, coded};
 pub use tx::Tx;
 pub use verify::{VERIFYING, verify_backup};
 pub use walk::{Visit, Walk, order};
+pub use words::Words;
 
 use secrets::DeviceKey;
 use std::{
@@ -110,6 +113,7 @@ struct Inner {
     kinds: Mutex<check::Kinds>,
     /// The position of the slow check, once it has begun.
     patrol: Mutex<Option<patrol::Cursor>>,
+    words: words::WordTasks,
 }
 
 impl Store {
@@ -143,7 +147,15 @@ impl Store {
         let engine = Arc::new(engine);
         let writer = writer::Writer::start(engine.clone())?;
         let staying = Mutex::new([secrets::TABLE.to_owned()].into());
-        Ok(Self(Arc::new(Inner { engine, writer, key, staying, kinds: Mutex::default(), patrol: Mutex::default() })))
+        Ok(Self(Arc::new(Inner {
+            engine,
+            writer,
+            key,
+            staying,
+            kinds: Mutex::default(),
+            patrol: Mutex::default(),
+            words: words::WordTasks::default(),
+        })))
     }
 
     /// The collection of one record type.
@@ -151,6 +163,11 @@ impl Store {
         if T::STAYS {
             let mut staying = self.0.staying.lock().unwrap_or_else(PoisonError::into_inner);
             staying.extend([T::NAME.to_owned(), rows::index_table(T::NAME)]);
+        }
+        if T::WORDS > 0 {
+            // A restored Hob rebuilds it: backups are smaller, and without words of deleted records.
+            let mut staying = self.0.staying.lock().unwrap_or_else(PoisonError::into_inner);
+            staying.insert(word_rows::index_table(T::NAME));
         }
         let mut kinds = self.0.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         kinds.entry(T::NAME.to_owned()).or_insert_with(kind::Kind::of::<T>);

@@ -13,7 +13,7 @@ pub(crate) const META_LAST: &[u8] = b"last";
 /// A copy of [`META_LAST`] in the same commit. Code that does not know it writes [`META_LAST`] alone.
 const META_LAST_COPY: &[u8] = b"last-copy";
 /// The lineage; see [`crate::Store::lineage`].
-const META_LINEAGE: &[u8] = b"lineage";
+pub(crate) const META_LINEAGE: &[u8] = b"lineage";
 /// The checksum of the format and the device.
 const META_SUM: &[u8] = b"sum";
 /// The generation of the log that belongs to the file, and of the record that was first in the log when it began.

@@ -59,6 +59,13 @@ pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     fn keys(&self) -> Vec<Key> {
         vec![]
     }
+    /// Raised when [`Record::words`] returns another text for the same record: the index of words is then rebuilt. With 0,
+    /// records of this type have no index of words.
+    const WORDS: u8 = 0;
+    /// The texts that are searched for words, separated by line breaks. May contain more than a search looks in, but never less.
+    fn words(&self) -> String {
+        String::new()
+    }
 }
 
 /// An enum as a number in a record. Variants are only ever added at the end of `ALL`; a number that this code does not

@@ -10,6 +10,7 @@ use crate::{
     kind::{Erased, Kind},
     record::{Audience, Header, Key, Level, Tails},
     snapshot::{Snapshot, View},
+    word_rows,
 };
 use std::any::Any;
 use tool::{Cx, Id, Label, Scope, UserId};
@@ -92,8 +93,8 @@ pub(crate) fn get(kind: &Kind, tx: &Snapshot, scope: Scope, id: Id) -> Result<Op
 }
 
 /// The records of a scope with these ids that can be read.
-pub(crate) fn get_all(kind: &Kind, tx: &ReadTransaction, scope: Scope, ids: &[Id]) -> Result<Vec<Found>> {
-    let Some(table) = open(tx, kind.name)? else { return Ok(vec![]) };
+pub(crate) fn get_all(kind: &Kind, tx: &Snapshot, scope: Scope, ids: &[Id]) -> Result<Vec<Found>> {
+    let Some(table) = tx.open(kind.name)? else { return Ok(vec![]) };
     let get = |id: &Id| readable(get_at(kind, &table, &record_key(scope, *id))).map(Option::flatten).transpose();
     ids.iter().filter_map(get).collect()
 }
@@ -114,8 +115,13 @@ fn get_shared(kind: &Kind, tx: &Snapshot, id: Id) -> Result<Option<Found>> {
     let (Some(index), Some(table)) = (tx.open(&index_table(kind.name))?, tx.open(kind.name)?) else {
         return Ok(None);
     };
-    let Some(scope) = index.get(&shared_row(&Key::many(SHARED, []), id))? else { return Ok(None) };
-    get_at(kind, &table, &[&scope[..], &id.as_bytes()[..]].concat())
+    let Some(scope) = shared_scope(&index, id)? else { return Ok(None) };
+    get_at(kind, &table, &[&scope[..], id.as_bytes()].concat())
+}
+
+/// The owner's scope of a record that is shared with the household.
+pub(crate) fn shared_scope(index: &View, id: Id) -> Result<Option<Vec<u8>>> {
+    Ok(index.get(&shared_row(&Key::many(SHARED, []), id))?.map(|scope| scope.to_vec()))
 }
 
 /// A row of a table: its key and its value.
@@ -253,8 +259,8 @@ pub(crate) fn find(kind: &Kind, tx: &Tx, scope: Scope, index: u8, value: &[u8]) 
 /// `Conflict` when a unique value is taken by another record.
 pub(crate) fn put(kind: &Kind, tx: &Tx, id: Id, stamp: &Stamp, value: &dyn Any, tails: Tails) -> Result<Entry<()>> {
     let (scope, keys, index) = (stamp.scope.key(), (kind.keys)(value), index_table(kind.name));
-    let (before, after) =
-        (stored_index_rows(kind, tx, stamp.scope, id)?, index_rows(kind, &scope, id, stamp.audience, &keys));
+    let (old, before) = stored(kind, tx, stamp.scope, id)?;
+    let after = index_rows(kind, &scope, id, stamp.audience, &keys);
     for (row, _) in before.iter().filter(|row| !after.contains(row)) {
         tx.remove_raw(&index, row)?;
     }
@@ -282,6 +288,7 @@ pub(crate) fn put(kind: &Kind, tx: &Tx, id: Id, stamp: &Stamp, value: &dyn Any, 
     };
     let key = record_key(stamp.scope, id);
     tx.put_raw(kind.name, &key, &encode(kind, &key, &header, value, &tails)?)?;
+    word_rows::note(kind, tx, (stamp.scope, id), old.as_ref(), Some((value, stamp.audience)))?;
     Ok(Entry::new(id, header, (), tails))
 }
 
@@ -317,20 +324,24 @@ fn is_taken(kind: &Kind, tx: &Tx, scope: Scope, prefix: &[u8], own: Id) -> Resul
 
 /// Within a write: removes a record; `false` when it is not there.
 pub(crate) fn remove(kind: &Kind, tx: &Tx, scope: Scope, id: Id) -> Result<bool> {
-    unindex(kind, tx, scope, id)?;
+    let old = unindex(kind, tx, scope, id)?;
+    word_rows::note(kind, tx, (scope, id), old.as_ref(), None)?;
     tx.remove_raw(kind.name, &record_key(scope, id))
 }
 
-fn unindex(kind: &Kind, tx: &Tx, scope: Scope, id: Id) -> Result<()> {
+/// Removes the index rows of a record, and returns it.
+fn unindex(kind: &Kind, tx: &Tx, scope: Scope, id: Id) -> Result<Option<Found>> {
+    let (old, rows) = stored(kind, tx, scope, id)?;
     let index = index_table(kind.name);
-    for (row, _) in stored_index_rows(kind, tx, scope, id)? {
+    for (row, _) in rows {
         tx.remove_raw(&index, &row)?;
     }
-    Ok(())
+    Ok(old)
 }
 
-/// The index rows of a record as it is stored. One that cannot be read has none, and can still be deleted or replaced.
-fn stored_index_rows(kind: &Kind, tx: &Tx, scope: Scope, id: Id) -> Result<Vec<Row>> {
+/// A record as it is stored, and its index rows. One that cannot be read has none, and can still be deleted or replaced.
+fn stored(kind: &Kind, tx: &Tx, scope: Scope, id: Id) -> Result<(Option<Found>, Vec<Row>)> {
     let old = readable(read(kind, tx, scope, id))?.flatten();
-    Ok(old.map_or(vec![], |old| index_rows(kind, &scope.key(), id, old.audience, &(kind.keys)(&*old.value))))
+    let rows = old.as_ref().map(|old| index_rows(kind, &scope.key(), id, old.audience, &(kind.keys)(&*old.value)));
+    Ok((old, rows.unwrap_or_default()))
 }

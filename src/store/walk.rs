@@ -3,7 +3,7 @@
 use crate::{
     Collection, Entry, Result,
     kind::Kind,
-    record::{Level, Record},
+    record::{Key, Level, Record},
     rows::{Found, get_at, id_of, index_table, label_for, may_read, readable, record_key, scope_of},
     snapshot::{Snapshot, View},
 };
@@ -32,6 +32,15 @@ impl Walk {
     /// The same range in descending order.
     pub fn down(self) -> Self {
         Self { down: true, ..self }
+    }
+    /// Where a record with this value is in the order of the walk; `None` outside of it.
+    pub(crate) fn place(&self, key: &Key, id: Id) -> Option<Vec<u8>> {
+        let place = [&key.value[..], id.as_bytes()].concat();
+        let within = self.from <= place && self.to.as_ref().is_none_or(|to| place < *to);
+        (key.index == self.index && within).then_some(place)
+    }
+    pub(crate) fn is_down(&self) -> bool {
+        self.down
     }
 }
 
@@ -75,17 +84,7 @@ impl<T: Record> Collection<T> {
     /// # Errors
     /// `Damaged` when the file cannot be read.
     pub fn walk(&self, cx: &Cx, walk: &Walk, keep: impl FnMut(&Entry<T>) -> Visit) -> Result<Vec<Entry<T>>> {
-        let kind = self.kind();
-        let kept = self.visited(keep, |each| {
-            self.store.0.engine.read(|tx| {
-                let Some(table) = tx.open(kind.name)? else { return Ok(()) };
-                rows(kind, tx, scope_of(kind, cx), walk, &mut |scope, id| {
-                    visit(kind, &table, &[scope, id.as_bytes()].concat(), Some(cx), each)
-                })
-            })
-        })?;
-        kept.iter().for_each(|found| cx.taint(found.label));
-        Ok(kept)
+        self.search(cx, walk, None, keep)
     }
 
     /// The records of one scope in the order of an index, for code that acts for the device itself.
@@ -97,7 +96,7 @@ impl<T: Record> Collection<T> {
     }
 
     /// The records that `keep` wants of those a walk finds.
-    fn visited(
+    pub(crate) fn visited(
         &self,
         mut keep: impl FnMut(&Entry<T>) -> Visit,
         walk: impl FnOnce(&mut dyn FnMut(Found) -> Result<Visit>) -> Result<()>,
@@ -121,7 +120,7 @@ impl<T: Record> Collection<T> {
     pub fn count(&self, cx: &Cx, walk: &Walk) -> Result<usize> {
         let (kind, mut count) = (self.kind(), 0);
         self.store.0.engine.read(|tx| {
-            rows(kind, tx, scope_of(kind, cx), walk, &mut |_, _| {
+            walk_rows(kind, tx, scope_of(kind, cx), walk, &mut |_, _| {
                 count += 1;
                 Ok(true)
             })
@@ -147,7 +146,7 @@ fn walk_scope(
 }
 
 /// Calls `each` with a record that this caller may read; `false` ends the walk.
-fn visit(
+pub(crate) fn visit(
     kind: &Kind,
     table: &View,
     key: &[u8],
@@ -192,7 +191,7 @@ fn stretch<'t>(table: &'t View, scope: &[u8], walk: &Walk) -> Result<Box<dyn Ite
 
 /// Calls `each` with the scope and the id of every row until it returns false: the caller's own rows, and those others share,
 /// merged.
-fn rows(
+pub(crate) fn walk_rows(
     kind: &Kind,
     tx: &Snapshot,
     own: Scope,
