@@ -1,13 +1,14 @@
 //! Opens and checks the redb file, and reopens it after a disk error.
 
-use crate::{Error, FORMAT, Result, checksum, staged_backend::StagedBackend};
+use crate::{Error, FORMAT, Result, checksum, compact::Changes, staged_backend::StagedBackend};
 use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError, backends::InMemoryBackend};
 use std::{
     path::PathBuf,
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc, PoisonError, RwLock, TryLockError,
         atomic::{AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
 use tool::Id;
 
@@ -24,6 +25,8 @@ const META_SUM: &[u8] = b"sum";
 /// Beyond this (the year 2248) the newest time is a flipped bit.
 const FAR_MS: u64 = 1 << 43;
 pub(crate) const CACHE_BYTES: usize = 8 << 20;
+/// How long a moment without reads and writes is waited for.
+const MOMENT: Duration = Duration::from_secs(10);
 
 pub(crate) struct Engine {
     /// `None` in memory.
@@ -34,6 +37,8 @@ pub(crate) struct Engine {
     /// Bytes written to the disk, and commits.
     written: Arc<AtomicU64>,
     commits: AtomicU64,
+    /// The rows that change while the file is compacted.
+    changes: Changes,
 }
 
 impl Engine {
@@ -42,7 +47,8 @@ impl Engine {
         let written = Arc::new(AtomicU64::new(0));
         let check = |db: &Database| prepare(db, &path.display().to_string());
         let (db, device) = open_file(&path, true, written.clone(), check)?;
-        Ok(Self { path: Some(path), db: RwLock::new(Some(db)), device, written, commits: AtomicU64::new(0) })
+        let (commits, changes) = Default::default();
+        Ok(Self { path: Some(path), db: RwLock::new(Some(db)), device, written, commits, changes })
     }
 
     pub fn in_memory() -> Result<Self> {
@@ -51,8 +57,8 @@ impl Engine {
             .create_with_backend(InMemoryBackend::new())
             .map_err(|e| Error::Io(e.to_string()))?;
         let device = found(&db)?;
-        let (written, commits) = (Arc::default(), AtomicU64::new(0));
-        Ok(Self { path: None, db: RwLock::new(Some(db)), device, written, commits })
+        let (written, commits, changes) = Default::default();
+        Ok(Self { path: None, db: RwLock::new(Some(db)), device, written, commits, changes })
     }
 
     pub fn device_id(&self) -> Id {
@@ -61,6 +67,49 @@ impl Engine {
 
     pub fn folder(&self) -> Option<&std::path::Path> {
         self.path.as_deref().and_then(std::path::Path::parent)
+    }
+
+    /// The data file; `None` in memory.
+    pub fn path(&self) -> Option<&std::path::Path> {
+        self.path.as_deref()
+    }
+
+    /// The counter of bytes written to the disk.
+    pub fn written(&self) -> Arc<AtomicU64> {
+        self.written.clone()
+    }
+
+    pub fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
+    /// Runs `f` while nobody reads or writes. Waits for such a moment without holding up others, and gives up when none
+    /// comes.
+    pub fn exclusively<T>(&self, f: impl FnOnce(&mut Option<Database>) -> Result<T>) -> Result<T> {
+        let began = Instant::now();
+        loop {
+            match self.db.try_write() {
+                Ok(mut slot) => return f(&mut slot),
+                Err(TryLockError::Poisoned(slot)) => return f(&mut slot.into_inner()),
+                Err(TryLockError::WouldBlock) if began.elapsed() < MOMENT => {
+                    std::thread::sleep(Duration::from_millis(2))
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Error::Conflict("the data file is in use all the time: try again later".into()));
+                }
+            }
+        }
+    }
+
+    /// Whether a file is the one this Hob began with.
+    pub fn is_own(&self, db: &Database) -> Result<()> {
+        match read_meta(db)?.device == Some(self.device) {
+            true => Ok(()),
+            false => Err(Error::Io(format!(
+                "{} is not the data file this Hob began with: start Hob again",
+                self.path.as_deref().unwrap_or(std::path::Path::new("the file")).display()
+            ))),
+        }
     }
 
     pub fn size(&self) -> u64 {
@@ -109,14 +158,7 @@ impl Engine {
         let Some(path) = &self.path else { return Ok(()) };
         let mut slot = self.db.write().unwrap_or_else(PoisonError::into_inner);
         drop(slot.take());
-        let same = |db: &Database| match read_meta(db)?.device == Some(self.device) {
-            true => Ok(()),
-            false => {
-                let text = format!("{} is not the data file this Hob began with: start Hob again", path.display());
-                Err(Error::Io(text))
-            }
-        };
-        let (db, ()) = open_file(path, false, self.written.clone(), same)?;
+        let (db, ()) = open_file(path, false, self.written.clone(), |db| self.is_own(db))?;
         *slot = Some(db);
         tracing::warn!(file = %path.display(), "the data file was opened again after the disk failed");
         Ok(())
@@ -134,7 +176,7 @@ fn refuse_newer(path: &std::path::Path) -> Result<()> {
 }
 
 /// Opens a file and writes to it only after `check` has passed, which also adds missing metadata.
-fn open_file<T>(
+pub(crate) fn open_file<T>(
     path: &std::path::Path,
     starting: bool,
     written: Arc<AtomicU64>,

@@ -14,6 +14,7 @@ mod check;
 mod checksum;
 mod codec;
 mod collection;
+mod compact;
 mod effects;
 mod engine;
 mod entry;
@@ -39,6 +40,7 @@ mod tests_damage;
 pub use backup::{PreviousData, restore};
 pub use check::{Check, Damage, FileCheck, backup_has, check_file};
 pub use collection::Collection;
+pub use compact::{Compacted, Compaction, Space};
 pub use effects::{Effect, EffectSource, effect_key, inherit_effect, with_effect};
 pub use entry::{Entry, Listing, Stamp};
 pub use error::{Error, Result};
@@ -93,6 +95,7 @@ struct Inner {
     kinds: Mutex<check::Kinds>,
     /// The position of the slow check, once it has begun.
     patrol: Mutex<Option<patrol::Cursor>>,
+    progress: compact::Progress,
 }
 
 impl Store {
@@ -126,7 +129,15 @@ impl Store {
         let engine = Arc::new(engine);
         let writer = writer::Writer::start(engine.clone())?;
         let staying = Mutex::new([secrets::TABLE.to_owned()].into());
-        Ok(Self(Arc::new(Inner { engine, writer, key, staying, kinds: Mutex::default(), patrol: Mutex::default() })))
+        Ok(Self(Arc::new(Inner {
+            engine,
+            writer,
+            key,
+            staying,
+            kinds: Mutex::default(),
+            patrol: Mutex::default(),
+            progress: Default::default(),
+        })))
     }
 
     /// The collection of one record type.

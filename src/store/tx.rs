@@ -1,6 +1,6 @@
 //! An open write transaction.
 
-use crate::{Result, engine::Table};
+use crate::{Result, compact::Changes, engine::Table};
 use redb::{ReadableTable, WriteTransaction};
 use std::{cell::RefCell, collections::HashMap};
 
@@ -10,11 +10,12 @@ type OpenTable<'a> = redb::Table<'a, &'static [u8], &'static [u8]>;
 pub struct Tx<'a> {
     tx: &'a WriteTransaction,
     open: RefCell<HashMap<String, OpenTable<'a>>>,
+    changes: &'a Changes,
 }
 
 impl<'a> Tx<'a> {
-    pub(crate) fn new(tx: &'a WriteTransaction) -> Self {
-        Self { tx, open: RefCell::default() }
+    pub(crate) fn new(tx: &'a WriteTransaction, changes: &'a Changes) -> Self {
+        Self { tx, open: RefCell::default(), changes }
     }
 
     fn with<T>(&self, table: &str, f: impl FnOnce(&mut OpenTable<'a>) -> Result<T>) -> Result<T> {
@@ -31,10 +32,12 @@ impl<'a> Tx<'a> {
     }
 
     pub(crate) fn put_raw(&self, table: &str, key: &[u8], value: &[u8]) -> Result<()> {
+        self.changes.note(table, key);
         self.with(table, |table| Ok(table.insert(key, value).map(drop)?))
     }
 
     pub(crate) fn remove_raw(&self, table: &str, key: &[u8]) -> Result<bool> {
+        self.changes.note(table, key);
         self.with(table, |table| Ok(table.remove(key)?.is_some()))
     }
 

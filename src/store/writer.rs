@@ -1,7 +1,9 @@
 //! The writer thread: it batches jobs into durable commits, because a commit costs a card far more than the bytes in it.
 
 use crate::{
-    EffectSource, Error, Result, effects,
+    EffectSource, Error, Result,
+    compact::Changes,
+    effects,
     engine::{self, Engine},
     tx::Tx,
 };
@@ -189,7 +191,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
 /// Commits all jobs together. A failed job is removed and the others run again.
 fn commit(engine: &Engine, mut batch: Vec<Job>) {
     while !batch.is_empty() {
-        match engine.with(|db| try_commit(db, &mut batch)) {
+        match engine.with(|db| try_commit(db, engine.changes(), &mut batch)) {
             Ok(None) => {
                 engine.committed();
                 return batch.into_iter().for_each(|job| job.answer(Ok(())));
@@ -207,12 +209,12 @@ fn commit(engine: &Engine, mut batch: Vec<Job>) {
 }
 
 /// `Ok(Some((index, why)))` when a job failed and nothing was written.
-fn try_commit(db: &redb::Database, batch: &mut [Job]) -> Result<Option<(usize, Error)>> {
+fn try_commit(db: &redb::Database, changes: &Changes, batch: &mut [Job]) -> Result<Option<(usize, Error)>> {
     let mut tx = db.begin_write()?;
     tx.set_durability(Durability::Immediate).map_err(|e| Error::Io(e.to_string()))?;
     // Opening after a power cut takes milliseconds instead of a scan of the whole file.
     tx.set_quick_repair(true);
-    let ran = run(&Tx::new(&tx), batch);
+    let ran = run(&Tx::new(&tx, changes), batch);
     match ran {
         Ok(None) => {
             tx.commit()?;
