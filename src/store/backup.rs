@@ -2,10 +2,14 @@
 
 use crate::{
     Error, FILE, FILES, FORMAT, Result,
-    engine::{self, CACHE_BYTES, Engine, Table, get_raw, read_meta},
-    files, folder, open_plain, secrets,
+    engine::{self, CACHE_BYTES, Engine, Table},
+    files, folder,
+    medium::{LOG, remove_log},
+    meta::{self, read_meta},
+    open_plain, secrets,
+    snapshot::Snapshot,
 };
-use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableHandle};
+use redb::Database;
 use std::{
     collections::BTreeSet,
     fs,
@@ -27,7 +31,7 @@ pub(crate) fn backup(engine: &Engine, file: &Path, without: &BTreeSet<String>) -
     if let Some(files) = &files {
         has_room(file, files::size(files)?, engine.size())?;
     }
-    let copy = |tx: &ReadTransaction| copy_all(tx, &part, without, files.as_deref());
+    let copy = |tx: &Snapshot| copy_all(tx, &part, without, files.as_deref());
     let made = engine.read(copy).and_then(|()| put_in_place(&part, file));
     if made.is_err() {
         let _ = fs::remove_file(&part);
@@ -71,7 +75,7 @@ fn put_in_place(part: &Path, file: &Path) -> Result<()> {
 }
 
 /// Copies all tables except the excluded ones in key order, which makes the copy smaller than the original; then the files.
-fn copy_all(from: &ReadTransaction, to: &Path, without: &BTreeSet<String>, files: Option<&Path>) -> Result<()> {
+fn copy_all(from: &Snapshot, to: &Path, without: &BTreeSet<String>, files: Option<&Path>) -> Result<()> {
     let _ = fs::remove_file(to);
     let file = fs::OpenOptions::new()
         .read(true)
@@ -84,17 +88,18 @@ fn copy_all(from: &ReadTransaction, to: &Path, without: &BTreeSet<String>, files
         redb::DatabaseError::Storage(e) => e.into(),
         other => Error::Io(format!("could not make the backup: {other}")),
     })?;
-    for handle in from.list_tables()? {
+    for name in &from.tables()? {
         // Data that was copied here by hand from a backup may still contain the backup's files.
-        if !without.contains(handle.name()) && ![files::TABLE, files::RELEASED].contains(&handle.name()) {
-            copy_table(from, handle.name(), &db)?;
+        if !without.contains(name) && ![files::TABLE, files::RELEASED].contains(&name.as_str()) {
+            copy_table(from, name, &db)?;
         }
     }
+    meta::forget_log(&db)?;
     files.map_or(Ok(()), |folder| files::pack(from, folder, &db))
 }
 
-fn copy_table(from: &ReadTransaction, name: &str, db: &Database) -> Result<()> {
-    let source = from.open_table(Table::new(name))?;
+fn copy_table(from: &Snapshot, name: &str, db: &Database) -> Result<()> {
+    let Some(source) = from.open(name)? else { return Ok(()) };
     let mut rows = source.iter()?.peekable();
     loop {
         let tx = db.begin_write()?;
@@ -102,7 +107,7 @@ fn copy_table(from: &ReadTransaction, name: &str, db: &Database) -> Result<()> {
             let mut table = tx.open_table(Table::new(name))?;
             for row in rows.by_ref().take(ROWS) {
                 let (key, value) = row?;
-                table.insert(key.value(), value.value())?;
+                table.insert(&*key, &*value)?;
             }
         }
         tx.commit()?;
@@ -119,6 +124,8 @@ pub struct PreviousData {
     pub data: PathBuf,
     /// The uploaded files; missing when there were none.
     pub files: PathBuf,
+    /// The log, where the data file could not be made complete without it; usually missing.
+    pub log: PathBuf,
 }
 
 /// Replaces the data in `dir` with the backup `file`, and adds its files to those in `dir`. Secrets of this device
@@ -131,14 +138,10 @@ pub fn restore(dir: &Path, file: &Path) -> Result<PreviousData> {
     folder::prepare(dir)?;
     let (data, part, before) = (dir.join(FILE), dir.join("hob.redb.part"), free_names(dir));
     let (folder, files_aside) = (dir.join(FILES), dir.join(format!("{FILES}.part")));
-    let old = match fs::metadata(&data).is_ok_and(|about| about.is_file()).then(|| engine::open_any(&data)) {
-        Some(Ok(db)) => Some(db),
-        Some(Err(Error::InUse(file))) => return Err(Error::InUse(file)),
-        // Missing or damaged data is often the reason for a restore: then there is nothing to keep.
-        _ => None,
-    };
+    let old = PreviousState::open(&data)?;
     let _ = fs::remove_dir_all(&files_aside);
-    let made = check_and_copy(file, &part, (&folder, &files_aside), old.as_ref());
+    let made = check_and_copy(file, &part, (&folder, &files_aside), &old);
+    let lacks_log = !matches!(old, PreviousState::Complete(_));
     drop(old);
     let swap = || -> Result<()> {
         made?;
@@ -150,6 +153,12 @@ pub fn restore(dir: &Path, file: &Path) -> Result<PreviousData> {
             let kept = fs::hard_link(&data, &before.data).or_else(|_| fs::rename(&data, &before.data));
             kept.map_err(|e| Error::io("set the old data aside", &e))?;
         }
+        // The log of data that could not be read stays with it. The new data file does not need the one that is left.
+        if lacks_log && dir.join(LOG).exists() {
+            let kept =
+                fs::hard_link(dir.join(LOG), &before.log).or_else(|_| fs::copy(dir.join(LOG), &before.log).map(drop));
+            kept.map_err(|e| Error::io("set the old log aside", &e))?;
+        }
         put_in_place(&part, &data).inspect_err(|_| match data.symlink_metadata().is_ok() {
             true => drop(fs::remove_file(&before.data)),
             false => drop(fs::rename(&before.data, &data)),
@@ -160,24 +169,57 @@ pub fn restore(dir: &Path, file: &Path) -> Result<PreviousData> {
     if swapped.is_err() {
         let _ = fs::remove_file(&part);
         let _ = fs::remove_dir_all(&before.files);
+        let _ = fs::remove_file(&before.log);
     }
-    swapped.map(|()| {
-        remove_oldest(dir);
-        before
-    })
+    swapped?;
+    remove_oldest(dir);
+    remove_log(dir)?;
+    Ok(before)
+}
+
+/// The data that a restore replaces; it stays locked while this is held.
+enum PreviousState {
+    /// It has everything that was in its log.
+    Complete(Engine),
+    /// Its log, or what it says about itself, cannot be read.
+    Incomplete(Database),
+    /// There is none, or it is damaged: often the reason for a restore.
+    None,
+}
+
+impl PreviousState {
+    fn open(data: &Path) -> Result<Self> {
+        if !fs::metadata(data).is_ok_and(|about| about.is_file()) {
+            return Ok(Self::None);
+        }
+        match Engine::open(data.to_path_buf()).and_then(|engine| engine.complete().map(|()| engine)) {
+            Ok(engine) => return Ok(Self::Complete(engine)),
+            Err(Error::InUse(file)) => return Err(Error::InUse(file)),
+            Err(_) => {}
+        }
+        Ok(engine::open_any(data).map_or(Self::None, Self::Incomplete))
+    }
+
+    fn read(&self, read: &mut dyn FnMut(&Snapshot) -> Result<()>) -> Result<()> {
+        match self {
+            Self::Complete(engine) => engine.read(read),
+            Self::Incomplete(db) => read(&Snapshot::stored(db)?),
+            Self::None => Ok(()),
+        }
+    }
 }
 
 /// The paths of the replaced data with this number.
 fn names(dir: &Path, n: u32) -> PreviousData {
     let end = if n == 0 { String::new() } else { format!(".{n}") };
     let name = |of: &str| dir.join(format!("{of}.before-restore{end}"));
-    PreviousData { data: name(FILE), files: name(FILES) }
+    PreviousData { data: name(FILE), files: name(FILES), log: name(LOG) }
 }
 
 /// The numbers of replaced data in the folder, in order.
 fn numbers(dir: &Path) -> BTreeSet<u32> {
     let number = |name: &str| {
-        let of = [FILE, FILES].into_iter().find_map(|of| name.strip_prefix(of));
+        let of = [FILE, FILES, LOG].into_iter().find_map(|of| name.strip_prefix(of));
         match of?.strip_prefix(".before-restore")? {
             "" => Some(0),
             end => end.strip_prefix('.')?.parse().ok(),
@@ -197,6 +239,7 @@ fn remove_oldest(dir: &Path) {
     for n in numbers(dir).into_iter().rev().skip(SET_ASIDE) {
         let old = names(dir, n);
         let _ = fs::remove_file(old.data);
+        let _ = fs::remove_file(old.log);
         let _ = fs::remove_dir_all(old.files);
     }
 }
@@ -208,7 +251,7 @@ fn builder() -> redb::Builder {
     builder
 }
 
-fn check_and_copy(file: &Path, part: &Path, files: (&Path, &Path), old: Option<&Database>) -> Result<()> {
+fn check_and_copy(file: &Path, part: &Path, files: (&Path, &Path), old: &PreviousState) -> Result<()> {
     let shown = file.display();
     let _ = fs::remove_file(part);
     let mut from = open_plain(file).map_err(|e| Error::io(format!("read {shown}"), &e))?;
@@ -232,31 +275,28 @@ fn check_and_copy(file: &Path, part: &Path, files: (&Path, &Path), old: Option<&
         Some(found) if found > FORMAT => return Err(Error::Newer { file: shown.to_string(), found, ours: FORMAT }),
         Some(_) => meta.check().map_err(|()| unusable("what it says about itself does not match".into()))?,
     }
+    // A copy of a data file that was in use: its log is not in it.
+    meta::forget_log(&db)?;
     let (folder, files_aside) = files;
     files::unpack(&mut db, files_aside)?;
     files::release_unknown(folder, &db)?;
-    if let Some(old) = old {
-        let kept = engine::quietly(|| copy_device_data(old, &db));
-        // Damaged data is often the reason for a restore: parts that cannot be read must not stop it.
-        match kept.unwrap_or_else(|| Err(Error::Damaged("its pages contradict each other".into()))) {
-            Err(Error::Damaged(why)) => {
-                tracing::error!("the secrets of the data that was here could not all be kept ({why}): enter them again")
-            }
-            kept => kept?,
+    let kept = engine::quietly(|| old.read(&mut |old| copy_device_data(old, &db)));
+    // Damaged data is often the reason for a restore: parts that cannot be read must not stop it.
+    match kept.unwrap_or_else(|| Err(Error::Damaged("its pages contradict each other".into()))) {
+        Err(Error::Damaged(why)) => {
+            tracing::error!("the secrets of the data that was here could not all be kept ({why}): enter them again");
+            Ok(())
         }
+        kept => kept,
     }
-    Ok(())
 }
 
 /// Copies what belongs to this device and is in no backup: its secrets and the newest time it has seen.
-fn copy_device_data(old: &Database, db: &Database) -> Result<()> {
-    let from = old.begin_read()?;
-    if from.list_tables()?.any(|t| t.name() == secrets::TABLE) {
-        copy_table(&from, secrets::TABLE, db)?;
-    }
-    if let Some(last) = get_raw(&from, engine::META, engine::META_LAST)? {
+fn copy_device_data(from: &Snapshot, db: &Database) -> Result<()> {
+    copy_table(from, secrets::TABLE, db)?;
+    if let Some(last) = from.get(meta::META, meta::META_LAST)? {
         let tx = db.begin_write()?;
-        tx.open_table(Table::new(engine::META))?.insert(engine::META_LAST, last.as_slice())?;
+        tx.open_table(Table::new(meta::META))?.insert(meta::META_LAST, last.as_slice())?;
         tx.commit()?;
     }
     Ok(())

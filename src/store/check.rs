@@ -8,16 +8,28 @@ use crate::{
     Error, FILE, Result, Store, Tx,
     checksum::Verdict,
     codec,
-    engine::{self, CACHE_BYTES, META, get_raw, read_meta},
+    engine::{self, CACHE_BYTES},
     files,
     kind::Kind,
+    log::{self, Log, LogContent},
+    medium::{Files, Medium},
+    meta::{META, META_FORMAT, Meta, read_meta},
     open_plain,
+    overlay::Overlay,
     record::Level,
     rows, secrets,
+    snapshot::Snapshot,
     staged_backend::StagedBackend,
 };
-use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableHandle};
-use std::{collections::BTreeMap, fs, ops::Bound, os::unix::fs::FileExt, path::Path, sync::PoisonError};
+use redb::Database;
+use std::{
+    collections::BTreeMap,
+    fs,
+    ops::Bound,
+    os::unix::fs::FileExt,
+    path::Path,
+    sync::{Arc, PoisonError},
+};
 use tool::{Id, UserId};
 
 /// How many damaged records are listed; more are only counted.
@@ -114,22 +126,22 @@ impl Scanned {
 
 /// Checks the rows of a table after `after`, up to a number of rows or bytes.
 pub(crate) fn scan_rows(
-    tx: &ReadTransaction,
+    tx: &Snapshot,
     name: &str,
     kinds: &Kinds,
     after: Option<&[u8]>,
     (rows, bytes): (u64, usize),
 ) -> Result<Scanned> {
     let mut found = Scanned::default();
-    let Some(table) = rows::open(tx, name)? else { return Ok(found) };
+    let Some(table) = tx.open(name)? else { return Ok(found) };
     let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-    for row in table.range::<&[u8]>((from, Bound::Unbounded))? {
+    for row in table.range((from, Bound::Unbounded))? {
         let (key, value) = row?;
-        let (key, value) = (key.value(), value.value());
+        let (key, value) = (&key[..], &value[..]);
         found.rows += 1;
         found.bytes += key.len() + value.len();
         // A row that iteration finds must be found by its key too: else the pages above it are wrong.
-        if table.get(key)?.is_none_or(|same| same.value() != value) {
+        if table.get(key)?.is_none_or(|same| *same != *value) {
             found.check.add(Damage::new(name, key, value, "it is there, but not found by its key"));
         } else {
             check_record(tx, name, kinds, (key, value), &mut found)?;
@@ -140,16 +152,18 @@ pub(crate) fn scan_rows(
         }
     }
     // Rows that iteration misses leave no other trace.
-    let counted = table.len()?;
-    if after.is_none() && found.last.is_none() && counted != found.rows {
-        let problem = format!("it should have {counted} rows, and {} are found", found.rows);
-        found.check.add(Damage::new(name, &[], &[], problem));
+    if after.is_none() && found.last.is_none() {
+        let counted = table.len()?;
+        if counted != found.rows {
+            let problem = format!("it should have {counted} rows, and {} are found", found.rows);
+            found.check.add(Damage::new(name, &[], &[], problem));
+        }
     }
     Ok(found)
 }
 
 fn check_record(
-    tx: &ReadTransaction,
+    tx: &Snapshot,
     name: &str,
     kinds: &Kinds,
     (key, value): (&[u8], &[u8]),
@@ -175,10 +189,10 @@ fn check_record(
         found.check.add(Damage::new(name, key, value, "it cannot be read"));
         return Ok(());
     };
-    let index = rows::open(tx, &rows::index_table(name))?;
+    let index = tx.open(&rows::index_table(name))?;
     for (row, holds) in rows {
-        let there = index.as_ref().map(|index| index.get(row.as_slice())).transpose()?.flatten();
-        if there.is_none_or(|there| there.value() != holds) {
+        let there = index.as_ref().map(|index| index.get(&row)).transpose()?.flatten();
+        if there.is_none_or(|there| *there != holds[..]) {
             found.repairs.push(IndexRepair { table: name.to_owned(), record: key.to_vec(), stray: None });
             break;
         }
@@ -189,16 +203,16 @@ fn check_record(
 /// Checks that an index row belongs to its record. A row whose record is gone is no damage: code that did not know the index
 /// may have deleted the record.
 fn check_index_row(
-    tx: &ReadTransaction,
+    tx: &Snapshot,
     of: &str,
     kinds: &Kinds,
     (key, value): (&[u8], &[u8]),
     found: &mut Scanned,
 ) -> Result<()> {
-    let (Some(kind), Some(records)) = (kinds.get(of), rows::open(tx, of)?) else { return Ok(()) };
+    let (Some(kind), Some(records)) = (kinds.get(of), tx.open(of)?) else { return Ok(()) };
     let Some(record) = record_of(kind, key, value) else { return Ok(()) };
-    let Some(bytes) = records.get(record.as_slice())? else { return Ok(()) };
-    if rows_of(kind, &record, bytes.value()).is_ok_and(|rows| is_stray(key, &rows)) {
+    let Some(bytes) = records.get(&record)? else { return Ok(()) };
+    if rows_of(kind, &record, &bytes).is_ok_and(|rows| is_stray(key, &rows)) {
         found.repairs.push(IndexRepair { table: of.to_owned(), record, stray: Some(key.to_vec()) });
     }
     Ok(())
@@ -251,10 +265,9 @@ fn repair(tx: &Tx, kinds: &Kinds, wanted: &IndexRepair) -> Result<bool> {
 }
 
 /// Reads all tables of a snapshot.
-fn check_tables(tx: &ReadTransaction, kinds: &Kinds) -> Result<(Check, Vec<IndexRepair>)> {
+fn check_tables(tx: &Snapshot, kinds: &Kinds) -> Result<(Check, Vec<IndexRepair>)> {
     let (mut check, mut repairs) = (Check::default(), vec![]);
-    for handle in tx.list_tables()? {
-        let name = handle.name();
+    for name in &tx.tables()? {
         let read = || scan_rows(tx, name, kinds, None, (u64::MAX, usize::MAX));
         // An inconsistent table breaks assertions inside redb; the other tables are still read.
         let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
@@ -270,7 +283,7 @@ fn check_tables(tx: &ReadTransaction, kinds: &Kinds) -> Result<(Check, Vec<Index
             Err(other) => return Err(other),
         }
     }
-    if get_raw(tx, META, engine::META_FORMAT)?.is_none() {
+    if tx.get(META, META_FORMAT)?.is_none() {
         check.add(Damage::new(META, &[], &[], "it does not say what it is"));
     }
     Ok((check, repairs))
@@ -312,12 +325,12 @@ impl Store {
 
     fn unreadable_secrets(&self) -> Result<Vec<String>> {
         self.0.engine.read(|tx| {
-            let Some(table) = rows::open(tx, secrets::TABLE)? else { return Ok(vec![]) };
+            let Some(table) = tx.open(secrets::TABLE)? else { return Ok(vec![]) };
             let mut odd = vec![];
             for row in table.iter()? {
                 let (name, sealed) = row?;
-                let name = String::from_utf8_lossy(name.value()).into_owned();
-                if self.0.key.open(&name, sealed.value()).is_err() {
+                let name = String::from_utf8_lossy(&name).into_owned();
+                if self.0.key.open(&name, &sealed).is_err() {
                     odd.push(name);
                 }
             }
@@ -340,35 +353,40 @@ pub(crate) fn log_findings(damaged: &[Damage], repaired: u64) {
 /// The findings in the data file of a stopped Hob.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileCheck {
-    /// Errors of its pages; empty when all are intact.
+    /// Errors of its pages and of its log; empty when all are intact.
     pub pages: Vec<String>,
     /// The records, as far as the pages let them be read.
     pub records: Check,
+    /// The commits that are in the log alone; none after a clean stop.
+    pub log: LogContent,
 }
 
-/// Verifies every page and every record of the data file in `dir`; `None` when there is no file. The file is not changed.
+/// Verifies every page and every record of the data file in `dir` with its log; `None` when there is no file. Nothing is
+/// changed.
 ///
 /// # Errors
 /// `InUse` while a daemon runs; `Io` when the file cannot be read.
 pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
     let path = dir.join(FILE);
     let shown = path.display().to_string();
-    let io = |e: std::io::Error| Error::io(format!("read {shown}"), &e);
     // A missing or odd file is reported when the store is opened.
-    if !open_plain(&path).is_ok_and(|file| file.metadata().is_ok_and(|about| about.len() > 0)) {
+    let Ok(header) = open_plain(&path) else { return Ok(None) };
+    if !header.metadata().is_ok_and(|about| about.len() > 0) {
         return Ok(None);
     }
+    let medium = Files::new(path);
     // Opened for writing to lock it; redb's repairs stay in memory.
-    let open = || fs::OpenOptions::new().read(true).write(true).open(&path).map_err(io);
-    let file = open()?;
+    let open = || match medium.data() {
+        Err(redb::DatabaseError::DatabaseAlreadyOpen) => Err(Error::InUse(shown.clone())),
+        Err(e) => Err(Error::Io(format!("could not open {shown}: {e}"))),
+        Ok(file) => StagedBackend::new(file, Default::default()).map_err(|e| Error::io(format!("read {shown}"), &e)),
+    };
     let mut found = FileCheck::default();
-    if points_to_older_state(&file) {
+    if points_to_older_state(&header) {
         found.pages.push("its header points at a state that is not the newest".into());
     }
-    let careful = match StagedBackend::new(file, Default::default()) {
-        Err(redb::DatabaseError::DatabaseAlreadyOpen) => return Err(Error::InUse(shown)),
-        careful => careful.map_err(|e| Error::Io(format!("could not open {shown}: {e}")))?,
-    };
+    let careful = open()?;
+    let mut changes = Overlay::default();
     let read = engine::quietly(|| {
         let mut db = match Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(careful) {
             Ok(db) => db,
@@ -384,8 +402,12 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
             Some(Err(e)) => found.pages.push(e.to_string()),
             None => found.pages.push("its pages contradict each other".into()),
         }
-        if !read_meta(&db).is_ok_and(|meta| meta.format.is_some() && meta.check().is_ok()) {
-            found.pages.push("what it says about itself does not match".into());
+        match read_meta(&db) {
+            Ok(meta) if meta.format.is_some() && meta.check().is_ok() => match read_log(&medium, &meta) {
+                Ok((in_log, content)) => (changes, found.log) = (in_log, content),
+                Err(e) => found.pages.push(e.to_string()),
+            },
+            _ => found.pages.push("what it says about itself does not match".into()),
         }
         Ok(())
     });
@@ -394,15 +416,23 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
         None => found.pages.push("its pages contradict each other".into()),
     }
     let records = engine::quietly(|| {
-        let careful = StagedBackend::new(open()?, Default::default()).map_err(|e| Error::Io(e.to_string()))?;
-        let opened = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(careful);
+        let opened = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(open()?);
         let db = opened.map_err(|e| Error::Io(e.to_string()))?;
-        check_tables(&db.begin_read()?, &Kinds::new()).map(|(check, _)| check)
+        let stored = Arc::new(redb::ReadableDatabase::begin_read(&db)?);
+        check_tables(&Snapshot::new(stored, changes), &Kinds::new()).map(|(check, _)| check)
     });
     if let Some(Ok(records)) = records {
         found.records = records;
     }
     Ok(Some(found))
+}
+
+/// The changes that a data file lacks, from its log.
+fn read_log(medium: &Files, meta: &Meta) -> Result<(Overlay, LogContent)> {
+    let Some(mark) = meta.log else { return Ok(Default::default()) };
+    let disk = medium.log().map_err(|e| Error::io("read the log", &e))?.ok_or_else(log::missing)?;
+    let (_, changes, content) = Log::replay(disk, mark.generation, mark.before, Default::default())?;
+    Ok((changes, content))
 }
 
 /// Whether a file that was closed in order names the older of its two states as its own: a flipped bit of its header does
@@ -432,9 +462,9 @@ pub fn backup_has(file: &Path, wanted: &[(String, Vec<u8>)]) -> Result<Vec<bool>
     let read = engine::quietly(|| {
         let opened = Database::builder().set_cache_size(CACHE_BYTES).open_read_only(file);
         let db = opened.map_err(|e| Error::Damaged(format!("{shown} is not a usable backup ({e})")))?;
-        let tx = db.begin_read()?;
+        let tx = Snapshot::stored(&db)?;
         let sound = |(table, key): &(String, Vec<u8>)| -> Result<bool> {
-            let bytes = get_raw(&tx, table, key)?;
+            let bytes = tx.get(table, key)?;
             Ok(bytes.is_some_and(|bytes| codec::verify(table, key, &bytes) != Verdict::Damaged))
         };
         wanted.iter().map(sound).collect::<Result<Vec<bool>>>()

@@ -96,7 +96,7 @@ impl<T: Record> Collection<T> {
     /// # Errors
     /// `Io` when the file cannot be read.
     pub fn is_empty_in(&self, scope: Scope) -> Result<bool> {
-        self.store.0.engine.read(|tx| match rows::open(tx, T::NAME)? {
+        self.store.0.engine.read(|tx| match tx.open(T::NAME)? {
             Some(table) => Ok(rows::newest(&table, &scope.key(), None)?.next().transpose()?.is_none()),
             None => Ok(true),
         })
@@ -108,7 +108,7 @@ impl<T: Record> Collection<T> {
     /// `Io` when the file cannot be read.
     pub fn is_whole_in(&self, scope: Scope) -> Result<bool> {
         self.store.0.engine.read(|tx| {
-            let Some(table) = rows::open(tx, T::NAME)? else { return Ok(true) };
+            let Some(table) = tx.open(T::NAME)? else { return Ok(true) };
             let mut all = rows::newest(&table, &scope.key(), None)?;
             all.try_fold(true, |whole, row| {
                 row.map(|(key, bytes)| whole && rows::entry(self.kind(), &key, &bytes).is_ok())

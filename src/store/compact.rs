@@ -7,13 +7,16 @@
 
 use crate::{
     Error, Result, Store,
-    engine::{Engine, META, Table, open_file},
+    engine::{Engine, Table},
     folder,
+    meta::META,
     staged_backend::StagedBackend,
 };
 use changes::Noting;
 pub(crate) use changes::{Changed, Changes};
-use redb::{Database, Durability, ReadTransaction, ReadableDatabase, ReadableTableMetadata, TableHandle};
+use redb::{
+    Database, Durability, ReadTransaction, ReadableDatabase, ReadableTableMetadata, TableHandle, backends::FileBackend,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
@@ -106,7 +109,7 @@ impl Store {
     pub fn compaction(&self) -> Result<Compaction> {
         let mut state = self.0.progress.state().clone();
         if state.last.is_none() {
-            let stored = self.0.engine.read(|tx| crate::engine::get_raw(tx, META, LAST))?;
+            let stored = self.0.engine.read(|tx| tx.get(META, LAST))?;
             // What an older or newer Hob wrote in another form counts as none.
             state.last = stored.and_then(|text| serde_json::from_slice(&text).ok());
         }
@@ -174,7 +177,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + '
     done.unwrap_or_else(|e| Err(Error::Io(format!("compacting the data file broke off: {e}"))))
 }
 
-fn on_disk(path: &Path) -> Result<u64> {
+pub(crate) fn on_disk(path: &Path) -> Result<u64> {
     let about = fs::metadata(path).map_err(|e| Error::io(format!("look at {}", path.display()), &e))?;
     Ok(about.blocks() * 512)
 }
@@ -182,9 +185,11 @@ fn on_disk(path: &Path) -> Result<u64> {
 /// Measures table by table, so that no snapshot is held for long.
 fn space(engine: &Engine) -> Result<Space> {
     let Some(path) = engine.path() else { return Ok(Space::default()) };
+    // What was deleted may be in the log alone.
+    engine.checkpoint()?;
     let mut used = 0;
     for (name, _) in tables(engine)? {
-        used += engine.with(|db| {
+        used += engine.with_data_file(|db| {
             let tx = db.begin_read()?;
             let stats = open(&tx, &name)?.map(|table| table.stats()).transpose()?;
             Ok(stats.map_or(0, |stats| stats.stored_bytes() + stats.metadata_bytes() + stats.fragmented_bytes()))
@@ -206,7 +211,7 @@ fn open(tx: &ReadTransaction, table: &str) -> Result<Option<Stored>> {
 
 /// The tables of the data file with their numbers of rows.
 fn tables(engine: &Engine) -> Result<Vec<(String, u64)>> {
-    engine.with(lengths)
+    engine.with_data_file(lengths)
 }
 
 fn lengths(db: &Database) -> Result<Vec<(String, u64)>> {
@@ -278,7 +283,7 @@ fn copy_and_swap(
     progress: &dyn Fn(u8),
 ) -> Result<Duration> {
     // From here on every changed row is noted. No write is under way at this moment.
-    let noting = Noting::start(engine)?;
+    let noting = Noting::start(engine);
     let copy = create(part, engine)?;
     let all = tables(engine)?;
     let (total, mut copied) = (all.iter().map(|(_, rows)| rows).sum::<u64>().max(1), 0);
@@ -289,7 +294,7 @@ fn copy_and_swap(
                 return Err(stopped());
             }
             let began = Instant::now();
-            let rows = engine.with(|db| next_rows(db, name, after.as_deref()))?;
+            let rows = engine.with_data_file(|db| next_rows(db, name, after.as_deref()))?;
             apply(&copy, &[(name.clone(), &rows)])?;
             let Some((last, _)) = rows.last() else { break };
             after = Some(last.clone());
@@ -368,7 +373,7 @@ fn copy_changed(engine: &Engine, copy: &Database, changed: &Changed, go_on: &dyn
         if !go_on() {
             return Err(stopped());
         }
-        let rows = engine.with(|db| present(db, &some))?;
+        let rows = engine.with_data_file(|db| present(db, &some))?;
         apply(copy, &rows.iter().map(|(name, rows)| (name.clone(), rows)).collect::<Vec<_>>())?;
     }
     Ok(())
@@ -388,14 +393,14 @@ fn swap(
     if !go_on() {
         return Err(stopped());
     }
-    let mut began = Instant::now();
-    let old = engine.exclusively(|slot| {
+    let (mut began, mut blocked) = (Instant::now(), Duration::ZERO);
+    engine.replace(|db| {
         began = Instant::now();
-        let Some(db) = slot.as_ref() else { return Err(stopped()) };
         for some in noting.rest()?.in_pieces(ROWS) {
             let rows = present(db, &some)?;
             apply(&copy, &rows.iter().map(|(name, rows)| (name.clone(), rows)).collect::<Vec<_>>())?;
         }
+        copy_meta(db, &copy)?;
         // Damaged pages could hide rows: then the copy would lose them for good.
         if lengths(db)? != lengths(&copy)? {
             return Err(Error::Damaged(
@@ -405,20 +410,28 @@ fn swap(
         // Closing records the free space, so that opening takes milliseconds.
         drop(copy);
         fs::File::open(part).and_then(|file| file.sync_all()).map_err(failed)?;
-        let (new, ()) = open_file(part, false, engine.written(), |new| engine.is_own(new))?;
+        let new = engine.open_copy(part)?;
         fs::rename(part, path).map_err(failed)?;
-        let old = slot.replace(new);
-        // After the rename there is no way back: until the folder is on disk, a power cut may bring the old file back, which
-        // has the same content as long as nothing is written.
+        // From here on there is no way back. Until the folder is on the disk, a power cut may bring the old file back, which has
+        // the same content as long as nothing is written.
         let folder = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if let Err(error) = fs::File::open(folder).and_then(|folder| folder.sync_all()) {
             tracing::error!(%error, "the folder of the data file could not be synced");
         }
-        Ok(old)
+        blocked = began.elapsed();
+        Ok(new)
     })?;
-    let blocked = began.elapsed();
-    drop(old);
     Ok(blocked)
+}
+
+/// Copies the metadata, which changes with every commit and is small.
+fn copy_meta(db: &Database, copy: &Database) -> Result<()> {
+    let rows = next_rows(db, META, None)?;
+    let mut all = next_rows(copy, META, None)?;
+    all.retain(|(key, _)| rows.iter().all(|(kept, _)| kept != key));
+    all.iter_mut().for_each(|(_, value)| *value = None);
+    all.extend(rows);
+    apply(copy, &[(META.to_owned(), &all)])
 }
 
 /// A new data file that only this process knows.
@@ -430,7 +443,8 @@ fn create(part: &Path, engine: &Engine) -> Result<Database> {
         redb::DatabaseError::Storage(e) => e.into(),
         other => Error::Io(format!("could not make {}: {other}", part.display())),
     };
-    let backend = StagedBackend::new(file, engine.written()).map_err(failed)?;
+    let backend = StagedBackend::new(Box::new(FileBackend::new(file).map_err(failed)?), engine.written());
+    let backend = backend.map_err(|e| Error::io(format!("make {}", part.display()), &e))?;
     backend.trust().map_err(|e| Error::io(format!("make {}", part.display()), &e))?;
     Database::builder().set_cache_size(crate::engine::CACHE_BYTES).create_with_backend(backend).map_err(failed)
 }

@@ -1,11 +1,25 @@
-//! Opens and checks the redb file, and reopens it after a disk error.
+//! The open data file and its log: readers take snapshots of both, and the writer puts batches into them.
+//!
+//! A batch is durable once it is in the log. Its changes stay in memory, over the data file, until the log is nearly full; one
+//! commit then writes them all into the data file in key order (a checkpoint). The same commit names the next generation of
+//! the log, so that the records before it count no longer. A batch that does not fit in the log goes into the data file at
+//! once, and so does every batch where there is no log.
 
-use crate::{Error, FORMAT, Result, checksum, compact::Changes, staged_backend::StagedBackend};
-use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError, backends::InMemoryBackend};
+use crate::{
+    Error, FORMAT, Result, Tx,
+    compact::Changes,
+    log::{self, Appended, Log, LogContent},
+    medium::{Files, Medium, Memory},
+    meta::{self, LogMark, read_meta, save},
+    overlay::{Batch, Overlay},
+    snapshot::Snapshot,
+    staged_backend::StagedBackend,
+};
+use redb::{Database, TableDefinition};
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
-        Arc, PoisonError, RwLock, TryLockError,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -14,64 +28,129 @@ use tool::Id;
 
 /// Every table maps bytes to bytes, so that backup and checks need not know the types.
 pub(crate) type Table<'a> = TableDefinition<'a, &'static [u8], &'static [u8]>;
-/// The metadata table.
-pub(crate) const META: &str = "meta";
-pub(crate) const META_FORMAT: &[u8] = b"format";
-pub(crate) const META_DEVICE: &[u8] = b"device";
-/// The newest time seen, so that ids never go back with the clock.
-pub(crate) const META_LAST: &[u8] = b"last";
-/// The checksum of the format and the device.
-const META_SUM: &[u8] = b"sum";
 /// Beyond this (the year 2248) the newest time is a flipped bit.
 const FAR_MS: u64 = 1 << 43;
 pub(crate) const CACHE_BYTES: usize = 8 << 20;
-/// How long a moment without reads and writes is waited for.
-const MOMENT: Duration = Duration::from_secs(10);
+/// A checkpoint is made when the changes take this much memory, also when the log has room.
+const MOST_MEMORY: usize = 6 << 20;
+/// After how long a log that could not be made is tried again, and a checkpoint that failed.
+const LOG_AGAIN: Duration = Duration::from_secs(600);
+const CHECKPOINT_AGAIN: Duration = Duration::from_secs(30);
+/// How long a moment without reads is waited for while writes wait too, and how often.
+const MOMENT: Duration = Duration::from_millis(200);
+const MOMENTS: usize = 30;
 
 pub(crate) struct Engine {
-    /// `None` in memory.
-    path: Option<PathBuf>,
+    medium: Box<dyn Medium>,
+    /// Held while batches are stored. Taken before `open`.
+    writing: Mutex<Writing>,
     /// `None` after the disk failed, until it can be opened again.
-    db: RwLock<Option<Database>>,
+    open: RwLock<Option<Open>>,
     device: Id,
     /// Bytes written to the disk, and commits.
     written: Arc<AtomicU64>,
     commits: AtomicU64,
-    /// The rows that change while the file is compacted.
+    /// The rows that change while the data file is compacted.
     changes: Changes,
+}
+
+/// The open data file. The snapshot is dropped first.
+struct Open {
+    now: Mutex<Snapshot>,
+    db: Database,
+}
+
+impl Open {
+    fn new(db: Database, changes: Overlay) -> Result<Self> {
+        let stored = Arc::new(redb::ReadableDatabase::begin_read(&db)?);
+        Ok(Self { now: Mutex::new(Snapshot::new(stored, changes)), db })
+    }
+
+    fn now(&self) -> MutexGuard<'_, Snapshot> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What only the storing of batches needs.
+struct Writing {
+    /// `None` when there is none (yet), or when it failed.
+    log: Option<Log>,
+    /// What the data file says about the log.
+    mark: Option<LogMark>,
+    /// What a commit whose outcome is unknown says about it.
+    attempted: Option<Option<LogMark>>,
+    /// The changes in the log.
+    changes: Overlay,
+    content: LogContent,
+    /// Before this no log is made, and no checkpoint.
+    no_log_before: Option<Instant>,
+    no_checkpoint_before: Option<Instant>,
+}
+
+/// What the check of a file found before anything was written to it.
+struct Found {
+    device: Id,
+    mark: Option<LogMark>,
+    log: Option<Log>,
+    changes: Overlay,
+    content: LogContent,
 }
 
 impl Engine {
     pub fn open(path: PathBuf) -> Result<Self> {
         refuse_newer(&path)?;
+        Self::on(Box::new(Files::new(path)))
+    }
+
+    /// Opens the files of a medium.
+    pub fn on(medium: Box<dyn Medium>) -> Result<Self> {
         let written = Arc::new(AtomicU64::new(0));
-        let check = |db: &Database| prepare(db, &path.display().to_string());
-        let (db, device) = open_file(&path, true, written.clone(), check)?;
-        let (commits, changes) = Default::default();
-        Ok(Self { path: Some(path), db: RwLock::new(Some(db)), device, written, commits, changes })
+        let (db, found) = open_file(&*medium, true, written.clone(), |db| prepare(db, &*medium, &written))?;
+        let Found { device, mark, log, changes, content } = found;
+        if let Some(log) = &log {
+            // What readers see now must not be lost in the next power cut.
+            log.sync().map_err(|e| Error::io("sync the log", &e))?;
+        }
+        Self::start(medium, written, (db, device), |writing| {
+            *writing = Writing { log, mark, changes, content, ..Writing::new() };
+        })
     }
 
     pub fn in_memory() -> Result<Self> {
+        let medium = Memory;
+        let backend = medium.data().map_err(|e| Error::Io(e.to_string()))?;
         let db = Database::builder()
             .set_cache_size(CACHE_BYTES)
-            .create_with_backend(InMemoryBackend::new())
+            .create_with_backend(StagedBackend::trusted(backend))
             .map_err(|e| Error::Io(e.to_string()))?;
-        let device = found(&db)?;
-        let (written, commits, changes) = Default::default();
-        Ok(Self { path: None, db: RwLock::new(Some(db)), device, written, commits, changes })
+        let device = meta::found(&db)?;
+        Self::start(Box::new(medium), Arc::default(), (db, device), |_| {})
+    }
+
+    fn start(
+        medium: Box<dyn Medium>,
+        written: Arc<AtomicU64>,
+        (db, device): (Database, Id),
+        with: impl FnOnce(&mut Writing),
+    ) -> Result<Self> {
+        let mut writing = Writing::new();
+        with(&mut writing);
+        let open = Open::new(db, writing.changes.clone())?;
+        let (writing, open, commits) = (Mutex::new(writing), RwLock::new(Some(open)), AtomicU64::new(0));
+        Ok(Self { medium, writing, open, device, written, commits, changes: Changes::default() })
     }
 
     pub fn device_id(&self) -> Id {
         self.device
     }
 
-    pub fn folder(&self) -> Option<&std::path::Path> {
-        self.path.as_deref().and_then(std::path::Path::parent)
+    pub fn folder(&self) -> Option<&Path> {
+        self.medium.path().and_then(Path::parent)
     }
 
-    /// The data file; `None` in memory.
-    pub fn path(&self) -> Option<&std::path::Path> {
-        self.path.as_deref()
+    /// The path of the data file; `None` in memory.
+    pub fn path(&self) -> Option<&Path> {
+        self.medium.path()
     }
 
     /// The counter of bytes written to the disk.
@@ -79,46 +158,68 @@ impl Engine {
         self.written.clone()
     }
 
+    /// The rows of the data file that change while somebody wants to know.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }
 
-    /// Runs `f` while nobody reads or writes. Waits for such a moment without holding up others, and gives up when none
-    /// comes.
-    pub fn exclusively<T>(&self, f: impl FnOnce(&mut Option<Database>) -> Result<T>) -> Result<T> {
-        let began = Instant::now();
-        loop {
-            match self.db.try_write() {
-                Ok(mut slot) => return f(&mut slot),
-                Err(TryLockError::Poisoned(slot)) => return f(&mut slot.into_inner()),
-                Err(TryLockError::WouldBlock) if began.elapsed() < MOMENT => {
-                    std::thread::sleep(Duration::from_millis(2))
-                }
-                Err(TryLockError::WouldBlock) => {
-                    return Err(Error::Conflict("the data file is in use all the time: try again later".into()));
-                }
+    /// Runs `f` with the data file alone, without the changes that are only in the log.
+    pub fn with_data_file<T>(&self, f: impl FnOnce(&Database) -> Result<T>) -> Result<T> {
+        self.with(|open| f(&open.db))
+    }
+
+    /// Runs `f` while nothing is written to the data file.
+    pub fn between_writes<T>(&self, f: impl FnOnce() -> T) -> T {
+        let _writing = self.writing();
+        f()
+    }
+
+    /// While nobody reads or writes: replaces the open data file by one of the same content, which `f` returns. Long reads
+    /// are not waited for while others wait.
+    pub fn replace(&self, f: impl FnOnce(&Database) -> Result<Database>) -> Result<()> {
+        for _ in 0..MOMENTS {
+            let (writing, began) = (self.writing(), Instant::now());
+            while began.elapsed() < MOMENT {
+                let mut slot = match self.open.try_write() {
+                    Ok(slot) => slot,
+                    Err(TryLockError::Poisoned(slot)) => slot.into_inner(),
+                    Err(TryLockError::WouldBlock) => {
+                        std::thread::sleep(Duration::from_millis(2));
+                        continue;
+                    }
+                };
+                let Some(open) = slot.as_ref() else { return Err(redb::StorageError::PreviousIo.into()) };
+                let db = f(&open.db)?;
+                let old = slot.replace(Open::new(db, writing.changes.clone())?);
+                drop((slot, writing));
+                // Closing it takes a while.
+                drop(old);
+                return Ok(());
             }
+            drop(writing);
+            std::thread::sleep(MOMENT);
         }
+        Err(Error::Conflict("the data file is in use all the time: try again later".into()))
     }
 
     /// Whether a file is the one this Hob began with.
-    pub fn is_own(&self, db: &Database) -> Result<()> {
-        match read_meta(db)?.device == Some(self.device) {
-            true => Ok(()),
-            false => Err(Error::Io(format!(
-                "{} is not the data file this Hob began with: start Hob again",
-                self.path.as_deref().unwrap_or(std::path::Path::new("the file")).display()
-            ))),
+    fn check_own(&self, db: &Database) -> Result<Option<LogMark>> {
+        let meta = read_meta(db)?;
+        if meta.device == Some(self.device) {
+            return Ok(meta.log);
         }
+        let shown = shown(&*self.medium);
+        Err(Error::Io(format!("{shown} is not the data file this Hob began with: start Hob again")))
+    }
+
+    /// Opens a copy of the data file.
+    pub fn open_copy(&self, path: &Path) -> Result<Database> {
+        let medium = Files::new(path.to_path_buf());
+        open_file(&medium, false, self.written(), |db| self.check_own(db)).map(|(db, _)| db)
     }
 
     pub fn size(&self) -> u64 {
-        self.path.as_ref().and_then(|p| p.metadata().ok()).map_or(0, |m| m.len())
-    }
-
-    /// Counts a commit.
-    pub fn committed(&self) {
-        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.medium.path().and_then(|p| p.metadata().ok()).map_or(0, |m| m.len())
     }
 
     /// Commits and bytes written since the start.
@@ -126,25 +227,45 @@ impl Engine {
         (self.commits.load(Ordering::Relaxed), self.written.load(Ordering::Relaxed))
     }
 
+    /// What the log holds.
+    pub fn log_content(&self) -> LogContent {
+        self.writing().content
+    }
+
+    fn writing(&self) -> MutexGuard<'_, Writing> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Runs `f` over a snapshot.
-    pub fn read<T>(&self, f: impl FnOnce(&ReadTransaction) -> Result<T>) -> Result<T> {
+    pub fn read<T>(&self, f: impl FnOnce(&Snapshot) -> Result<T>) -> Result<T> {
         let (mut f, mut read) = (Some(f), None);
-        self.with_snapshot(&mut |tx| f.take().map_or(Ok(()), |f| f(tx).map(|value| read = Some(value))))?;
+        self.with_snapshot(&mut |now| f.take().map_or(Ok(()), |f| f(now).map(|value| read = Some(value))))?;
         read.ok_or_else(|| Error::Io("nothing was read".into()))
     }
 
-    fn with_snapshot(&self, f: &mut dyn FnMut(&ReadTransaction) -> Result<()>) -> Result<()> {
-        self.with(|db| f(&db.begin_read()?))
+    fn with_snapshot(&self, f: &mut dyn FnMut(&Snapshot) -> Result<()>) -> Result<()> {
+        if self.is_closed() {
+            let mut writing = self.writing();
+            // Another thread may have opened it meanwhile.
+            if self.is_closed() {
+                self.reopen(&mut writing)?;
+            }
+        }
+        self.with(|open| {
+            let now = open.now().clone();
+            f(&now)
+        })
     }
 
-    /// Runs `f` with the open database, opening it again first if the disk had failed.
-    pub fn with<T>(&self, f: impl FnOnce(&Database) -> Result<T>) -> Result<T> {
-        if self.db.read().unwrap_or_else(PoisonError::into_inner).is_none() {
-            self.reopen()?;
-        }
-        match &*self.db.read().unwrap_or_else(PoisonError::into_inner) {
+    fn is_closed(&self) -> bool {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// Runs `f` with the open data file.
+    fn with<T>(&self, f: impl FnOnce(&Open) -> Result<T>) -> Result<T> {
+        match &*self.open.read().unwrap_or_else(PoisonError::into_inner) {
             // An inconsistent file breaks assertions inside redb; that must not end the writer thread.
-            Some(db) => std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| f(db))).unwrap_or_else(|_| {
+            Some(open) => std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| f(open))).unwrap_or_else(|_| {
                 Err(Error::Damaged(
                     "the data file could not be read, perhaps because its pages contradict each other: stop Hob and run `hob doctor`".into(),
                 ))
@@ -153,21 +274,200 @@ impl Engine {
         }
     }
 
+    /// Runs jobs over the newest state and stores what they change durably. `run` fails when the data file could not be read.
+    pub fn commit(&self, run: &mut dyn FnMut(&Tx) -> Result<()>) -> Result<()> {
+        let mut changed = None;
+        let ran = self.with_snapshot(&mut |now| {
+            let tx = Tx::new(now);
+            run(&tx)?;
+            changed = Some(tx.finish());
+            Ok(())
+        });
+        let mut writing = self.writing();
+        let stored = ran.and_then(|()| match changed {
+            Some((batch, changes)) if !batch.is_empty() => self.store(&mut writing, &batch, changes),
+            _ => Ok(()),
+        });
+        if let Err(error) = &stored {
+            tracing::error!(%error, "a commit failed");
+            self.try_reopen(&mut writing);
+        }
+        stored
+    }
+
+    /// Makes a batch durable: in the log, or with everything else in the data file. `changes` includes it.
+    fn store(&self, writing: &mut Writing, batch: &Batch, changes: Overlay) -> Result<()> {
+        let newest_ms = Id::latest_ms();
+        if let (Some(log), Some(_)) = (&mut writing.log, writing.mark) {
+            match log.append(batch, newest_ms) {
+                Ok(Appended::Durable) => {
+                    writing.content = LogContent { commits: writing.content.commits + 1, bytes: log.used(), newest_ms };
+                    writing.changes = changes.clone();
+                    self.commits.fetch_add(1, Ordering::Relaxed);
+                    return self.with(|open| {
+                        let mut now = open.now();
+                        *now = now.with_changes(changes);
+                        Ok(())
+                    });
+                }
+                Ok(Appended::NoRoom) => {}
+                // Nobody knows what the disk has of it. The records before it are safe until the next commit of the data file.
+                Err(error) => {
+                    tracing::warn!(%error, "the log could not be written: the data file is written directly");
+                    writing.log = None;
+                    writing.no_log_before = Some(Instant::now() + LOG_AGAIN);
+                }
+            }
+        }
+        self.write_through(writing, &changes, false)?;
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Writes all changes into the data file, and begins a new generation of the log; with `complete` the file needs no log
+    /// after it.
+    fn write_through(&self, writing: &mut Writing, changes: &Overlay, complete: bool) -> Result<()> {
+        let mark = if complete { None } else { self.next_mark(writing) };
+        writing.attempted = Some(mark);
+        self.changes.note_all(changes);
+        self.with(|open| {
+            save(&open.db, changes, self.device, mark)?;
+            let stored = Snapshot::stored(&open.db)?;
+            *open.now() = stored;
+            Ok(())
+        })?;
+        writing.saved(mark);
+        Ok(())
+    }
+
+    /// The mark of a new generation; `None` when there is no log.
+    fn next_mark(&self, writing: &mut Writing) -> Option<LogMark> {
+        if writing.log.is_none() && writing.no_log_before.is_none_or(|at| at <= Instant::now()) {
+            match self.open_log(writing.mark.is_none()) {
+                Ok(log) => writing.log = Some(log),
+                Err(error) => {
+                    tracing::warn!(%error, "there is no room for the log, or it cannot be used: every write goes into the data file, which wears the disk more");
+                    writing.no_log_before = Some(Instant::now() + LOG_AGAIN);
+                }
+            }
+        }
+        let log = writing.log.as_ref()?;
+        let mut generation = [0; 16];
+        getrandom::fill(&mut generation).ok()?;
+        Some(LogMark { generation, before: log.first() })
+    }
+
+    /// Opens the log, or makes it where that loses nothing.
+    fn open_log(&self, may_make: bool) -> std::io::Result<Log> {
+        let there = self.medium.log()?;
+        let log = match there.map(|disk| Log::empty(disk, self.written.clone())).transpose()? {
+            Some(log) if log.size() >= self.medium.log_size() => log,
+            _ if may_make => {
+                self.written.fetch_add(self.medium.log_size(), Ordering::Relaxed);
+                Log::empty(self.medium.make_log()?, self.written.clone())?
+            }
+            _ => return Err(std::io::Error::other("the log is not whole")),
+        };
+        Ok(log)
+    }
+
+    /// Makes a checkpoint when it is time for one: when the log is nearly full, or half full and nobody writes (`idle`).
+    pub fn tidy(&self, idle: bool) {
+        let mut writing = self.writing();
+        let (Some(log), Some(_)) = (&writing.log, writing.mark) else { return };
+        let limit = if idle { log.size() / 2 } else { log.size() / 4 * 3 };
+        let wanted = log.used() >= limit || writing.changes.bytes() >= MOST_MEMORY;
+        if !wanted || writing.no_checkpoint_before.is_some_and(|at| at > Instant::now()) {
+            return;
+        }
+        let changes = writing.changes.clone();
+        if let Err(error) = self.write_through(&mut writing, &changes, false) {
+            tracing::warn!(%error, "the log could not be put into the data file yet; nothing in it is lost");
+            writing.no_checkpoint_before = Some(Instant::now() + CHECKPOINT_AGAIN);
+            self.try_reopen(&mut writing);
+        }
+    }
+
+    /// Puts what is only in the log into the data file now.
+    pub fn checkpoint(&self) -> Result<()> {
+        let mut writing = self.writing();
+        if writing.mark.is_none() || writing.changes.tables().next().is_none() {
+            return Ok(());
+        }
+        let changes = writing.changes.clone();
+        self.write_through(&mut writing, &changes, false).inspect_err(|_| self.try_reopen(&mut writing))
+    }
+
+    /// Whether [`Engine::tidy`] has something to do once nobody writes.
+    pub fn wants_idle(&self) -> bool {
+        let writing = self.writing();
+        writing.mark.is_some() && writing.log.as_ref().is_some_and(|log| log.used() >= log.size() / 2)
+    }
+
+    /// Makes the data file complete without its log, so that an older Hob can read it too.
+    pub fn complete(&self) -> Result<()> {
+        let mut writing = self.writing();
+        if writing.mark.is_none() || self.medium.path().is_none() {
+            return Ok(());
+        }
+        let changes = writing.changes.clone();
+        self.write_through(&mut writing, &changes, true)
+    }
+
+    fn try_reopen(&self, writing: &mut Writing) {
+        if let Err(e) = self.reopen(writing) {
+            tracing::error!(error = %e, "the data file could not be opened again yet");
+        }
+    }
+
     /// Reopens the file: after an I/O error redb refuses all work until then. Committed data is intact.
-    pub fn reopen(&self) -> Result<()> {
-        let Some(path) = &self.path else { return Ok(()) };
-        let mut slot = self.db.write().unwrap_or_else(PoisonError::into_inner);
+    fn reopen(&self, writing: &mut Writing) -> Result<()> {
+        let Some(path) = self.medium.path() else { return Ok(()) };
+        let mut slot = self.open.write().unwrap_or_else(PoisonError::into_inner);
         drop(slot.take());
-        let (db, ()) = open_file(path, false, self.written.clone(), |db| self.is_own(db))?;
-        *slot = Some(db);
+        let other =
+            || Error::Io(format!("{} is not the data file this Hob began with: start Hob again", path.display()));
+        let (db, mark) = open_file(&*self.medium, false, self.written.clone(), |db| self.check_own(db))?;
+        if mark != writing.mark {
+            // The commit that seemed to fail is on the disk, with all changes.
+            if writing.attempted != Some(mark) {
+                return Err(other());
+            }
+            writing.saved(mark);
+        }
+        *slot = Some(Open::new(db, writing.changes.clone())?);
         tracing::warn!(file = %path.display(), "the data file was opened again after the disk failed");
         Ok(())
     }
 }
 
+impl Writing {
+    fn new() -> Self {
+        Self {
+            log: None,
+            mark: None,
+            attempted: None,
+            changes: Overlay::default(),
+            content: LogContent::default(),
+            no_log_before: None,
+            no_checkpoint_before: None,
+        }
+    }
+
+    /// The data file has all changes now, and this mark.
+    fn saved(&mut self, mark: Option<LogMark>) {
+        (self.mark, self.attempted) = (mark, None);
+        (self.changes, self.content) = (Overlay::default(), LogContent::default());
+        self.no_checkpoint_before = None;
+        if let (Some(log), Some(mark)) = (&mut self.log, mark) {
+            log.begin(mark.generation);
+        }
+    }
+}
+
 /// Checks the format read-only: opening for writing would already change a file of a newer Hob. A file that cannot be read
 /// this way (new, in use, in need of repair) is checked when it is opened.
-fn refuse_newer(path: &std::path::Path) -> Result<()> {
+fn refuse_newer(path: &Path) -> Result<()> {
     let Ok(db) = Database::builder().set_cache_size(CACHE_BYTES).open_read_only(path) else { return Ok(()) };
     match read_meta(&db)?.format {
         Some(found) if found > FORMAT => Err(Error::Newer { file: path.display().to_string(), found, ours: FORMAT }),
@@ -176,13 +476,13 @@ fn refuse_newer(path: &std::path::Path) -> Result<()> {
 }
 
 /// Opens a file and writes to it only after `check` has passed, which also adds missing metadata.
-pub(crate) fn open_file<T>(
-    path: &std::path::Path,
+fn open_file<T>(
+    medium: &dyn Medium,
     starting: bool,
     written: Arc<AtomicU64>,
     check: impl FnOnce(&Database) -> Result<T>,
 ) -> Result<(Database, T)> {
-    let shown = path.display().to_string();
+    let shown = shown(medium);
     let damaged = |what: String| {
         Error::Damaged(format!(
             "{shown} is damaged or not a Hob data file ({what}): restore a backup with `hob restore FILE`; the damaged file is left as it is"
@@ -202,12 +502,8 @@ pub(crate) fn open_file<T>(
         redb::DatabaseError::Storage(redb::StorageError::Io(e)) => io(e),
         other => Error::Io(format!("could not open {shown}: {other}")),
     };
-    // Never creates the file: when the card is gone, a new empty file must not take its place.
-    let file = std::fs::OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
-    if file.metadata().map_err(io)?.len() == 0 {
-        return Err(damaged("it is empty".into()));
-    }
-    let careful = StagedBackend::new(file, written).map_err(told)?;
+    let file = medium.data().map_err(told)?;
+    let careful = StagedBackend::new(file, written).map_err(io)?;
     let backend = careful.clone();
     let open = move || {
         let db = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(backend).map_err(told)?;
@@ -225,6 +521,10 @@ pub(crate) fn open_file<T>(
     Ok(opened)
 }
 
+fn shown(medium: &dyn Medium) -> String {
+    medium.path().map_or_else(|| "the data in memory".into(), |path| path.display().to_string())
+}
+
 /// Runs code that may panic on a damaged file, without printing the panic; `None` when it panicked.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
     let hook = std::panic::take_hook();
@@ -235,97 +535,28 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
 }
 
 /// Opens an existing file without checking its content.
-pub(crate) fn open_any(path: &std::path::Path) -> Result<Database> {
-    open_file(path, true, Arc::default(), |_| Ok(())).map(|(db, ())| db)
+pub(crate) fn open_any(path: &Path) -> Result<Database> {
+    open_file(&Files::new(path.to_path_buf()), true, Arc::default(), |_| Ok(())).map(|(db, ())| db)
 }
 
-/// Checks a file's metadata and returns the device id.
-fn prepare(db: &Database, shown: &str) -> Result<Id> {
+/// Checks a file's metadata and reads its log.
+fn prepare(db: &Database, medium: &dyn Medium, written: &Arc<AtomicU64>) -> Result<Found> {
     let meta = read_meta(db)?;
-    if let Some(found) = meta.format
-        && found > FORMAT
-    {
-        return Err(Error::Newer { file: shown.into(), found, ours: FORMAT });
+    let device = meta::device_of(&meta, &shown(medium))?;
+    let mut found =
+        Found { device, mark: meta.log, log: None, changes: Overlay::default(), content: LogContent::default() };
+    if let Some(mark) = meta.log {
+        let disk = medium.log().map_err(|e| Error::io("read the log", &e))?.ok_or_else(log::missing)?;
+        let (log, changes, content) = Log::replay(disk, mark.generation, mark.before, written.clone())?;
+        (found.log, found.changes, found.content) = (Some(log), changes, content);
     }
-    let (Some(_), Some(device), Ok(())) = (meta.format, meta.device, meta.check()) else {
-        return Err(Error::Damaged(format!(
-            "{shown} is damaged or not a Hob data file (what it says about itself does not match): restore a backup with `hob restore FILE`; the damaged file is left as it is"
-        )));
-    };
-    if meta.last_ms < FAR_MS {
-        Id::raise_floor(meta.last_ms);
-    } else {
-        tracing::warn!(last = meta.last_ms, "the newest time in the data file cannot be right, and is not used");
-    }
-    if meta.sum.is_none() {
-        // The file is from before there were checksums.
-        write_meta(db, &[(META_SUM, &meta.expected_sum())])?;
-    }
-    Ok(device)
-}
-
-/// Writes the metadata of a new data file; returns the device id.
-pub(crate) fn found(db: &Database) -> Result<Id> {
-    let device = Id::new();
-    let meta = Meta { format: Some(FORMAT), device: Some(device), ..Meta::default() };
-    let format = FORMAT.to_le_bytes();
-    write_meta(db, &[(META_FORMAT, &format), (META_DEVICE, device.as_bytes()), (META_SUM, &meta.expected_sum())])?;
-    Ok(device)
-}
-
-fn write_meta(db: &Database, rows: &[(&[u8], &[u8])]) -> Result<()> {
-    let tx = db.begin_write()?;
-    {
-        let mut table = tx.open_table(Table::new(META))?;
-        for (key, value) in rows {
-            table.insert(*key, *value)?;
+    for last_ms in [meta.last_ms, found.content.newest_ms] {
+        if last_ms < FAR_MS {
+            Id::raise_floor(last_ms);
+        } else {
+            tracing::warn!(last = last_ms, "the newest time in the data file cannot be right, and is not used");
         }
     }
-    Ok(tx.commit()?)
-}
-
-/// A file's metadata.
-#[derive(Default)]
-pub(crate) struct Meta {
-    pub format: Option<u32>,
-    pub device: Option<Id>,
-    pub last_ms: u64,
-    sum: Option<Vec<u8>>,
-}
-
-impl Meta {
-    fn expected_sum(&self) -> [u8; checksum::LENGTH] {
-        let format = self.format.unwrap_or_default().to_le_bytes();
-        checksum::of(META, META_SUM, &format, self.device.as_ref().map_or(&[], |id| &id.as_bytes()[..]), &[])
-    }
-
-    /// Checks the checksum; older files have none and always pass.
-    pub fn check(&self) -> Result<(), ()> {
-        match &self.sum {
-            Some(sum) if *sum != self.expected_sum() => Err(()),
-            _ => Ok(()),
-        }
-    }
-}
-
-pub(crate) fn read_meta(db: &impl ReadableDatabase) -> Result<Meta> {
-    let tx = db.begin_read()?;
-    let fixed = |bytes: Option<Vec<u8>>| bytes.unwrap_or_default();
-    let (format, device, last) =
-        (get_raw(&tx, META, META_FORMAT)?, get_raw(&tx, META, META_DEVICE)?, get_raw(&tx, META, META_LAST)?);
-    Ok(Meta {
-        format: fixed(format).try_into().ok().map(u32::from_le_bytes),
-        device: fixed(device).try_into().ok().map(Id::from_bytes),
-        last_ms: fixed(last).try_into().map_or(0, u64::from_le_bytes),
-        sum: get_raw(&tx, META, META_SUM)?,
-    })
-}
-
-/// One value; `None` also where the table was never written.
-pub(crate) fn get_raw(tx: &ReadTransaction, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>> {
-    match tx.open_table(Table::new(table)) {
-        Ok(table) => Ok(redb::ReadableTable::get(&table, key)?.map(|v| v.value().to_vec())),
-        Err(TableError::TableDoesNotExist(_)) => Ok(None),
-        Err(e) => Err(e.into()),
-    }
+    meta::add_sum(db, &meta)?;
+    Ok(found)
 }

@@ -1,7 +1,7 @@
 //! Uploaded files: stored in a folder next to the data file, and in pieces in a backup.
 
-use crate::{Error, FILES, Result, Tx, engine::Table, folder::make_private_dir, open_plain, rows};
-use redb::{Database, ReadTransaction, ReadableDatabase};
+use crate::{Error, FILES, Result, Tx, engine::Table, folder::make_private_dir, open_plain, rows, snapshot::Snapshot};
+use redb::Database;
 use std::{
     collections::HashSet,
     fs,
@@ -40,13 +40,13 @@ impl Tx<'_> {
 }
 
 /// The ids that end the keys of a table.
-fn ids(tx: &ReadTransaction, table: &str) -> Result<HashSet<Id>> {
-    let Some(table) = rows::open(tx, table)? else { return Ok(HashSet::new()) };
-    redb::ReadableTable::iter(&table)?.map(|row| rows::id_of(row?.0.value())).collect()
+fn ids(tx: &Snapshot, table: &str) -> Result<HashSet<Id>> {
+    let Some(table) = tx.open(table)? else { return Ok(HashSet::new()) };
+    table.iter()?.map(|row| rows::id_of(&row?.0)).collect()
 }
 
 /// The files that were released and have no record, readable or not.
-pub(crate) fn released(tx: &ReadTransaction) -> Result<Vec<Id>> {
+pub(crate) fn released(tx: &Snapshot) -> Result<Vec<Id>> {
     let released = ids(tx, RELEASED)?;
     if released.is_empty() {
         return Ok(vec![]);
@@ -57,7 +57,7 @@ pub(crate) fn released(tx: &ReadTransaction) -> Result<Vec<Id>> {
 
 /// Releases the files of a folder that this data does not refer to; they have been copied already.
 pub(crate) fn release_unknown(folder: &Path, db: &Database) -> Result<()> {
-    let known = ids(&db.begin_read()?, FILES)?;
+    let known = ids(&Snapshot::stored(db)?, FILES)?;
     let tx = db.begin_write()?;
     {
         let mut table = tx.open_table(Table::new(RELEASED))?;
@@ -96,7 +96,7 @@ pub(crate) fn size(folder: &Path) -> Result<u64> {
 }
 
 /// Copies the files that the data refers to into a backup.
-pub(crate) fn pack(from: &ReadTransaction, folder: &Path, db: &Database) -> Result<()> {
+pub(crate) fn pack(from: &Snapshot, folder: &Path, db: &Database) -> Result<()> {
     let (mut files, known) = (list(folder)?, ids(from, FILES)?);
     files.retain(|(id, ..)| known.contains(id));
     if files.is_empty() {
@@ -139,14 +139,14 @@ pub(crate) fn unpack(db: &mut Database, into: &Path) -> Result<()> {
 
 /// Unpacks the files; returns whether there were any.
 fn unpack_all(db: &Database, into: &Path) -> Result<bool> {
-    let tx = db.begin_read()?;
-    let Some(table) = rows::open(&tx, TABLE)? else { return Ok(false) };
+    let tx = Snapshot::stored(db)?;
+    let Some(table) = tx.open(TABLE)? else { return Ok(false) };
     let failed = |e| Error::io(format!("write {}", into.display()), &e);
     make_private_dir(into)?;
     let mut writing: Option<(Id, u32, fs::File)> = None;
-    for row in redb::ReadableTable::iter(&table)? {
+    for row in table.iter()? {
         let (key, piece) = row?;
-        let (id, n) = place(key.value()).ok_or_else(incomplete)?;
+        let (id, n) = place(&key).ok_or_else(incomplete)?;
         let mut file = match writing.take() {
             Some((of, last, file)) if of == id && Some(n) == last.checked_add(1) => file,
             before if n == 0 => {
@@ -156,7 +156,7 @@ fn unpack_all(db: &Database, into: &Path) -> Result<bool> {
             }
             _ => return Err(incomplete()),
         };
-        file.write_all(piece.value()).map_err(failed)?;
+        file.write_all(&piece).map_err(failed)?;
         writing = Some((id, n, file));
     }
     writing.map_or(Ok(()), |(_, _, file)| file.sync_all()).and_then(|()| sync(into)).map_err(failed)?;
@@ -241,7 +241,7 @@ mod tests {
             tx.open_table(Table::new(FILES)).unwrap().insert(&key[..], &[][..]).unwrap();
         }
         tx.commit().unwrap();
-        let known = source.begin_read().unwrap();
+        let known = Snapshot::stored(&source).unwrap();
         // Without a record, or a link: not in a backup.
         fs::write(from.join(Id::new().to_string()), "unknown").unwrap();
         pack(&known, &from, &db).unwrap();

@@ -5,7 +5,9 @@
 
 use crate::{
     Error, FILE, FILES, Result,
-    engine::{self, CACHE_BYTES},
+    engine::CACHE_BYTES,
+    medium::{LOG, NEW_LOG},
+    meta,
 };
 use redb::Database;
 use rustix::fs::{CWD, OFlags, RenameFlags};
@@ -21,9 +23,9 @@ pub(crate) const KEY: &str = "device.key";
 /// The prefix of a data file's temporary name.
 const NEW: &str = "hob.redb.new-";
 /// Files that only a Hob data folder has.
-const OWN: [&str; 4] = [FILE, KEY, "hob.toml", "hob.sock"];
+const OWN: [&str; 5] = [FILE, LOG, KEY, "hob.toml", "hob.sock"];
 /// Prefixes of the other names in it.
-const ALSO: [&str; 6] = ["hob.redb.", FILES, "crash", "claim-code", "backup-", "device.new"];
+const ALSO: [&str; 7] = ["hob.redb.", "hob.wal.", FILES, "crash", "claim-code", "backup-", "device.new"];
 
 /// Opens a regular file for reading. A pipe, a device or a folder is an error; it does not block.
 ///
@@ -139,7 +141,7 @@ pub(crate) fn begin(dir: &Path) -> Result<()> {
     }
 }
 
-/// Whether a folder was used before: it has a key, uploads, or replaced data.
+/// Whether a folder was used before: it has a key, a log, uploads, or replaced data.
 fn has_traces(dir: &Path) -> Result<bool> {
     let look = || -> io::Result<bool> {
         for entry in fs::read_dir(dir)? {
@@ -147,7 +149,7 @@ fn has_traces(dir: &Path) -> Result<bool> {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let files = name == FILES && fs::read_dir(entry.path()).is_ok_and(|mut files| files.next().is_some());
-            if name == KEY || files || name.contains(".before-restore") {
+            if name == KEY || name == LOG || files || name.contains(".before-restore") {
                 return Ok(true);
             }
         }
@@ -173,7 +175,7 @@ fn make(dir: &Path, path: &Path) -> Result<()> {
             redb::DatabaseError::Storage(e) => e.into(),
             other => Error::Io(format!("could not make {}: {other}", path.display())),
         })?;
-        engine::found(&db)?;
+        meta::found(&db)?;
         drop(db);
         let put = || -> io::Result<()> {
             fs::File::open(&part)?.sync_all()?;
@@ -196,11 +198,11 @@ fn make(dir: &Path, path: &Path) -> Result<()> {
     made
 }
 
-/// Removes temporary files that a power cut during a first start left; the caller holds the data file.
+/// Removes temporary files that a power cut left while the data file or its log was made; the caller holds the data file.
 pub(crate) fn remove_half_made(dir: &Path) {
     let half = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        name.starts_with(NEW) && path.symlink_metadata().is_ok_and(|m| m.is_file())
+        (name.starts_with(NEW) || name == NEW_LOG) && path.symlink_metadata().is_ok_and(|m| m.is_file())
     };
     let files = fs::read_dir(dir).into_iter().flatten().flatten().map(|f| f.path());
     files.filter(half).for_each(|path| drop(fs::remove_file(path)));

@@ -22,10 +22,15 @@ mod error;
 mod files;
 mod folder;
 mod kind;
+mod log;
+mod medium;
+mod meta;
+mod overlay;
 mod patrol;
 mod record;
 mod rows;
 mod secrets;
+mod snapshot;
 mod staged_backend;
 mod tx;
 mod verify;
@@ -45,13 +50,13 @@ pub use effects::{Effect, EffectSource, effect_key, inherit_effect, with_effect}
 pub use entry::{Entry, Listing, Stamp};
 pub use error::{Error, Result};
 pub use folder::open_plain;
+pub use log::LogContent;
 pub use patrol::Patrolled;
 pub use record::{Audience, Coded, Key, Level, Record, coded};
 pub use tx::Tx;
 pub use verify::{VERIFYING, verify_backup};
 pub use walk::{Visit, Walk, order};
 
-use redb::{ReadableTableMetadata, TableHandle};
 use secrets::DeviceKey;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -65,8 +70,9 @@ use tool::Id;
 pub const FILES: &str = "uploads";
 /// The name of the file in the data folder.
 pub const FILE: &str = "hob.redb";
-/// The version of the file format. Raised only when old code could not read new files; see the evolution rule.
-pub const FORMAT: u32 = 1;
+/// The newest version of the file format. Raised only when old code could not read new files; see the evolution rule. A file
+/// that was closed in order has the version before, which Hob from before there was a log reads.
+pub const FORMAT: u32 = meta::WITH_LOG;
 
 /// A handle to the open store; cheap to clone. The file is unlocked when the last handle is gone.
 #[derive(Clone)]
@@ -75,8 +81,10 @@ pub struct Store(Arc<Inner>);
 /// Usage of the store.
 #[derive(Debug, Clone, Default)]
 pub struct StoreStats {
-    /// Bytes of the file on disk.
+    /// Bytes of the data file on disk.
     pub size: u64,
+    /// What is in the log alone.
+    pub log: LogContent,
     /// Commits since the start.
     pub commits: u64,
     /// Bytes written to the disk since the start.
@@ -161,7 +169,7 @@ impl Store {
     }
 
     /// Runs `job` within the next durable commit and returns once it is on disk. Jobs of one batch share a commit; a
-    /// job that fails is undone alone. It may run more than once, so it must only touch the transaction. Under
+    /// job that fails is undone alone. It must only touch the transaction: the commit may fail after it. Under
     /// [`with_effect`] the commit also holds the mark of the call.
     ///
     /// # Errors
@@ -213,7 +221,7 @@ impl Store {
     /// # Errors
     /// `Damaged` when it was sealed under another device's key or was tampered with.
     pub fn unseal(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let sealed = self.0.engine.read(|tx| engine::get_raw(tx, secrets::TABLE, name.as_bytes()))?;
+        let sealed = self.0.engine.read(|tx| tx.get(secrets::TABLE, name.as_bytes()))?;
         sealed.map(|sealed| self.0.key.open(name, &sealed)).transpose()
     }
 
@@ -287,21 +295,24 @@ impl Store {
         let (commits, bytes_written) = self.0.engine.traffic();
         let records = self.0.engine.read(|tx| {
             let mut all = BTreeMap::new();
-            for table in tx.list_tables()? {
-                let name = table.name();
-                let inner = name == engine::META || name == secrets::TABLE || name.ends_with(".index");
-                if !inner {
-                    let length = tx.open_table(engine::Table::new(name))?.len()?;
-                    all.insert(name.to_owned(), length);
+            for name in tx.tables()? {
+                let inner = name == meta::META || name == secrets::TABLE || name.ends_with(".index");
+                if !inner && let Some(table) = tx.open(&name)? {
+                    all.insert(name, table.len()?);
                 }
             }
             Ok(all)
         })?;
-        Ok(StoreStats { size: self.size(), commits, bytes_written, records })
+        Ok(StoreStats { size: self.size(), log: self.0.engine.log_content(), commits, bytes_written, records })
     }
 
     /// Bytes of the file on disk; 0 in memory.
     pub fn size(&self) -> u64 {
         self.0.engine.size()
+    }
+
+    /// Bytes the data file takes on the disk, without the parts that were never written; 0 in memory.
+    pub fn size_on_disk(&self) -> u64 {
+        self.0.engine.path().and_then(|path| compact::on_disk(path).ok()).unwrap_or_default()
     }
 }

@@ -3,9 +3,8 @@
 use crate::{
     Damage, Result, Store,
     check::{self, log_findings, scan_rows},
-    engine::{META, get_raw},
+    meta::META,
 };
-use redb::TableHandle;
 use std::{sync::PoisonError, time::Duration};
 
 /// The key of the check's cursor in the metadata table.
@@ -68,11 +67,11 @@ impl Store {
         let mut cursor = match known {
             Some(cursor) => cursor,
             None => {
-                let stored = self.0.engine.read(|tx| get_raw(tx, META, CURSOR))?;
+                let stored = self.0.engine.read(|tx| tx.get(META, CURSOR))?;
                 stored.and_then(|bytes| Cursor::read(&bytes)).unwrap_or_default()
             }
         };
-        let now = tool::Id::new().millis();
+        let now = tool::Id::latest_ms();
         let pausing = cursor.table.is_empty() && now.saturating_sub(cursor.finished_ms) < PAUSE.as_millis() as u64;
         if pausing {
             return Ok(Patrolled { finished: true, ..Patrolled::default() });
@@ -101,10 +100,8 @@ impl Store {
     fn check_next(&self, at: &Cursor) -> Result<(Option<Position>, check::Scanned)> {
         let kinds = self.kinds();
         self.0.engine.read(|tx| {
-            let mut names: Vec<String> = tx.list_tables()?.map(|t| t.name().to_owned()).collect();
-            names.sort();
             let mut all = check::Scanned::default();
-            for name in names.into_iter().filter(|name| *name >= at.table) {
+            for name in tx.tables()?.into_iter().filter(|name| *name >= at.table) {
                 let after = (name == at.table && !at.key.is_empty()).then_some(&at.key[..]);
                 let left = (ROWS - all.rows, BYTES.saturating_sub(all.bytes));
                 let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

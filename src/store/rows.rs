@@ -6,12 +6,11 @@
 use crate::{
     Error, Result, Tx,
     codec::{decode, encode},
-    engine::Table,
     entry::{Entry, Listing, Stamp},
     kind::{Erased, Kind},
     record::{Audience, Header, Key, Level, Tails},
+    snapshot::{Snapshot, View},
 };
-use redb::{ReadTransaction, ReadableTable, TableError};
 use std::any::Any;
 use tool::{Cx, Id, Label, Scope, UserId};
 
@@ -83,28 +82,17 @@ pub(crate) fn readable<T>(read: Result<T>) -> Result<Option<T>> {
     }
 }
 
-pub(crate) type OpenTable = redb::ReadOnlyTable<&'static [u8], &'static [u8]>;
-
-/// `None` where nothing was ever written.
-pub(crate) fn open(tx: &ReadTransaction, name: &str) -> Result<Option<OpenTable>> {
-    match tx.open_table(Table::new(name)) {
-        Ok(table) => Ok(Some(table)),
-        Err(TableError::TableDoesNotExist(_)) => Ok(None),
-        Err(e) => Err(e.into()),
-    }
+pub(crate) fn get_at(kind: &Kind, table: &View, key: &[u8]) -> Result<Option<Found>> {
+    table.get(key)?.map(|value| entry(kind, key, &value)).transpose()
 }
 
-pub(crate) fn get_at(kind: &Kind, table: &OpenTable, key: &[u8]) -> Result<Option<Found>> {
-    table.get(key)?.map(|value| entry(kind, key, value.value())).transpose()
-}
-
-pub(crate) fn get(kind: &Kind, tx: &ReadTransaction, scope: Scope, id: Id) -> Result<Option<Found>> {
-    let Some(table) = open(tx, kind.name)? else { return Ok(None) };
+pub(crate) fn get(kind: &Kind, tx: &Snapshot, scope: Scope, id: Id) -> Result<Option<Found>> {
+    let Some(table) = tx.open(kind.name)? else { return Ok(None) };
     get_at(kind, &table, &record_key(scope, id))
 }
 
 /// One record of this caller, or one shared with them.
-pub(crate) fn get_for(kind: &Kind, tx: &ReadTransaction, cx: &Cx, id: Id) -> Result<Option<Found>> {
+pub(crate) fn get_for(kind: &Kind, tx: &Snapshot, cx: &Cx, id: Id) -> Result<Option<Found>> {
     let found = match get(kind, tx, scope_of(kind, cx), id)? {
         None if kind.level == Level::User => get_shared(kind, tx, id)?,
         found => found,
@@ -115,12 +103,12 @@ pub(crate) fn get_for(kind: &Kind, tx: &ReadTransaction, cx: &Cx, id: Id) -> Res
     }))
 }
 
-fn get_shared(kind: &Kind, tx: &ReadTransaction, id: Id) -> Result<Option<Found>> {
-    let (Some(index), Some(table)) = (open(tx, &index_table(kind.name))?, open(tx, kind.name)?) else {
+fn get_shared(kind: &Kind, tx: &Snapshot, id: Id) -> Result<Option<Found>> {
+    let (Some(index), Some(table)) = (tx.open(&index_table(kind.name))?, tx.open(kind.name)?) else {
         return Ok(None);
     };
-    let Some(scope) = index.get(shared_row(&Key::many(SHARED, []), id).as_slice())? else { return Ok(None) };
-    get_at(kind, &table, &[scope.value(), &id.as_bytes()[..]].concat())
+    let Some(scope) = index.get(&shared_row(&Key::many(SHARED, []), id))? else { return Ok(None) };
+    get_at(kind, &table, &[&scope[..], &id.as_bytes()[..]].concat())
 }
 
 /// A row of a table: its key and its value.
@@ -128,24 +116,24 @@ type Row = (Vec<u8>, Vec<u8>);
 
 /// The rows between `prefix`+`id` bounds, newest first, that have exactly an id after the prefix.
 pub(crate) fn newest<'t>(
-    table: &'t OpenTable,
+    table: &'t View,
     prefix: &[u8],
     before: Option<Id>,
 ) -> Result<impl Iterator<Item = Result<Row>> + 't> {
     let from = prefix.to_vec();
     let to = [prefix, &before.map_or([0xff; 16], |id| *id.as_bytes())[..]].concat();
     let length = prefix.len() + 16;
-    let rows = table.range::<&[u8]>(from.as_slice()..to.as_slice())?;
+    let rows = table.range(from.as_slice()..to.as_slice())?;
     Ok(rows.rev().filter_map(move |row| match row {
-        Ok((k, v)) if k.value().len() == length => Some(Ok((k.value().to_vec(), v.value().to_vec()))),
+        Ok((key, value)) if key.len() == length => Some(Ok((key.to_vec(), value.to_vec()))),
         Ok(_) => None,
-        Err(e) => Some(Err(e.into())),
+        Err(e) => Some(Err(e)),
     }))
 }
 
 /// The records of a scope, newest first.
-pub(crate) fn list(kind: &Kind, tx: &ReadTransaction, scope: Scope, listing: &Listing) -> Result<Vec<Found>> {
-    let Some(table) = open(tx, kind.name)? else { return Ok(vec![]) };
+pub(crate) fn list(kind: &Kind, tx: &Snapshot, scope: Scope, listing: &Listing) -> Result<Vec<Found>> {
+    let Some(table) = tx.open(kind.name)? else { return Ok(vec![]) };
     let limit = if listing.limit == 0 { usize::MAX } else { listing.limit };
     let scope = scope.key();
     let Some((index, value)) = &listing.by else {
@@ -154,7 +142,7 @@ pub(crate) fn list(kind: &Kind, tx: &ReadTransaction, scope: Scope, listing: &Li
             .take(limit)
             .collect();
     };
-    let Some(by) = open(tx, &index_table(kind.name))? else { return Ok(vec![]) };
+    let Some(by) = tx.open(&index_table(kind.name))? else { return Ok(vec![]) };
     let mut found = vec![];
     for row in newest(&by, &index_prefix(&scope, &Key::many(*index, value)), listing.before)? {
         if found.len() == limit {
@@ -167,7 +155,7 @@ pub(crate) fn list(kind: &Kind, tx: &ReadTransaction, scope: Scope, listing: &Li
 }
 
 /// The records of this caller and those shared with them, newest first.
-pub(crate) fn list_for(kind: &Kind, tx: &ReadTransaction, cx: &Cx, listing: &Listing) -> Result<Vec<Found>> {
+pub(crate) fn list_for(kind: &Kind, tx: &Snapshot, cx: &Cx, listing: &Listing) -> Result<Vec<Found>> {
     let scope = scope_of(kind, cx);
     let mut entries = list(kind, tx, scope, listing)?;
     if kind.level == Level::User {
@@ -183,8 +171,8 @@ pub(crate) fn list_for(kind: &Kind, tx: &ReadTransaction, cx: &Cx, listing: &Lis
 }
 
 /// The records that others share with the household.
-fn list_shared(kind: &Kind, tx: &ReadTransaction, own: Scope, listing: &Listing) -> Result<Vec<Found>> {
-    let (Some(index), Some(table)) = (open(tx, &index_table(kind.name))?, open(tx, kind.name)?) else {
+fn list_shared(kind: &Kind, tx: &Snapshot, own: Scope, listing: &Listing) -> Result<Vec<Found>> {
+    let (Some(index), Some(table)) = (tx.open(&index_table(kind.name))?, tx.open(kind.name)?) else {
         return Ok(vec![]);
     };
     let mut found = vec![];
@@ -210,11 +198,11 @@ fn list_shared(kind: &Kind, tx: &ReadTransaction, own: Scope, listing: &Listing)
 }
 
 /// Every record in key order; a record that cannot be read is left out.
-pub(crate) fn scan(kind: &Kind, tx: &ReadTransaction, each: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
-    let Some(table) = open(tx, kind.name)? else { return Ok(()) };
+pub(crate) fn scan(kind: &Kind, tx: &Snapshot, each: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
+    let Some(table) = tx.open(kind.name)? else { return Ok(()) };
     for row in table.iter()? {
         let (key, value) = row?;
-        if let Some(found) = readable(entry(kind, key.value(), value.value()))? {
+        if let Some(found) = readable(entry(kind, &key, &value))? {
             each(found)?;
         }
     }
@@ -275,7 +263,7 @@ pub(crate) fn put(kind: &Kind, tx: &Tx, id: Id, stamp: &Stamp, value: &dyn Any, 
         audience: stamp.audience,
         label: stamp.label,
         source: stamp.source.clone(),
-        updated_ms: Id::new().millis(),
+        updated_ms: Id::latest_ms(),
         sum: Default::default(),
     };
     let key = record_key(stamp.scope, id);

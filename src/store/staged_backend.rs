@@ -1,9 +1,9 @@
 //! A storage backend that holds writes back until the file has proven intact: opening repairs a file, and one beyond repair
 //! must stay unchanged for inspection.
 
-use redb::{BackendError, StorageBackend, backends::FileBackend};
+use crate::medium::Backend;
+use redb::{BackendError, StorageBackend};
 use std::{
-    fs::File,
     io,
     ops::Bound,
     sync::{
@@ -24,18 +24,22 @@ struct Held {
 
 /// The file; writes are buffered until it is trusted. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct StagedBackend(Arc<(FileBackend, Mutex<Option<Held>>)>, Arc<AtomicU64>);
+pub(crate) struct StagedBackend(Arc<(Backend, Mutex<Option<Held>>)>, Arc<AtomicU64>);
 
 impl StagedBackend {
     /// Wraps a file; `written` counts the bytes that go to the disk.
-    pub fn new(file: File, written: Arc<AtomicU64>) -> Result<Self, redb::DatabaseError> {
-        let file = FileBackend::new(file)?;
+    pub fn new(file: Backend, written: Arc<AtomicU64>) -> io::Result<Self> {
         let held = Held { len: file.len()?, writes: vec![], syncs: vec![] };
         Ok(Self(Arc::new((file, Mutex::new(Some(held)))), written))
     }
 
-    fn file(&self) -> &FileBackend {
-        &self.0.0
+    /// Wraps a file that need not be checked.
+    pub fn trusted(file: Backend) -> Self {
+        Self(Arc::new((file, Mutex::new(None))), Arc::default())
+    }
+
+    fn file(&self) -> &dyn StorageBackend {
+        &*self.0.0
     }
 
     fn held(&self) -> MutexGuard<'_, Option<Held>> {

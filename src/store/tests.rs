@@ -54,6 +54,20 @@ impl Drop for Dir {
     }
 }
 
+/// Changes what the data file of a stopped Hob says about itself.
+pub(crate) fn edit_meta(dir: &Dir, key: &[u8], value: Option<&[u8]>) {
+    let db = redb::Database::open(dir.0.join(FILE)).unwrap();
+    let tx = db.begin_write().unwrap();
+    {
+        let mut table = tx.open_table(engine::Table::new(meta::META)).unwrap();
+        match value {
+            Some(value) => drop(table.insert(key, value).unwrap()),
+            None => drop(table.remove(key).unwrap()),
+        }
+    }
+    tx.commit().unwrap();
+}
+
 #[tokio::test]
 async fn one_person_cannot_see_find_change_or_delete_anothers() {
     let notes = Store::in_memory().unwrap().collection::<Note>();
@@ -276,8 +290,8 @@ async fn files_that_must_not_be_touched_are_refused() {
     let store = Store::open(&dir.0).unwrap();
     let second = Store::open(&dir.0).err().unwrap();
     assert!(matches!(&second, Error::InUse(_)) && second.to_string().contains("--data"));
-    store.write(|tx| tx.put_raw(crate::engine::META, crate::engine::META_FORMAT, &9u32.to_le_bytes())).await.unwrap();
     drop(store);
+    edit_meta(&dir, meta::META_FORMAT, Some(&9u32.to_le_bytes()));
 
     let untouched = std::fs::read(&file).unwrap();
     let newer = Store::open(&dir.0).err().unwrap();
@@ -301,14 +315,10 @@ async fn ids_do_not_go_back_across_a_restart() {
     let dir = Dir::new();
     let store = Store::open(&dir.0).unwrap();
     let ahead = Id::new().millis() + 86_400_000;
-    store.write(move |tx| tx.put_raw(crate::engine::META, b"x", b"")).await.unwrap();
+    store.write(move |tx| tx.put_raw(meta::META, b"x", b"")).await.unwrap();
     drop(store);
     // A day ahead, as if the clock had been set back since.
-    let db = redb::Database::open(dir.0.join(FILE)).unwrap();
-    let tx = db.begin_write().unwrap();
-    tx.open_table(crate::engine::Table::new("meta")).unwrap().insert(&b"last"[..], &ahead.to_le_bytes()[..]).unwrap();
-    tx.commit().unwrap();
-    drop(db);
+    edit_meta(&dir, meta::META_LAST, Some(&ahead.to_le_bytes()));
     let _store = Store::open(&dir.0).unwrap();
     assert!(Id::new().millis() >= ahead);
 }

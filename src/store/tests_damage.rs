@@ -1,8 +1,8 @@
 //! Damage: found in records and indexes, repaired where nothing is lost by it, and named where something is.
 
 use crate::{
-    rows::{self, index_table, record_key},
-    tests::{Dir, Note, note, person},
+    rows::{index_table, record_key},
+    tests::{Dir, Note, edit_meta, note, person},
     *,
 };
 use tool::{Cx, Id, Scope};
@@ -82,9 +82,8 @@ async fn wrong_index_rows_are_made_again() {
     let own = notes.insert(&ben, "t", note("own", "home")).await.unwrap();
     // Every bit of every row's key and value, as a flip leaves it: nothing is hidden or found under a wrong value after a check.
     let rows = store.0.engine.read(|tx| {
-        let table = rows::open(tx, &index_table(Note::NAME))?.unwrap();
-        let rows = redb::ReadableTable::iter(&table)?;
-        rows.map(|row| row.map(|(k, v)| (k.value().to_vec(), v.value().to_vec())).map_err(Into::into)).collect()
+        let table = tx.open(&index_table(Note::NAME))?.unwrap();
+        table.iter()?.map(|row| row.map(|(k, v)| (k.to_vec(), v.to_vec()))).collect()
     });
     let rows: Vec<(Vec<u8>, Vec<u8>)> = rows.unwrap();
     assert_eq!(rows.len(), 2 + 2 + 3);
@@ -164,7 +163,7 @@ async fn the_slow_check_reads_everything_once_a_day_and_remembers_where_it_was()
     let _notes = store.collection::<Note>();
     assert_eq!(store.patrol().await.unwrap().rows, 0, "not after a restart either");
     // A place in the middle is gone on from.
-    store.write(|tx| tx.put_raw(engine::META, b"checked", &[&[0; 8][..], b"notes.index\0"].concat())).await.unwrap();
+    store.write(|tx| tx.put_raw(meta::META, b"checked", &[&[0; 8][..], b"notes.index\0"].concat())).await.unwrap();
     drop((_notes, store));
     let store = Store::open(&dir.0).unwrap();
     let _notes = store.collection::<Note>();
@@ -219,17 +218,17 @@ async fn the_file_of_a_stopped_hob_is_read_page_by_page_and_left_as_it_is() {
 
 #[tokio::test]
 async fn what_the_file_says_about_itself_is_checked() {
-    for (key, bytes) in [(engine::META_DEVICE, vec![7; 16]), (engine::META_FORMAT, 0u32.to_le_bytes().to_vec())] {
+    for (key, bytes) in [(meta::META_DEVICE, vec![7; 16]), (meta::META_FORMAT, 0u32.to_le_bytes().to_vec())] {
         let dir = Dir::new();
         let store = Store::open(&dir.0).unwrap();
         let device = store.device_id();
-        store.write(|tx| tx.remove_raw(engine::META, b"sum").map(drop)).await.unwrap();
         drop(store);
+        edit_meta(&dir, b"sum", None);
         // A Hob from before there were checksums made it: it gets one.
         let store = Store::open(&dir.0).unwrap();
         assert_eq!(store.device_id(), device);
-        store.write(move |tx| tx.put_raw(engine::META, key, &bytes)).await.unwrap();
         drop(store);
+        edit_meta(&dir, key, Some(&bytes));
         assert!(matches!(Store::open(&dir.0), Err(Error::Damaged(_))), "{key:?}");
     }
 }

@@ -1,58 +1,148 @@
-//! An open write transaction.
+//! An open write, as jobs see it: the changes of the job over those of the batch over a snapshot.
 
-use crate::{Result, compact::Changes, engine::Table};
-use redb::{ReadableTable, WriteTransaction};
-use std::{cell::RefCell, collections::HashMap};
+use crate::{
+    Error, Result,
+    overlay::{Batch, Overlay, Value},
+    snapshot::{Snapshot, Stored, View, open_stored},
+};
+use redb::ReadTransaction;
+use std::{
+    cell::{Cell, RefCell},
+    collections::{BTreeSet, HashMap},
+    ops::Bound,
+    sync::Arc,
+};
 
-type OpenTable<'a> = redb::Table<'a, &'static [u8], &'static [u8]>;
-
-/// An open write transaction, as jobs see it. Tables stay open from their first use to the end of the batch.
+/// An open write. Jobs of one batch see the changes of those before them.
 pub struct Tx<'a> {
-    tx: &'a WriteTransaction,
-    open: RefCell<HashMap<String, OpenTable<'a>>>,
-    changes: &'a Changes,
+    stored: &'a ReadTransaction,
+    state: RefCell<State>,
+    /// Whether the data file could not be read: then the job's own error says nothing about the job.
+    unreadable: Cell<bool>,
+}
+
+struct State {
+    /// The changes that are only in the log, and those of this batch.
+    overlay: Overlay,
+    /// The tables of the data file that were used.
+    open: HashMap<String, Open>,
+    /// The changes of all jobs that succeeded.
+    batch: Batch,
+    /// The changes of the running job.
+    job: Batch,
+}
+
+#[derive(Clone)]
+struct Open {
+    name: Arc<str>,
+    stored: Option<Arc<Stored>>,
 }
 
 impl<'a> Tx<'a> {
-    pub(crate) fn new(tx: &'a WriteTransaction, changes: &'a Changes) -> Self {
-        Self { tx, open: RefCell::default(), changes }
+    pub(crate) fn new(snapshot: &'a Snapshot) -> Self {
+        let overlay = snapshot.changes().clone();
+        let state = State { overlay, open: HashMap::new(), batch: Batch::new(), job: Batch::new() };
+        Self { stored: snapshot.data_file(), state: RefCell::new(state), unreadable: Cell::new(false) }
     }
 
-    fn with<T>(&self, table: &str, f: impl FnOnce(&mut OpenTable<'a>) -> Result<T>) -> Result<T> {
-        let mut open = self.open.borrow_mut();
-        if let Some(table) = open.get_mut(table) {
-            return f(table);
+    /// Keeps the changes of the job that just ran.
+    pub(crate) fn keep(&self) {
+        let mut state = self.state.borrow_mut();
+        for (table, rows) in std::mem::take(&mut state.job) {
+            for (key, value) in rows {
+                state.overlay.set(&table, key.clone(), value.clone());
+                state.batch.entry(table.clone()).or_default().insert(key, value);
+            }
         }
-        let opened = self.tx.open_table(Table::new(table))?;
-        f(open.entry(table.to_owned()).or_insert(opened))
+    }
+
+    /// Drops the changes of the job that just ran.
+    pub(crate) fn undo(&self) {
+        self.state.borrow_mut().job.clear();
+    }
+
+    /// Whether the data file could not be read.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        self.unreadable.get()
+    }
+
+    /// The changes of the batch, and the overlay with them.
+    pub(crate) fn finish(self) -> (Batch, Overlay) {
+        let state = self.state.into_inner();
+        (state.batch, state.overlay)
+    }
+
+    /// The names and the stored part of a table.
+    fn open(&self, table: &str) -> Result<Open> {
+        if let Some(open) = self.state.borrow().open.get(table) {
+            return Ok(open.clone());
+        }
+        let stored = self.noticed(open_stored(self.stored, table))?.map(Arc::new);
+        let open = Open { name: table.into(), stored };
+        self.state.borrow_mut().open.insert(table.to_owned(), open.clone());
+        Ok(open)
+    }
+
+    fn noticed<T>(&self, read: Result<T>) -> Result<T> {
+        read.inspect_err(|error| {
+            self.unreadable.set(self.unreadable.get() || matches!(error, Error::Io(_) | Error::Full))
+        })
     }
 
     pub(crate) fn get_raw(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.with(table, |table| Ok(table.get(key)?.map(|v| v.value().to_vec())))
+        let open = self.open(table)?;
+        let state = self.state.borrow();
+        let changed = state.job.get(table).and_then(|rows| rows.get(key));
+        let changed = changed.or_else(|| state.overlay.table(table)?.get(key));
+        if let Some(changed) = changed {
+            return Ok(changed.as_ref().map(|value| value.to_vec()));
+        }
+        drop(state);
+        let Some(stored) = &open.stored else { return Ok(None) };
+        let found = self.noticed(stored.get(key).map_err(Error::from))?;
+        Ok(found.map(|value| value.value().to_vec()))
+    }
+
+    fn set(&self, table: &str, key: &[u8], value: Value) -> Result<()> {
+        let open = self.open(table)?;
+        self.state.borrow_mut().job.entry(open.name).or_default().insert(key.into(), value);
+        Ok(())
     }
 
     pub(crate) fn put_raw(&self, table: &str, key: &[u8], value: &[u8]) -> Result<()> {
-        self.changes.note(table, key);
-        self.with(table, |table| Ok(table.insert(key, value).map(drop)?))
+        self.set(table, key, Some(value.into()))
     }
 
     pub(crate) fn remove_raw(&self, table: &str, key: &[u8]) -> Result<bool> {
-        self.changes.note(table, key);
-        self.with(table, |table| Ok(table.remove(key)?.is_some()))
+        let there = self.get_raw(table, key)?.is_some();
+        if there {
+            self.set(table, key, None)?;
+        }
+        Ok(there)
     }
 
     /// The keys that begin with `prefix`, in order.
     pub(crate) fn keys_raw(&self, table: &str, prefix: &[u8]) -> Result<Vec<Vec<u8>>> {
-        self.with(table, |table| {
-            let mut keys = vec![];
-            for entry in table.range::<&[u8]>(prefix..)? {
-                let (key, _) = entry?;
-                if !key.value().starts_with(prefix) {
-                    break;
-                }
-                keys.push(key.value().to_vec());
+        let open = self.open(table)?;
+        let state = self.state.borrow();
+        let view = View::new(open.stored, state.overlay.table(table).cloned());
+        let mut keys = BTreeSet::new();
+        for row in self.noticed(view.range(prefix..))? {
+            let (key, _) = self.noticed(row)?;
+            if !key.starts_with(prefix) {
+                break;
             }
-            Ok(keys)
-        })
+            keys.insert(key.to_vec());
+        }
+        let changed =
+            state.job.get(table).map(|rows| rows.range::<[u8], _>((Bound::Included(prefix), Bound::Unbounded)));
+        let changed = changed.into_iter().flatten().take_while(|(key, _)| key.starts_with(prefix));
+        for (key, value) in changed {
+            match value {
+                Some(_) => keys.insert(key.to_vec()),
+                None => keys.remove(&key[..]),
+            };
+        }
+        Ok(keys.into_iter().collect())
     }
 }

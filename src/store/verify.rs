@@ -1,11 +1,7 @@
 //! Checks whether a backup can be restored, while the daemon keeps running.
 
-use crate::{
-    Error, FILES, FORMAT, Result,
-    engine::{CACHE_BYTES, read_meta},
-    files,
-};
-use redb::{Database, ReadableTable};
+use crate::{Error, FILES, FORMAT, Result, engine::CACHE_BYTES, files, meta::read_meta, snapshot::Snapshot};
+use redb::Database;
 use std::path::Path;
 
 /// The name of the thread that reads an untrusted file. An inconsistent file breaks assertions inside redb there, which is no
@@ -62,12 +58,12 @@ fn verify(file: &Path) -> Result<Option<String>> {
 
 /// Whether the pieces of each file are consecutive from the first one.
 fn has_whole_files(db: &Database) -> Result<bool> {
-    let tx = redb::ReadableDatabase::begin_read(db)?;
-    let Some(table) = crate::rows::open(&tx, files::TABLE)? else { return Ok(true) };
+    let tx = Snapshot::stored(db)?;
+    let Some(table) = tx.open(files::TABLE)? else { return Ok(true) };
     let mut last = None;
     for row in table.iter()? {
         let (key, _) = row?;
-        let Some((id, n)) = files::place(key.value()) else { return Ok(false) };
+        let Some((id, n)) = files::place(&key) else { return Ok(false) };
         let follows = match last {
             Some((before, at)) if before == id => Some(n) == u32::checked_add(at, 1),
             _ => n == 0,

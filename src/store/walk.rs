@@ -4,9 +4,9 @@ use crate::{
     Collection, Entry, Result,
     kind::Kind,
     record::{Level, Record},
-    rows::{Found, OpenTable, get_at, id_of, index_table, label_for, may_read, open, readable, record_key, scope_of},
+    rows::{Found, get_at, id_of, index_table, label_for, may_read, readable, record_key, scope_of},
+    snapshot::{Snapshot, View},
 };
-use redb::ReadTransaction;
 use tool::{Cx, Id, Scope};
 
 /// A range of one index. Values are compared as bytes; see [`order`].
@@ -78,7 +78,7 @@ impl<T: Record> Collection<T> {
         let kind = self.kind();
         let kept = self.visited(keep, |each| {
             self.store.0.engine.read(|tx| {
-                let Some(table) = open(tx, kind.name)? else { return Ok(()) };
+                let Some(table) = tx.open(kind.name)? else { return Ok(()) };
                 rows(kind, tx, scope_of(kind, cx), walk, &mut |scope, id| {
                     visit(kind, &table, &[scope, id.as_bytes()].concat(), Some(cx), each)
                 })
@@ -132,12 +132,12 @@ impl<T: Record> Collection<T> {
 
 fn walk_scope(
     kind: &Kind,
-    tx: &ReadTransaction,
+    tx: &Snapshot,
     scope: Scope,
     walk: &Walk,
     each: &mut dyn FnMut(Found) -> Result<Visit>,
 ) -> Result<()> {
-    let (Some(table), Some(index)) = (open(tx, kind.name)?, open(tx, &index_table(kind.name))?) else { return Ok(()) };
+    let (Some(table), Some(index)) = (tx.open(kind.name)?, tx.open(&index_table(kind.name))?) else { return Ok(()) };
     for row in stretch(&index, &scope.key(), walk)? {
         if !visit(kind, &table, &record_key(scope, id_of(&row?.0)?), None, each)? {
             break;
@@ -149,7 +149,7 @@ fn walk_scope(
 /// Calls `each` with a record that this caller may read; `false` ends the walk.
 fn visit(
     kind: &Kind,
-    table: &OpenTable,
+    table: &View,
     key: &[u8],
     cx: Option<&Cx>,
     each: &mut dyn FnMut(Found) -> Result<Visit>,
@@ -164,7 +164,7 @@ fn visit(
 type Row = (Vec<u8>, Vec<u8>);
 
 /// The rows of a walk in one scope.
-fn stretch<'t>(table: &'t OpenTable, scope: &[u8], walk: &Walk) -> Result<Box<dyn Iterator<Item = Result<Row>> + 't>> {
+fn stretch<'t>(table: &'t View, scope: &[u8], walk: &Walk) -> Result<Box<dyn Iterator<Item = Result<Row>> + 't>> {
     let prefix = [scope, &[walk.index]].concat();
     let from = [&prefix[..], &walk.from].concat();
     let to = match &walk.to {
@@ -175,14 +175,14 @@ fn stretch<'t>(table: &'t OpenTable, scope: &[u8], walk: &Walk) -> Result<Box<dy
         return Ok(Box::new(std::iter::empty()));
     }
     let length = prefix.len();
-    let rows = table.range::<&[u8]>(from.as_slice()..to.as_slice())?.map(move |row| {
+    let rows = table.range(from.as_slice()..to.as_slice())?.map(move |row| {
         let (key, value) = row?;
-        Ok((key.value()[length..].to_vec(), value.value().to_vec()))
+        Ok((key[length..].to_vec(), value.to_vec()))
     });
     Ok(if walk.down {
-        let rows = table.range::<&[u8]>(from.as_slice()..to.as_slice())?.rev().map(move |row| {
+        let rows = table.range(from.as_slice()..to.as_slice())?.rev().map(move |row| {
             let (key, value) = row?;
-            Ok((key.value()[length..].to_vec(), value.value().to_vec()))
+            Ok((key[length..].to_vec(), value.to_vec()))
         });
         Box::new(rows)
     } else {
@@ -194,12 +194,12 @@ fn stretch<'t>(table: &'t OpenTable, scope: &[u8], walk: &Walk) -> Result<Box<dy
 /// merged.
 fn rows(
     kind: &Kind,
-    tx: &ReadTransaction,
+    tx: &Snapshot,
     own: Scope,
     walk: &Walk,
     each: &mut dyn FnMut(&[u8], Id) -> Result<bool>,
 ) -> Result<()> {
-    let Some(index) = open(tx, &index_table(kind.name))? else { return Ok(()) };
+    let Some(index) = tx.open(&index_table(kind.name))? else { return Ok(()) };
     let mine = own.key();
     let mut owned = stretch(&index, &mine, walk)?.peekable();
     let shared: Box<dyn Iterator<Item = Result<Row>>> = match kind.level {

@@ -1,13 +1,7 @@
-//! The writer thread: it batches jobs into durable commits, because a commit costs a card far more than the bytes in it.
+//! The writer thread: it batches jobs into durable commits, because a commit costs a card far more than the bytes in it, and
+//! puts the log into the data file.
 
-use crate::{
-    EffectSource, Error, Result,
-    compact::Changes,
-    effects,
-    engine::{self, Engine},
-    tx::Tx,
-};
-use redb::Durability;
+use crate::{EffectSource, Error, Result, effects, engine::Engine, tx::Tx};
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -23,6 +17,8 @@ use tokio::sync::oneshot;
 
 /// At most this many jobs share a commit.
 const BATCH: usize = 256;
+/// After how long without a write the store counts as idle.
+const IDLE: Duration = Duration::from_secs(60);
 /// How long a deferred job waits for a commit to share.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -159,10 +155,14 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
     let mut due: Option<Instant> = None;
     loop {
         let next = match due {
+            None if engine.wants_idle() => inbox.recv_timeout(IDLE),
             None => inbox.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
             Some(due) => inbox.recv_timeout(due.saturating_duration_since(Instant::now())),
         };
         let closing = matches!(next, Err(mpsc::RecvTimeoutError::Disconnected));
+        if due.is_none() && matches!(next, Err(mpsc::RecvTimeoutError::Timeout)) {
+            engine.tidy(true);
+        }
         let mut batch: Vec<Job> = vec![];
         let mut waiting = next.ok();
         while let Some(job) = waiting {
@@ -181,67 +181,41 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
             batch = std::mem::take(&mut patient);
             due = None;
             commit(engine, batch);
+            // After the callers have their answers.
+            engine.tidy(false);
         }
         if closing {
+            if let Err(error) = engine.complete() {
+                tracing::warn!(%error, "the last writes stay in the log; the next start reads them from there");
+            }
             return;
         }
     }
 }
 
-/// Commits all jobs together. A failed job is removed and the others run again.
+/// Stores what all jobs change together. A failed job is undone alone.
 fn commit(engine: &Engine, mut batch: Vec<Job>) {
-    while !batch.is_empty() {
-        match engine.with(|db| try_commit(db, engine.changes(), &mut batch)) {
-            Ok(None) => {
-                engine.committed();
-                return batch.into_iter().for_each(|job| job.answer(Ok(())));
-            }
-            Ok(Some((bad, error))) => batch.remove(bad).answer(Err(error)),
-            Err(error) => {
-                tracing::error!(%error, jobs = batch.len(), "a commit failed");
-                if let Err(e) = engine.reopen() {
-                    tracing::error!(error = %e, "the data file could not be opened again yet");
+    let mut failed: Vec<Option<Error>> = batch.iter().map(|_| None).collect();
+    let stored = engine.commit(&mut |tx| {
+        for (job, failed) in batch.iter_mut().zip(&mut failed) {
+            let ran = catch_unwind(AssertUnwindSafe(|| job.run(tx)));
+            let error = match ran {
+                Ok(Ok(())) => {
+                    tx.keep();
+                    continue;
                 }
-                return batch.into_iter().for_each(|job| job.answer(Err(error.clone())));
+                Ok(Err(error)) => error,
+                Err(_) => Error::Io("a write panicked; nothing of it was stored".into()),
+            };
+            tx.undo();
+            if tx.is_unreadable() {
+                return Err(error);
             }
+            *failed = Some(error);
         }
+        Ok(())
+    });
+    for (job, failed) in batch.into_iter().zip(failed) {
+        job.answer(failed.map_or_else(|| stored.clone(), Err));
     }
-}
-
-/// `Ok(Some((index, why)))` when a job failed and nothing was written.
-fn try_commit(db: &redb::Database, changes: &Changes, batch: &mut [Job]) -> Result<Option<(usize, Error)>> {
-    let mut tx = db.begin_write()?;
-    tx.set_durability(Durability::Immediate).map_err(|e| Error::Io(e.to_string()))?;
-    // Opening after a power cut takes milliseconds instead of a scan of the whole file.
-    tx.set_quick_repair(true);
-    let ran = run(&Tx::new(&tx, changes), batch);
-    match ran {
-        Ok(None) => {
-            tx.commit()?;
-            Ok(None)
-        }
-        Ok(bad) => {
-            tx.abort()?;
-            Ok(bad)
-        }
-        Err(error) => {
-            drop(tx.abort());
-            Err(error)
-        }
-    }
-}
-
-/// Runs the jobs within a transaction; returns the first that failed. A disk error fails the whole batch.
-fn run(tx: &Tx, batch: &mut [Job]) -> Result<Option<(usize, Error)>> {
-    for (i, job) in batch.iter_mut().enumerate() {
-        let failed = match catch_unwind(AssertUnwindSafe(|| job.run(tx))) {
-            Ok(Ok(())) => continue,
-            Ok(Err(e @ (Error::Full | Error::Io(_)))) => return Err(e),
-            Ok(Err(e)) => e,
-            Err(_) => Error::Io("a write panicked; nothing of it was stored".into()),
-        };
-        return Ok(Some((i, failed)));
-    }
-    tx.put_raw(engine::META, engine::META_LAST, &tool::Id::new().millis().to_le_bytes())?;
-    Ok(None)
 }

@@ -45,6 +45,12 @@ impl Id {
         }
     }
 
+    /// The time, but never before that of the newest id: milliseconds since 1970.
+    pub fn latest_ms() -> u64 {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+        now.max(LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).0)
+    }
+
     /// When the id was made: milliseconds since 1970.
     pub fn millis(&self) -> u64 {
         self.0[..6].iter().fold(0, |ms, b| ms << 8 | u64::from(*b))

@@ -25,6 +25,7 @@ export type Person = Data<'GET /api/v1/people'>['people'][number];
 export type Token = Data<'GET /api/v1/tokens'>['tokens'][number];
 export type SignedIn = Data<'GET /api/v1/sessions'>['sessions'][number];
 export type Device = Data<'GET /api/v1/device'>;
+export type Storage = Data<'GET /api/v1/storage'>;
 export type ModelInUse = Data<'GET /api/v1/model'>;
 /** `parameters` is a JSON Schema. */
 export type Tool = Omit<Data<'GET /api/v1/tools'>['tools'][number], 'parameters'> & { parameters: object };

@@ -1,6 +1,6 @@
 //! The rows that change while the data file is copied.
 
-use crate::{Error, Result, engine::Engine};
+use crate::{Error, Result, engine::Engine, overlay::Overlay};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
@@ -48,11 +48,15 @@ impl Changes {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To be called for every row of the data file that a transaction sets or removes, before it commits.
-    pub fn note(&self, table: &str, key: &[u8]) {
-        if !self.wanted.load(Ordering::Acquire) {
-            return;
+    /// To be called for all rows that are about to be written to the data file.
+    pub fn note_all(&self, changes: &Overlay) {
+        if self.wanted.load(Ordering::Acquire) {
+            let rows = changes.tables().flat_map(|(name, rows)| rows.keys().map(move |key| (name, key)));
+            rows.for_each(|(name, key)| self.note(name, key));
         }
+    }
+
+    pub(super) fn note(&self, table: &str, key: &[u8]) {
         let mut changed = self.changed();
         // Beyond the limit the compaction gives up, and the rest is of no use.
         if changed.bytes > MOST {
@@ -80,18 +84,17 @@ pub(super) struct Noting(Arc<Engine>);
 
 impl Noting {
     /// Begins at a moment when no write is under way: its first rows would not be noted.
-    pub fn start(engine: &Arc<Engine>) -> Result<Self> {
-        engine.exclusively(|_| {
+    pub fn start(engine: &Arc<Engine>) -> Self {
+        engine.between_writes(|| {
             *engine.changes().changed() = Changed::default();
             engine.changes().wanted.store(true, Ordering::Release);
-            Ok(())
-        })?;
-        Ok(Self(engine.clone()))
+        });
+        Self(engine.clone())
     }
 
     /// The rows noted since the last time. Taken between writes: rows are noted before their commit, and must be read after it.
     pub fn take(&self) -> Result<Changed> {
-        self.0.exclusively(|_| self.0.changes().take())
+        self.0.between_writes(|| self.0.changes().take())
     }
 
     /// The same while the caller excludes writes already.

@@ -1,0 +1,142 @@
+//! Where the data file and the log are: in a folder, or in memory.
+
+use crate::{Error, Result};
+use redb::{
+    StorageBackend,
+    backends::{FileBackend, InMemoryBackend},
+};
+use std::{
+    fs, io,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+/// The name of the log in the data folder.
+pub(crate) const LOG: &str = "hob.wal";
+/// The temporary name of a log that is being made.
+pub(crate) const NEW_LOG: &str = "hob.wal.new";
+/// The size of the log. Half as much would put changes into the data file twice as often; more would take longer to read at
+/// a start after a power cut, and more memory.
+const LOG_SIZE: u64 = 4 << 20;
+/// In memory a smaller one, so that every test also passes through the data file.
+const LOG_SIZE_IN_MEMORY: u64 = 128 << 10;
+
+/// A file as redb and the log use it.
+pub(crate) type Backend = Box<dyn StorageBackend>;
+
+/// The place of the two files.
+pub(crate) trait Medium: Send + Sync {
+    /// Opens the data file. Never creates it: when the card is gone, a new empty file must not take its place.
+    fn data(&self) -> Result<Backend, redb::DatabaseError>;
+    /// Opens the log; `None` when there is none.
+    fn log(&self) -> io::Result<Option<Backend>>;
+    /// Makes a log of zeros, or replaces the one that is there.
+    fn make_log(&self) -> io::Result<Backend>;
+    /// The size of a log; a smaller one is replaced.
+    fn log_size(&self) -> u64;
+    /// The path of the data file; `None` in memory.
+    fn path(&self) -> Option<&Path>;
+}
+
+/// The files of a data folder.
+pub(crate) struct Files {
+    data: PathBuf,
+}
+
+impl Files {
+    /// With the path of the data file; the log is next to it.
+    pub fn new(data: PathBuf) -> Self {
+        Self { data }
+    }
+
+    fn folder(&self) -> &Path {
+        self.data.parent().unwrap_or(Path::new("."))
+    }
+}
+
+fn backend(file: fs::File) -> io::Result<Backend> {
+    match FileBackend::new(file) {
+        Ok(file) => Ok(Box::new(file)),
+        Err(redb::DatabaseError::Storage(redb::StorageError::Io(e))) => Err(e),
+        Err(e) => Err(io::Error::other(e)),
+    }
+}
+
+impl Medium for Files {
+    fn data(&self) -> Result<Backend, redb::DatabaseError> {
+        let io = |e| redb::DatabaseError::Storage(redb::StorageError::Io(e));
+        let file = fs::OpenOptions::new().read(true).write(true).open(&self.data).map_err(io)?;
+        if file.metadata().map_err(io)?.len() == 0 {
+            return Err(io(io::Error::new(io::ErrorKind::UnexpectedEof, "it is empty")));
+        }
+        Ok(Box::new(FileBackend::new(file)?))
+    }
+
+    fn log(&self) -> io::Result<Option<Backend>> {
+        match fs::OpenOptions::new().read(true).write(true).open(self.folder().join(LOG)) {
+            Ok(file) if file.metadata()?.is_file() => backend(file).map(Some),
+            Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a plain file")),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn make_log(&self) -> io::Result<Backend> {
+        let (part, path) = (self.folder().join(NEW_LOG), self.folder().join(LOG));
+        let make = || -> io::Result<fs::File> {
+            let _ = fs::remove_file(&part);
+            let mut options = fs::OpenOptions::new();
+            let mut file = options.read(true).write(true).create_new(true).mode(0o600).open(&part)?;
+            // Real zeros: an append into a hole or beyond the end would also write the file system's tables.
+            for _ in 0..LOG_SIZE / ZEROS.len() as u64 {
+                io::Write::write_all(&mut file, &ZEROS)?;
+            }
+            file.sync_all()?;
+            fs::rename(&part, &path)?;
+            fs::File::open(self.folder())?.sync_all()?;
+            Ok(file)
+        };
+        make().inspect_err(|_| drop(fs::remove_file(&part))).and_then(backend)
+    }
+
+    fn log_size(&self) -> u64 {
+        LOG_SIZE
+    }
+
+    fn path(&self) -> Option<&Path> {
+        Some(&self.data)
+    }
+}
+
+static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+
+/// Both files in memory.
+pub(crate) struct Memory;
+
+impl Medium for Memory {
+    fn data(&self) -> Result<Backend, redb::DatabaseError> {
+        Ok(Box::new(InMemoryBackend::new()))
+    }
+    fn log(&self) -> io::Result<Option<Backend>> {
+        Ok(None)
+    }
+    fn make_log(&self) -> io::Result<Backend> {
+        let log = InMemoryBackend::new();
+        log.set_len(LOG_SIZE_IN_MEMORY)?;
+        Ok(Box::new(log))
+    }
+    fn log_size(&self) -> u64 {
+        LOG_SIZE_IN_MEMORY
+    }
+    fn path(&self) -> Option<&Path> {
+        None
+    }
+}
+
+/// Removes the log of a data folder. The data file must not need it any more.
+pub(crate) fn remove_log(dir: &Path) -> Result<()> {
+    match fs::remove_file(dir.join(LOG)) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io("remove the old log", &e)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,152 @@
+//! What the data file says about itself: format, device, newest time, and whether its last changes are in the log.
+
+use crate::{Error, FORMAT, Result, checksum, engine::Table, log::Generation, overlay::Overlay, snapshot::Snapshot};
+use redb::{Database, Durability, ReadableDatabase};
+use tool::Id;
+
+/// The metadata table.
+pub(crate) const META: &str = "meta";
+pub(crate) const META_FORMAT: &[u8] = b"format";
+pub(crate) const META_DEVICE: &[u8] = b"device";
+/// The newest time seen, so that ids never go back with the clock.
+pub(crate) const META_LAST: &[u8] = b"last";
+/// The checksum of the format and the device.
+const META_SUM: &[u8] = b"sum";
+/// The generation of the log that belongs to the file, and of the record that was first in the log when it began.
+const META_LOG: &[u8] = b"log";
+
+/// The format of a file that is complete without a log. Hob from before there was a log reads it.
+pub(crate) const COMPLETE: u32 = 1;
+/// The format of a file whose last changes are in the log.
+pub(crate) const WITH_LOG: u32 = 2;
+
+/// Says which records of the log the data file lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LogMark {
+    /// Of the records that are not in the data file.
+    pub generation: Generation,
+    /// Of the record in the first block when the generation began.
+    pub before: Generation,
+}
+
+/// A file's metadata.
+#[derive(Default)]
+pub(crate) struct Meta {
+    pub format: Option<u32>,
+    pub device: Option<Id>,
+    pub last_ms: u64,
+    /// `None` when the file is complete.
+    pub log: Option<LogMark>,
+    sum: Option<Vec<u8>>,
+}
+
+impl Meta {
+    fn expected_sum(&self) -> [u8; checksum::LENGTH] {
+        let format = self.format.unwrap_or_default().to_le_bytes();
+        checksum::of(META, META_SUM, &format, self.device.as_ref().map_or(&[], |id| &id.as_bytes()[..]), &[])
+    }
+
+    /// Checks the checksum; older files have none and always pass.
+    pub fn check(&self) -> Result<(), ()> {
+        match &self.sum {
+            Some(sum) if *sum != self.expected_sum() => Err(()),
+            _ if self.format == Some(WITH_LOG) && self.log.is_none() => Err(()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The metadata of this format, and its rows.
+    fn of(device: Id, log: Option<LogMark>) -> Self {
+        let format = if log.is_some() { WITH_LOG } else { COMPLETE };
+        Self { format: Some(format), device: Some(device), log, ..Self::default() }
+    }
+}
+
+pub(crate) fn read_meta(db: &impl ReadableDatabase) -> Result<Meta> {
+    let tx = Snapshot::stored(db)?;
+    let fixed = |key| Ok::<_, Error>(tx.get(META, key)?.unwrap_or_default());
+    let format = fixed(META_FORMAT)?.try_into().ok().map(u32::from_le_bytes);
+    let log = fixed(META_LOG)?;
+    let mark = log
+        .split_first_chunk::<16>()
+        .and_then(|(generation, before)| Some(LogMark { generation: *generation, before: before.try_into().ok()? }));
+    Ok(Meta {
+        format,
+        device: fixed(META_DEVICE)?.try_into().ok().map(Id::from_bytes),
+        last_ms: fixed(META_LAST)?.try_into().map_or(0, u64::from_le_bytes),
+        log: mark.filter(|_| format == Some(WITH_LOG)),
+        sum: tx.get(META, META_SUM)?,
+    })
+}
+
+/// Writes the metadata of a new data file; returns the device id.
+pub(crate) fn found(db: &Database) -> Result<Id> {
+    let device = Id::new();
+    let tx = db.begin_write()?;
+    tx.open_table(Table::new(META))?.insert(META_DEVICE, &device.as_bytes()[..])?;
+    write(&tx, &Meta::of(device, None))?;
+    tx.commit()?;
+    Ok(device)
+}
+
+/// Adds the checksum to a file from before there were checksums.
+pub(crate) fn add_sum(db: &Database, meta: &Meta) -> Result<()> {
+    if meta.sum.is_some() {
+        return Ok(());
+    }
+    let tx = db.begin_write()?;
+    tx.open_table(Table::new(META))?.insert(META_SUM, &meta.expected_sum()[..])?;
+    Ok(tx.commit()?)
+}
+
+/// Makes a copy complete that says that changes of it are in a log: it has no log.
+pub(crate) fn forget_log(db: &Database) -> Result<()> {
+    let meta = read_meta(db)?;
+    let (Some(WITH_LOG), Some(device)) = (meta.format, meta.device) else { return Ok(()) };
+    let tx = db.begin_write()?;
+    write(&tx, &Meta::of(device, None))?;
+    Ok(tx.commit()?)
+}
+
+fn write(tx: &redb::WriteTransaction, meta: &Meta) -> Result<()> {
+    let mut table = tx.open_table(Table::new(META))?;
+    table.insert(META_FORMAT, &meta.format.unwrap_or(COMPLETE).to_le_bytes()[..])?;
+    table.insert(META_SUM, &meta.expected_sum()[..])?;
+    match meta.log {
+        Some(mark) => drop(table.insert(META_LOG, &[mark.generation, mark.before].concat()[..])?),
+        None => drop(table.remove(META_LOG)?),
+    }
+    Ok(())
+}
+
+/// Writes all changes into the data file in one durable commit, together with where later ones are going to be.
+pub(crate) fn save(db: &Database, changes: &Overlay, device: Id, log: Option<LogMark>) -> Result<()> {
+    let mut tx = db.begin_write()?;
+    tx.set_durability(Durability::Immediate).map_err(|e| Error::Io(e.to_string()))?;
+    // Opening after a power cut takes milliseconds instead of a scan of the whole file. It costs bytes that grow with the
+    // file, but only once for a whole log.
+    tx.set_quick_repair(true);
+    for (name, rows) in changes.tables() {
+        let mut table = tx.open_table(Table::new(name))?;
+        for (key, value) in rows {
+            match value {
+                Some(value) => drop(table.insert(&**key, &**value)?),
+                None => drop(table.remove(&**key)?),
+            }
+        }
+    }
+    tx.open_table(Table::new(META))?.insert(META_LAST, &Id::latest_ms().to_le_bytes()[..])?;
+    write(&tx, &Meta::of(device, log))?;
+    Ok(tx.commit()?)
+}
+
+/// Refuses the metadata of a file that this code cannot use; `shown` is its name.
+pub(crate) fn device_of(meta: &Meta, shown: &str) -> Result<Id> {
+    match (meta.format, meta.device, meta.check()) {
+        (Some(found), ..) if found > FORMAT => Err(Error::Newer { file: shown.into(), found, ours: FORMAT }),
+        (Some(_), Some(device), Ok(())) => Ok(device),
+        _ => Err(Error::Damaged(format!(
+            "{shown} is damaged or not a Hob data file (what it says about itself does not match): restore a backup with `hob restore FILE`; the damaged file is left as it is"
+        ))),
+    }
+}
