@@ -11,7 +11,7 @@ pub fn file(data: &Path, backups: &[PathBuf]) -> Result<()> {
     for backup in backups {
         store::open_plain(backup).with_context(|| format!("could not read the backup {}", backup.display()))?;
     }
-    let FileCheck { pages, records } = match store::check_file(data) {
+    let FileCheck { pages, records, .. } = match store::check_file(data) {
         Ok(Some(found)) => found,
         Ok(None) | Err(store::Error::InUse(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
@@ -114,9 +114,10 @@ pub async fn doctor(client: &Client, backups: &[PathBuf]) -> Result<()> {
 async fn show_storage(client: &Client) -> Result<()> {
     let storage = client.data("GET", "/api/v1/storage", None).await?;
     let now_ms = tool::Id::new().millis();
-    storage_lines(&storage, now_ms).into_iter().zip(["storage", ""]).try_for_each(|(line, label)| {
-        put(format_args!("{label:<8} {line}\n"))
-    })
+    for (line, label) in storage_lines(&storage, now_ms).into_iter().zip(["storage", ""]) {
+        put(format_args!("{label:<8} {line}\n"))?;
+    }
+    Ok(())
 }
 
 /// "61 MB, 3 MB of it free; compacted 3 days ago, 212 → 61 MB"; then why the last attempt was not completed.

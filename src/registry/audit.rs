@@ -23,6 +23,8 @@ use tool::{
 const BUDGET: usize = 4 << 20;
 /// The part of the budget by which the log may grow before it is shortened, which reads all of it.
 const SLACK: usize = 16;
+/// The most segments that one commit deletes; what is left goes with the next.
+const DELETED: usize = 100;
 /// The size at which a new segment starts, in bytes.
 const SEGMENT: usize = 16 << 10;
 /// How many entries may wait in memory; beyond that the oldest are dropped.
@@ -228,8 +230,8 @@ impl Audit {
 
     /// Deletes the oldest segments beyond the budget.
     fn shorten(&self, tx: &Tx) -> store::Result<()> {
-        let (mut size, mut before) = (0, None);
-        loop {
+        let (mut size, mut before, mut deleted) = (0, None, 0);
+        while deleted < DELETED {
             // Some at a time: all of them would be megabytes of memory.
             let some = self.segments.list_in(Scope::Household, &Listing { limit: 8, before, ..Listing::default() })?;
             let Some(oldest) = some.last() else { return Ok(()) };
@@ -238,9 +240,11 @@ impl Audit {
                 size += segment.value.lines.len();
                 if size > self.budget {
                     self.segments.remove(tx, Scope::Household, segment.id)?;
+                    deleted += 1;
                 }
             }
         }
+        Ok(())
     }
 
     /// A page of the log, the newest first.

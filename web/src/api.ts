@@ -137,6 +137,7 @@ export const sessions = () => call('GET /api/v1/sessions');
 export const signOut = () => call('DELETE /api/v1/session');
 export const endSession = (which: string) => call('DELETE /api/v1/sessions/{id}', { path: { id: which } });
 export const device = () => call('GET /api/v1/device');
+export const storage = () => call('GET /api/v1/storage');
 export const renameDevice = (name: string) => call('PATCH /api/v1/device', { body: { name } });
 export const model = () => call('GET /api/v1/model');
 export const chooseModel = (body: Body<'PUT /api/v1/model'>) => call('PUT /api/v1/model', { body });
