@@ -35,6 +35,7 @@ pub struct Config {
     pub http: Http,
     pub limits: registry::PerMinute,
     pub approvals: questions::Timeouts,
+    pub storage: Storage,
     pub services: Services,
     /// Whether the name was given with `--name`, which overrides everything.
     #[serde(skip)]
@@ -54,6 +55,35 @@ pub struct Doors {
 pub struct Network {
     pub announce: bool,
     pub ignore: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Storage {
+    pub compact_hours: String,
+}
+
+impl Storage {
+    /// The hours of the day in which the data file may be compacted, the end excluded; `None` is never.
+    ///
+    /// # Errors
+    /// When the text is no range of hours.
+    pub fn hours(&self) -> Result<Option<(i8, i8)>> {
+        if self.compact_hours == "off" {
+            return Ok(None);
+        }
+        let hour = |text: &str| text.trim().parse::<i8>().ok().filter(|hour| (0..=24).contains(hour));
+        match self.compact_hours.split_once('-').map(|(from, to)| (hour(from), hour(to))) {
+            Some((Some(from), Some(to))) if from != to => Ok(Some((from, to))),
+            _ => bail!("`storage.compact_hours` is not a range of hours: write it as \"2-5\", or \"off\""),
+        }
+    }
+}
+
+impl Default for Storage {
+    fn default() -> Self {
+        Self { compact_hours: "2-5".into() }
+    }
 }
 
 impl Default for Doors {
@@ -94,6 +124,7 @@ impl Default for Config {
             http: Http::default(),
             limits: registry::PerMinute::default(),
             approvals: questions::Timeouts::default(),
+            storage: Storage::default(),
             services: Services::default(),
             name_is_fixed: false,
         }
@@ -150,6 +181,7 @@ impl Config {
                 "`doors.hosts` has `{odd}`, which is not a host name: write it without scheme, port or *, as hob.example.org"
             );
         }
+        self.storage.hours()?;
         self.model.check()?;
         check_name(&self.name)
     }
@@ -267,6 +299,9 @@ mod tests {
             ("[model]\nretrys = 1", "`model.retrys`: did you mean `model.retries`?"),
             ("board = \"arduino\"", "arduino"),
             ("name = \"a b\"", "`name` must have"),
+            ("[storage]\ncompact_hours = \"at night\"", "write it as \"2-5\""),
+            ("[storage]\ncompact_hours = \"2-25\"", "write it as \"2-5\""),
+            ("[storage]\ncompact_hours = \"3-3\"", "write it as \"2-5\""),
             ("[agent]\nmax_turns = 0", "at least 1"),
             ("x", "expected"),
         ] {

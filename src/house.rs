@@ -2,6 +2,7 @@
 //! daemon.
 
 mod background;
+mod compacting;
 pub mod restart;
 pub mod serve;
 
@@ -11,6 +12,7 @@ use anyhow::Result;
 use api::{AppParts, AppState, EventStreams, Network, RequestCounts, Restart};
 use background::{BackgroundTasks, publish_pin_changes, schedule_backfill, schedule_maintenance};
 use board::{Board, Device};
+use compacting::IdleHours;
 use config_center::ConfigCenter;
 use custom::CustomTools;
 use embed::Embedder;
@@ -122,7 +124,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppParts, Arc
         environment: models::environment(),
         reflex: lazy_reflex(registry.clone(), embedder.clone(), clock),
     };
-    let limits = config.agent.clone();
+    let (limits, hours) = (config.agent.clone(), config.storage.hours()?);
     let choices = Choices::open(&store)?;
     let (models, provider) = Models::new(config.model.clone(), deps, choices.clone())?;
     let settings = Arc::new(Settings::new(config, store.device_id(), choices, network.clone()));
@@ -146,8 +148,10 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppParts, Arc
     publish_pin_changes(&board, ports.bus.clone());
     schedule_backfill(memories, closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
+    let (requests, used_agent) = (RequestCounts::default(), agent.clone());
     let (started, desk) = (Id::new(), settings.clone());
     let (kept, checking) = (store.clone(), ports.clone());
+    let compacting = IdleHours { hours, clock: ports.clock.clone(), requests: requests.clone(), agent: used_agent };
     let house = AppParts {
         identity,
         agent,
@@ -167,12 +171,12 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppParts, Arc
         started,
         device,
         restart: Restart::default(),
-        requests: RequestCounts::default(),
+        requests: requests.clone(),
         event_streams: EventStreams::default(),
         closing,
         lasting: false,
     };
-    Ok((house, settings, BackgroundTasks { scheduler, triggers, store: kept, ports: checking }))
+    Ok((house, settings, BackgroundTasks { scheduler, triggers, store: kept, ports: checking, compacting }))
 }
 
 /// Reflex over the phrases of all families, built on first use.

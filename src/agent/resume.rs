@@ -24,6 +24,8 @@ use tool::{Cx, Error, Id, Label, Ports, Result, Role, Scope, UserId};
 const CONCURRENT: usize = 4;
 /// How many finished runs of a person are stored.
 const FINISHED: usize = 2000;
+/// The most of them that one maintenance deletes for a person; the next deletes what is left.
+const DELETED: usize = 500;
 /// How long after a shutdown a call that had not begun is still made.
 const CALLS_STALE_AFTER: Duration = Duration::from_secs(24 * 3600);
 
@@ -325,7 +327,7 @@ impl Agent {
         }
         for (user, mut ids) in over.into_iter().filter(|(_, ids)| ids.len() > FINISHED) {
             ids.sort();
-            let (old, runs) = (ids[..ids.len() - FINISHED].to_vec(), self.conversations.runs.clone());
+            let (old, runs) = (ids[..(ids.len() - FINISHED).min(DELETED)].to_vec(), self.conversations.runs.clone());
             runs.clone()
                 .store()
                 .write_later(move |tx| old.iter().try_for_each(|id| runs.remove(tx, Scope::User(user), *id).map(drop)));

@@ -37,6 +37,7 @@ mod restore;
 mod runs;
 mod serve;
 mod settings;
+mod storage;
 mod tls;
 mod tokens;
 mod tools;
@@ -181,6 +182,7 @@ fn routes() -> Routes<AppState> {
         .merge(estimate::routes())
         .merge(files::routes())
         .merge(check::routes())
+        .merge(storage::routes())
         .merge(restore::routes())
         .merge(document::routes())
         .nest("/custom-tools", custom_tools::routes())

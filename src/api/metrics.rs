@@ -18,7 +18,8 @@ use serde_json::json;
 use std::{
     collections::BTreeMap,
     fmt::{Display, Write},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 /// The content type.
@@ -36,11 +37,30 @@ type Kind = (String, &'static str, &'static str);
 
 /// Requests since the start, by kind; cheap to clone.
 #[derive(Clone, Default)]
-pub struct RequestCounts(Arc<Mutex<BTreeMap<Kind, u64>>>);
+pub struct RequestCounts(Arc<Mutex<Counts>>);
+
+#[derive(Default)]
+struct Counts {
+    all: BTreeMap<Kind, u64>,
+    /// When somebody last asked for something, besides probes of the service.
+    used: Option<Instant>,
+}
+
+/// What programs ask for at all times, whether anybody uses Hob or not.
+const PROBES: [&str; 2] = ["/healthz", "/metrics"];
 
 impl RequestCounts {
     fn all(&self) -> BTreeMap<Kind, u64> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock().all.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long ago a request last ended, besides probes of the service; `None` when there was none.
+    pub fn unused_for(&self) -> Option<Duration> {
+        self.lock().used.map(|at| at.elapsed())
     }
 }
 
@@ -51,7 +71,12 @@ pub(crate) async fn count(State(counts): State<RequestCounts>, request: Request,
     let method = method_word(request.method());
     let response = next.run(request).await;
     let class = ["1xx", "2xx", "3xx", "4xx", "5xx"][usize::from(response.status().as_u16() / 100).clamp(1, 5) - 1];
-    *counts.0.lock().unwrap_or_else(PoisonError::into_inner).entry((route, method, class)).or_default() += 1;
+    let mut counts = counts.lock();
+    if !PROBES.contains(&&*route) {
+        counts.used = Some(Instant::now());
+    }
+    *counts.all.entry((route, method, class)).or_default() += 1;
+    drop(counts);
     response
 }
 

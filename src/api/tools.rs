@@ -81,14 +81,14 @@ impl Matched {
         let aliases: Vec<String> = tool.aliases.iter().map(|alias| alias.name.to_string()).collect();
         Self {
             name: tool.name.to_string(),
-            description: if details { &tool.description } else { first_sentence(&tool.description) }.to_owned(),
+            description: if details { tool.description() } else { first_sentence(tool.description()) }.to_owned(),
             category: tool.category.to_string(),
             group: tool.group.to_string(),
             risk: tool.risk,
             enabled: tool.enabled,
             aliases: Some(aliases).filter(|aliases| details || !aliases.is_empty()),
             requires_confirmation: details.then_some(tool.requires_confirmation),
-            parameters: details.then(|| tool.parameters.clone()),
+            parameters: details.then(|| tool.parameters().clone()),
             by,
         }
     }

@@ -11,7 +11,7 @@ pub fn file(data: &Path, backups: &[PathBuf]) -> Result<()> {
     for backup in backups {
         store::open_plain(backup).with_context(|| format!("could not read the backup {}", backup.display()))?;
     }
-    let FileCheck { pages, records } = match store::check_file(data) {
+    let FileCheck { pages, records, .. } = match store::check_file(data) {
         Ok(Some(found)) => found,
         Ok(None) | Err(store::Error::InUse(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
@@ -85,6 +85,7 @@ pub async fn doctor(client: &Client, backups: &[PathBuf]) -> Result<()> {
     if !records(&check, backups)? {
         failed.push("data");
     }
+    show_storage(client).await?;
     let who = client.data("GET", "/api/v1/session", None).await?;
     put(format_args!("version  {}\n", who["version"].as_str().unwrap_or_default()))?;
     put(format_args!("model    {}\n", who["model"].as_str().unwrap_or_default()))?;
@@ -107,6 +108,39 @@ pub async fn doctor(client: &Client, backups: &[PathBuf]) -> Result<()> {
         bail!("problems found: see {} above", failed.join(" and "));
     }
     Ok(())
+}
+
+/// Prints the size of the data file and the state of its compaction.
+async fn show_storage(client: &Client) -> Result<()> {
+    let storage = client.data("GET", "/api/v1/storage", None).await?;
+    let now_ms = tool::Id::new().millis();
+    for (line, label) in storage_lines(&storage, now_ms).into_iter().zip(["storage", ""]) {
+        put(format_args!("{label:<8} {line}\n"))?;
+    }
+    Ok(())
+}
+
+/// "61 MB, 3 MB of it free; compacted 3 days ago, 212 → 61 MB"; then why the last attempt was not completed.
+fn storage_lines(storage: &Value, now_ms: u64) -> Vec<String> {
+    let mb = |value: &Value| value.as_u64().unwrap_or_default().div_ceil(1_000_000);
+    let mut line = format!("{} MB", mb(&storage["size"]));
+    if storage["free"].is_u64() {
+        line += &format!(", {} MB of it free", mb(&storage["free"]));
+    }
+    let last = &storage["compacted"];
+    if let Some(percent) = storage["compacting"].as_u64() {
+        line += &format!("; compacting, {percent} %");
+    } else if let Some(at) = last["at"].as_u64() {
+        let days = now_ms.saturating_sub(at) / 86_400_000;
+        let when = match days {
+            0 => "today".to_owned(),
+            1 => "a day ago".to_owned(),
+            days => format!("{days} days ago"),
+        };
+        line += &format!("; compacted {when}, {} → {} MB", mb(&last["before"]), mb(&last["after"]));
+    }
+    let problem = storage["problem"].as_str().map(|why| format!("it was not compacted: {why}"));
+    [Some(line), problem].into_iter().flatten().collect()
 }
 
 /// Prints the outcome of a check of the records; returns whether all are intact.
@@ -157,4 +191,33 @@ async fn show_models(client: &Client) -> Result<()> {
         put(format_args!("fallback {}{why}\n", fallback.join(", ")))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_data_file_is_described() {
+        const DAY: u64 = 86_400_000;
+        let compacted = |at: u64| json!({"at": at, "before": 212_000_000, "after": 60_400_000});
+        for (storage, lines) in [
+            (json!({"size": 61_000_000}), vec!["61 MB"]),
+            (json!({"size": 61_000_000, "free": 2_400_000}), vec!["61 MB, 3 MB of it free"]),
+            (
+                json!({"size": 61_000_000, "compacted": compacted(7 * DAY)}),
+                vec!["61 MB; compacted 3 days ago, 212 → 61 MB"],
+            ),
+            (
+                json!({"size": 1, "compacted": compacted(10 * DAY), "problem": "the disk is full"}),
+                vec!["1 MB; compacted today, 212 → 61 MB", "it was not compacted: the disk is full"],
+            ),
+            (
+                json!({"size": 212_000_000, "compacting": 40, "compacted": compacted(1)}),
+                vec!["212 MB; compacting, 40 %"],
+            ),
+        ] {
+            assert_eq!(storage_lines(&storage, 10 * DAY), lines, "{storage}");
+        }
+    }
 }

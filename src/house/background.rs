@@ -1,5 +1,6 @@
 //! Background tasks: schedules and triggers, the slow check of stored records, maintenance, events of pins.
 
+use super::compacting::{IdleHours, compact_in_idle_hours};
 use agent::Agent;
 use anyhow::Result;
 use board::Board;
@@ -30,12 +31,14 @@ pub struct BackgroundTasks {
     pub(super) triggers: Triggers,
     pub(super) store: Store,
     pub(super) ports: Ports,
+    pub(super) compacting: IdleHours,
 }
 
 impl BackgroundTasks {
     /// Runs schedules and triggers until `closing`. The returned task ends once the outcomes of the last calls are stored.
     pub fn start(self, closing: &CancellationToken) -> Result<JoinHandle<()>> {
         self.triggers.watch(closing)?;
+        tokio::spawn(compact_in_idle_hours(self.store.clone(), self.compacting, closing.clone()));
         tokio::spawn(closing.clone().run_until_cancelled_owned(check_slowly(self.store, self.ports)));
         Ok(self.scheduler.start(closing.clone()))
     }

@@ -11,6 +11,8 @@ use tool::{Cx, Error, Id, Label, Result, Scope, UserId};
 
 /// How many settled questions of a kind are stored for a person.
 const SETTLED: usize = 500;
+/// The most of them that are deleted at once for a person; the next time deletes what is left.
+const DELETED: usize = 500;
 
 /// A kind of question, implemented by the record in which one is stored. Two functions are required: where the record carries
 /// the shared fields, and how it expires.
@@ -86,7 +88,7 @@ impl<T: Question> StoredKind for Collection<T> {
         })?;
         for (user, mut ids) in settled.into_iter().filter(|(_, ids)| ids.len() > SETTLED) {
             ids.sort();
-            let (old, records) = (ids[..ids.len() - SETTLED].to_vec(), self.clone());
+            let (old, records) = (ids[..(ids.len() - SETTLED).min(DELETED)].to_vec(), self.clone());
             self.store().write_later(move |tx| {
                 old.iter().try_for_each(|id| records.remove(tx, Scope::User(user), *id).map(drop))
             });

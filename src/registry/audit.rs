@@ -27,6 +27,8 @@ use tool::{
 const BUDGET: usize = 4 << 20;
 /// The part of the budget by which the log may grow before it is shortened, which reads all of it.
 const SLACK: usize = 16;
+/// The most segments that one commit deletes; what is left goes with the next.
+const DELETED: usize = 100;
 /// The size of a segment without its lines, in bytes.
 const SEGMENT: usize = 100;
 /// How many segments are read at once. Those of older versions have up to 16 KB.
@@ -283,8 +285,8 @@ impl Audit {
 
     /// Deletes the oldest segments beyond the budget.
     fn shorten(&self, tx: &Tx) -> store::Result<()> {
-        let (mut size, mut before) = (0, None);
-        loop {
+        let (mut size, mut before, mut deleted) = (0, None, 0);
+        while deleted < DELETED {
             // Some at a time: all of them would be megabytes of memory.
             let listing = Listing { limit: READ, before, ..Listing::default() };
             let some = self.segments.list_in(Scope::Household, &listing)?;
@@ -294,9 +296,11 @@ impl Audit {
                 size += segment.value.lines.len() + SEGMENT;
                 if size > self.budget {
                     self.segments.remove(tx, Scope::Household, segment.id)?;
+                    deleted += 1;
                 }
             }
         }
+        Ok(())
     }
 
     /// A page of the log, the newest first.

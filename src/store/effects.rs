@@ -11,6 +11,8 @@ use tool::{Id, Scope};
 
 /// How many different tools a mark names at most.
 const NAMED: usize = 20;
+/// How many old marks are removed in one commit.
+const FORGOTTEN: usize = 500;
 
 /// The mark a call has left. New fields go last.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,11 +168,12 @@ impl Store {
                 old.push(found.id);
             }
         })?;
-        if old.is_empty() {
-            return Ok(());
+        // A piece a commit: after years of interruptions there may be many.
+        for some in old.chunks(FORGOTTEN) {
+            let (store, some) = (self.clone(), some.to_vec());
+            self.write(move |tx| some.iter().try_for_each(|key| store.forget_effect(tx, *key))).await?;
         }
-        let store = self.clone();
-        self.write(move |tx| old.iter().try_for_each(|key| store.forget_effect(tx, *key))).await
+        Ok(())
     }
 }
 

@@ -7,6 +7,7 @@
 
 use crate::{
     Error, FORMAT, Result, Tx,
+    compact::Changes,
     log::{self, Appended, Log, LogContent},
     medium::{Files, Medium, Memory},
     meta::{self, LogMark, read_meta, save},
@@ -18,7 +19,7 @@ use redb::{Database, TableDefinition};
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -35,6 +36,9 @@ const MOST_MEMORY: usize = 6 << 20;
 /// After how long a log that could not be made is tried again, and a checkpoint that failed.
 const LOG_AGAIN: Duration = Duration::from_secs(600);
 const CHECKPOINT_AGAIN: Duration = Duration::from_secs(30);
+/// How long a moment without reads is waited for while writes wait too, and how often.
+const MOMENT: Duration = Duration::from_millis(200);
+const MOMENTS: usize = 30;
 
 pub(crate) struct Engine {
     medium: Box<dyn Medium>,
@@ -49,6 +53,8 @@ pub(crate) struct Engine {
     commits: AtomicU64,
     /// How often what readers see has changed.
     version: AtomicU64,
+    /// The rows that change while the data file is compacted.
+    changes: Changes,
 }
 
 /// The open data file. The snapshot is dropped first.
@@ -138,7 +144,7 @@ impl Engine {
         let open = Open::new(db, writing.changes.clone())?;
         let (writing, open) = (Mutex::new(writing), RwLock::new(Some(open)));
         let (commits, version) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { medium, writing, open, device, lineage, written, commits, version })
+        Ok(Self { medium, writing, open, device, lineage, written, commits, version, changes: Changes::default() })
     }
 
     pub fn device_id(&self) -> Id {
@@ -151,6 +157,76 @@ impl Engine {
 
     pub fn folder(&self) -> Option<&Path> {
         self.medium.path().and_then(Path::parent)
+    }
+
+    /// The path of the data file; `None` in memory.
+    pub fn path(&self) -> Option<&Path> {
+        self.medium.path()
+    }
+
+    /// The counter of bytes written to the disk.
+    pub fn written(&self) -> Arc<AtomicU64> {
+        self.written.clone()
+    }
+
+    /// The rows of the data file that change while somebody wants to know.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
+    /// Runs `f` with the data file alone, without the changes that are only in the log.
+    pub fn with_data_file<T>(&self, f: impl FnOnce(&Database) -> Result<T>) -> Result<T> {
+        self.with(|open| f(&open.db))
+    }
+
+    /// Runs `f` while nothing is written to the data file.
+    pub fn between_writes<T>(&self, f: impl FnOnce() -> T) -> T {
+        let _writing = self.writing();
+        f()
+    }
+
+    /// While nobody reads or writes: replaces the open data file by one of the same content, which `f` returns. Long reads
+    /// are not waited for while others wait.
+    pub fn replace(&self, f: impl FnOnce(&Database) -> Result<Database>) -> Result<()> {
+        for _ in 0..MOMENTS {
+            let (writing, began) = (self.writing(), Instant::now());
+            while began.elapsed() < MOMENT {
+                let mut slot = match self.open.try_write() {
+                    Ok(slot) => slot,
+                    Err(TryLockError::Poisoned(slot)) => slot.into_inner(),
+                    Err(TryLockError::WouldBlock) => {
+                        std::thread::sleep(Duration::from_millis(2));
+                        continue;
+                    }
+                };
+                let Some(open) = slot.as_ref() else { return Err(redb::StorageError::PreviousIo.into()) };
+                let db = f(&open.db)?;
+                let old = slot.replace(Open::new(db, writing.changes.clone())?);
+                drop((slot, writing));
+                // Closing it takes a while.
+                drop(old);
+                return Ok(());
+            }
+            drop(writing);
+            std::thread::sleep(MOMENT);
+        }
+        Err(Error::Conflict("the data file is in use all the time: try again later".into()))
+    }
+
+    /// Whether a file is the one this Hob began with.
+    fn check_own(&self, db: &Database) -> Result<Option<LogMark>> {
+        let meta = read_meta(db)?;
+        if meta.device == Some(self.device) {
+            return Ok(meta.log);
+        }
+        let shown = shown(&*self.medium);
+        Err(Error::Io(format!("{shown} is not the data file this Hob began with: start Hob again")))
+    }
+
+    /// Opens a copy of the data file.
+    pub fn open_copy(&self, path: &Path) -> Result<Database> {
+        let medium = Files::new(path.to_path_buf());
+        open_file(&medium, false, self.written(), |db| self.check_own(db)).map(|(db, _)| db)
     }
 
     pub fn size(&self) -> u64 {
@@ -287,6 +363,7 @@ impl Engine {
     fn write_through(&self, writing: &mut Writing, changes: &Overlay, complete: bool) -> Result<()> {
         let mark = if complete { None } else { self.next_mark(writing) };
         writing.attempted = Some(mark);
+        self.changes.note_all(changes);
         self.with(|open| {
             save(&open.db, changes, self.device, mark)?;
             let stored = Snapshot::stored(&open.db)?;
@@ -346,6 +423,16 @@ impl Engine {
         }
     }
 
+    /// Puts what is only in the log into the data file now.
+    pub fn checkpoint(&self) -> Result<()> {
+        let mut writing = self.writing();
+        if writing.mark.is_none() || writing.changes.tables().next().is_none() {
+            return Ok(());
+        }
+        let changes = writing.changes.clone();
+        self.write_through(&mut writing, &changes, false).inspect_err(|_| self.try_reopen(&mut writing))
+    }
+
     /// Whether [`Engine::tidy`] has something to do once nobody writes.
     pub fn wants_idle(&self) -> bool {
         let writing = self.writing();
@@ -375,11 +462,7 @@ impl Engine {
         drop(slot.take());
         let other =
             || Error::Io(format!("{} is not the data file this Hob began with: start Hob again", path.display()));
-        let same = |db: &Database| {
-            let meta = read_meta(db)?;
-            if meta.device == Some(self.device) { Ok(meta.log) } else { Err(other()) }
-        };
-        let (db, mark) = open_file(&*self.medium, false, self.written.clone(), same)?;
+        let (db, mark) = open_file(&*self.medium, false, self.written.clone(), |db| self.check_own(db))?;
         if mark != writing.mark {
             // The commit that seemed to fail is on the disk, with all changes.
             if writing.attempted != Some(mark) {

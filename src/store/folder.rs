@@ -159,9 +159,14 @@ fn has_traces(dir: &Path) -> Result<bool> {
     look().map_err(|e| Error::io(format!("look into {}", dir.display()), &e))
 }
 
+/// The temporary name of a new data file. Files of such names are removed at the next start.
+pub(crate) fn new_data_file(path: &Path) -> PathBuf {
+    path.with_file_name(format!("{NEW}{}", Id::new()))
+}
+
 /// Creates a data file atomically.
 fn make(dir: &Path, path: &Path) -> Result<()> {
-    let part = dir.join(format!("{NEW}{}", Id::new()));
+    let part = new_data_file(path);
     let failed = |e: io::Error| Error::io(format!("make {}", path.display()), &e);
     let made = || -> Result<()> {
         let mut options = fs::OpenOptions::new();

@@ -14,6 +14,7 @@ mod check;
 mod checksum;
 mod codec;
 mod collection;
+mod compact;
 mod effects;
 mod engine;
 mod entry;
@@ -52,6 +53,7 @@ mod tests_log;
 pub use backup::{PreviousData, restore};
 pub use check::{Check, Damage, FileCheck, backup_has, check_file};
 pub use collection::Collection;
+pub use compact::{Compacted, Compaction, Space};
 pub use effects::{Effect, EffectSource, effect_key, inherit_effect, sync_within, with_effect, with_soon};
 pub use entry::{Entry, Listing, Stamp};
 pub use error::{Error, Result};
@@ -114,6 +116,7 @@ struct Inner {
     /// The position of the slow check, once it has begun.
     patrol: Mutex<Option<patrol::Cursor>>,
     words: words::WordTasks,
+    progress: compact::Progress,
 }
 
 impl Store {
@@ -155,6 +158,7 @@ impl Store {
             kinds: Mutex::default(),
             patrol: Mutex::default(),
             words: words::WordTasks::default(),
+            progress: Default::default(),
         })))
     }
 
@@ -359,5 +363,10 @@ impl Store {
     /// Bytes of the file on disk; 0 in memory.
     pub fn size(&self) -> u64 {
         self.0.engine.size()
+    }
+
+    /// Bytes the data file takes on the disk, without the parts that were never written; 0 in memory.
+    pub fn size_on_disk(&self) -> u64 {
+        self.0.engine.path().and_then(|path| compact::on_disk(path).ok()).unwrap_or_default()
     }
 }

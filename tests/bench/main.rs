@@ -1,8 +1,9 @@
 //! Measures one part from inside and prints one line of JSON: `bench writes ENGINE WRITERS SECONDS FOLDER`,
 //! `bench embed ROUNDS TEXT…`, `bench script CALLS`, `bench dispatch CALLS FOLDER [log]`, `bench decide ROUNDS`,
 //! `bench search ROUNDS`, `bench scheduler …`, `bench tasks ROUNDS FOLDER`,
-//! `bench reflex ROWS`. `run` calls it and compares.
+//! `bench reflex ROWS`, `bench decade day|decade FOLDER`. `run` calls it and compares.
 
+mod decade;
 mod decide;
 mod dispatch;
 mod due;
@@ -25,7 +26,8 @@ use std::{
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const USAGE: &str = "usage: bench writes hob|sqlite WRITERS SECONDS FOLDER | embed ROUNDS TEXT... | script CALLS | dispatch \
-                     CALLS FOLDER [log] | decide ROUNDS | search ROUNDS | scheduler ... | tasks ROUNDS FOLDER | reflex ROWS";
+                     CALLS FOLDER [log] | decide ROUNDS | search ROUNDS | scheduler ... | tasks ROUNDS FOLDER | reflex ROWS | \
+                     decade day|decade FOLDER";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -56,6 +58,7 @@ fn measure(arguments: &[&str]) -> Result<serde_json::Value> {
         ["reflex", rows] => reflex::measure(rows.as_ref()),
         ["scheduler", arguments @ ..] => scheduler::measure(arguments),
         ["tasks", rounds, folder] => tasks::measure(rounds.parse()?, folder.as_ref()),
+        ["decade", name, folder] => decade::fill(name, folder.as_ref()),
         _ => Err(USAGE.into()),
     }
 }

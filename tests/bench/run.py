@@ -1,7 +1,7 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
     tests/bench/run [start memory request size writes embedding javascript page dispatch decide search scheduler tasks
-                     turns]
+                     turns decade]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -20,6 +20,7 @@ import time
 import tomllib
 from pathlib import Path
 
+import decade as years
 import turns as around
 from daemon import Daemon, ModelServer, copy_of
 
@@ -459,6 +460,27 @@ def turns(scratch):
     return found
 
 
+def decade(scratch):
+    bench = parts()
+    found = years.measure(HOB, lambda name, folder: line(bench, "decade", name, folder), scratch, LONG)
+    lines, over = [], []
+    for label, new, old, digits in years.rows(found):
+        ratio = old / new if new > 0.05 else None
+        aim = f"{years.AIM}×" if years.is_bounded(label) else ""
+        if aim and ratio and ratio > years.AIM:
+            over.append(label)
+        lines.append([label, number(new, digits), number(old, digits), "–" if ratio is None else f"{ratio:.2f}×", aim])
+    kept = found["records"]
+    table(f"Ten years: {kept['messages']:,} messages in {kept['conversations']:,} conversations, {kept['tasks']:,} tasks, "
+          f"{kept['memories']:,} memories, 100,000 audit lines", ["", "a day", "ten years", "ratio", "aim"], lines)
+    print("  The vectors of the memories are random unit vectors: embedding 100,000 texts would take minutes. Before anything is\n"
+          f"  measured, a first start of {found['decade']['settleSeconds']:.0f} s computes what an older folder lacks. "
+          f"Filled in {found['decade']['seedSeconds']:.1f} s.")
+    if over:
+        print(f"  Above {years.AIM}×: {'; '.join(over)}.")
+    return {**found, "over": over}
+
+
 def page(_):
     files = sorted(file for file in (ROOT / "web" / "dist").rglob("*") if file.is_file())
     if not files:
@@ -471,7 +493,8 @@ def page(_):
     return {"files": found, "plain": whole[0], "gzip": whole[1]}
 
 
-ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, search, scheduler, tasks, turns]
+ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, search, scheduler, tasks, turns,
+       decade]
 
 
 def main():

@@ -21,7 +21,7 @@ use tool::{AgentId, Channel, Cx, FixedClock, Id, Ports, Principal, Role, Tool, U
 // The record as Hob keeps it: filling the store through the tool would take an hour.
 #[allow(dead_code)]
 #[path = "../../src/tools-everyday/tasks/record.rs"]
-mod record;
+pub(crate) mod record;
 
 const NOW: &str = "2026-11-20T14:30:00+01:00[Europe/Vienna]";
 const ANNA: UserId = UserId(Id::from_bytes([7; 16]));

@@ -25,6 +25,7 @@ export type Person = Data<'GET /api/v1/people'>['people'][number];
 export type Token = Data<'GET /api/v1/tokens'>['tokens'][number];
 export type SignedIn = Data<'GET /api/v1/sessions'>['sessions'][number];
 export type Device = Data<'GET /api/v1/device'>;
+export type Storage = Data<'GET /api/v1/storage'>;
 export type ModelInUse = Data<'GET /api/v1/model'>;
 /** A tool as lists have it: the first sentence of its description, and no parameters. */
 export type Tool = Omit<Data<'GET /api/v1/tools'>['tools'][number], 'aliases' | 'parameters' | 'requiresConfirmation'> & { aliases: string[] };
@@ -141,6 +142,7 @@ export const sessions = () => call('GET /api/v1/sessions');
 export const signOut = () => call('DELETE /api/v1/session');
 export const endSession = (which: string) => call('DELETE /api/v1/sessions/{id}', { path: { id: which } });
 export const device = () => call('GET /api/v1/device');
+export const storage = () => call('GET /api/v1/storage');
 export const renameDevice = (name: string) => call('PATCH /api/v1/device', { body: { name } });
 export const model = () => call('GET /api/v1/model');
 export const chooseModel = (body: Body<'PUT /api/v1/model'>) => call('PUT /api/v1/model', { body });

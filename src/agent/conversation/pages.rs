@@ -137,7 +137,7 @@ impl Conversations {
     ) -> Result<Vec<Entry<MessageRecord>>> {
         let (mut lines, mut before) = (vec![], ended_ms.map(|ended| first_id_at(ended.saturating_add(LATE_MS))));
         loop {
-            let listing = Listing { before, ..of_conversation(conversation, super::PAGE) };
+            let listing = Listing { before, ..of_conversation(conversation, LINES) };
             let page = self.lines.list_in(Scope::User(cx.user()), &listing)?;
             before = page.last().map(|oldest| oldest.id);
             lines.extend(page.into_iter().filter(|e| e.value.run == run).map(|e| self.clean(e)));
@@ -151,6 +151,8 @@ impl Conversations {
     }
 }
 
+/// How many messages are read at a time while those of a run are looked for.
+const LINES: usize = 64;
 /// A run that was stopped may store its last message a little after its end.
 const LATE_MS: u64 = 3_600_000;
 

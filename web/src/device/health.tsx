@@ -11,12 +11,22 @@ import { size, span } from './units';
 /** The polling interval while the page is visible. */
 const EVERY_MS = 30_000;
 
-function lines(state: SystemInfo): [string, string][] {
+/** "61 MB, 3 MB of it free · compacted 20 Nov, 212 → 61 MB". */
+function data(storage: api.Storage): string {
+  const words = text.device.health;
+  const { compacted, compacting, free } = storage;
+  const now = typeof free === 'number' ? words.dataIs(size(storage.size), size(free)) : size(storage.size);
+  if (typeof compacting === 'number') return facts(now, words.compacting(compacting));
+  return facts(now, compacted ? words.compacted(when(compacted.at), size(compacted.before), size(compacted.after)) : '');
+}
+
+function lines(state: SystemInfo, storage: api.Storage | null): [string, string][] {
   const words = text.device.health;
   const all: [string, string][] = [];
   const { memory, disk, load, temperature, uptime } = state;
   if (memory) all.push([words.memory, words.memoryIs(size(memory.total - memory.available), size(memory.total), size(state.ownMemory ?? 0))]);
   if (disk) all.push([words.disk, words.diskIs(size(disk.free), size(disk.total))]);
+  if (storage) all.push([words.data, data(storage)]);
   if (temperature !== undefined) all.push([words.temperature, `${Math.round(temperature)} °C`]);
   if (load?.[0] !== undefined) all.push([words.load, words.loadIs(load[0], state.cpus ?? 1)]);
   if (uptime !== undefined) all.push([words.up, words.upIs(span(uptime), when(state.startedAt))]);
@@ -27,6 +37,7 @@ function lines(state: SystemInfo): [string, string][] {
 
 export function Health(): JSX.Element {
   const read = useRead(() => api.execute('system_info'));
+  const storage = useRead(() => api.storage());
 
   useEffect(() => {
     let last = Date.now();
@@ -34,6 +45,7 @@ export function Health(): JSX.Element {
       if (document.hidden || Date.now() - last < EVERY_MS - 500) return;
       last = Date.now();
       void read.again();
+      void storage.again();
     };
     const timer = setInterval(look, EVERY_MS);
     document.addEventListener('visibilitychange', look);
@@ -57,7 +69,7 @@ export function Health(): JSX.Element {
             </div>
           )}
           <dl class="facts-list">
-            {lines(state).map(([name, value]) => (
+            {lines(state, storage.data).map(([name, value]) => (
               <div key={name}>
                 <dt>{name}</dt>
                 <dd>{value}</dd>

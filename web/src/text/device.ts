@@ -24,6 +24,10 @@ export const device = {
     memoryIs: (used: string, total: string, own: string) => `${used} of ${total} in use, ${own} of it by Hob`,
     disk: 'Disk',
     diskIs: (free: string, total: string) => `${free} of ${total} free`,
+    data: 'Data',
+    dataIs: (size: string, free: string) => `${size}, ${free} of it free`,
+    compacting: (percent: number) => `compacting, ${percent} %`,
+    compacted: (when: string, before: string, after: string) => `compacted ${when}, ${before} → ${after}`,
     temperature: 'Temperature',
     load: 'Load',
     loadIs: (load: number, cpus: number) => {
