@@ -174,8 +174,7 @@ impl Memories {
         let none = self.index.with(move |index, _| index.with_meaning(user) == 0).await?;
         let meaning = if none { None } else { self.embed(query).await };
         let (text, by_meaning) = (query.to_owned(), meaning.is_some());
-        let ranked =
-            self.index.with(move |index, fetch| index.search(user, &text, meaning.as_ref(), fetch)).await?;
+        let ranked = self.index.with(move |index, fetch| index.search(user, &text, meaning.as_ref(), fetch)).await?;
         let nothing = ranked.is_empty();
         let mut hits = vec![];
         for found in ranked {
@@ -395,3 +394,5 @@ mod plain;
 mod tests;
 #[cfg(test)]
 mod tests_index;
+#[cfg(test)]
+mod tests_saving;

@@ -106,51 +106,70 @@ pub(crate) fn nearest(
     found
 }
 
-/// The buckets of sums above zero: their exponent and three bits of the fraction.
-const BUCKETS: usize = 1 << 12;
-
-fn bucket(sum: f32) -> usize {
-    ((sum.to_bits() >> 20) as usize).min(BUCKETS - 1)
+/// The rows with the `most` highest sums above zero among those with a bit in `mask`. Where more rows have the lowest of
+/// these sums than are wanted, `first` picks that many of them.
+pub(crate) fn highest(
+    sums: &[f32],
+    mask: &Bits,
+    most: usize,
+    first: impl FnOnce(Vec<u32>, usize) -> Vec<u32>,
+) -> Vec<u32> {
+    // Sums above zero compare as their bits do. The highest bits, with three of the fraction, make a bucket.
+    const SHIFT: u32 = 20;
+    let mut histogram = vec![0_u32; 1 << (32 - SHIFT)];
+    let mut all = 0;
+    each_masked(sums, mask, |_, bits| {
+        histogram[(bits >> SHIFT) as usize] += 1;
+        all += 1;
+    });
+    let (mut edge, mut wanted) = (histogram.len() - 1, most);
+    while all > most && histogram[edge] as usize <= wanted {
+        wanted -= histogram[edge] as usize;
+        edge -= 1;
+    }
+    if all <= most {
+        let mut found = Vec::with_capacity(all);
+        each_masked(sums, mask, |row, _| found.push(row));
+        return found;
+    }
+    let (mut found, mut near) = (Vec::with_capacity(most), Vec::with_capacity(histogram[edge] as usize));
+    each_masked(sums, mask, |row, bits| match ((bits >> SHIFT) as usize).cmp(&edge) {
+        Ordering::Greater => found.push(row),
+        Ordering::Equal => near.push((bits, row)),
+        Ordering::Less => {}
+    });
+    // The same with the rest of the bits, until only equal sums are left.
+    for (shift, width) in [(10, 10), (0, 10)] {
+        if near.len() <= wanted {
+            break;
+        }
+        let digit = |bits: u32| (bits >> shift & ((1 << width) - 1)) as usize;
+        let mut histogram = [0_u32; 1 << 10];
+        near.iter().for_each(|(bits, _)| histogram[digit(*bits)] += 1);
+        let mut edge = histogram.len() - 1;
+        while histogram[edge] as usize <= wanted && edge > 0 {
+            wanted -= histogram[edge] as usize;
+            edge -= 1;
+        }
+        found.extend(near.iter().filter(|(bits, _)| digit(*bits) > edge).map(|(_, row)| *row));
+        near.retain(|(bits, _)| digit(*bits) == edge);
+    }
+    let tied: Vec<u32> = near.into_iter().map(|(_, row)| row).collect();
+    found.extend(if tied.len() > wanted { first(tied, wanted) } else { tied });
+    found
 }
 
-/// The rows with the `most` highest sums above zero, in order of rows. Where more rows have the lowest of these sums
-/// than are wanted, `first` picks that many of them.
-pub(crate) fn highest(sums: &[f32], most: usize, first: impl FnOnce(Vec<u32>, usize) -> Vec<u32>) -> Vec<u32> {
-    let mut histogram = vec![0_u32; BUCKETS];
-    let mut all = 0;
-    for sum in sums.iter().filter(|sum| **sum > 0.0) {
-        histogram[bucket(*sum)] += 1;
-        all += 1;
-    }
-    let rows = |wanted: &dyn Fn(f32) -> bool| -> Vec<u32> {
-        let rows = sums.iter().enumerate().filter(|(_, sum)| **sum > 0.0 && wanted(**sum));
-        rows.map(|(row, _)| row as u32).collect()
-    };
-    if all <= most {
-        return rows(&|_| true);
-    }
-    let (mut edge, mut wanted) = (BUCKETS - 1, most);
-    while histogram[edge] as usize <= wanted {
-        wanted -= histogram[edge] as usize;
-        edge = edge.saturating_sub(1);
-    }
-    // Sums above zero compare as their bits do.
-    let mut bits: Vec<u32> = sums.iter().filter(|sum| **sum > 0.0 && bucket(**sum) == edge).map(|s| s.to_bits()).collect();
-    let lowest = match wanted.checked_sub(1) {
-        Some(at) => *bits.select_nth_unstable_by(at, |a, b| b.cmp(a)).1,
-        None => u32::MAX,
-    };
-    let mut found = rows(&|sum| bucket(sum) > edge || (bucket(sum) == edge && sum.to_bits() > lowest));
-    let missing = most.saturating_sub(found.len());
-    if missing > 0 {
-        let mut tied = rows(&|sum| sum.to_bits() == lowest);
-        if tied.len() > missing {
-            tied = first(tied, missing);
+/// Calls `each` with the rows that have a bit in `mask` and a sum above zero, and the bits of the sum.
+#[inline]
+fn each_masked(sums: &[f32], mask: &Bits, mut each: impl FnMut(u32, u32)) {
+    for (n, block) in sums.chunks(64).enumerate() {
+        let word = mask.word(n);
+        for (bit, sum) in block.iter().enumerate() {
+            if *sum > 0.0 && word >> bit & 1 == 1 {
+                each((n * 64 + bit) as u32, sum.to_bits());
+            }
         }
-        found.extend(tied);
-        found.sort_unstable();
     }
-    found
 }
 
 #[cfg(test)]
@@ -188,10 +207,8 @@ mod tests {
             let mut mask = Bits::default();
             (0..rows).for_each(|row| mask.set(row, next() % 3 > 0));
             let to = [next() & 7, 0, 0, 0, 0, 0];
-            let mut plain: Vec<(u16, u32)> = (0..rows)
-                .filter(|row| mask.has(*row))
-                .map(|row| (distance(&to, &sketches[row]), row as u32))
-                .collect();
+            let mut plain: Vec<(u16, u32)> =
+                (0..rows).filter(|row| mask.has(*row)).map(|row| (distance(&to, &sketches[row]), row as u32)).collect();
             plain.sort_unstable();
             plain.truncate(most);
             let mut plain: Vec<u32> = plain.into_iter().map(|(_, row)| row).collect();
@@ -209,15 +226,19 @@ mod tests {
         for (rows, most, values) in
             [(0, 3, 1), (5, 9, 3), (1000, 300, 1), (1000, 300, 4), (1000, 300, 1_000_000), (1000, 999, 50), (9, 0, 2)]
         {
-            let sums: Vec<f32> = (0..rows)
-                .map(|_| if next() % 4 == 0 { 0.0 } else { 1e-6 + (next() % values) as f32 * 0.37 })
-                .collect();
-            let mut plain: Vec<u32> = (0..rows as u32).filter(|row| sums[*row as usize] > 0.0).collect();
+            let sums: Vec<f32> =
+                (0..rows).map(|_| if next() % 4 == 0 { 0.0 } else { 1e-6 + (next() % values) as f32 * 0.37 }).collect();
+            let mut mask = Bits::default();
+            (0..rows).for_each(|row| mask.set(row, next() % 9 > 0));
+            let seen = |row: &u32| sums[*row as usize] > 0.0 && mask.has(*row as usize);
+            let mut plain: Vec<u32> = (0..rows as u32).filter(seen).collect();
             plain.sort_by(|a, b| sums[*b as usize].total_cmp(&sums[*a as usize]).then(b.cmp(a)));
             plain.truncate(most);
             plain.sort_unstable();
             let last = |tied: Vec<u32>, missing: usize| tied[tied.len() - missing..].to_vec();
-            assert_eq!(highest(&sums, most, last), plain, "{rows} {most} {values}");
+            let mut found = highest(&sums, &mask, most, last);
+            found.sort_unstable();
+            assert_eq!(found, plain, "{rows} {most} {values}");
         }
     }
 }

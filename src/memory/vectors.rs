@@ -34,6 +34,11 @@ impl Vectors {
         Self { file, ..Self::default() }
     }
 
+    #[cfg(test)]
+    pub fn has_file(&self) -> bool {
+        self.file.is_some()
+    }
+
     pub fn put(&mut self, row: usize, vector: Quantized) {
         self.places.insert(row as u32, self.own.len() as u32);
         self.own.push(vector);
