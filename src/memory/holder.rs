@@ -266,7 +266,11 @@ impl IndexHolder {
         self.journal.advance(generation, marks).await?;
         // The next search reads the file: it holds the vectors that were in memory.
         let this = self.clone();
-        blocking(move || Ok(*this.lock() = None)).await
+        blocking(move || {
+            *this.lock() = None;
+            Ok(())
+        })
+        .await
     }
 
     /// Whether the index should be saved. Unloads one that has a file and is not in use.

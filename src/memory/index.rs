@@ -397,12 +397,12 @@ impl Index {
         self.with_terms(ranked, &shared)
     }
 
-    /// The newest of rows that are in order.
-    fn newest(&self, mut rows: Vec<u32>, wanted: usize) -> Vec<u32> {
+    /// The newest of the rows that pass a test.
+    fn newest(&self, is_tied: &dyn Fn(u32) -> bool, wanted: usize) -> Vec<u32> {
+        let (sorted, all) = (self.sorted as u32, self.rows.ids.len() as u32);
         // Sorted rows are in order of their ids: of these the last are the newest.
-        let later = rows.split_off(rows.partition_point(|row| (*row as usize) < self.sorted));
-        rows.drain(..rows.len().saturating_sub(wanted));
-        rows.extend(later);
+        let mut rows: Vec<u32> = (0..sorted).rev().filter(|row| is_tied(*row)).take(wanted).collect();
+        rows.extend((sorted..all).filter(|row| is_tied(*row)));
         rows.sort_unstable_by_key(|row| std::cmp::Reverse(self.rows.id(*row)));
         rows.truncate(wanted);
         rows

@@ -70,7 +70,8 @@ pub(crate) fn nearest(
     distances: &mut Vec<u16>,
     first: impl FnOnce(Vec<u32>, usize) -> Vec<u32>,
 ) -> Vec<u32> {
-    let mut histogram = [0_u32; DISTANCES];
+    // Most distances are much the same: rows take turns with four counts, so that none waits for the one before.
+    let mut counts = [[0_u32; DISTANCES]; 4];
     distances.clear();
     distances.reserve(sketches.len());
     for (n, block) in sketches.chunks(64).enumerate() {
@@ -80,12 +81,13 @@ pub(crate) fn nearest(
                 for (bit, sketch) in block.iter().enumerate() {
                     let distance = distance(to, sketch);
                     let seen = word >> bit & 1;
-                    histogram[usize::from(distance).min(DISTANCES - 1)] += seen as u32;
+                    counts[bit % 4][usize::from(distance).min(DISTANCES - 1)] += seen as u32;
                     distances.push(if seen == 1 { distance } else { HIDDEN });
                 }
             }
         }
     }
+    let histogram: [u32; DISTANCES] = std::array::from_fn(|n| counts.iter().map(|count| count[n]).sum());
     // The distance at which there are enough, and how many rows at exactly that distance are still wanted.
     let (mut limit, mut wanted) = (0, most);
     while limit < DISTANCES && histogram[limit] as usize <= wanted {
@@ -106,57 +108,55 @@ pub(crate) fn nearest(
     found
 }
 
-/// The rows with the `most` highest sums above zero among those with a bit in `mask`. Where more rows have the lowest of
-/// these sums than are wanted, `first` picks that many of them.
+/// The rows with the `most` highest sums among those with a bit in `mask`; a sum of zero is none. Where more rows have the
+/// lowest of these sums than are wanted, `first` is given a test for that sum, and picks so many of them.
 pub(crate) fn highest(
     sums: &[f32],
     mask: &Bits,
     most: usize,
-    first: impl FnOnce(Vec<u32>, usize) -> Vec<u32>,
+    first: impl FnOnce(&dyn Fn(u32) -> bool, usize) -> Vec<u32>,
 ) -> Vec<u32> {
-    // Sums above zero compare as their bits do. The highest bits, with three of the fraction, make a bucket.
-    const SHIFT: u32 = 20;
-    let mut histogram = vec![0_u32; 1 << (32 - SHIFT)];
-    let mut all = 0;
-    each_masked(sums, mask, |_, bits| {
-        histogram[(bits >> SHIFT) as usize] += 1;
-        all += 1;
-    });
-    let (mut edge, mut wanted) = (histogram.len() - 1, most);
-    while all > most && histogram[edge] as usize <= wanted {
-        wanted -= histogram[edge] as usize;
-        edge -= 1;
-    }
-    if all <= most {
-        let mut found = Vec::with_capacity(all);
-        each_masked(sums, mask, |row, _| found.push(row));
-        return found;
-    }
-    let (mut found, mut near) = (Vec::with_capacity(most), Vec::with_capacity(histogram[edge] as usize));
-    each_masked(sums, mask, |row, bits| match ((bits >> SHIFT) as usize).cmp(&edge) {
-        Ordering::Greater => found.push(row),
-        Ordering::Equal => near.push((bits, row)),
-        Ordering::Less => {}
-    });
-    // The same with the rest of the bits, until only equal sums are left.
-    for (shift, width) in [(10, 10), (0, 10)] {
-        if near.len() <= wanted {
-            break;
+    let (lowest, wanted) = lowest_of(sums, mask, most);
+    let mut found = Vec::with_capacity(most.min(sums.len()));
+    each_masked(sums, mask, |row, bits| {
+        if bits > lowest {
+            found.push(row);
         }
-        let digit = |bits: u32| (bits >> shift & ((1 << width) - 1)) as usize;
-        let mut histogram = [0_u32; 1 << 10];
-        near.iter().for_each(|(bits, _)| histogram[digit(*bits)] += 1);
-        let mut edge = histogram.len() - 1;
-        while histogram[edge] as usize <= wanted && edge > 0 {
-            wanted -= histogram[edge] as usize;
-            edge -= 1;
-        }
-        found.extend(near.iter().filter(|(bits, _)| digit(*bits) > edge).map(|(_, row)| *row));
-        near.retain(|(bits, _)| digit(*bits) == edge);
+    });
+    if wanted > 0 {
+        let tied =
+            |row: u32| mask.has(row as usize) && sums.get(row as usize).is_some_and(|sum| sum.to_bits() == lowest);
+        found.extend(first(&tied, wanted));
     }
-    let tied: Vec<u32> = near.into_iter().map(|(_, row)| row).collect();
-    found.extend(if tied.len() > wanted { first(tied, wanted) } else { tied });
     found
+}
+
+/// The bits of the lowest of the `most` highest sums, and how many rows with exactly this sum are among these; zero where
+/// there are no more sums than that. Sums above zero compare as their bits do.
+fn lowest_of(sums: &[f32], mask: &Bits, most: usize) -> (u32, usize) {
+    let (mut lowest, mut wanted) = (0, most);
+    // Digit by digit, the highest first.
+    for (shift, width) in [(21, 11), (10, 11), (0, 10)] {
+        let mut counts = [[0_u32; 1 << 11]; 2];
+        let above = (shift + width).min(31);
+        let known = u64::from(lowest) >> above;
+        each_masked(sums, mask, |row, bits| {
+            if u64::from(bits) >> above == known {
+                counts[row as usize % 2][(bits >> shift & ((1 << width) - 1)) as usize] += 1;
+            }
+        });
+        let count = |digit: usize| (counts[0][digit] + counts[1][digit]) as usize;
+        if shift == 21 && (0..1 << width).map(count).sum::<usize>() <= most {
+            return (0, 0);
+        }
+        let mut digit = (1 << width) - 1;
+        while digit > 0 && count(digit) <= wanted {
+            wanted -= count(digit);
+            digit -= 1;
+        }
+        lowest |= (digit as u32) << shift;
+    }
+    (lowest, wanted)
 }
 
 /// Calls `each` with the rows that have a bit in `mask` and a sum above zero, and the bits of the sum.
@@ -165,8 +165,9 @@ fn each_masked(sums: &[f32], mask: &Bits, mut each: impl FnMut(u32, u32)) {
     for (n, block) in sums.chunks(64).enumerate() {
         let word = mask.word(n);
         for (bit, sum) in block.iter().enumerate() {
-            if *sum > 0.0 && word >> bit & 1 == 1 {
-                each((n * 64 + bit) as u32, sum.to_bits());
+            let bits = sum.to_bits();
+            if bits != 0 && word >> bit & 1 == 1 {
+                each((n * 64 + bit) as u32, bits);
             }
         }
     }
@@ -205,7 +206,7 @@ mod tests {
             // Few bits, so that many are equally near.
             let sketches: Vec<Sketch> = (0..rows).map(|_| [next() & 7, 0, next() & 3, 0, 0, next() & 1]).collect();
             let mut mask = Bits::default();
-            (0..rows).for_each(|row| mask.set(row, next() % 3 > 0));
+            (0..rows).for_each(|row| mask.set(row, !next().is_multiple_of(3)));
             let to = [next() & 7, 0, 0, 0, 0, 0];
             let mut plain: Vec<(u16, u32)> =
                 (0..rows).filter(|row| mask.has(*row)).map(|row| (distance(&to, &sketches[row]), row as u32)).collect();
@@ -226,16 +227,19 @@ mod tests {
         for (rows, most, values) in
             [(0, 3, 1), (5, 9, 3), (1000, 300, 1), (1000, 300, 4), (1000, 300, 1_000_000), (1000, 999, 50), (9, 0, 2)]
         {
-            let sums: Vec<f32> =
-                (0..rows).map(|_| if next() % 4 == 0 { 0.0 } else { 1e-6 + (next() % values) as f32 * 0.37 }).collect();
+            let sums: Vec<f32> = (0..rows)
+                .map(|_| if next().is_multiple_of(4) { 0.0 } else { 1e-6 + (next() % values) as f32 * 0.37 })
+                .collect();
             let mut mask = Bits::default();
-            (0..rows).for_each(|row| mask.set(row, next() % 9 > 0));
+            (0..rows).for_each(|row| mask.set(row, !next().is_multiple_of(9)));
             let seen = |row: &u32| sums[*row as usize] > 0.0 && mask.has(*row as usize);
             let mut plain: Vec<u32> = (0..rows as u32).filter(seen).collect();
             plain.sort_by(|a, b| sums[*b as usize].total_cmp(&sums[*a as usize]).then(b.cmp(a)));
             plain.truncate(most);
             plain.sort_unstable();
-            let last = |tied: Vec<u32>, missing: usize| tied[tied.len() - missing..].to_vec();
+            let last = |tied: &dyn Fn(u32) -> bool, wanted: usize| {
+                (0..rows as u32).rev().filter(|row| tied(*row)).take(wanted).collect()
+            };
             let mut found = highest(&sums, &mask, most, last);
             found.sort_unstable();
             assert_eq!(found, plain, "{rows} {most} {values}");

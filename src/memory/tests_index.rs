@@ -80,9 +80,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn facts(n: u16, text: u16, owner: u8) -> Facts {
     Facts {
         id: id(n),
-        owner: user(((u16::from(owner) + n) % 3 * u16::from(n % 2 == 0)) as u8),
-        shared: text % 3 == 0,
-        outside: text % 50 == 0,
+        owner: user(((u16::from(owner) + n) % 3 * u16::from(n.is_multiple_of(2))) as u8),
+        shared: text.is_multiple_of(3),
+        outside: text.is_multiple_of(50),
         importance: f32::from(text % 11) / 10.0,
         kind: (text % 4) as u8,
     }
