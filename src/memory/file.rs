@@ -14,7 +14,7 @@ use std::{
     fs::{self, File},
     io::{self, BufWriter, Read, Write},
     os::unix::fs::OpenOptionsExt,
-    path::Path,
+    path::{Path, PathBuf},
 };
 use tool::{Id, UserId};
 
@@ -31,36 +31,58 @@ fn maker(generation: Id, device: Id) -> [u8; blake3::OUT_LEN] {
     *hasher.finalize().as_bytes()
 }
 
-/// Writes the index to `path`, durably and at once: after a power cut the old file is there, or the new one.
-///
-/// # Errors
-/// Those of the file system; the old file is unchanged then.
-pub(crate) fn save(path: &Path, generation: Id, device: Id, index: &Index, fetch: Fetch) -> io::Result<()> {
-    let part = path.with_extension("index.new");
-    let _ = fs::remove_file(&part);
-    let written = write(&part, generation, device, index, fetch).and_then(|()| fs::rename(&part, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&part);
-    }
-    written?;
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+/// A written file that is not in its place yet.
+pub(crate) struct Written {
+    file: File,
+    part: PathBuf,
+    path: PathBuf,
 }
 
-fn write(part: &Path, generation: Id, device: Id, index: &Index, fetch: Fetch) -> io::Result<()> {
+/// Writes the index next to `path`.
+///
+/// # Errors
+/// Those of the file system.
+pub(crate) fn write(path: &Path, generation: Id, device: Id, index: &Index, fetch: Fetch) -> io::Result<Written> {
+    let part = path.with_extension("index.new");
+    let _ = fs::remove_file(&part);
     let (rows, words, order) = index.compacted();
     let mut head = maker(generation, device).to_vec();
     put_head(&mut head, &rows, &words);
-    let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(part)?;
-    let mut file = BufWriter::with_capacity(1 << 18, file);
-    file.write_all(&MAGIC)?;
-    file.write_all(&(head.len() as u64).to_le_bytes())?;
-    file.write_all(blake3::hash(&head).as_bytes())?;
-    file.write_all(&head)?;
-    drop(head);
-    for (old, id) in order.iter().zip(&rows.ids) {
-        file.write_all(&stored(*id, index.vector_of(*old, fetch).as_ref()))?;
+    let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
+    let write = || -> io::Result<File> {
+        let mut file = BufWriter::with_capacity(1 << 18, file);
+        file.write_all(&MAGIC)?;
+        file.write_all(&(head.len() as u64).to_le_bytes())?;
+        file.write_all(blake3::hash(&head).as_bytes())?;
+        file.write_all(&head)?;
+        drop(head);
+        for (old, id) in order.iter().zip(&rows.ids) {
+            file.write_all(&stored(*id, index.vector_of(*old, fetch).as_ref()))?;
+        }
+        file.into_inner().map_err(io::IntoInnerError::into_error)
+    };
+    match write() {
+        Ok(file) => Ok(Written { file, part, path: path.to_owned() }),
+        Err(error) => {
+            let _ = fs::remove_file(&part);
+            Err(error)
+        }
     }
-    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+}
+
+impl Written {
+    /// Puts the file in its place, durably: after a power cut the old file is there, or this one.
+    ///
+    /// # Errors
+    /// Those of the file system; the old file is unchanged then.
+    pub fn put_in_place(self) -> io::Result<()> {
+        let placed = self.file.sync_all().and_then(|()| fs::rename(&self.part, &self.path));
+        if placed.is_err() {
+            let _ = fs::remove_file(&self.part);
+        }
+        placed?;
+        self.path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    }
 }
 
 /// Reads an index that was saved for this generation; `None` where there is no such file, or it is damaged.

@@ -266,7 +266,11 @@ impl IndexHolder {
         self.journal.advance(generation, marks).await?;
         // The next search reads the file: it holds the vectors that were in memory.
         let this = self.clone();
-        blocking(move || Ok(*this.lock() = None)).await
+        blocking(move || {
+            *this.lock() = None;
+            Ok(())
+        })
+        .await
     }
 
     /// Whether the index should be saved. Unloads one that has a file and is not in use.
@@ -301,15 +305,31 @@ impl IndexHolder {
             return Ok(None);
         }
         let (generation, device) = (Id::new(), self.records.store().device_id());
+        let failed = |e| Error::Io(format!("could not write {}: {e}", path.display()));
         let fetch = |owner: UserId, id: Id| self.vector(owner, id);
-        file::save(&path, generation, device, &loaded.index, &fetch)
-            .map_err(|e| Error::Io(format!("could not write {}: {e}", path.display())))?;
+        let written = file::write(&path, generation, device, &loaded.index, &fetch).map_err(failed)?;
+        // A slow card must not keep searches waiting.
+        drop(slot);
+        written.put_in_place().map_err(failed)?;
         Ok(Some((generation, marks)))
     }
 
     #[cfg(test)]
     pub fn is_loaded(&self) -> bool {
         self.lock().is_some()
+    }
+
+    /// Whether the index was read from its file.
+    #[cfg(test)]
+    pub async fn has_file(self: &Arc<Self>) -> bool {
+        self.with(|index, _| index.has_file()).await.unwrap_or_default()
+    }
+
+    /// Writes the file and names it nowhere, as a power cut in between would.
+    #[cfg(test)]
+    pub async fn save_only(self: &Arc<Self>) -> bool {
+        let this = self.clone();
+        blocking(move || this.save()).await.is_ok_and(|saved| saved.is_some())
     }
 }
 

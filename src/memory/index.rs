@@ -197,6 +197,12 @@ impl Index {
         self.living
     }
 
+    /// Whether it was read from the index file.
+    #[cfg(test)]
+    pub fn has_file(&self) -> bool {
+        self.vectors.has_file()
+    }
+
     fn row_of(&self, id: Id) -> Option<usize> {
         let later = self.later.get(&id).map(|row| *row as usize);
         let sorted = || self.rows.ids.get(..self.sorted)?.binary_search(&id).ok().filter(|row| self.alive.has(*row));
@@ -287,12 +293,24 @@ impl Index {
     pub fn counts(&self, user: UserId) -> Counts {
         let visible = self.visible(user);
         let mut counts = Counts { with_vector: self.meaningful(&visible).count(), ..Counts::default() };
+        let (mut kinds, mut importance) = ([0; 256], std::collections::BTreeMap::<u32, usize>::new());
+        let (mut last, mut run) = (0.0_f32, 0);
         for row in (0..self.rows.ids.len()).filter(|row| visible.has(*row)) {
-            *counts.kinds.entry(self.rows.kinds.get(row).copied().unwrap_or_default()).or_default() += 1;
-            counts.importance += self.rows.importance.get(row).map_or(0.0, |n| tool::shortest(*n));
+            kinds[usize::from(self.rows.kinds.get(row).copied().unwrap_or_default())] += 1;
+            let now = self.rows.importance.get(row).copied().unwrap_or_default();
+            if now.to_bits() != last.to_bits() {
+                *importance.entry(last.to_bits()).or_default() += run;
+                (last, run) = (now, 0);
+            }
+            run += 1;
             let owner = self.rows.owner(row);
             counts.outside |= self.rows.outside.has(row) || (owner != user && owner != UserId::OWNER);
         }
+        *importance.entry(last.to_bits()).or_default() += run;
+        counts.kinds = (0..=u8::MAX).zip(kinds).filter(|(_, count)| *count > 0).collect();
+        // In double precision, so that the mean of equal numbers is that number.
+        let sum = |(bits, count): (u32, usize)| tool::shortest(f32::from_bits(bits)) * count as f64;
+        counts.importance = importance.into_iter().map(sum).sum();
         counts
     }
 
@@ -359,30 +377,32 @@ impl Index {
         for (_, term) in &shared {
             let often = self.living_rows(term) as f32;
             let rarity = (1.0 + (count - often + 0.5).max(0.5) / (often + 0.5)).ln();
+            let weight = |often: f32, damping: f32| rarity * (often * (K1 + 1.0) / (often + damping));
+            // Nearly all frequencies are one.
+            let once: Vec<f32> = damping.iter().map(|damping| weight(1.0, *damping)).collect();
             term.each(|row, often| {
                 let row = row as usize;
-                if !visible.has(row) {
-                    return;
-                }
                 if let (Some(length), Some(sum)) = (self.rows.lengths.get(row), sums.get_mut(row)) {
-                    let (often, damping) = (f32::from(often), damping.get(usize::from(*length)).copied());
-                    *sum += rarity * (often * (K1 + 1.0) / (often + damping.unwrap_or(K1)));
+                    let length = usize::from(*length);
+                    let weights = if often == 1 { &once } else { &damping };
+                    let found = weights.get(length).copied().unwrap_or_default();
+                    *sum += if often == 1 { found } else { weight(f32::from(often), found) };
                 }
             });
         }
-        let mut ranked = highest(sums, CANDIDATES, |tied, wanted| self.newest(tied, wanted));
+        let mut ranked = highest(sums, visible, CANDIDATES, |tied, wanted| self.newest(tied, wanted));
         let sum = |row: u32| sums.get(row as usize).copied().unwrap_or_default();
         ranked
             .sort_unstable_by(|a, b| sum(*b).total_cmp(&sum(*a)).then_with(|| self.rows.id(*b).cmp(&self.rows.id(*a))));
         self.with_terms(ranked, &shared)
     }
 
-    /// The newest of rows that are in order.
-    fn newest(&self, mut rows: Vec<u32>, wanted: usize) -> Vec<u32> {
+    /// The newest of the rows that pass a test.
+    fn newest(&self, is_tied: &dyn Fn(u32) -> bool, wanted: usize) -> Vec<u32> {
+        let (sorted, all) = (self.sorted as u32, self.rows.ids.len() as u32);
         // Sorted rows are in order of their ids: of these the last are the newest.
-        let later = rows.split_off(rows.partition_point(|row| (*row as usize) < self.sorted));
-        rows.drain(..rows.len().saturating_sub(wanted));
-        rows.extend(later);
+        let mut rows: Vec<u32> = (0..sorted).rev().filter(|row| is_tied(*row)).take(wanted).collect();
+        rows.extend((sorted..all).filter(|row| is_tied(*row)));
         rows.sort_unstable_by_key(|row| std::cmp::Reverse(self.rows.id(*row)));
         rows.truncate(wanted);
         rows
@@ -417,6 +437,11 @@ impl Index {
             of.insert(*row, vec![]);
         }
         for (n, term) in terms {
+            // A term that every row has costs no second pass.
+            if term.count() as usize == self.rows.ids.len() {
+                of.values_mut().for_each(|terms| terms.push(*n));
+                continue;
+            }
             term.each(|row, _| {
                 if wanted.has(row as usize)
                     && let Some(terms) = of.get_mut(&row)

@@ -394,3 +394,5 @@ mod plain;
 mod tests;
 #[cfg(test)]
 mod tests_index;
+#[cfg(test)]
+mod tests_saving;

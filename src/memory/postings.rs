@@ -58,8 +58,14 @@ impl Dictionary {
     fn each(&self, n: usize, mut each: impl FnMut(u32, Frequency)) {
         let mut bytes = part(&self.postings, &self.posting_ends, n);
         let mut row = 0_u32;
-        while !bytes.is_empty() {
-            let number = read_number(&mut bytes);
+        while let Some((byte, rest)) = bytes.split_first() {
+            // Most numbers are one byte.
+            let number = if *byte < 0x80 {
+                bytes = rest;
+                u32::from(*byte)
+            } else {
+                read_number(&mut bytes)
+            };
             row = row.wrapping_add(number >> 1);
             let often = if number & 1 == 0 { 1 } else { read_number(&mut bytes) as Frequency };
             each(row, often);
@@ -175,7 +181,7 @@ impl Builder {
         terms.sort_unstable();
         let mut made = Dictionary::default();
         for (term, number) in &terms {
-            made.push(term.as_bytes(), &rows[starts[*number as usize]..starts[*number as usize + 1]]);
+            made.push(term.as_bytes(), &rows[starts[*number as usize]..next[*number as usize]]);
         }
         made.shrunk()
     }
@@ -287,7 +293,7 @@ mod tests {
     #[test]
     fn what_was_built_added_and_compacted_is_the_same() {
         let texts: Vec<String> =
-            (0..500).map(|n| format!("all all n{n} {} x{}", "often ".repeat(n % 3), n % 200)).collect();
+            (0..500).map(|n| format!("home home n{n} {} x{}", "often ".repeat(n % 3), n % 200)).collect();
         let mut builder = Builder::default();
         let lengths: Vec<u16> = texts.iter().map(|text| builder.add(text)).collect();
         let order: Vec<u32> = (0..500).collect();
@@ -297,11 +303,11 @@ mod tests {
             assert_eq!(added.add(row as u32, text), lengths[row]);
         }
         assert_eq!(added.compacted(&order), built.base);
-        for term in ["all", "often", "n17", "x199", "nothing", ""] {
+        for term in ["hom", "often", "n17", "x199", "nothing", ""] {
             assert_eq!(rows(&built, term), rows(&added, term), "{term}");
         }
         assert_eq!(rows(&built, "x7"), [(7, 1), (207, 1), (407, 1)]);
-        assert_eq!(built.term("all").map(|t| t.count()), Some(500));
+        assert_eq!(built.term("hom").map(|t| t.count()), Some(500));
         // Every second row is gone, the others are turned round.
         let remap: Vec<u32> = (0..500).map(|n| if n % 2 == 0 { GONE } else { 249 - n / 2 }).collect();
         let turned = Words::new(built.compacted(&remap));
@@ -309,7 +315,9 @@ mod tests {
         assert_eq!(rows(&turned, "n0"), []);
         let order: Vec<u32> = (0..250).map(|n| 499 - 2 * n).collect();
         let mut builder = Builder::default();
-        texts.iter().for_each(|text| drop(builder.add(text)));
+        for text in &texts {
+            builder.add(text);
+        }
         assert_eq!(builder.finish(&order), turned.base);
     }
 }

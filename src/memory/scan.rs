@@ -70,7 +70,8 @@ pub(crate) fn nearest(
     distances: &mut Vec<u16>,
     first: impl FnOnce(Vec<u32>, usize) -> Vec<u32>,
 ) -> Vec<u32> {
-    let mut histogram = [0_u32; DISTANCES];
+    // Most distances are much the same: rows take turns with four counts, so that none waits for the one before.
+    let mut counts = [[0_u32; DISTANCES]; 4];
     distances.clear();
     distances.reserve(sketches.len());
     for (n, block) in sketches.chunks(64).enumerate() {
@@ -80,12 +81,13 @@ pub(crate) fn nearest(
                 for (bit, sketch) in block.iter().enumerate() {
                     let distance = distance(to, sketch);
                     let seen = word >> bit & 1;
-                    histogram[usize::from(distance).min(DISTANCES - 1)] += seen as u32;
+                    counts[bit % 4][usize::from(distance).min(DISTANCES - 1)] += seen as u32;
                     distances.push(if seen == 1 { distance } else { HIDDEN });
                 }
             }
         }
     }
+    let histogram: [u32; DISTANCES] = std::array::from_fn(|n| counts.iter().map(|count| count[n]).sum());
     // The distance at which there are enough, and how many rows at exactly that distance are still wanted.
     let (mut limit, mut wanted) = (0, most);
     while limit < DISTANCES && histogram[limit] as usize <= wanted {
@@ -106,52 +108,69 @@ pub(crate) fn nearest(
     found
 }
 
-/// The buckets of sums above zero: their exponent and three bits of the fraction.
-const BUCKETS: usize = 1 << 12;
-
-fn bucket(sum: f32) -> usize {
-    ((sum.to_bits() >> 20) as usize).min(BUCKETS - 1)
-}
-
-/// The rows with the `most` highest sums above zero, in order of rows. Where more rows have the lowest of these sums
-/// than are wanted, `first` picks that many of them.
-pub(crate) fn highest(sums: &[f32], most: usize, first: impl FnOnce(Vec<u32>, usize) -> Vec<u32>) -> Vec<u32> {
-    let mut histogram = vec![0_u32; BUCKETS];
-    let mut all = 0;
-    for sum in sums.iter().filter(|sum| **sum > 0.0) {
-        histogram[bucket(*sum)] += 1;
-        all += 1;
-    }
-    let rows = |wanted: &dyn Fn(f32) -> bool| -> Vec<u32> {
-        let rows = sums.iter().enumerate().filter(|(_, sum)| **sum > 0.0 && wanted(**sum));
-        rows.map(|(row, _)| row as u32).collect()
-    };
-    if all <= most {
-        return rows(&|_| true);
-    }
-    let (mut edge, mut wanted) = (BUCKETS - 1, most);
-    while histogram[edge] as usize <= wanted {
-        wanted -= histogram[edge] as usize;
-        edge = edge.saturating_sub(1);
-    }
-    // Sums above zero compare as their bits do.
-    let mut bits: Vec<u32> =
-        sums.iter().filter(|sum| **sum > 0.0 && bucket(**sum) == edge).map(|s| s.to_bits()).collect();
-    let lowest = match wanted.checked_sub(1) {
-        Some(at) => *bits.select_nth_unstable_by(at, |a, b| b.cmp(a)).1,
-        None => u32::MAX,
-    };
-    let mut found = rows(&|sum| bucket(sum) > edge || (bucket(sum) == edge && sum.to_bits() > lowest));
-    let missing = most.saturating_sub(found.len());
-    if missing > 0 {
-        let mut tied = rows(&|sum| sum.to_bits() == lowest);
-        if tied.len() > missing {
-            tied = first(tied, missing);
+/// The rows with the `most` highest sums among those with a bit in `mask`; a sum of zero is none. Where more rows have the
+/// lowest of these sums than are wanted, `first` is given a test for that sum, and picks so many of them.
+pub(crate) fn highest(
+    sums: &[f32],
+    mask: &Bits,
+    most: usize,
+    first: impl FnOnce(&dyn Fn(u32) -> bool, usize) -> Vec<u32>,
+) -> Vec<u32> {
+    let (lowest, wanted) = lowest_of(sums, mask, most);
+    let mut found = Vec::with_capacity(most.min(sums.len()));
+    each_masked(sums, mask, |row, bits| {
+        if bits > lowest {
+            found.push(row);
         }
-        found.extend(tied);
-        found.sort_unstable();
+    });
+    if wanted > 0 {
+        let tied =
+            |row: u32| mask.has(row as usize) && sums.get(row as usize).is_some_and(|sum| sum.to_bits() == lowest);
+        found.extend(first(&tied, wanted));
     }
     found
+}
+
+/// The bits of the lowest of the `most` highest sums, and how many rows with exactly this sum are among these; zero where
+/// there are no more sums than that. Sums above zero compare as their bits do.
+fn lowest_of(sums: &[f32], mask: &Bits, most: usize) -> (u32, usize) {
+    let (mut lowest, mut wanted) = (0, most);
+    // Digit by digit, the highest first.
+    for (shift, width) in [(21, 11), (10, 11), (0, 10)] {
+        let mut counts = [[0_u32; 1 << 11]; 2];
+        let above = (shift + width).min(31);
+        let known = u64::from(lowest) >> above;
+        each_masked(sums, mask, |row, bits| {
+            if u64::from(bits) >> above == known {
+                counts[row as usize % 2][(bits >> shift & ((1 << width) - 1)) as usize] += 1;
+            }
+        });
+        let count = |digit: usize| (counts[0][digit] + counts[1][digit]) as usize;
+        if shift == 21 && (0..1 << width).map(count).sum::<usize>() <= most {
+            return (0, 0);
+        }
+        let mut digit = (1 << width) - 1;
+        while digit > 0 && count(digit) <= wanted {
+            wanted -= count(digit);
+            digit -= 1;
+        }
+        lowest |= (digit as u32) << shift;
+    }
+    (lowest, wanted)
+}
+
+/// Calls `each` with the rows that have a bit in `mask` and a sum above zero, and the bits of the sum.
+#[inline]
+fn each_masked(sums: &[f32], mask: &Bits, mut each: impl FnMut(u32, u32)) {
+    for (n, block) in sums.chunks(64).enumerate() {
+        let word = mask.word(n);
+        for (bit, sum) in block.iter().enumerate() {
+            let bits = sum.to_bits();
+            if bits != 0 && word >> bit & 1 == 1 {
+                each((n * 64 + bit) as u32, bits);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -187,7 +206,7 @@ mod tests {
             // Few bits, so that many are equally near.
             let sketches: Vec<Sketch> = (0..rows).map(|_| [next() & 7, 0, next() & 3, 0, 0, next() & 1]).collect();
             let mut mask = Bits::default();
-            (0..rows).for_each(|row| mask.set(row, next() % 3 > 0));
+            (0..rows).for_each(|row| mask.set(row, !next().is_multiple_of(3)));
             let to = [next() & 7, 0, 0, 0, 0, 0];
             let mut plain: Vec<(u16, u32)> =
                 (0..rows).filter(|row| mask.has(*row)).map(|row| (distance(&to, &sketches[row]), row as u32)).collect();
@@ -208,14 +227,22 @@ mod tests {
         for (rows, most, values) in
             [(0, 3, 1), (5, 9, 3), (1000, 300, 1), (1000, 300, 4), (1000, 300, 1_000_000), (1000, 999, 50), (9, 0, 2)]
         {
-            let sums: Vec<f32> =
-                (0..rows).map(|_| if next() % 4 == 0 { 0.0 } else { 1e-6 + (next() % values) as f32 * 0.37 }).collect();
-            let mut plain: Vec<u32> = (0..rows as u32).filter(|row| sums[*row as usize] > 0.0).collect();
+            let sums: Vec<f32> = (0..rows)
+                .map(|_| if next().is_multiple_of(4) { 0.0 } else { 1e-6 + (next() % values) as f32 * 0.37 })
+                .collect();
+            let mut mask = Bits::default();
+            (0..rows).for_each(|row| mask.set(row, !next().is_multiple_of(9)));
+            let seen = |row: &u32| sums[*row as usize] > 0.0 && mask.has(*row as usize);
+            let mut plain: Vec<u32> = (0..rows as u32).filter(seen).collect();
             plain.sort_by(|a, b| sums[*b as usize].total_cmp(&sums[*a as usize]).then(b.cmp(a)));
             plain.truncate(most);
             plain.sort_unstable();
-            let last = |tied: Vec<u32>, missing: usize| tied[tied.len() - missing..].to_vec();
-            assert_eq!(highest(&sums, most, last), plain, "{rows} {most} {values}");
+            let last = |tied: &dyn Fn(u32) -> bool, wanted: usize| {
+                (0..rows as u32).rev().filter(|row| tied(*row)).take(wanted).collect()
+            };
+            let mut found = highest(&sums, &mask, most, last);
+            found.sort_unstable();
+            assert_eq!(found, plain, "{rows} {most} {values}");
         }
     }
 }

@@ -369,3 +369,41 @@ async fn until(done: impl Fn() -> bool) {
     }
     panic!("never");
 }
+
+#[tokio::test]
+async fn a_lineage_ends_with_a_write_that_does_not_know_it_and_with_a_restore() {
+    let dir = Dir::new();
+    let put = async |store: &Store| store.write(|tx| tx.put_raw(crate::meta::META, b"x", b"")).await.unwrap();
+    let store = Store::open(&dir.0).unwrap();
+    let first = store.lineage();
+    put(&store).await;
+    drop(store);
+    let store = Store::open(&dir.0).unwrap();
+    assert_eq!(store.lineage(), first, "a restart does not end it");
+    let backup = dir.0.join("copy.hob");
+    store.backup(backup.clone()).await.unwrap();
+    put(&store).await;
+    drop(store);
+
+    // An older Hob commits.
+    let db = redb::Database::open(dir.0.join(FILE)).unwrap();
+    let tx = db.begin_write().unwrap();
+    let later = (Id::new().millis() + 1).to_le_bytes();
+    tx.open_table(crate::engine::Table::new("meta")).unwrap().insert(&b"last"[..], &later[..]).unwrap();
+    tx.commit().unwrap();
+    drop(db);
+    let store = Store::open(&dir.0).unwrap();
+    let second = store.lineage();
+    assert_ne!(second, first);
+    drop(store);
+    let store = Store::open(&dir.0).unwrap();
+    assert_eq!(store.lineage(), second, "it was noted");
+    put(&store).await;
+    drop(store);
+
+    std::fs::write(dir.0.join(crate::MEMORY_INDEX), "old").unwrap();
+    crate::restore(&dir.0, &backup).unwrap();
+    assert!(!dir.0.join(crate::MEMORY_INDEX).exists());
+    let third = Store::open(&dir.0).unwrap().lineage();
+    assert!(third != first && third != second);
+}

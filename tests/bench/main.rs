@@ -1,13 +1,15 @@
 //! Measures one part from inside and prints one line of JSON: `bench writes ENGINE WRITERS SECONDS FOLDER`,
 //! `bench embed ROUNDS TEXT…`, `bench script CALLS`, `bench dispatch CALLS FOLDER [log]`, `bench decide ROUNDS`,
 //! `bench search ROUNDS`, `bench scheduler …`, `bench tasks ROUNDS FOLDER`,
-//! `bench reflex ROWS`, `bench decade day|decade FOLDER`. `run` calls it and compares.
+//! `bench reflex ROWS`, `bench recall fill|built|saved|peer ROUNDS FOLDER`, `bench decade day|decade FOLDER`. `run` calls it
+//! and compares.
 
 mod decade;
 mod decide;
 mod dispatch;
 mod due;
 mod household;
+mod recall;
 mod reflex;
 mod scheduler;
 mod script;
@@ -27,7 +29,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const USAGE: &str = "usage: bench writes hob|sqlite WRITERS SECONDS FOLDER | embed ROUNDS TEXT... | script CALLS | dispatch \
                      CALLS FOLDER [log] | decide ROUNDS | search ROUNDS | scheduler ... | tasks ROUNDS FOLDER | reflex ROWS | \
-                     decade day|decade FOLDER";
+                     recall fill|built|saved|peer ROUNDS FOLDER | decade day|decade FOLDER";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -55,6 +57,7 @@ fn measure(arguments: &[&str]) -> Result<serde_json::Value> {
         ["dispatch", calls, folder, "log"] => dispatch::measure(calls.parse()?, folder.as_ref(), true),
         ["decide", rounds] => decide::measure(rounds.parse()?),
         ["search", rounds] => search::measure(rounds.parse()?),
+        ["recall", step, rounds, folder] => recall::measure(step, rounds.parse()?, folder.as_ref()),
         ["reflex", rows] => reflex::measure(rows.as_ref()),
         ["scheduler", arguments @ ..] => scheduler::measure(arguments),
         ["tasks", rounds, folder] => tasks::measure(rounds.parse()?, folder.as_ref()),

@@ -1,7 +1,7 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
     tests/bench/run [start memory request size writes embedding javascript page dispatch decide search scheduler tasks
-                     turns decade]
+                     recall turns decade]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -413,6 +413,27 @@ def tasks(scratch):
     return found
 
 
+def recall(scratch):
+    bench, folder = parts(), scratch / "recall"
+    filled = line(bench, "recall", "fill", 100, folder)
+    built, saved, peer = (line(bench, "recall", step, 100, folder) for step in ("built", "saved", "peer"))
+    rows = []
+    for one, other, theirs in zip(saved["questions"], built["questions"], peer["questions"]):
+        sqlite = theirs["fts5CpuMs"] + theirs["exactCpuMs"]
+        rows.append([one["words"], number(one["cpuMs"], 2), number(other["cpuMs"], 2), number(theirs["fts5CpuMs"], 2),
+                     number(theirs["exactCpuMs"], 2), "2", f"{one['cpuMs'] / sqlite:.2f}×"])
+    head = ["CPU ms", "Hob", "before the file", "FTS5", "every vector", "aim", "Hob : both"]
+    table(f"Recall among {filled['memories']:,} memories, without the embedding", head, rows)
+    rows = [["first recall after a start, CPU ms", number(saved["first"]["cpuMs"]), number(built["first"]["cpuMs"]), "100"],
+            ["the same on the wall, ms", number(saved["first"]["wallMs"]), number(built["first"]["wallMs"]), ""],
+            ["heap, MB", number(saved["heapMb"]), number(built["heapMb"]), "60"],
+            ["memory_stats, CPU ms", number(saved["statsCpuMs"], 2), number(built["statsCpuMs"], 2), ""],
+            ["the index file, MB", number(built["file"]["bytes"] / 1e6), "", ""],
+            ["writing it, CPU ms", number(built["file"]["cpuMs"], 0), "", ""]]
+    table("Its index", ["", "with the file", "before the file", "aim"], rows)
+    return {"filled": filled, "built": built, "saved": saved, "peer": peer}
+
+
 def turns(scratch):
     try:
         python, absent = peers(), None
@@ -493,8 +514,8 @@ def page(_):
     return {"files": found, "plain": whole[0], "gzip": whole[1]}
 
 
-ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, search, scheduler, tasks, turns,
-       decade]
+ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, search, scheduler, tasks, recall,
+       turns, decade]
 
 
 def main():
