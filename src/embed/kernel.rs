@@ -169,6 +169,9 @@ impl Kernels {
                 && query.len().is_multiple_of(width)
         );
         assert!([key.len(), value.len(), mixed.len()] == [query.len(); 3]);
+        if query.is_empty() {
+            return;
+        }
         // SAFETY: this processor has the instructions.
         unsafe { (self.attend)(heads, mixed, scratch) }
     }

@@ -5,7 +5,7 @@ use std::arch::asm;
 
 use super::simd::{Dot, Simd};
 
-/// The value is the proof; only `super::tables` makes one, inside functions compiled for the instructions.
+/// The value is the proof: `super::tables` makes one inside functions that are compiled for the instructions.
 #[derive(Clone, Copy)]
 pub struct Neon(());
 #[derive(Clone, Copy)]

@@ -1,8 +1,8 @@
 //! The product in whole numbers, for processors that sum products of bytes: half the work of floats.
 //!
 //! Each input of a token is multiplied by the scale of its weights and rounded to 16 bits of the greatest of them. Such a
-//! number is two bytes, so a product is two sums of products of bytes. Rounding changes a vector's numbers by some 1e-4,
-//! a tenth of what storing it in bytes does; the sums themselves are exact.
+//! number is two bytes, so a product is two sums of products of bytes. Rounding changes a vector's numbers by up to 2e-4,
+//! a quarter of what storing it in bytes does; the sums themselves are exact.
 
 use super::simd::{Dot, Simd};
 use super::{BLOCK, Scratch, Weights};

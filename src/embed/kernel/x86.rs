@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::simd::Simd;
 
-/// The value is the proof; only `super::tables` makes one, inside functions compiled for the instructions.
+/// The value is the proof: `super::tables` makes one inside functions that are compiled for the instructions.
 #[derive(Clone, Copy)]
 pub struct Sse2(());
 #[derive(Clone, Copy)]
