@@ -10,8 +10,7 @@ fn text(value: &Value) -> String {
 
 /// Imports a conversation of `count` messages and returns its id.
 fn import(hob: &Hob, token: &str, title: &str, count: usize) -> String {
-    let message =
-        |n: usize| json!({"role": if n % 2 == 0 { "user" } else { "assistant" }, "content": format!("{title} {n}")});
+    let message = |n: usize| json!({"role": if n.is_multiple_of(2) { "user" } else { "assistant" }, "content": format!("{title} {n}")});
     let messages: Vec<Value> = (0..count).map(message).collect();
     let document = json!({"format": "hob-conversation", "version": 1, "title": title, "messages": messages});
     let request = hob.request("POST", "/api/v1/conversations/import").bearer(token).json(&document);

@@ -299,7 +299,9 @@ mod tests {
 
     async fn add(letters: &Directory<Letter>, owner: UserId, weight: u64) -> Id {
         let (id, all) = (Id::new(), letters.clone());
-        let put = move |tx: &Tx| all.put(tx, id, &stamp(owner), &Letter { weight, sealed: weight % 2 == 0 }).map(drop);
+        let put = move |tx: &Tx| {
+            all.put(tx, id, &stamp(owner), &Letter { weight, sealed: weight.is_multiple_of(2) }).map(drop)
+        };
         letters.store().write(put).await.unwrap();
         id
     }
