@@ -200,6 +200,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool) {
     let (mut due, mut unsynced) = (None::<Instant>, false);
     // Whether the last durable commit failed: then no write is only visible, or they would gather without bound.
     let mut failing = false;
+    let mut company = Company::default();
     loop {
         let next = match due {
             None if engine.wants_idle() => inbox.recv_timeout(IDLE),
@@ -230,7 +231,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool) {
                 }
                 Urgency::Sync(to) => syncs.push(to),
             }
-            waiting = if batch.len() < BATCH { inbox.try_recv().ok() } else { None };
+            waiting = if batch.len() < BATCH { company.next(inbox, batch.len()) } else { None };
         }
         let visible = !batch.is_empty();
         let wanted = !syncs.is_empty() && (visible || unsynced);
@@ -238,7 +239,8 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool) {
         if urgent || closing || wanted || due.is_some_and(|due| due <= Instant::now()) {
             // Deferred jobs first: a caller that waits for this commit may drop the store afterwards.
             patient.append(&mut batch);
-            synced = commit(engine, std::mem::take(&mut patient), true);
+            let jobs = std::mem::take(&mut patient);
+            synced = company.measure(jobs.len(), || commit(engine, jobs, true));
             failing = synced.is_err();
             unsynced &= failing;
             // What is only visible is tried again.
@@ -258,6 +260,40 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool) {
             }
             return;
         }
+    }
+}
+
+/// How long a batch waits for more jobs. Callers that were answered together often write again together; without a short wait,
+/// the first of them would have a commit alone, and the others the next one.
+#[derive(Default)]
+struct Company {
+    /// How many jobs the last batch had.
+    expected: usize,
+    /// The longest wait: a part of what the last commit took.
+    wait: Duration,
+    until: Option<Instant>,
+}
+
+impl Company {
+    const LONGEST: Duration = Duration::from_millis(1);
+
+    /// The next job for a batch that has `so_far`.
+    fn next(&mut self, inbox: &mpsc::Receiver<Urgency>, so_far: usize) -> Option<Urgency> {
+        if let Ok(job) = inbox.try_recv() {
+            return Some(job);
+        }
+        if so_far == 0 || so_far >= self.expected {
+            return None;
+        }
+        let until = *self.until.get_or_insert_with(|| Instant::now() + self.wait);
+        inbox.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
+    }
+
+    fn measure<T>(&mut self, jobs: usize, commit: impl FnOnce() -> T) -> T {
+        let begun = Instant::now();
+        let done = commit();
+        (self.expected, self.wait, self.until) = (jobs, (begun.elapsed() / 2).min(Self::LONGEST), None);
+        done
     }
 }
 

@@ -32,6 +32,7 @@ mod killed;
 mod language;
 mod lists;
 mod locks;
+mod log_kills;
 mod metrics;
 mod model;
 mod model_server;
