@@ -183,9 +183,11 @@ fn store(page: &mut Page, house: &AppState) -> Result<(), Failure> {
     let stats = house.store.stats()?;
     page.gauge("hob_store_size_bytes", "Size of the data file.");
     page.sample(&[], stats.size);
-    page.counter("hob_store_commits_total", "Commits to the data file.");
+    page.gauge("hob_store_log_bytes", "Size of the writes that are only in the log yet.");
+    page.sample(&[], stats.log.bytes);
+    page.counter("hob_store_commits_total", "Durable commits.");
     page.sample(&[], stats.commits);
-    page.counter("hob_store_written_bytes_total", "Bytes written to the data file.");
+    page.counter("hob_store_written_bytes_total", "Bytes written to the data file and its log.");
     page.sample(&[], stats.bytes_written);
     page.gauge("hob_store_records", "Stored records by collection.");
     for (collection, count) in &stats.records {

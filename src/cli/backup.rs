@@ -48,7 +48,12 @@ pub fn restore(data: &Path, file: &Path) -> Result<()> {
         "restored {}; keys, tokens and sessions are in no backup: enter and make them anew\n",
         file.display()
     ))?;
-    for (what, path) in [("the previous data is", before.data), ("the previous files are", before.files)] {
+    let previous = [
+        ("the previous data is", before.data),
+        ("its log, which could not be read, is", before.log),
+        ("the previous files are", before.files),
+    ];
+    for (what, path) in previous {
         if path.exists() {
             put(format_args!("{what} in {}\n", path.display()))?;
         }

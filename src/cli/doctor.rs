@@ -11,7 +11,7 @@ pub fn file(data: &Path, backups: &[PathBuf]) -> Result<()> {
     for backup in backups {
         store::open_plain(backup).with_context(|| format!("could not read the backup {}", backup.display()))?;
     }
-    let FileCheck { pages, records, .. } = match store::check_file(data) {
+    let FileCheck { pages, records, log } = match store::check_file(data) {
         Ok(Some(found)) => found,
         Ok(None) | Err(store::Error::InUse(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
@@ -20,12 +20,31 @@ pub fn file(data: &Path, backups: &[PathBuf]) -> Result<()> {
         true => put(format_args!("file     every page is sound\n"))?,
         false => put(format_args!("file     {} is damaged: {}\n", data.join(store::FILE).display(), pages.join("; ")))?,
     }
+    if log.commits > 0 {
+        let (commits, kb, age) = (log.commits, log.bytes.div_ceil(1000), age(log.newest_ms));
+        put(format_args!(
+            "log      {commits} commits ({kb} KB), the newest {age} ago, for the next start to take over\n"
+        ))?;
+    }
     if pages.is_empty() && records.damages == 0 {
         return Ok(());
     }
     put(format_args!("data     {} of {} records are damaged\n", records.damages, records.records))?;
     print_damaged(&lines(&records), backups)?;
     bail!("the data is damaged: restore a backup with `hob restore FILE`. Nothing was changed")
+}
+
+/// The time since a moment in milliseconds since 1970, in its largest unit.
+fn age(ms: u64) -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let seconds = now.as_secs().saturating_sub(ms / 1000);
+    let (count, unit) = match seconds {
+        0..120 => (seconds, "seconds"),
+        120..7200 => (seconds / 60, "minutes"),
+        7200..172_800 => (seconds / 3600, "hours"),
+        _ => (seconds / 86400, "days"),
+    };
+    format!("{count} {unit}")
 }
 
 /// A damaged record and its line.

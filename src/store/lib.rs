@@ -38,9 +38,15 @@ mod walk;
 mod writer;
 
 #[cfg(test)]
+mod sim_disk;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_cuts;
+#[cfg(test)]
 mod tests_damage;
+#[cfg(test)]
+mod tests_log;
 
 pub use backup::{PreviousData, restore};
 pub use check::{Check, Damage, FileCheck, backup_has, check_file};

@@ -7,7 +7,7 @@ use redb::{
 };
 use std::{
     fs, io,
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{FileExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -54,11 +54,35 @@ impl Files {
     }
 }
 
-fn backend(file: fs::File) -> io::Result<Backend> {
-    match FileBackend::new(file) {
-        Ok(file) => Ok(Box::new(file)),
-        Err(redb::DatabaseError::Storage(redb::StorageError::Io(e))) => Err(e),
-        Err(e) => Err(io::Error::other(e)),
+/// The log on disk. Nothing of it stays in the system's cache: it is read only at a start, and where the cache holds it in
+/// large pieces, a small append would write a whole piece.
+#[derive(Debug)]
+struct LogFile(fs::File);
+
+impl LogFile {
+    fn forget(&self) {
+        // Without it the log still works.
+        let _ = rustix::fs::fadvise(&self.0, 0, None, rustix::fs::Advice::DontNeed);
+    }
+}
+
+impl StorageBackend for LogFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read_exact_at(out, offset)
+    }
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()?;
+        self.forget();
+        Ok(())
+    }
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.write_all_at(data, offset)
     }
 }
 
@@ -74,7 +98,11 @@ impl Medium for Files {
 
     fn log(&self) -> io::Result<Option<Backend>> {
         match fs::OpenOptions::new().read(true).write(true).open(self.folder().join(LOG)) {
-            Ok(file) if file.metadata()?.is_file() => backend(file).map(Some),
+            Ok(file) if file.metadata()?.is_file() => {
+                // Reads only what is asked for.
+                let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random);
+                Ok(Some(Box::new(LogFile(file))))
+            }
             Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a plain file")),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e),
@@ -96,7 +124,9 @@ impl Medium for Files {
             fs::File::open(self.folder())?.sync_all()?;
             Ok(file)
         };
-        make().inspect_err(|_| drop(fs::remove_file(&part))).and_then(backend)
+        let log = LogFile(make().inspect_err(|_| drop(fs::remove_file(&part)))?);
+        log.forget();
+        Ok(Box::new(log))
     }
 
     fn log_size(&self) -> u64 {

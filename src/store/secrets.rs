@@ -29,6 +29,12 @@ impl DeviceKey {
         Ok(Self(key))
     }
 
+    /// A known key.
+    #[cfg(test)]
+    pub fn from_bytes(key: [u8; 32]) -> Self {
+        Self(key)
+    }
+
     /// Reads the key, `None` where there is none yet; refuses a key that others may read.
     pub fn load(path: &Path) -> Result<Option<Self>> {
         let shown = path.display();

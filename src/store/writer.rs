@@ -153,6 +153,7 @@ impl Drop for Writer {
 fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
     let mut patient: Vec<Job> = vec![];
     let mut due: Option<Instant> = None;
+    let mut company = Company::default();
     loop {
         let next = match due {
             None if engine.wants_idle() => inbox.recv_timeout(IDLE),
@@ -173,14 +174,14 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
                     patient.push(job);
                 }
             }
-            waiting = if batch.len() < BATCH { inbox.try_recv().ok() } else { None };
+            waiting = if batch.len() < BATCH { company.next(inbox, batch.len()) } else { None };
         }
         if !batch.is_empty() || closing || due.is_some_and(|due| due <= Instant::now()) {
             // Deferred jobs first: a caller that waits for this commit may drop the store afterwards.
             patient.append(&mut batch);
             batch = std::mem::take(&mut patient);
             due = None;
-            commit(engine, batch);
+            company.measure(batch.len(), || commit(engine, batch));
             // After the callers have their answers.
             engine.tidy(false);
         }
@@ -190,6 +191,39 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
             }
             return;
         }
+    }
+}
+
+/// How long a batch waits for more jobs. Callers that were answered together often write again together; without a short wait,
+/// the first of them would have a commit alone, and the others the next one.
+#[derive(Default)]
+struct Company {
+    /// How many jobs the last batch had.
+    expected: usize,
+    /// The longest wait: a part of what the last commit took.
+    wait: Duration,
+    until: Option<Instant>,
+}
+
+impl Company {
+    const LONGEST: Duration = Duration::from_millis(1);
+
+    /// The next job for a batch that has `so_far`.
+    fn next(&mut self, inbox: &mpsc::Receiver<Urgency>, so_far: usize) -> Option<Urgency> {
+        if let Ok(job) = inbox.try_recv() {
+            return Some(job);
+        }
+        if so_far == 0 || so_far >= self.expected {
+            return None;
+        }
+        let until = *self.until.get_or_insert_with(|| Instant::now() + self.wait);
+        inbox.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
+    }
+
+    fn measure(&mut self, jobs: usize, commit: impl FnOnce()) {
+        let begun = Instant::now();
+        commit();
+        (self.expected, self.wait, self.until) = (jobs, (begun.elapsed() / 2).min(Self::LONGEST), None);
     }
 }
 

@@ -30,6 +30,7 @@ mod keys;
 mod killed;
 mod language;
 mod locks;
+mod log_kills;
 mod metrics;
 mod model;
 mod model_server;

@@ -1,0 +1,260 @@
+//! Power cuts (`CUTS=…`, `SEED=…`) at any write or sync, also while the store is opened: all that was acknowledged is there, and nothing half.
+
+use crate::{
+    secrets::DeviceKey,
+    sim_disk::{Dice, SimDisk},
+    tests::{Note, person},
+    *,
+};
+use std::{collections::BTreeMap, sync::Arc};
+use tool::{Cx, Id, Scope};
+
+/// How many things there are; each is stored in several tables at once.
+const THINGS: u64 = 12;
+/// Small, so that there are many checkpoints.
+const LOG_SIZE: u64 = 32 << 10;
+
+fn id(kind: u8, thing: u64, version: u64) -> Id {
+    let mut bytes = [0; 16];
+    bytes[0] = kind;
+    bytes[1..9].copy_from_slice(&thing.to_be_bytes());
+    bytes[9..16].copy_from_slice(&version.to_be_bytes()[1..]);
+    Id::from_bytes(bytes)
+}
+
+/// What a version of a thing consists of: two notes with their index rows, a released file, a secret and a call's mark.
+struct Parts {
+    shared: bool,
+    released: bool,
+    secret: bool,
+    marked: bool,
+    /// Bytes of text; the largest do not fit in the log.
+    size: usize,
+}
+
+fn parts(version: u64) -> Parts {
+    let size = match version % 23 {
+        0 => 36 << 10,
+        n if n < 4 => 5000,
+        n => n as usize,
+    };
+    let is = |n| version.is_multiple_of(n);
+    Parts { shared: is(2), released: is(3), secret: is(5), marked: is(4), size }
+}
+
+struct World {
+    disk: SimDisk,
+    dice: Dice,
+    key: Arc<[u8; 32]>,
+    cx: Cx,
+    /// The version of each thing; `None` after it was deleted.
+    known: BTreeMap<u64, Option<u64>>,
+    /// Versions that were not acknowledged.
+    open: BTreeMap<u64, Option<u64>>,
+    versions: u64,
+    cuts: u64,
+    cuts_in_open: u64,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        Self {
+            disk: SimDisk::new(seed, LOG_SIZE),
+            dice: Dice(seed ^ 99),
+            key: Arc::new([7; 32]),
+            cx: person(),
+            known: BTreeMap::new(),
+            open: BTreeMap::new(),
+            versions: 0,
+            cuts: 0,
+            cuts_in_open: 0,
+        }
+    }
+
+    fn start(&self) -> Result<Store> {
+        let engine = engine::Engine::on(Box::new(self.disk.clone()))?;
+        let store = Store::start(engine, DeviceKey::from_bytes(*self.key))?;
+        store.collection::<Note>();
+        store.collection::<Effect>();
+        Ok(store)
+    }
+
+    /// A write of the next version of a thing, or its deletion.
+    fn change(&mut self, store: &Store, thing: u64) -> impl Future<Output = Result<()>> + Send + 'static {
+        self.versions += 1;
+        let version = (self.dice.roll(4) > 0).then_some(self.versions);
+        let before = self.known.get(&thing).copied().flatten();
+        self.open.insert(thing, version);
+        let (notes, keeper) = (store.collection::<Note>(), store.clone());
+        let (stamp, scope) = (notes.stamp(&self.cx, "t"), Scope::User(self.cx.user()));
+        let job = move |tx: &Tx| {
+            let file = id(3, thing, 0);
+            if let Some(before) = before.filter(|before| parts(*before).marked) {
+                keeper.forget_effect(tx, id(4, thing, before))?;
+            }
+            let Some(version) = version else {
+                notes.remove(tx, scope, id(1, thing, 0))?;
+                notes.remove(tx, scope, id(2, thing, 0))?;
+                tx.settle_file(file)?;
+                return keeper.seal_in(tx, &format!("secret {thing}"), None);
+            };
+            let parts = parts(version);
+            let audience = if parts.shared { Audience::Household } else { Audience::Private };
+            let stamp = stamp.clone().audience(audience);
+            for kind in [1, 2] {
+                let title = format!("{kind} {thing} {}", "x".repeat(parts.size));
+                notes.put(tx, id(kind, thing, 0), &stamp, &Note { title, tag: version.to_string() })?;
+            }
+            if parts.released {
+                tx.release_file(file)?
+            } else {
+                tx.settle_file(file)?
+            }
+            let secret = version.to_string();
+            keeper.seal_in(tx, &format!("secret {thing}"), parts.secret.then_some(secret.as_bytes()))
+        };
+        let mark = version.filter(|version| parts(*version).marked);
+        let source = mark.map(|version| EffectSource { key: id(4, thing, version), tool: "t".into(), whole: true });
+        let store = store.clone();
+        with_effect(source, async move { store.write(job).await })
+    }
+
+    /// The version of a thing that is stored; all its parts must be of that version.
+    fn stored(&self, store: &Store, thing: u64, marks: &[Id]) -> Option<u64> {
+        let (notes, scope) = (store.collection::<Note>(), Scope::User(self.cx.user()));
+        let [one, two] = [1, 2].map(|kind| notes.get_in(scope, id(kind, thing, 0)).unwrap());
+        let version = one.as_ref().map(|one| one.value.tag.parse::<u64>().unwrap());
+        let parts = version.map(parts);
+        let is = |part: fn(&Parts) -> bool| parts.as_ref().is_some_and(part);
+        assert_eq!(version, two.as_ref().map(|two| two.value.tag.parse().unwrap()), "half of thing {thing}");
+        for note in one.iter().chain(&two) {
+            assert_eq!(note.audience == Audience::Household, is(|parts| parts.shared));
+            assert!(note.value.title.len() > parts.as_ref().unwrap().size, "cut off");
+        }
+        let released = store.released_files().unwrap().contains(&id(3, thing, 0));
+        assert_eq!(released, is(|parts| parts.released), "thing {thing} at {version:?}");
+        let secret = store.unseal(&format!("secret {thing}")).unwrap();
+        let expected = version.filter(|_| is(|parts| parts.secret)).map(|version| version.to_string().into_bytes());
+        assert_eq!(secret, expected);
+        let marked: Vec<&Id> =
+            marks.iter().filter(|mark| mark.as_bytes()[..9] == id(4, thing, 0).as_bytes()[..9]).collect();
+        let expected = version.filter(|_| is(|parts| parts.marked)).map(|version| id(4, thing, version));
+        assert_eq!(marked, expected.iter().collect::<Vec<_>>());
+        version
+    }
+
+    async fn check(&mut self, store: &Store) {
+        let check = store.check().await.unwrap();
+        assert_eq!((check.damages, check.repaired), (0, 0), "{check:?}");
+        let mut marks = vec![];
+        store.collection::<Effect>().scan(|found| marks.push(found.id)).unwrap();
+        for thing in 0..THINGS {
+            let stored = self.stored(store, thing, &marks);
+            let known = self.known.get(&thing).copied().flatten();
+            let may_be = [Some(known), self.open.get(&thing).copied()];
+            assert!(may_be.contains(&Some(stored)), "thing {thing} is at {stored:?}, not at one of {may_be:?}");
+            self.known.insert(thing, stored);
+        }
+        self.open.clear();
+        let records = store.stats().unwrap().records.get("notes").copied().unwrap_or_default();
+        assert_eq!(records, 2 * self.known.values().flatten().count() as u64);
+    }
+
+    /// Writes until the power goes, or for a while.
+    async fn work(&mut self, store: &Store, rounds: u64) {
+        for _ in 0..rounds {
+            let many = if self.dice.roll(3) == 0 { self.dice.roll(THINGS) + 1 } else { 1 };
+            let first = self.dice.roll(THINGS);
+            let jobs: Vec<_> = (0..many)
+                .map(|n| {
+                    let thing = (first + n) % THINGS;
+                    (thing, tokio::spawn(self.change(store, thing)))
+                })
+                .collect();
+            // Some company that fails, and some that can wait.
+            let failing = (self.dice.roll(4) == 0).then(|| {
+                let store = store.clone();
+                tokio::spawn(async move {
+                    store
+                        .write(|tx| {
+                            tx.release_file(id(9, 9, 9))?;
+                            Err::<(), _>(Error::Conflict("no".into()))
+                        })
+                        .await
+                })
+            });
+            store.write_later(|tx| tx.put_raw(meta::META, b"counted", b"later"));
+            for (thing, job) in jobs {
+                match job.await.unwrap() {
+                    Ok(()) => {
+                        let version = self.open.remove(&thing).unwrap();
+                        self.known.insert(thing, version);
+                    }
+                    Err(error) => assert!(self.disk.is_off(), "{error}"),
+                }
+            }
+            if let Some(failing) = failing {
+                assert!(failing.await.unwrap().is_err());
+            }
+            if self.dice.roll(6) == 0 {
+                let _ = store.flush().await;
+            }
+            if self.disk.is_off() {
+                return;
+            }
+        }
+    }
+
+    async fn run(&mut self, cuts: u64) {
+        let mut clean = 0;
+        while self.cuts < cuts {
+            // Few operations cut an opening, more cut a write, a checkpoint or a close.
+            let most = [4, 12, 60, 200][self.dice.roll(4) as usize];
+            let ops = 1 + self.dice.roll(most);
+            self.disk.cut_after(ops);
+            match self.start() {
+                Ok(store) if !self.disk.is_off() => {
+                    self.check(&store).await;
+                    let rounds = self.dice.roll(20);
+                    self.work(&store, rounds).await;
+                    // Waits for the writer thread, which closes the files.
+                    drop(store);
+                }
+                opened => {
+                    assert!(self.disk.is_off(), "{}", opened.err().unwrap());
+                    self.cuts_in_open += 1;
+                }
+            }
+            match self.disk.is_off() {
+                true => self.cuts += 1,
+                false => clean += 1,
+            }
+            self.disk.power_cut();
+        }
+        let store = self.start().unwrap();
+        self.check(&store).await;
+        assert!(self.cuts_in_open > cuts / 20 && clean > 0 && self.versions > cuts, "nothing was tried");
+    }
+}
+
+fn seed() -> u64 {
+    std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(4711)
+}
+
+/// One of two halves, which run at the same time.
+async fn half(seed: u64) {
+    let cuts = std::env::var("CUTS").ok().and_then(|cuts| cuts.parse().ok()).unwrap_or(1100);
+    let mut world = World::new(seed);
+    world.run(cuts).await;
+    println!("{} cuts, {} of them while opening, {} versions", world.cuts, world.cuts_in_open, world.versions);
+}
+
+#[tokio::test]
+async fn no_power_cut_loses_or_halves_a_write() {
+    half(seed()).await;
+}
+
+#[tokio::test]
+async fn no_other_power_cut_loses_or_halves_a_write() {
+    half(seed() + 1).await;
+}
