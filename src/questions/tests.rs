@@ -170,6 +170,26 @@ async fn late_questions_expire_in_one_sweep() {
 }
 
 #[tokio::test]
+async fn settled_questions_go_in_pieces_until_enough_are_left() {
+    const SETTLED: usize = 1200;
+    let house = house(60, 24);
+    let pending = house.asked(&house.cx).await.unwrap();
+    let (records, stamp) = (house.plans.records.clone(), house.plans.records.stamp(&house.cx, "test"));
+    let settled = Plan { choice: Some(1), ..plan(&house.cx, Id::new(), house.questions.timeouts()) };
+    let fill =
+        move |tx: &store::Tx| (0..SETTLED).try_for_each(|_| records.put(tx, Id::new(), &stamp, &settled).map(drop));
+    house.store.write(fill).await.unwrap();
+    let mut left = vec![];
+    for _ in 0..3 {
+        house.questions.sweep().unwrap();
+        house.store.flush().await.unwrap();
+        left.push(house.store.stats().unwrap().records["plans"]);
+    }
+    assert_eq!(left, [701, 501, 501], "the open one stays");
+    drop(pending);
+}
+
+#[tokio::test]
 async fn one_run_and_one_conversation_leave_room_for_others() {
     let house = house(0, 24);
     let (conversation, other) = (Id::new(), Id::new());

@@ -526,6 +526,28 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_log_that_is_much_too_large_is_shortened_in_pieces() {
+        let store = Store::in_memory().unwrap();
+        const LINES: usize = 16 << 10;
+        let audit = Audit::with_budget(&store, 4 * (LINES + SEGMENT)).unwrap();
+        let segments = audit.segments.clone();
+        let fill = move |tx: &Tx| {
+            (0..3 * DELETED as u64).try_for_each(|n| {
+                let segment = Segment { first: n, last: n, lines: "x".repeat(LINES) };
+                segments.put(tx, Id::new(), &Stamp::household("audit"), &segment).map(drop)
+            })
+        };
+        store.write(fill).await.unwrap();
+        let mut left = vec![];
+        for _ in 0..4 {
+            let shortened = audit.clone();
+            store.write(move |tx| shortened.shorten(tx)).await.unwrap();
+            left.push(audit.segments.list_in(Scope::Household, &Listing::default()).unwrap().len());
+        }
+        assert_eq!(left, [2 * DELETED, DELETED, 4, 4]);
+    }
+
+    #[tokio::test]
     async fn the_oldest_go_when_there_are_too_many() {
         let store = Store::in_memory().unwrap();
         let audit = Audit::with_budget(&store, 64 << 10).unwrap();

@@ -19,6 +19,7 @@ use redb::{
 };
 use serde::{Deserialize, Serialize};
 use std::{
+    cell::Cell,
     fs,
     ops::Bound,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
@@ -393,9 +394,9 @@ fn swap(
     if !go_on() {
         return Err(stopped());
     }
-    let (mut began, mut blocked) = (Instant::now(), Duration::ZERO);
-    engine.replace(|db| {
-        began = Instant::now();
+    let (began, blocked) = (Cell::new(Instant::now()), Cell::new(Duration::ZERO));
+    let prepare = |db: &Database| {
+        began.set(Instant::now());
         for some in noting.rest()?.in_pieces(ROWS) {
             let rows = present(db, &some)?;
             apply(&copy, &rows.iter().map(|(name, rows)| (name.clone(), rows)).collect::<Vec<_>>())?;
@@ -410,18 +411,21 @@ fn swap(
         // Closing records the free space, so that opening takes milliseconds.
         drop(copy);
         fs::File::open(part).and_then(|file| file.sync_all()).map_err(failed)?;
-        let new = engine.open_copy(part)?;
+        engine.open_copy(part)
+    };
+    let publish = || {
         fs::rename(part, path).map_err(failed)?;
-        // From here on there is no way back. Until the folder is on the disk, a power cut may bring the old file back, which has
-        // the same content as long as nothing is written.
+        // Until the folder is on the disk, a power cut may bring the old file back, which has the same content as long as
+        // nothing is written.
         let folder = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if let Err(error) = fs::File::open(folder).and_then(|folder| folder.sync_all()) {
             tracing::error!(%error, "the folder of the data file could not be synced");
         }
-        blocked = began.elapsed();
-        Ok(new)
-    })?;
-    Ok(blocked)
+        blocked.set(began.get().elapsed());
+        Ok(())
+    };
+    engine.replace(prepare, publish)?;
+    Ok(blocked.get())
 }
 
 /// Copies the metadata, which changes with every commit and is small.

@@ -246,6 +246,17 @@ mod tests {
         assert!(store.effect(key).unwrap().is_some());
         store.forget_effects_before(Id::new().millis() + 1).await.unwrap();
         assert_eq!(store.effect(key).unwrap(), None);
+
+        // Many go in pieces, and all of them.
+        let keys: Vec<Id> = (0..2 * FORGOTTEN + 1).map(|_| Id::new()).collect();
+        let marked = keys.clone();
+        let mark_all =
+            move |tx: &Tx| marked.iter().try_for_each(|key| change(tx, *key, |effect| effect.outside = true));
+        store.write(mark_all).await.unwrap();
+        let commits = store.stats().unwrap().commits;
+        store.forget_effects_before(Id::new().millis() + 1).await.unwrap();
+        assert_eq!(store.stats().unwrap().commits, commits + 3);
+        assert!(keys.iter().all(|key| store.effect(*key).unwrap().is_none()));
         assert_ne!(effect_key(key, "1"), effect_key(key, "2"));
     }
 }

@@ -185,9 +185,13 @@ impl Engine {
         f()
     }
 
-    /// While nobody reads or writes: replaces the open data file by one of the same content, which `f` returns. Long reads
-    /// are not waited for while others wait.
-    pub fn replace(&self, f: impl FnOnce(&Database) -> Result<Database>) -> Result<()> {
+    /// While nobody reads or writes: replaces the open data file by one of the same content, which `prepare` returns and
+    /// `publish` puts in its place on the disk. Long reads are not waited for while others wait.
+    pub fn replace(
+        &self,
+        prepare: impl FnOnce(&Database) -> Result<Database>,
+        publish: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         for _ in 0..MOMENTS {
             let (writing, began) = (self.writing(), Instant::now());
             while began.elapsed() < MOMENT {
@@ -200,8 +204,10 @@ impl Engine {
                     }
                 };
                 let Some(open) = slot.as_ref() else { return Err(redb::StorageError::PreviousIo.into()) };
-                let db = f(&open.db)?;
-                let old = slot.replace(Open::new(db, writing.changes.clone())?);
+                let new = Open::new(prepare(&open.db)?, writing.changes.clone())?;
+                // From here on nothing fails: writes to a file that has lost its name would be lost.
+                publish()?;
+                let old = slot.replace(new);
                 drop((slot, writing));
                 // Closing it takes a while.
                 drop(old);

@@ -54,6 +54,7 @@ mod runs;
 mod scheduled_kills;
 mod scrubbing;
 mod seed_names;
+mod storage;
 mod tables;
 mod taint;
 mod talk;
