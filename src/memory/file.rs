@@ -2,7 +2,7 @@
 //! instead of every memory.
 //!
 //! It may be deleted at any time. It begins with its head's length and checksum; the head holds the columns and the
-//! words, and the vectors follow one by one. [`crate::journal`] decides whether it may be used.
+//! words, and the vectors follow one by one. `journal.rs` decides whether it may be used.
 
 use crate::{
     index::{Columns, Fetch, Index},
@@ -22,8 +22,8 @@ const MAGIC: [u8; 8] = *b"hobmem01";
 /// The length of the head and its checksum.
 const START: usize = MAGIC.len() + size_of::<u64>() + blake3::OUT_LEN;
 
-/// What a file must have been made for and with: the generation that the journal names, the device, and code that makes
-/// the same words and vectors.
+/// Identifies the maker of a file: the generation that the journal names, the device, and code that makes the same words
+/// and vectors.
 fn maker(generation: Id, device: Id) -> [u8; blake3::OUT_LEN] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(generation.as_bytes()).update(device.as_bytes());

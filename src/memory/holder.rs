@@ -56,6 +56,8 @@ const UNLOADED_AFTER: Duration = Duration::from_secs(600);
 
 struct Loaded {
     index: Index,
+    /// Whether it was read from the file; where not, there is none that can be used.
+    from_file: bool,
     /// The changes that are not in the file, and whether one of them removed something.
     changes: usize,
     removed: bool,
@@ -64,13 +66,13 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn new(index: Index) -> Self {
+    fn new(index: Index, from_file: bool) -> Self {
         let now = Instant::now();
-        Self { index, changes: 0, removed: false, since: now, used: now }
+        Self { index, from_file, changes: 0, removed: false, since: now, used: now }
     }
 }
 
-/// What changed about a memory.
+/// A changed memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Changed {
     pub owner: UserId,
@@ -203,7 +205,7 @@ impl IndexHolder {
     fn load(&self) -> Result<Loaded> {
         match self.load_file()? {
             Some(loaded) => Ok(loaded),
-            None => self.build().map(Loaded::new),
+            None => Ok(Loaded::new(self.build()?, false)),
         }
     }
 
@@ -217,7 +219,7 @@ impl IndexHolder {
         let device = self.records.store().device_id();
         let Some(index) = file::load(&path, generation, device) else { return Ok(None) };
         let Some(marks) = self.journal.marks()? else { return Ok(None) };
-        let mut loaded = Loaded::new(index);
+        let mut loaded = Loaded::new(index, true);
         for (owner, id) in marks.into_keys() {
             self.apply_one(&mut loaded, &Changed { owner, id, content: true })?;
         }
@@ -281,8 +283,7 @@ impl IndexHolder {
         if self.path().is_none() || count < self.saving.least || loaded.used.elapsed() < self.saving.idle {
             return Ok(false);
         }
-        let state = self.journal.state()?.filter(|state| state.value.generation != Id::NIL);
-        let Some(state) = state else { return Ok(true) };
+        let Some(state) = self.journal.state()?.filter(|_| loaded.from_file) else { return Ok(true) };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let age = now.saturating_sub(Duration::from_millis(state.updated_ms));
         // The clock may have gone back.

@@ -1,7 +1,7 @@
 //! The search index in memory: one column for each fact about a memory, the words of all, and the vectors.
 //!
 //! A one-bit sketch of each vector selects candidates, and only the candidates are compared in full. 100,000 memories
-//! take about 15 MB once their vectors are in the index file ([`crate::file`]), 55 MB before.
+//! take about 15 MB once their vectors are in the index file (`file.rs`), 55 MB before.
 
 use crate::{
     postings::{Dictionary, Term, Words},
@@ -23,7 +23,7 @@ pub(crate) const MIN_SIMILARITY: f32 = 0.24;
 pub(crate) const K1: f32 = 1.2;
 pub(crate) const B: f32 = 0.75;
 
-/// What the index holds of a memory besides its words and its vector.
+/// The facts of a memory that the index holds besides its words and its vector.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Facts {
     pub id: Id,
@@ -154,7 +154,7 @@ struct Evidence {
     words: Vec<u32>,
 }
 
-/// What `memory_stats` counts of the memories that a person may read.
+/// Counts of the memories that a person may read, for `memory_stats`.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Counts {
     /// How many of each kind, by its code.

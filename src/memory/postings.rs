@@ -17,14 +17,14 @@ const GONE: u32 = u32::MAX;
 pub(crate) struct Dictionary {
     /// All terms, one after another.
     pub terms: Vec<u8>,
-    /// Where each term ends.
+    /// The end of each term.
     pub term_ends: Vec<u32>,
     /// How many rows contain each term.
     pub counts: Vec<u32>,
     /// Rows as variable-length numbers: twice the difference to the row before, plus one where a frequency above one
     /// follows.
     pub postings: Vec<u8>,
-    /// Where the postings of each term end.
+    /// The end of the postings of each term.
     pub posting_ends: Vec<u32>,
 }
 

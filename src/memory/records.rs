@@ -1,4 +1,4 @@
-//! What is stored of a memory, and the arguments and results of [`crate::Memories`].
+//! The stored form of a memory, and the arguments and results of [`crate::Memories`].
 
 use embed::Quantized;
 use serde::{Deserialize, Serialize};

@@ -51,7 +51,7 @@ impl Home {
     fn over(&self, store: &Store) -> Memories {
         Memories::saving(store, self.embedder.clone(), ALWAYS)
     }
-    /// What both find.
+    /// The hits of both.
     async fn found(&self, memories: &Memories) -> Vec<String> {
         let mut all = vec![];
         for cx in [&self.anna, &self.ben] {
@@ -228,6 +228,11 @@ async fn nothing_is_saved_while_a_write_is_not_in_the_index() {
     memories.maintain().await.unwrap();
     assert!(!home.dir.index().exists());
     drop(pending);
+    memories.maintain().await.unwrap();
+    assert!(home.dir.index().exists());
+    // A file that was deleted is written again.
+    fs::remove_file(home.dir.index()).unwrap();
+    home.found(&memories).await;
     memories.maintain().await.unwrap();
     assert!(home.dir.index().exists());
     // A small index is not worth a file.
