@@ -384,7 +384,7 @@ impl<S> On<S> {
 }
 
 /// Routes with their facts and descriptions. Descriptions are made on demand; the router is built once, at the end, because
-/// each step that adds a router to another inserts all of its addresses anew.
+/// each step that adds a router to another inserts all of its addresses again.
 pub(crate) struct Routes<S> {
     methods: BTreeMap<String, MethodRouter<S>>,
     /// Routers that answer addresses without a route, by the path they are under.

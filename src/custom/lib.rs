@@ -357,7 +357,7 @@ fn tool(stored: &Stored, owner: Owner, label: Label, run: Run) -> Tool {
     Tool {
         signature: Signature::given(&stored.description, stored.parameters()),
         category: stored.category.as_deref().unwrap_or("Custom").into(),
-        tags: vec!["custom".into()],
+        tags: "custom",
         area: Area::Custom,
         version: stored.version,
         // A hash that the code computes is meant to be returned.

@@ -558,7 +558,7 @@ async fn tools_ask_through_the_port_and_rights_are_asked_elsewhere() {
 fn the_schemas_are_short_and_name_every_type() {
     let tools = family(house(0).1).into_parts().tools;
     let of = |name: &str| tools.iter().find(|t| &*t.name == name).unwrap();
-    let blocks = &of("render_blocks").parameters;
+    let blocks = of("render_blocks").parameters().clone();
     let types: Vec<&Value> = blocks["properties"]["blocks"]["items"]["oneOf"]
         .as_array()
         .unwrap()

@@ -20,7 +20,7 @@ struct Set {
     written: Mutex<Vec<(WireForm, Arc<str>)>>,
 }
 
-/// What the text of a set depends on beside its tools.
+/// The form of a text: everything it depends on beside the tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WireForm {
     pub wire: Wire,

@@ -25,7 +25,7 @@ use llm::{Chain, Endpoint, Facts, Health, Ledger, Link, Metered, Price, Provider
 use scrub::Scrubber;
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex, OnceLock, PoisonError, RwLock},
+    sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock},
 };
 use store::{Collection, Store};
 use tool::{Error, Result};
@@ -51,13 +51,16 @@ pub struct ModelDeps {
 #[derive(Clone)]
 pub struct Models(Arc<Inner>);
 
+/// Loads the catalogue when first needed.
+type LoadCatalogue = Box<dyn FnOnce() -> RwLock<CurrentCatalogue> + Send + Sync>;
+
 struct Inner {
     config: Config,
     deps: ModelDeps,
     choices: Choices,
     keys: Mutex<ApiKeys>,
     stored_catalogue: Collection<StoredCatalogue>,
-    catalogue: RwLock<CurrentCatalogue>,
+    catalogue: LazyLock<RwLock<CurrentCatalogue>, LoadCatalogue>,
     /// Held while settings change: one change at a time.
     changing: tokio::sync::Mutex<()>,
     on_change: OnceLock<OnChange>,
@@ -84,7 +87,10 @@ impl Models {
     pub fn new(config: Config, deps: ModelDeps, choices: Choices) -> Result<(Self, Arc<dyn Provider>)> {
         let keys = Mutex::new(load_keys(&deps.store)?);
         let stored_catalogue: Collection<StoredCatalogue> = deps.store.collection();
-        let catalogue = RwLock::new(CurrentCatalogue::load(&stored_catalogue));
+        // A Hob without a model of its own does not need it.
+        let stored = stored_catalogue.clone();
+        let load: LoadCatalogue = Box::new(move || RwLock::new(CurrentCatalogue::load(&stored)));
+        let catalogue = LazyLock::new(load);
         let (changing, on_change, health) = Default::default();
         let inner = Inner { config, deps, choices, keys, stored_catalogue, catalogue, changing, on_change, health };
         let models = Self(Arc::new(inner));

@@ -22,8 +22,8 @@ const SHORT_SECTIONS: usize = 1_000;
 const LEAST: usize = 80;
 
 /// Instructions for finding tools. The full catalogue is too long to show.
-const TOOLS: &str = "You see a few everyday tools; many more exist. 1. search_tools finds them and tells their parameters. \
-2. use_tool calls them. When no tool fits and code would help, write one with create_tool.";
+const TOOLS: &str = "You see a few everyday tools; many more exist. search_tools finds them with their parameters, \
+use_tool calls them. When no tool fits and code would help, write one with create_tool.";
 
 /// The maximum length of the line about tool categories, in bytes.
 const CATEGORIES: usize = 120;

@@ -2,7 +2,7 @@
 
 use super::*;
 use futures::FutureExt;
-use llm::{ToolDefinition, ToolResult};
+use llm::{ToolDefinition, ToolResult, Tools};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tool::FixedClock;
@@ -265,7 +265,7 @@ async fn calls_are_made_only_where_they_may_be() {
         let mut request = request(vec![Message::user("turn on pin 17")]);
         request.tool_choice = tool_choice;
         if !tools {
-            request.tools.clear();
+            request.tools = Tools::default();
         }
         request
     };
@@ -351,7 +351,7 @@ async fn what_it_would_answer_among_others() {
         let mut request = request(user("turn on pin 17"));
         request.tool_choice = choice;
         if !tools {
-            request.tools.clear();
+            request.tools = Tools::default();
         }
         assert_eq!(reflex.would_answer(&request, Confidence::Sure).await, wanted, "{request:?}");
     }

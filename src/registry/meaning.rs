@@ -215,7 +215,7 @@ fn text(tool: &Tool) -> String {
     let mut text = tool.name.replace('_', " ");
     text += ". ";
     text += tool.description();
-    for tag in &tool.tags {
+    for tag in tool.tags.split_whitespace() {
         text.push(' ');
         text += tag;
     }

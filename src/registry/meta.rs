@@ -55,7 +55,7 @@ pub(crate) fn family(registry: Registry) -> Family<Registry> {
         .timeout(PATIENCE)
 }
 
-/// Find tools by keywords, all of which must match. The best come with their parameters; `all` lists every tool.
+/// Find tools and their parameters by keywords, all of which must match; `all` lists every tool.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Search {
@@ -78,9 +78,10 @@ async fn search(registry: Registry, cx: Cx, args: Search) -> Result<Output> {
     let described: Vec<Value> = match everything && found.len() > MATCHES {
         true => found.iter().map(|m| briefly(&m.tool)).collect(),
         false => {
-            let best = if everything { 0 } else { BEST };
-            let with_parameters = args.include_params.map_or(best, |all| if all { MATCHES } else { 0 });
-            found.iter().take(MATCHES).enumerate().map(|(at, m)| described(m, at < with_parameters)).collect()
+            // Beside matches of all words, those by meaning are a guess.
+            let is_best = |at: usize, m: &Match| !everything && at < BEST && m.by == found[0].by;
+            let shown = found.iter().take(MATCHES).enumerate();
+            shown.map(|(at, m)| described(m, args.include_params.unwrap_or_else(|| is_best(at, m)))).collect()
         }
     };
     let mut content = json!({"count": found.len(), "tools": described});

@@ -27,7 +27,7 @@ impl Words {
     pub fn of(tool: &Tool) -> Self {
         let (mut text, mut ends) = (String::new(), [0; 4]);
         let aliases = tool.aliases.iter().map(|a| &*a.name).collect::<Vec<_>>().join(" ");
-        let parts = [&*tool.name, &aliases, &tool.tags.join(" "), tool.description()];
+        let parts = [&*tool.name, &aliases, tool.tags, tool.description()];
         for (part, end) in parts.into_iter().zip(&mut ends) {
             text += &part.to_lowercase();
             *end = text.len();
@@ -150,11 +150,11 @@ mod tests {
     use std::sync::Arc;
     use tool::{Alias, Owner, Risk, Signature, Tool};
 
-    fn words(name: &str, aliases: &[&str], tags: &str, description: &str, category: &str) -> Words {
+    fn words(name: &str, aliases: &[&str], tags: &'static str, description: &str, category: &str) -> Words {
         let run: tool::Run = Arc::new(|_, _| Box::pin(async { Ok(tool::Output::default()) }));
         let mut tool = Tool::new(name, Risk::Observe, Owner::Core, "test", run);
         tool.aliases = aliases.iter().map(|a| Alias { name: (*a).into(), adapt: None }).collect();
-        tool.tags = tags.split_whitespace().map(Arc::from).collect();
+        tool.tags = tags;
         tool.signature = Signature::given(description, serde_json::Value::Null);
         tool.category = category.into();
         Words::of(&tool)

@@ -73,8 +73,8 @@ pub struct Tool {
     pub also_in: &'static [&'static str],
     /// Other names.
     pub aliases: Vec<Alias>,
-    /// Search words; never shown to a model.
-    pub tags: Vec<Arc<str>>,
+    /// Search words, separated by spaces; never shown to a model.
+    pub tags: &'static str,
     /// The part of the world it touches.
     pub area: Area,
     /// Raised when its behaviour changes: a grant covers one version. Built-in tools have 0.
@@ -142,7 +142,7 @@ impl Tool {
             group: group.into(),
             also_in: &[],
             aliases: vec![],
-            tags: vec![],
+            tags: "",
             area: risk.area(),
             version: 0,
             requires_confirmation: false,

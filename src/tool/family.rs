@@ -131,8 +131,8 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
         self.last(|t| t.aliases.push(Alias { name: name.into(), adapt: Some(adapt) }))
     }
     /// Search words of the last tool, separated by spaces.
-    pub fn tags(self, words: &str) -> Self {
-        self.last(|t| t.tags.extend(words.split_whitespace().map(Arc::from)))
+    pub fn tags(self, words: &'static str) -> Self {
+        self.last(|t| t.tags = words)
     }
     /// The part of the world the last tool touches, where it is not that of its family.
     pub fn own_area(mut self, area: Area) -> Self {

@@ -50,7 +50,7 @@ pub fn family(memories: Memories) -> Family<Memories> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Remember {
-    /// The information to remember (concise but complete).
+    /// What to remember, concise but complete.
     content: String,
     /// The type of memory.
     #[serde(default, rename = "type")]
@@ -62,7 +62,7 @@ struct Remember {
     /// Tags for categorization, such as ["work", "project-x"].
     #[serde(default)]
     tags: Vec<String>,
-    /// Whether everybody in the household may recall it.
+    /// Whether the household may recall it.
     #[serde(default)]
     shared: bool,
 }
@@ -105,7 +105,7 @@ async fn batch(memories: Memories, cx: Cx, args: Batch) -> Result<Output> {
     Ok(Output::json(json!({"count": stored.len(), "memories": stored}))?.say(sentence))
 }
 
-/// Search memory for relevant information, by words and by meaning.
+/// Search memory by words and by meaning.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Recall {

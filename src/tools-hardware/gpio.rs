@@ -45,7 +45,7 @@ impl Pins {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Read {
-    /// BCM pin number, 0 to 27.
+    /// BCM pin number.
     #[schemars(with = "u8", range(max = 27))]
     pin: Pin,
 }
@@ -60,7 +60,7 @@ async fn read(Pins { board, used }: Pins, _: Cx, Read { pin }: Read) -> Result<O
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Write {
-    /// BCM pin number, 0 to 27.
+    /// BCM pin number.
     #[schemars(with = "u8", range(max = 27))]
     pin: Pin,
     /// Drive high (true) or low (false).

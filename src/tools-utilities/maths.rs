@@ -13,7 +13,7 @@ use tool::prelude::*;
 pub(crate) struct Calculate {
     /// Expression, such as "2 * (3 + 4)".
     expression: String,
-    /// Decimal places to round to, 0 to 10.
+    /// Decimal places, 0 to 10.
     #[schemars(range(max = 10))]
     precision: Option<u8>,
 }

@@ -62,5 +62,6 @@ mod tool_rules;
 mod toolsystem;
 mod trace_fixtures;
 mod traces;
+mod used_tools;
 mod visitor;
 mod wires;

@@ -24,17 +24,7 @@ max_tool_calls = 20
 const BAROQUE: &str = "what do you think of baroque music";
 
 /// What a model is shown: the meta-tools and a handful of everyday ones; the rest is found with `search_tools`.
-const SHOWN: [&str; 9] = [
-    "search_tools",
-    "get_tool_help",
-    "use_tool",
-    "remember",
-    "recall",
-    "get_current_datetime",
-    "calculate",
-    "gpio_read",
-    "gpio_write",
-];
+const SHOWN: [&str; 5] = ["search_tools", "use_tool", "remember", "recall", "calculate"];
 
 /// A daemon that asks the scripted server.
 pub fn with_model(config: &str) -> (Hob, ModelServer) {

@@ -6,15 +6,28 @@ use serde_json::Value;
 
 mod driving;
 
-/// The everyday tools, as in `tests/golden/ping.json`.
+/// The tools whose names models know although `tests/golden/ping.json` does not show them, and two of which it shows a part.
+const CALLABLE: [&str; 7] = [
+    include_str!("../../../tests/golden/tools/search_tools.json"),
+    include_str!("../../../tests/golden/tools/remember.json"),
+    include_str!("../../../tests/golden/tools/recall.json"),
+    include_str!("../../../tests/golden/tools/get_tool_help.json"),
+    include_str!("../../../tests/golden/tools/get_current_datetime.json"),
+    include_str!("../../../tests/golden/tools/gpio_read.json"),
+    include_str!("../../../tests/golden/tools/gpio_write.json"),
+];
+
+/// The tools of a request, as in `tests/golden/ping.json`.
 pub(super) fn everyday() -> Tools {
     let request: Value = serde_json::from_str(include_str!("../../../tests/golden/ping.json")).unwrap();
-    let tools = request["tools"].as_array().unwrap().iter().map(|tool| ToolDefinition {
-        name: tool["function"]["name"].as_str().unwrap().to_owned(),
-        description: tool["function"]["description"].as_str().unwrap().to_owned(),
-        parameters: tool["function"]["parameters"].clone(),
-    });
-    tools.collect()
+    let tool = |tool: &Value| ToolDefinition {
+        name: tool["name"].as_str().unwrap().to_owned(),
+        description: tool["description"].as_str().unwrap().to_owned(),
+        parameters: tool["parameters"].clone(),
+    };
+    let offered = request["tools"].as_array().unwrap().iter().map(|one| tool(&one["function"])).collect();
+    let callable = CALLABLE.iter().map(|text| tool(&serde_json::from_str(text).unwrap())).collect();
+    Tools::new(offered, callable)
 }
 
 /// Text, reasoning and calls of an answer received in pieces.

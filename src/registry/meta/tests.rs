@@ -168,6 +168,25 @@ async fn search_finds_by_every_word() {
     let tool = &found["tools"][0];
     assert_eq!((&tool["name"], &tool["by"]), (&json!("search_web"), &json!("words")));
     assert!(tool["parameters"]["properties"]["maxResults"].is_object() && tool.get("enabled").is_none());
+    for (query, include, expected) in [
+        ("say", json!(null), vec![true, true, true]),
+        ("say", json!(false), vec![false; 3]),
+        ("all", json!(null), vec![false; 11]),
+        ("all", json!(true), vec![true; 11]),
+    ] {
+        let found = cx.call("search_tools", json!({"query": query, "include_params": include})).await.unwrap().content;
+        let with: Vec<bool> =
+            found["tools"].as_array().unwrap().iter().map(|t| t.get("parameters").is_some()).collect();
+        assert_eq!(with, expected, "{query} {include}");
+    }
+    // A name finds its tool first, also by an alias.
+    for (name, canonical) in [("wipe", "wipe"), (" say_back ", "echo"), ("use_tool", "use_tool")] {
+        assert_eq!(
+            registry.search(name, None).first().map(|t| t.name.to_string()).as_deref(),
+            Some(canonical),
+            "{name}"
+        );
+    }
     let off = cx.call("search_tools", json!({"query": "shell"})).await.unwrap().content;
     assert_eq!((&off["tools"][0]["enabled"], &off["tools"][0]["group"]), (&json!(false), &json!("codeExecution")));
     for (category, count) in [("System", 4), ("system", 4), ("webFetch", 1), ("Test", 7), ("none", 0)] {

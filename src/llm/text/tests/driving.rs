@@ -134,6 +134,26 @@ async fn what_a_search_has_found_is_called_in_words_too() {
     }
 }
 
+#[tokio::test]
+async fn what_is_not_shown_is_read_all_the_same() {
+    for (call, name, arguments) in [
+        // A parameter that the request does not show, beside the name of the tool.
+        (r#"{"tool": "recall", "query": "keys", "limit": 3}"#, "recall", r#"{"limit":3,"query":"keys"}"#),
+        (r#"{"name": "remember", "content": "x", "importance": 1}"#, "remember", r#"{"content":"x","importance":1}"#),
+        // A tool that the request does not show.
+        (r#"{"name": "get_current_datetime", "arguments": {}}"#, "get_current_datetime", "{}"),
+        (r#"{"name": "gpio_read", "pin": 4}"#, "gpio_read", r#"{"pin":4}"#),
+        (r#"{"name": "get_tool_help", "tool_name": "x"}"#, "get_tool_help", r#"{"tool_name":"x"}"#),
+    ] {
+        let (_, provider) = script(Facts { tools: false, ..Facts::default() }, vec![says(call)]);
+        let request = Request { messages: vec![Message::user("go")], tools: everyday(), ..Request::default() };
+        let (words, calls, _) = ask(&*provider, request).await;
+        let made: Vec<_> = calls.iter().map(|call| (call.name.as_str(), call.arguments.as_str())).collect();
+        assert_eq!((words.as_str(), made), ("", vec![(name, arguments)]), "{call}");
+    }
+    assert!(!driven::section(&everyday(), &ToolChoice::Auto).contains("gpio"));
+}
+
 #[test]
 fn messages_of_one_side_are_one() {
     let result = |content: &str| {
