@@ -5,9 +5,9 @@
 #![allow(unsafe_code)]
 
 mod float;
-mod simd;
 #[cfg(any(test, target_arch = "aarch64"))]
-mod whole;
+mod int8;
+mod simd;
 
 #[cfg(target_arch = "aarch64")]
 mod arm;
@@ -21,11 +21,11 @@ mod x86;
 
 pub use tables::best;
 #[cfg(test)]
-pub use tables::{SCALAR, SCALAR_WHOLE, available};
+pub use tables::{SCALAR, SCALAR_INT8, available};
 
 /// Consecutive outputs of one input that share a scale; see `models/build.py`.
 pub const BLOCK: usize = 64;
-/// What the widths of all rows are multiples of: the floats of the widest register.
+/// Floats of the widest register; the width of every row is a multiple of it.
 const LANES: usize = 16;
 
 /// The weights of a linear layer where they lie. Those of one input are `outputs` bytes, in blocks with a scale each.
@@ -70,13 +70,13 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// What brings a row to its mean and variance.
+/// Parameters of a layer normalisation.
 pub struct Norm {
     pub gain: Vec<f32>,
     pub bias: Vec<f32>,
 }
 
-/// What attention reads: rows of `width` numbers, `head` of them a head.
+/// Input of attention: rows of `width` numbers, `head` of them a head.
 #[derive(Clone, Copy)]
 pub struct Heads<'a> {
     pub query: &'a [f32],
@@ -145,9 +145,9 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// Whether products round their numbers to 16 bits.
+    /// Whether the linear layers quantize their inputs.
     #[cfg(test)]
-    pub fn in_whole_numbers(&self) -> bool {
+    pub fn quantizes_inputs(&self) -> bool {
         self.name == "NEON dotprod"
     }
 

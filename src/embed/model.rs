@@ -212,7 +212,7 @@ impl Drop for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{SCALAR, SCALAR_WHOLE};
+    use crate::kernel::{SCALAR, SCALAR_INT8};
 
     fn dot(a: &[f32], b: &[f32]) -> f32 {
         a.iter().zip(b).map(|(a, b)| a * b).sum()
@@ -225,23 +225,23 @@ mod tests {
             let ids = model.words.encode(text);
             let plain = model.pass(&SCALAR, &ids);
             for kernels in kernel::available() {
-                let most = if kernels.in_whole_numbers() { 5e-4 } else { 1e-5 };
+                let most = if kernels.quantizes_inputs() { 5e-4 } else { 1e-5 };
                 let apart = furthest(&model.pass(kernels, &ids), &plain);
                 assert!(apart < most, "{}, {apart} apart: {text}", kernels.name);
             }
         }
     }
 
-    /// Those in whole numbers round what goes into a product, and all of them alike.
+    /// The int8 kernels quantize the inputs of the linear layers, and all of them alike.
     #[test]
     fn rounding_changes_a_vector_by_less_than_storing_it() {
         let model = Model::load().unwrap();
         for text in ["ok", "Marta serviced the boiler on 3 October", "Wie wird das Wetter morgen in Köln? 🙂"] {
             let ids = model.words.encode(text);
-            let (plain, whole) = (model.pass(&SCALAR, &ids), model.pass(&SCALAR_WHOLE, &ids));
+            let (plain, whole) = (model.pass(&SCALAR, &ids), model.pass(&SCALAR_INT8, &ids));
             let apart = furthest(&whole, &plain);
             assert!(apart < 5e-4 && dot(&whole, &plain) > 0.99999, "{apart} apart: {text}");
-            for kernels in kernel::available().filter(|kernels| kernels.in_whole_numbers()) {
+            for kernels in kernel::available().filter(|kernels| kernels.quantizes_inputs()) {
                 // Attention and GELU are still in floats, which may round a number of 16 bits otherwise.
                 let apart = furthest(&model.pass(kernels, &ids), &whole);
                 assert!(apart < 1e-4, "{}, {apart} apart: {text}", kernels.name);

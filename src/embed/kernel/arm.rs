@@ -141,7 +141,7 @@ impl Dot for DotProd {
     }
 
     #[inline(always)]
-    fn halve(self, numbers: &[f32; 16], scales: &[f32; 16], factor: f32, high: &mut [u8; 16], low: &mut [u8; 16]) {
+    fn quantize(self, numbers: &[f32; 16], scales: &[f32; 16], factor: f32, high: &mut [u8; 16], low: &mut [u8; 16]) {
         // SAFETY: `self` proves that the processor has the instructions; what is read and written is sixteen long.
         unsafe {
             let whole = |at: usize| {

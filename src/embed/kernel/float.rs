@@ -11,7 +11,7 @@ use super::{BLOCK, Heads, Norm, Scratch, Weights};
 const DEPTH: usize = 128;
 const EPSILON: f32 = 1e-12;
 
-/// Where the numbers of a product are: `rows` times `depth` on the left, panels of `columns` numbers a row on the right,
+/// Operands of a product: `rows` times `depth` on the left, panels of `columns` numbers a row on the right,
 /// one after another.
 struct Product<'a> {
     left: &'a [f32],

@@ -115,7 +115,7 @@ impl super::simd::Dot for Scalar {
         each(|lane| (high[lane] * 256 + low[lane]) as f32)
     }
 
-    fn halve(self, numbers: &[f32; 16], scales: &[f32; 16], factor: f32, high: &mut [u8; 16], low: &mut [u8; 16]) {
+    fn quantize(self, numbers: &[f32; 16], scales: &[f32; 16], factor: f32, high: &mut [u8; 16], low: &mut [u8; 16]) {
         for place in 0..16 {
             let whole = (numbers[place] * scales[place] * factor).round_ties_even() as i32;
             let (upper, lower) = ((whole + 128) >> 8, whole as i8);

@@ -1,9 +1,9 @@
-//! What a kernel needs of a processor: floats side by side, and sums of products of bytes.
+//! The instructions that kernels are written over: vectors of floats, and int8 dot products.
 //!
 //! A value of a type that implements one of these traits is the proof that the processor has the instructions. Everything
 //! here is inlined into a function that is compiled for them; a call would not be, and would be slow.
 
-/// Floats side by side.
+/// Vectors of floats.
 pub trait Simd: Copy {
     type F: Copy;
     /// Floats in a register, a divisor of 16.
@@ -98,8 +98,8 @@ pub trait Dot: Copy {
     fn dot(self, sum: Self::I, left: Self::I, right: Self::I) -> Self::I;
     /// `high * 256 + low` as floats.
     fn join(self, high: Self::I, low: Self::I) -> <Self::Floats as Simd>::F;
-    /// Rounds sixteen floats, times their scales, times `factor`, to whole numbers of at most ±32,639, and halves them.
-    fn halve(self, numbers: &[f32; 16], scales: &[f32; 16], factor: f32, high: &mut [u8; 16], low: &mut [u8; 16]);
+    /// Rounds sixteen floats, times their scales, times `factor`, to integers of at most ±32,639, and splits their bytes.
+    fn quantize(self, numbers: &[f32; 16], scales: &[f32; 16], factor: f32, high: &mut [u8; 16], low: &mut [u8; 16]);
     /// Four rows of sixteen columns, column by column.
     fn interleave(self, rows: [&[u8; 16]; 4], to: &mut [u8; 64]);
 

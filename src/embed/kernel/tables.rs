@@ -1,8 +1,8 @@
 //! The kernels compiled for each kind of processor, and which of them this one can run.
 
-use super::simd::Simd;
 #[cfg(any(test, target_arch = "aarch64"))]
-use super::whole;
+use super::int8;
+use super::simd::Simd;
 use super::{Heads, Kernels, Norm, Scratch, Weights, float};
 
 #[cfg(target_arch = "aarch64")]
@@ -55,13 +55,13 @@ in_floats!(AVX2, "AVX2", Avx2, "avx2,fma");
 in_floats!(AVX512, "AVX-512", Avx512, "avx512f");
 #[cfg(target_arch = "aarch64")]
 in_floats!(NEON, "NEON", Neon, "neon");
-/// The same with products in whole numbers.
+/// The same with int8 dot products.
 #[cfg(target_arch = "aarch64")]
 const DOTPROD: Kernels = {
     #[target_feature(enable = "neon,dotprod")]
     fn linear(weights: &Weights, x: &[f32], out: &mut [f32], scratch: &mut Scratch) {
         // SAFETY: this function is only called where these features are.
-        whole::linear(unsafe { DotProd::new() }, weights, x, out, scratch);
+        int8::linear(unsafe { DotProd::new() }, weights, x, out, scratch);
     }
     Kernels { name: "NEON dotprod", linear, ..NEON }
 };
@@ -76,9 +76,9 @@ pub const SCALAR: Kernels = Kernels {
     dot: |a, b| Scalar.dot_bytes(a, b),
 };
 #[cfg(test)]
-pub const SCALAR_WHOLE: Kernels = Kernels {
-    name: "scalar, whole numbers",
-    linear: |weights, x, out, scratch| whole::linear(Scalar, weights, x, out, scratch),
+pub const SCALAR_INT8: Kernels = Kernels {
+    name: "scalar int8",
+    linear: |weights, x, out, scratch| int8::linear(Scalar, weights, x, out, scratch),
     ..SCALAR
 };
 

@@ -82,11 +82,11 @@ impl Case {
 
 /// Those of this machine, and the two that every machine has.
 fn all() -> Vec<&'static Kernels> {
-    available().chain([&SCALAR, &SCALAR_WHOLE]).collect()
+    available().chain([&SCALAR, &SCALAR_INT8]).collect()
 }
 
-fn rounds(kernels: &Kernels) -> bool {
-    kernels.in_whole_numbers() || kernels.name == SCALAR_WHOLE.name
+fn is_int8(kernels: &Kernels) -> bool {
+    kernels.quantizes_inputs() || kernels.name == SCALAR_INT8.name
 }
 
 #[test]
@@ -118,8 +118,8 @@ fn products_are_right_for_any_shape_and_bytes() {
                     bytes += byte.abs();
                     most = most.max(number.abs());
                 }
-                // Floats lose the last of their 24 bits now and then; whole numbers lose half of the last of 16.
-                let lost = size * 2e-6 + if rounds(kernels) { most / 32_639.0 * bytes * 0.51 } else { 0.0 };
+                // Floats round the last of 24 bits now and then, quantizing the last of 16 always.
+                let lost = size * 2e-6 + if is_int8(kernels) { most / 32_639.0 * bytes * 0.51 } else { 0.0 };
                 let apart = (f64::from(*found) - sum).abs();
                 assert!(apart <= lost, "{}, {rows}×{inputs}, round {round}: {apart} > {lost}", kernels.name);
             }
@@ -128,7 +128,7 @@ fn products_are_right_for_any_shape_and_bytes() {
 }
 
 #[test]
-fn whole_numbers_are_multiplied_exactly() {
+fn int8_products_are_exact() {
     let mut random = Random::new(2);
     for _ in 0..20 {
         let (rows, inputs) = (1 + random.below(7), [16, 64, 128][random.below(3)]);
@@ -139,7 +139,7 @@ fn whole_numbers_are_multiplied_exactly() {
         let mut numbers: Vec<i32> = (0..rows * inputs).map(|_| extremes[random.below(extremes.len())]).collect();
         numbers.chunks_mut(inputs).for_each(|row| row[inputs - 1] = -32_639);
         let x: Vec<f32> = numbers.iter().map(|number| *number as f32).collect();
-        for kernels in all().into_iter().filter(|kernels| rounds(kernels)) {
+        for kernels in all().into_iter().filter(|kernels| is_int8(kernels)) {
             for (place, found) in case.run(kernels, &x).iter().enumerate() {
                 let row = &numbers[place / BLOCK * inputs..][..inputs];
                 let products = row.iter().enumerate().map(|(input, number)| {
@@ -152,13 +152,13 @@ fn whole_numbers_are_multiplied_exactly() {
 }
 
 #[test]
-fn processors_that_multiply_whole_numbers_give_the_same_bits() {
+fn int8_kernels_give_the_same_bits() {
     let mut random = Random::new(3);
     for (rows, inputs) in [(1, 16), (2, 400), (7, 128), (9, 384)] {
         let case = Case::new(&mut random, inputs, 3 * BLOCK, |random| (random.unit() + 1.5) / 100.0);
         let x = random.units(rows * inputs);
-        let plain = case.run(&SCALAR_WHOLE, &x);
-        for kernels in available().filter(|kernels| kernels.in_whole_numbers()) {
+        let plain = case.run(&SCALAR_INT8, &x);
+        for kernels in available().filter(|kernels| kernels.quantizes_inputs()) {
             assert_eq!(case.run(kernels, &x), plain, "{}", kernels.name);
         }
     }
@@ -176,7 +176,7 @@ fn attention_mixes_values_by_scores() {
         for kernels in all() {
             let mut mixed = vec![f32::NAN; length * WIDTH];
             let heads = Heads { query: &query, key: &key, value: &value, width: WIDTH, head: HEAD };
-            // What is left in a buffer does not count.
+            // Stale contents of a buffer do not count.
             let mut scratch = Scratch::new();
             scratch.floats(100).fill(f32::NAN);
             kernels.attend(&heads, &mut mixed, &mut scratch);

@@ -1,4 +1,4 @@
-//! The product in whole numbers, for processors that sum products of bytes: half the work of floats.
+//! The linear layer with int8 dot products: half the work of floats.
 //!
 //! Each input of a token is multiplied by the scale of its weights and rounded to 16 bits of the greatest of them. Such a
 //! number is two bytes, so a product is two sums of products of bytes. Rounding changes a vector's numbers by up to 2e-4,
@@ -15,36 +15,36 @@ const LIMIT: f32 = 32_639.0;
 const ROWS: usize = 3;
 const WIDE: usize = 4;
 
-/// The rows of a tile as bytes.
-struct Desk {
+/// Quantized inputs of the rows of a tile.
+struct QuantizedRows {
     /// Of the block's inputs.
     scales: [f32; DEPTH],
     high: [[u8; DEPTH]; ROWS],
     low: [[u8; DEPTH]; ROWS],
-    /// What brings the sums of a row back.
+    /// Scale of each row's sums.
     factors: [f32; ROWS],
 }
 
-/// `out = x * weights + bias`, the sums in whole numbers.
+/// `out = x * weights + bias`, with integer sums.
 #[inline(always)]
 pub fn linear<D: Dot>(dot: D, weights: &Weights, x: &[f32], out: &mut [f32], scratch: &mut Scratch) {
     let (inputs, outputs) = (weights.inputs(), weights.outputs());
     let (rows, blocks) = (x.len() / inputs, outputs / BLOCK);
-    let mut desk =
-        Desk { scales: [0.0; DEPTH], high: [[0; DEPTH]; ROWS], low: [[0; DEPTH]; ROWS], factors: [0.0; ROWS] };
+    let mut quantized =
+        QuantizedRows { scales: [0.0; DEPTH], high: [[0; DEPTH]; ROWS], low: [[0; DEPTH]; ROWS], factors: [0.0; ROWS] };
     let panels = scratch.bytes(DEPTH * BLOCK);
     weights.fill_bias(out);
     for first in (0..inputs).step_by(DEPTH) {
         let depth = DEPTH.min(inputs - first);
         let panels = &mut panels[..depth * BLOCK];
         for block in 0..blocks {
-            pack(dot, weights, first, block, panels, &mut desk);
+            pack(dot, weights, first, block, panels, &mut quantized);
             for row in (0..rows).step_by(ROWS) {
                 let height = ROWS.min(rows - row);
                 for place in 0..height {
-                    halve(dot, &x[(row + place) * inputs + first..][..depth], place, &mut desk);
+                    quantize(dot, &x[(row + place) * inputs + first..][..depth], place, &mut quantized);
                 }
-                tiles(dot, panels, &desk, &mut out[row * outputs + block * BLOCK..], outputs, height);
+                tiles(dot, panels, &quantized, &mut out[row * outputs + block * BLOCK..], outputs, height);
             }
         }
     }
@@ -52,11 +52,18 @@ pub fn linear<D: Dot>(dot: D, weights: &Weights, x: &[f32], out: &mut [f32], scr
 
 /// Lays out the bytes of a block of columns, a panel after another, four inputs of a column side by side.
 #[inline(always)]
-fn pack<D: Dot>(dot: D, weights: &Weights, first: usize, block: usize, panels: &mut [u8], desk: &mut Desk) {
+fn pack<D: Dot>(
+    dot: D,
+    weights: &Weights,
+    first: usize,
+    block: usize,
+    panels: &mut [u8],
+    quantized: &mut QuantizedRows,
+) {
     let (width, depth) = (WIDE * <D::Floats as Simd>::LANES, panels.len() / BLOCK);
     for at in (0..depth).step_by(4) {
         let rows: [_; 4] = std::array::from_fn(|row| weights.row(first + at + row, block));
-        for (scale, row) in desk.scales[at..].iter_mut().zip(&rows) {
+        for (scale, row) in quantized.scales[at..].iter_mut().zip(&rows) {
             *scale = row.1;
         }
         let rows = rows.map(|(bytes, _)| bytes.as_chunks::<16>().0);
@@ -70,29 +77,29 @@ fn pack<D: Dot>(dot: D, weights: &Weights, first: usize, block: usize, panels: &
     }
 }
 
-/// Puts a row's numbers, times their scales, in halves.
+/// Quantizes a row's inputs, times the weights' scales, to two bytes each.
 #[inline(always)]
-fn halve<D: Dot>(dot: D, numbers: &[f32], row: usize, desk: &mut Desk) {
+fn quantize<D: Dot>(dot: D, numbers: &[f32], row: usize, quantized: &mut QuantizedRows) {
     let (simd, lanes) = (dot.floats(), <D::Floats as Simd>::LANES);
     let zero = simd.splat(0.0);
     let mut most = zero;
-    for (number, scale) in numbers.chunks_exact(lanes).zip(desk.scales.chunks_exact(lanes)) {
+    for (number, scale) in numbers.chunks_exact(lanes).zip(quantized.scales.chunks_exact(lanes)) {
         let scaled = simd.mul(simd.load(number), simd.load(scale));
         most = simd.max(most, simd.max(scaled, simd.sub(zero, scaled)));
     }
     let most = simd.most(most);
     // A row of zeros, or of numbers too small to divide by, is nothing.
     let (factor, back) = if most > f32::MIN_POSITIVE * LIMIT { (LIMIT / most, most / LIMIT) } else { (0.0, 0.0) };
-    desk.factors[row] = back;
-    let halves = desk.high[row].as_chunks_mut().0.iter_mut().zip(desk.low[row].as_chunks_mut().0);
-    for ((number, scale), (high, low)) in numbers.as_chunks().0.iter().zip(desk.scales.as_chunks().0).zip(halves) {
-        dot.halve(number, scale, factor, high, low);
+    quantized.factors[row] = back;
+    let halves = quantized.high[row].as_chunks_mut().0.iter_mut().zip(quantized.low[row].as_chunks_mut().0);
+    for ((number, scale), (high, low)) in numbers.as_chunks().0.iter().zip(quantized.scales.as_chunks().0).zip(halves) {
+        dot.quantize(number, scale, factor, high, low);
     }
 }
 
-/// Adds the products of the rows on the desk and all panels to `out`.
+/// Adds the products of the quantized rows and all panels to `out`.
 #[inline(always)]
-fn tiles<D: Dot>(dot: D, panels: &[u8], desk: &Desk, out: &mut [f32], stride: usize, rows: usize) {
+fn tiles<D: Dot>(dot: D, panels: &[u8], quantized: &QuantizedRows, out: &mut [f32], stride: usize, rows: usize) {
     let (width, depth) = (WIDE * <D::Floats as Simd>::LANES, panels.len() / BLOCK);
     assert!((1..=ROWS).contains(&rows) && depth <= DEPTH && depth.is_multiple_of(4));
     assert!(out.len() >= (rows - 1) * stride + BLOCK);
@@ -101,9 +108,9 @@ fn tiles<D: Dot>(dot: D, panels: &[u8], desk: &Desk, out: &mut [f32], stride: us
         // SAFETY: the panel has `depth` rows of `width`, and `out` was just found long enough.
         unsafe {
             match rows {
-                1 => tile::<D, 1>(dot, panel.as_ptr(), depth, desk, out, stride),
-                2 => tile::<D, 2>(dot, panel.as_ptr(), depth, desk, out, stride),
-                _ => tile::<D, ROWS>(dot, panel.as_ptr(), depth, desk, out, stride),
+                1 => tile::<D, 1>(dot, panel.as_ptr(), depth, quantized, out, stride),
+                2 => tile::<D, 2>(dot, panel.as_ptr(), depth, quantized, out, stride),
+                _ => tile::<D, ROWS>(dot, panel.as_ptr(), depth, quantized, out, stride),
             }
         }
     }
@@ -118,7 +125,7 @@ unsafe fn tile<D: Dot, const R: usize>(
     dot: D,
     panel: *const u8,
     depth: usize,
-    desk: &Desk,
+    quantized: &QuantizedRows,
     out: *mut f32,
     stride: usize,
 ) {
@@ -133,8 +140,9 @@ unsafe fn tile<D: Dot, const R: usize>(
         }
         for row in 0..R {
             // SAFETY: as the caller promises, `at + 4` is at most `DEPTH`.
-            let (upper, lower) =
-                unsafe { (dot.four_at(desk.high[row].as_ptr().add(at)), dot.four_at(desk.low[row].as_ptr().add(at))) };
+            let (upper, lower) = unsafe {
+                (dot.four_at(quantized.high[row].as_ptr().add(at)), dot.four_at(quantized.low[row].as_ptr().add(at)))
+            };
             for place in 0..WIDE {
                 high[row][place] = dot.dot(high[row][place], upper, right[place]);
                 low[row][place] = dot.dot(low[row][place], lower, right[place]);
@@ -142,7 +150,7 @@ unsafe fn tile<D: Dot, const R: usize>(
         }
     }
     for row in 0..R {
-        let factor = simd.splat(desk.factors[row]);
+        let factor = simd.splat(quantized.factors[row]);
         for place in 0..WIDE {
             let product = simd.mul(dot.join(high[row][place], low[row][place]), factor);
             // SAFETY: as the caller promises.
