@@ -46,7 +46,7 @@ struct Counts {
     used: Option<Instant>,
 }
 
-/// What programs ask for at all times, whether anybody uses Hob or not.
+/// Routes that programs ask at all times, whether anybody uses Hob or not.
 const PROBES: [&str; 2] = ["/healthz", "/metrics"];
 
 impl RequestCounts {

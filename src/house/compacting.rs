@@ -17,7 +17,7 @@ const MEASURE_EVERY: Duration = Duration::from_secs(20 * 3600);
 /// A smaller data file is not looked at.
 const SMALL: u64 = 16 << 20;
 
-/// What decides whether it is time.
+/// The conditions under which it is time.
 pub(super) struct IdleHours {
     /// From this hour to before that one; `None` is never.
     pub hours: Option<(i8, i8)>,

@@ -1,19 +1,18 @@
 //! Compaction: replaces the data file with a copy that has no free space in it, while reads and writes continue.
 //!
 //! The file grows and never shrinks by itself. Rows are copied in small steps, each from the newest state; rows that change
-//! meanwhile are noted ([`Changes`]) and copied again at the end. Only the last part excludes reads and writes: the last
+//! meanwhile are noted ([`Noting`]) and copied again at the end. Only the last part excludes reads and writes: the last
 //! changes, one sync, and a rename. The original is complete until the rename and the copy is complete before it, so a power
 //! cut at any point leaves one of the two; the other is removed at the next start.
 
 use crate::{
     Error, Result, Store,
+    changes::Changed,
     engine::{Engine, Table},
     folder,
     meta::META,
     staged_backend::StagedBackend,
 };
-use changes::Noting;
-pub(crate) use changes::{Changed, Changes};
 use redb::{
     Database, Durability, ReadTransaction, ReadableDatabase, ReadableTableMetadata, TableHandle, backends::FileBackend,
 };
@@ -28,8 +27,6 @@ use std::{
     time::{Duration, Instant},
 };
 use tool::Id;
-
-mod changes;
 
 /// The most rows and bytes of one step.
 const ROWS: usize = 4096;
@@ -111,7 +108,7 @@ impl Store {
         let mut state = self.0.progress.state().clone();
         if state.last.is_none() {
             let stored = self.0.engine.read(|tx| tx.get(META, LAST))?;
-            // What an older or newer Hob wrote in another form counts as none.
+            // A result in the form of an older or newer Hob counts as none.
             state.last = stored.and_then(|text| serde_json::from_slice(&text).ok());
         }
         Ok(state)
@@ -144,7 +141,10 @@ impl Store {
         if let Ok(Some(done)) = &done
             && let Ok(text) = serde_json::to_vec(done)
         {
-            self.write_later(move |tx| tx.put_raw(META, LAST, &text));
+            let noted = self.write(move |tx| tx.put_raw(META, LAST, &text)).await;
+            if let Err(error) = noted {
+                tracing::warn!(%error, "the result of the compaction was not stored");
+            }
         }
         done
     }
@@ -186,7 +186,7 @@ pub(crate) fn on_disk(path: &Path) -> Result<u64> {
 /// Measures table by table, so that no snapshot is held for long.
 fn space(engine: &Engine) -> Result<Space> {
     let Some(path) = engine.path() else { return Ok(Space::default()) };
-    // What was deleted may be in the log alone.
+    // Deletions may be in the log alone.
     engine.checkpoint()?;
     let mut used = 0;
     for (name, _) in tables(engine)? {
@@ -223,6 +223,33 @@ fn lengths(db: &Database) -> Result<Vec<(String, u64)>> {
 
 fn flip(row: Result<(u64, String)>) -> Result<(String, u64)> {
     row.map(|(length, name)| (name, length))
+}
+
+/// Changed rows are noted as long as this lives.
+struct Noting(Arc<Engine>);
+
+impl Noting {
+    /// Begins at a moment when no write is under way: its first rows would not be noted.
+    fn start(engine: &Arc<Engine>) -> Self {
+        engine.between_writes(|| engine.changes().want(true));
+        Self(engine.clone())
+    }
+
+    /// The rows noted since the last time. Taken between writes: rows are noted before their commit, and must be read after it.
+    fn take(&self) -> Result<Changed> {
+        self.0.between_writes(|| self.0.changes().take())
+    }
+
+    /// The same while the caller excludes writes already.
+    fn rest(&self) -> Result<Changed> {
+        self.0.changes().take()
+    }
+}
+
+impl Drop for Noting {
+    fn drop(&mut self) {
+        self.0.changes().want(false);
+    }
 }
 
 /// A row: its key, and its value or `None` where it was removed.

@@ -7,7 +7,7 @@
 
 use crate::{
     Error, FORMAT, Result, Tx,
-    compact::Changes,
+    changes::Changes,
     log::{self, Appended, Log, LogContent},
     medium::{Files, Medium, Memory},
     meta::{self, LogMark, read_meta, save},

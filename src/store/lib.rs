@@ -10,6 +10,7 @@
 //! ([`Coded`]), and a new index needs a pass over the old records.
 
 mod backup;
+mod changes;
 mod check;
 mod checksum;
 mod codec;

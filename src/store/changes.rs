@@ -1,10 +1,10 @@
 //! The rows that change while the data file is copied.
 
-use crate::{Error, Result, engine::Engine, overlay::Overlay};
+use crate::{Error, Result, overlay::Overlay};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -48,6 +48,12 @@ impl Changes {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Begins or ends to note rows.
+    pub fn want(&self, wanted: bool) {
+        *self.changed() = Changed::default();
+        self.wanted.store(wanted, Ordering::Release);
+    }
+
     /// To be called for all rows that are about to be written to the data file.
     pub fn note_all(&self, changes: &Overlay) {
         if self.wanted.load(Ordering::Acquire) {
@@ -56,7 +62,7 @@ impl Changes {
         }
     }
 
-    pub(super) fn note(&self, table: &str, key: &[u8]) {
+    pub(crate) fn note(&self, table: &str, key: &[u8]) {
         let mut changed = self.changed();
         // Beyond the limit the compaction gives up, and the rest is of no use.
         if changed.bytes > MOST {
@@ -70,42 +76,12 @@ impl Changes {
         }
     }
 
-    fn take(&self) -> Result<Changed> {
+    /// The rows noted since the last time.
+    pub fn take(&self) -> Result<Changed> {
         let changed = std::mem::take(&mut *self.changed());
         match changed.bytes > MOST {
             true => Err(Error::Conflict("too much is being written to compact the data file now".into())),
             false => Ok(changed),
         }
-    }
-}
-
-/// Changed rows are noted as long as this lives.
-pub(super) struct Noting(Arc<Engine>);
-
-impl Noting {
-    /// Begins at a moment when no write is under way: its first rows would not be noted.
-    pub fn start(engine: &Arc<Engine>) -> Self {
-        engine.between_writes(|| {
-            *engine.changes().changed() = Changed::default();
-            engine.changes().wanted.store(true, Ordering::Release);
-        });
-        Self(engine.clone())
-    }
-
-    /// The rows noted since the last time. Taken between writes: rows are noted before their commit, and must be read after it.
-    pub fn take(&self) -> Result<Changed> {
-        self.0.between_writes(|| self.0.changes().take())
-    }
-
-    /// The same while the caller excludes writes already.
-    pub fn rest(&self) -> Result<Changed> {
-        self.0.changes().take()
-    }
-}
-
-impl Drop for Noting {
-    fn drop(&mut self) {
-        self.0.changes().wanted.store(false, Ordering::Release);
-        *self.0.changes().changed() = Changed::default();
     }
 }
