@@ -108,7 +108,7 @@ impl Agent {
     }
 
     /// Lists this person's conversations, the latest first: their number, and `limit` of them from `offset` on. With a `query`,
-    /// only those whose title and newest 10,000 messages contain all its words, in any case.
+    /// only those whose title and messages contain all its words, in any case; of messages, the newest 10,000 with one of them.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.

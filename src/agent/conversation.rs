@@ -59,6 +59,10 @@ impl Record for Head {
     const NAME: &'static str = "conversations";
     const WORD: &'static str = "conversation";
     const LEVEL: Level = Level::User;
+    const WORDS: u8 = 1;
+    fn words(&self) -> String {
+        self.title.clone()
+    }
 }
 
 /// A conversation without its messages.
