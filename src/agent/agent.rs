@@ -124,7 +124,8 @@ impl Agent {
     }
 
     /// Lists this person's conversations, the latest first: those after `before`, without the first `offset`, `limit` at most.
-    /// With a `query`, only those whose title and newest 10,000 messages contain all its words, in any case.
+    /// With a `query`, only those whose title and messages contain all its words, in any case; of messages, the
+    /// newest 10,000 with one of them.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.

@@ -64,6 +64,10 @@ impl Record for Head {
     const NAME: &'static str = "conversations";
     const WORD: &'static str = "conversation";
     const LEVEL: Level = Level::User;
+    const WORDS: u8 = 1;
+    fn words(&self) -> String {
+        self.title.clone()
+    }
 }
 
 impl Listed for Head {

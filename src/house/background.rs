@@ -1,4 +1,5 @@
-//! Background tasks: schedules and triggers, the slow check of stored records, maintenance, events of pins.
+//! Background tasks: schedules and triggers, the indexes of words, the slow check of stored records, maintenance, events of
+//! pins.
 
 use super::compacting::{IdleHours, compact_in_idle_hours};
 use agent::Agent;
@@ -24,8 +25,12 @@ const MAINTENANCE_EVERY: Duration = Duration::from_secs(600);
 /// Delay after a start before the slow check of stored records begins, and its interval.
 const CHECK_AFTER: Duration = Duration::from_secs(300);
 const CHECK_EVERY: Duration = Duration::from_secs(60);
+/// Delay after a start before words are indexed, the interval, and the pause between steps.
+const INDEX_AFTER: Duration = Duration::from_secs(20);
+const INDEX_EVERY: Duration = Duration::from_secs(60);
+const INDEX_PAUSE: Duration = Duration::from_millis(50);
 
-/// Tasks that only a daemon starts: schedules, triggers and the slow check.
+/// Tasks that only a daemon starts: schedules, triggers, the indexes of words and the slow check.
 pub struct BackgroundTasks {
     pub(super) scheduler: Scheduler,
     pub(super) triggers: Triggers,
@@ -39,6 +44,7 @@ impl BackgroundTasks {
     pub fn start(self, closing: &CancellationToken) -> Result<JoinHandle<()>> {
         self.triggers.watch(closing)?;
         tokio::spawn(compact_in_idle_hours(self.store.clone(), self.compacting, closing.clone()));
+        tokio::spawn(closing.clone().run_until_cancelled_owned(tend_words(self.store.clone())));
         tokio::spawn(closing.clone().run_until_cancelled_owned(check_slowly(self.store, self.ports)));
         Ok(self.scheduler.start(closing.clone()))
     }
@@ -90,6 +96,24 @@ async fn check_slowly(store: Store, ports: Ports) {
             Err(error) => tracing::warn!(%error, "stored records could not be checked"),
         }
         tokio::time::sleep(CHECK_EVERY).await;
+    }
+}
+
+/// Builds the indexes of words, and includes in them what was written since.
+async fn tend_words(store: Store) {
+    tokio::time::sleep(INDEX_AFTER).await;
+    loop {
+        loop {
+            match store.tend_words().await {
+                Ok(true) => tokio::time::sleep(INDEX_PAUSE).await,
+                Ok(false) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "words could not be indexed; searches read everything instead");
+                    break;
+                }
+            }
+        }
+        tokio::time::sleep(INDEX_EVERY).await;
     }
 }
 

@@ -202,7 +202,7 @@ pub fn passes(filter: Option<&str>, field: Option<&str>) -> bool {
     filter.is_none_or(|filter| field.is_some_and(|field| same_text(field, filter)))
 }
 
-/// Whether all words of a search occur in one of the texts.
+/// Whether all words of a search occur in one of the texts. The index of words finds texts for it: see [`store::Words`].
 pub fn contains_all_words(search: &str, texts: &[&str]) -> bool {
     let texts = texts.join("\n").to_lowercase();
     search.to_lowercase().split_whitespace().all(|word| texts.contains(word))

@@ -20,7 +20,7 @@ pub use text_kit::{counted, truncate};
 pub use words::{day_words, iso, join_list, quote, view, when_words};
 
 use std::fmt::Write as _;
-use store::{Audience, Collection, Entry, Record, Store, Tx, Visit, Walk, order};
+use store::{Audience, Collection, Entry, Record, Store, Tx, Visit, Walk, Words, order};
 use tool::{Cx, Error, Id, Result, Scope, UserId};
 
 /// How many candidates an error names when a name fits several.
@@ -324,11 +324,26 @@ impl<T: NamedRecord> RecordStore<T> {
         &self,
         cx: &Cx,
         walk: &Walk,
+        window: (usize, usize),
+        wanted: impl Fn(&Entry<T>) -> bool,
+    ) -> Result<Page<T>> {
+        self.search_page(cx, walk, None, window, wanted)
+    }
+
+    /// Like [`RecordStore::page`]; `words` narrows the records that `wanted` is asked about to those that may contain them.
+    ///
+    /// # Errors
+    /// As [`RecordStore::page`].
+    pub fn search_page(
+        &self,
+        cx: &Cx,
+        walk: &Walk,
+        words: Option<&Words>,
         (offset, limit): (usize, usize),
         wanted: impl Fn(&Entry<T>) -> bool,
     ) -> Result<Page<T>> {
         let (mut skipped, mut taken, mut more) = (0, 0, false);
-        let entries = self.0.walk(cx, walk, |entry| {
+        let entries = self.0.search(cx, walk, words, |entry| {
             if !wanted(entry) {
                 return Visit::No;
             }

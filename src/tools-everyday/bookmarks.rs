@@ -8,7 +8,7 @@ use records::{
     kind::{add, add_all, delete, page_output, update},
     names, optional_text, page_params, passes, quote, required_text, same_text, tags, truncate,
 };
-use store::{Key, Level, Record, Store, Walk, order};
+use store::{Key, Level, Record, Store, Walk, Words, order};
 use text_kit::{one_line, percent_decode};
 use tool::prelude::*;
 use url::Url;
@@ -75,6 +75,10 @@ impl Record for Bookmark {
     const NAME: &'static str = "bookmarks";
     const WORD: &'static str = "bookmark";
     const LEVEL: Level = Level::User;
+    const WORDS: u8 = 1;
+    fn words(&self) -> String {
+        [&self.title, &self.url, self.description.as_deref().unwrap_or_default(), &self.tags.join("\n")].join("\n")
+    }
     fn keys(&self) -> Vec<Key> {
         let mut keys = vec![Key::many(BY_NAME, order::text(&self.title)), Key::many(ALL, [])];
         keys.extend(self.category.iter().map(|category| Key::many(BY_CATEGORY, order::text(category))));
@@ -141,16 +145,20 @@ async fn list(bookmarks: RecordStore<Bookmark>, cx: Cx, args: List) -> Result<Ou
         (_, _, Some(true)) => Walk::prefix(FAVORITES, []),
         _ => Walk::prefix(ALL, []),
     };
-    let page = bookmarks.page(&cx, &walk.down(), page_params(args.offset, args.limit, LISTED), |entry| {
-        let it = &entry.value;
-        passes(category.as_deref(), it.category.as_deref())
-            && tag.as_deref().is_none_or(|tag| it.tags.iter().any(|own| same_text(own, tag)))
-            && args.is_favorite.is_none_or(|wanted| wanted == it.is_favorite)
-            && search.as_deref().is_none_or(|words| {
-                let description = it.description.as_deref().unwrap_or_default();
-                contains_all_words(words, &[&it.title, &it.url, description, &it.tags.join("\n")])
-            })
-    })?;
+    let words = search.as_deref().map(Words::all);
+    let page = bookmarks.search_page(
+        &cx,
+        &walk.down(),
+        words.as_ref(),
+        page_params(args.offset, args.limit, LISTED),
+        |entry| {
+            let it = &entry.value;
+            passes(category.as_deref(), it.category.as_deref())
+                && tag.as_deref().is_none_or(|tag| it.tags.iter().any(|own| same_text(own, tag)))
+                && args.is_favorite.is_none_or(|wanted| wanted == it.is_favorite)
+                && search.as_deref().is_none_or(|search| contains_all_words(search, &[&it.words()]))
+        },
+    )?;
     let sentence = match page.entries.as_slice() {
         [] => "I found no bookmarks.".to_owned(),
         [one] if !page.more => {

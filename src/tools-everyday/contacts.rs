@@ -10,7 +10,7 @@ use records::{
     kind::{add, add_all, delete, page_output, update},
     names, optional_text, page_params, passes, truncate,
 };
-use store::{Store, Walk, order};
+use store::{Store, Walk, Words, order};
 use tool::prelude::*;
 
 /// The default and the largest limit of a list.
@@ -67,13 +67,15 @@ async fn list(contacts: RecordStore<Contact>, cx: Cx, args: List) -> Result<Outp
         (_, _, Some(true)) => Walk::prefix(FAVORITES, []),
         _ => Walk::prefix(BY_NAME, []),
     };
-    let page = contacts.page(&cx, &walk, page_params(args.offset, args.limit, LISTED), |entry| {
-        let it = &entry.value;
-        passes(relationship.as_deref(), it.relationship.as_deref())
-            && passes(company.as_deref(), it.company.as_deref())
-            && args.is_favorite.is_none_or(|wanted| wanted == it.is_favorite)
-            && search.as_deref().is_none_or(|search| is_match(it, search))
-    })?;
+    let words = search.as_deref().map(words_of);
+    let page =
+        contacts.search_page(&cx, &walk, words.as_ref(), page_params(args.offset, args.limit, LISTED), |entry| {
+            let it = &entry.value;
+            passes(relationship.as_deref(), it.relationship.as_deref())
+                && passes(company.as_deref(), it.company.as_deref())
+                && args.is_favorite.is_none_or(|wanted| wanted == it.is_favorite)
+                && search.as_deref().is_none_or(|search| is_match(it, search))
+        })?;
     let sentence = match page.entries.as_slice() {
         [] => "I found nobody in your contacts.".to_owned(),
         [one] if !page.more => spoken(&cx, &one.value),
@@ -84,14 +86,26 @@ async fn list(contacts: RecordStore<Contact>, cx: Cx, args: List) -> Result<Outp
 
 /// Whether a search fits: by words, or by the digits of a phone number.
 fn is_match(contact: &Contact, search: &str) -> bool {
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let (number, wanted) = (digits(&text(&contact.phone)), digits(search));
+    let has_number = |wanted: String| contact.phone.as_deref().is_some_and(|phone| digits(phone).contains(&wanted));
+    number(search).is_some_and(has_number) || contains_all_words(search, &contact.searched())
+}
+
+/// The digits of a search for a phone number.
+fn number(search: &str) -> Option<String> {
+    let digits = digits(search);
     // Leading zeros are prefixes of countries and towns, which are written in several ways.
-    let wanted = wanted.trim_start_matches('0');
+    let wanted = digits.trim_start_matches('0');
     let is_number = !wanted.is_empty() && search.chars().all(|c| c.is_ascii_digit() || " +-()./".contains(c));
-    let texts = [&contact.email, &contact.phone, &contact.company, &contact.job_title, &contact.relationship].map(text);
-    let texts: Vec<&str> = texts.iter().map(String::as_str).chain([contact.name.as_str()]).collect();
-    is_number && number.contains(wanted) || contains_all_words(search, &texts)
+    is_number.then(|| wanted.to_owned())
+}
+
+/// What the index of words is asked for.
+fn words_of(search: &str) -> Words {
+    let words = Words::all(search);
+    match number(search) {
+        Some(number) => words.or(Words::all(&number)),
+        None => words,
+    }
 }
 
 /// A contact as a sentence: `Ben Huber (friend): phone 0664 1234567, birthday on 14 May.`

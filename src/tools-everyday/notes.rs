@@ -8,7 +8,7 @@ use records::{
     kind::{Args, Fields, Update, add, add_all, delete, page_output},
     names, optional_text, page_params, passes, quote, required_text, tags, truncate, view,
 };
-use store::{Entry, Key, Level, Record, Store, Walk, order};
+use store::{Entry, Key, Level, Record, Store, Walk, Words, order};
 use tool::prelude::*;
 
 /// The most characters of a title, a text and a category.
@@ -77,6 +77,10 @@ impl Record for Note {
     const NAME: &'static str = "notes";
     const WORD: &'static str = "note";
     const LEVEL: Level = Level::User;
+    const WORDS: u8 = 1;
+    fn words(&self) -> String {
+        [&self.title[..], &self.content].join("\n")
+    }
     fn keys(&self) -> Vec<Key> {
         let pinned = |value: Vec<u8>| [value, vec![self.is_pinned.into()]].concat();
         let mut keys = vec![Key::many(BY_NAME, order::text(&self.title)), Key::many(ALL, pinned(vec![]))];
@@ -166,11 +170,13 @@ async fn list(notes: RecordStore<Note>, cx: Cx, args: List) -> Result<Output> {
     };
     value.extend(args.is_pinned.map(u8::from));
     let walk = Walk::prefix(index, value).down();
-    let page = notes.page(&cx, &walk, page_params(args.offset, args.limit, LISTED), |entry| {
-        let it = &entry.value;
-        passes(category.as_deref(), it.category.as_deref())
-            && search.as_deref().is_none_or(|words| contains_all_words(words, &[&it.title, &it.content]))
-    })?;
+    let words = search.as_deref().map(Words::all);
+    let page =
+        notes.search_page(&cx, &walk, words.as_ref(), page_params(args.offset, args.limit, LISTED), |entry| {
+            let it = &entry.value;
+            passes(category.as_deref(), it.category.as_deref())
+                && search.as_deref().is_none_or(|search| contains_all_words(search, &[&it.words()]))
+        })?;
     let sentence = match page.entries.as_slice() {
         [] => "I found no notes.".to_owned(),
         [one] if !page.more => spoken(&one.value),

@@ -134,7 +134,8 @@ async fn list(tasks: RecordStore<Task>, cx: Cx, args: List) -> Result<Output> {
         due_after: moment(&cx, "dueAfter", args.due_after.as_deref())?,
     };
     let place = page_params(args.offset, args.limit, LISTED);
-    let page = tasks.page(&cx, &filter.walk(&cx)?, place, |entry| filter.wants(&cx, entry))?;
+    let (walk, words) = (filter.walk(&cx)?, filter.words());
+    let page = tasks.search_page(&cx, &walk, words.as_ref(), place, |entry| filter.wants(&cx, entry))?;
     let sentence = sentence(&cx, &filter, &page.entries, page.more);
     page_output(&cx, &page, sentence)
 }

@@ -56,6 +56,10 @@ impl Record for MessageRecord {
     const NAME: &'static str = "messages";
     const WORD: &'static str = "message";
     const LEVEL: Level = Level::User;
+    const WORDS: u8 = 1;
+    fn words(&self) -> String {
+        self.content.clone()
+    }
     fn keys(&self) -> Vec<Key> {
         vec![Key::many(1, self.conversation.as_bytes())]
     }

@@ -1,16 +1,15 @@
 //! Search for conversations by words in their titles and messages.
 
-use super::{ConversationSummary, Conversations};
-use std::collections::HashMap;
-use store::Listing;
+use super::{ConversationSummary, Conversations, Head, summary};
+use std::collections::{HashMap, HashSet};
+use store::{Entry, Visit, Words};
 use text_kit::one_line;
-use tool::{Cx, Error, Id, Result};
+use tool::{Cx, Error, Id, Label, Result};
 
 /// Maximum number of words in a query: each is searched in every message.
 const WORDS: usize = 8;
-/// Number of messages searched, the newest first, and number in memory at once.
+/// Number of messages with one of the words that are read, the newest first. Without the index of words: of all messages.
 const SEARCHED: usize = 10_000;
-const PAGE: usize = 500;
 /// Length of an excerpt before the word, and from the word on, in characters.
 const BEFORE: usize = 40;
 const FROM: usize = 80;
@@ -38,26 +37,37 @@ impl Conversations {
 
     fn search_now(&self, cx: &Cx, words: &[String]) -> Result<Vec<ConversationSummary>> {
         let mut found = HashMap::<Id, ConversationMatch>::new();
-        let (mut before, mut searched) = (None, 0);
-        while searched < SEARCHED {
-            let page = self.lines.list(cx, &Listing { by: None, limit: PAGE, before })?;
-            for line in &page {
-                let hits = occurring(&line.value.content, words);
-                if hits == 0 {
-                    continue;
-                }
+        let (mut searched, mut label, one_of) = (0, Label::Own, Words::one_of(words));
+        self.lines.search_newest(cx, &one_of, |line| {
+            searched += 1;
+            if searched > SEARCHED {
+                return Visit::Stop;
+            }
+            let hits = occurring(&line.value.content, words);
+            if hits > 0 {
+                label = label.max(line.label);
                 let found = found.entry(line.value.conversation).or_default();
                 found.words |= hits;
                 if found.best.as_ref().is_none_or(|(most, _)| *most < hits.count_ones()) {
                     found.best = Some((hits.count_ones(), excerpt(&line.value.content, words)));
                 }
             }
-            searched += page.len();
-            let Some(last) = page.last().filter(|_| page.len() == PAGE) else { break };
-            before = Some(last.id);
+            Visit::No
+        })?;
+        cx.taint(label);
+        let has_word =
+            |head: &Entry<Head>| match found.contains_key(&head.id) || occurring(&head.value.title, words) > 0 {
+                true => Visit::Yes,
+                false => Visit::No,
+            };
+        let mut heads = self.heads.search_newest(cx, &one_of, has_word)?;
+        let titled: HashSet<Id> = heads.iter().map(|head| head.id).collect();
+        for id in found.keys().filter(|id| !titled.contains(id)) {
+            // One that cannot be read hides no others.
+            heads.extend(self.heads.get(cx, *id).ok().flatten());
         }
         let all = all_of(words);
-        let matching = self.list(cx)?.into_iter().filter_map(|mut conversation| {
+        let matching = heads.into_iter().map(summary).filter_map(|mut conversation| {
             let titled = occurring(&conversation.title, words);
             let found = found.remove(&conversation.id).unwrap_or_default();
             if titled != all {
@@ -65,7 +75,9 @@ impl Conversations {
             }
             (titled | found.words == all).then_some(conversation)
         });
-        Ok(matching.collect())
+        let mut matching: Vec<_> = matching.collect();
+        matching.sort_by_key(|conversation| std::cmp::Reverse((conversation.updated_at, conversation.id)));
+        Ok(matching)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::json_text::{non_empty, run_blocking, search};
 use jiff::{ToSpan, civil::Date};
 use records::{RecordKind, RecordStore, contains_all_words, counted, day_words, join_list, page_params, quote, tags};
 use std::collections::BTreeMap;
-use store::{Coded, Entry, Visit, Walk};
+use store::{Coded, Entry, Record, Visit, Walk, Words};
 use tool::{Label, prelude::*};
 
 /// How many are answered at most, and without a word about it.
@@ -124,14 +124,10 @@ impl Filter {
     pub fn fits(&self, e: &Expense) -> bool {
         let amount = || money::finest(e.amount, &e.currency);
         let has = |tag: &String| e.tags.iter().any(|t| t.to_lowercase() == *tag);
-        let texts = || {
-            let more = e.payment.iter().chain(&e.notes).chain(&e.tags).map(String::as_str);
-            [e.description.as_str(), e.category.word()].into_iter().chain(more).collect::<Vec<_>>()
-        };
         self.least.is_none_or(|least| amount() >= least)
             && self.most.is_none_or(|most| amount() <= most)
             && self.tags.iter().all(has)
-            && self.search.as_ref().is_none_or(|search| contains_all_words(search, &texts()))
+            && self.search.as_ref().is_none_or(|search| contains_all_words(search, &[&e.words()]))
     }
 }
 
@@ -180,7 +176,8 @@ pub(super) fn scan(
     mut each: impl FnMut(&Entry<Expense>) -> Visit,
 ) -> Result<Vec<Entry<Expense>>> {
     let mut label = Label::Own;
-    let found = expenses.records().walk(cx, walk, |entry| {
+    let words = filter.search.as_deref().map(Words::all);
+    let found = expenses.records().search(cx, walk, words.as_ref(), |entry| {
         if cx.cancel().is_cancelled() {
             return Visit::Stop;
         }

@@ -102,6 +102,13 @@ impl Record for Expense {
     const NAME: &'static str = "expenses";
     const WORD: &'static str = "expense";
     const LEVEL: Level = Level::User;
+    // To be raised when the word for a category changes.
+    const WORDS: u8 = 1;
+
+    fn words(&self) -> String {
+        let more = self.payment.iter().chain(&self.notes).chain(&self.tags).map(String::as_str);
+        [self.description.as_str(), self.category.word()].into_iter().chain(more).collect::<Vec<_>>().join("\n")
+    }
 
     fn keys(&self) -> Vec<Key> {
         let day = day(self.day());

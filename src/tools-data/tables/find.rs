@@ -10,7 +10,7 @@ use crate::json_text::{non_empty, run_blocking};
 use records::{contains_all_words, counted, join_list, page_params, quote};
 use serde_json::Map;
 use std::{cmp::Ordering, collections::BinaryHeap};
-use store::{Entry, Visit, Walk};
+use store::{Entry, Visit, Walk, Words};
 use tool::prelude::*;
 
 /// How many are answered without a word about it, and at most.
@@ -117,19 +117,19 @@ fn in_order(tables: &Tables, cx: &Cx, table: &LoadedTable, wanted: &RowQuery) ->
         return Ok(Page { rows: rows.into_iter().skip(wanted.offset).collect(), more: false, all });
     }
     let walk = if wanted.down { all(table).down() } else { all(table) };
-    page_of(tables, cx, &walk, (wanted.offset, wanted.limit), fits)
+    page_of(tables, cx, (&walk, None), (wanted.offset, wanted.limit), fits)
 }
 
 /// A page of matches in the order of a walk; ends early before the result becomes too long.
 fn page_of(
     tables: &Tables,
     cx: &Cx,
-    walk: &Walk,
+    (walk, words): (&Walk, Option<&Words>),
     (offset, limit): (usize, usize),
     fits: impl Fn(&Row) -> bool,
 ) -> Result<Page> {
     let (mut skipped, mut taken, mut size, mut more) = (0, 0, 0, false);
-    let rows = tables.rows.walk(cx, walk, |row| {
+    let rows = tables.rows.search(cx, walk, words, |row| {
         if cx.cancel().is_cancelled() {
             return Visit::Stop;
         }
@@ -258,7 +258,7 @@ pub(super) async fn search(tables: Tables, cx: Cx, args: Search) -> Result<Outpu
             let values = pick.read(&row.data);
             contains_all_words(&query, &values.iter().filter_map(Value::as_str).collect::<Vec<_>>())
         };
-        let page = page_of(&tables, &cx, &all(&table).down(), window, fits)?;
+        let page = page_of(&tables, &cx, (&all(&table).down(), Some(&Words::all(&query))), window, fits)?;
         answer(&cx, &table, page, &format!(" with {}", quote(&query)))
     })
     .await

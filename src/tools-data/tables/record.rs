@@ -68,6 +68,13 @@ impl Record for Row {
     const WORD: &'static str = "record";
     const LEVEL: Level = Level::Household;
     const BY_MEMBERS: bool = true;
+    const WORDS: u8 = 1;
+
+    fn words(&self) -> String {
+        // Of every kind of column: the table may change them.
+        let data: Map<String, Value> = serde_json::from_str(&self.data).unwrap_or_default();
+        data.values().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+    }
 
     fn keys(&self) -> Vec<Key> {
         let table = self.table.as_bytes();

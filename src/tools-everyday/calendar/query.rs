@@ -3,7 +3,7 @@
 use super::record::{BY_CATEGORY, BY_SPAN, BY_START, DAY, Event, SPANS};
 use jiff::tz::TimeZone;
 use records::{Page, RecordStore, contains_all_words, passes, untainted};
-use store::{Entry, Visit, Walk, order};
+use store::{Entry, Record, Visit, Walk, Words, order};
 use tool::{Cx, Id, Result};
 
 /// The filter of a list.
@@ -40,7 +40,8 @@ impl EventFilter {
             return Ok(Page { entries, more: true });
         }
         let rest = (offset.saturating_sub(before.len()), limit - taken);
-        let page = events.page(cx, &self.beginning(), rest, |entry| self.begins(entry))?;
+        let words = self.words();
+        let page = events.search_page(cx, &self.beginning(), words.as_ref(), rest, |entry| self.begins(entry))?;
         entries.extend(page.entries);
         Ok(Page { entries, more: page.more })
     }
@@ -52,13 +53,13 @@ impl EventFilter {
         cx: &Cx,
         mut read: impl FnMut(&Entry<Event>),
     ) -> Result<Vec<(i64, Id)>> {
-        let (mut found, cx) = (vec![], untainted(cx));
+        let (mut found, cx, words) = (vec![], untainted(cx), self.words());
         for (class, days) in SPANS.iter().enumerate() {
             let bound = |ms: i64| [&[class as u8][..], &order::int(ms)].concat();
             // A day more on both sides: a new time zone of the household moves whole days.
             let first = self.from.saturating_sub((days + 1) * DAY);
             let walk = Walk::between(BY_SPAN, bound(first), bound(self.from.saturating_add(DAY)));
-            events.records().walk(&cx, &walk, |entry| {
+            events.records().search(&cx, &walk, words.as_ref(), |entry| {
                 read(entry);
                 let (start, over) = entry.value.bounds(&self.zone);
                 if start < self.from && over > self.from && self.fits(entry) {
@@ -88,15 +89,14 @@ impl EventFilter {
         start >= self.from && self.to.is_none_or(|to| start < to) && self.fits(entry)
     }
 
+    /// What the index of words is asked for.
+    fn words(&self) -> Option<Words> {
+        self.search.as_deref().map(Words::all)
+    }
+
     fn fits(&self, entry: &Entry<Event>) -> bool {
         let it = &entry.value;
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
         passes(self.category.as_deref(), it.category.as_deref())
-            && self.search.as_deref().is_none_or(|search| {
-                contains_all_words(
-                    search,
-                    &[&it.title, &text(&it.location), &text(&it.description), &text(&it.category)],
-                )
-            })
+            && self.search.as_deref().is_none_or(|search| contains_all_words(search, &[&it.words()]))
     }
 }

@@ -43,6 +43,11 @@ impl Record for Event {
     const NAME: &'static str = "calendar";
     const WORD: &'static str = "calendar event";
     const LEVEL: Level = Level::User;
+    const WORDS: u8 = 1;
+    fn words(&self) -> String {
+        let more = [&self.location, &self.description, &self.category];
+        more.into_iter().flatten().chain([&self.title]).map(String::as_str).collect::<Vec<_>>().join("\n")
+    }
     fn keys(&self) -> Vec<Key> {
         let start = order::int(self.start_ms);
         let after = |value: &[u8]| [value, &start].concat();

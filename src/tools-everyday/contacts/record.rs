@@ -49,10 +49,23 @@ pub struct Contact {
     pub(crate) is_favorite: bool,
 }
 
+impl Contact {
+    /// The texts that a search for words looks in.
+    pub(crate) fn searched(&self) -> Vec<&str> {
+        let more = [&self.email, &self.phone, &self.company, &self.job_title, &self.relationship];
+        more.into_iter().flatten().chain([&self.name]).map(String::as_str).collect()
+    }
+}
+
 impl Record for Contact {
     const NAME: &'static str = "contacts";
     const WORD: &'static str = "contact";
     const LEVEL: Level = Level::User;
+    const WORDS: u8 = 1;
+    fn words(&self) -> String {
+        let digits = self.phone.as_deref().map(digits).unwrap_or_default();
+        [&self.searched()[..], &[&digits]].concat().join("\n")
+    }
     fn keys(&self) -> Vec<Key> {
         let name = order::text(&self.name);
         let under = |index, value: &String| Key::many(index, [&order::text(value)[..], &name].concat());

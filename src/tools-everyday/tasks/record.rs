@@ -2,7 +2,7 @@
 
 use records::{Due, NamedRecord, contains_all_words, day_of, is_past, millis, passes, same_or_before};
 use serde::{Deserialize, Serialize};
-use store::{Coded, Entry, Key, Level, Record, Walk, order};
+use store::{Coded, Entry, Key, Level, Record, Walk, Words, order};
 use tool::{
     Cx, Result, When,
     prelude::{JsonSchema, schemars},
@@ -128,6 +128,10 @@ impl Record for Task {
     const NAME: &'static str = "tasks";
     const WORD: &'static str = "task";
     const LEVEL: Level = Level::User;
+    const WORDS: u8 = 1;
+    fn words(&self) -> String {
+        [&self.title, self.notes.as_deref().unwrap_or_default()].join("\n")
+    }
     fn keys(&self) -> Vec<Key> {
         let over = u8::from(self.status.is_over());
         let mut keys = vec![Key::many(BY_NAME, [order::text(&self.title), vec![over]].concat())];
@@ -196,6 +200,11 @@ impl Filter {
         Ok(Walk::between(index, bound(first), bound(last)))
     }
 
+    /// What the index of words is asked for.
+    pub(crate) fn words(&self) -> Option<Words> {
+        self.search.as_deref().map(Words::all)
+    }
+
     /// Whether a task of that part passes the filter.
     pub(crate) fn wants(&self, cx: &Cx, entry: &Entry<Task>) -> bool {
         let task = &entry.value;
@@ -203,9 +212,7 @@ impl Filter {
             && self.priority.is_none_or(|priority| priority == task.priority)
             && passes(self.category.as_deref(), task.category.as_deref())
             && (!self.is_dated() || self.is_within(cx, task))
-            && self.search.as_deref().is_none_or(|search| {
-                contains_all_words(search, &[&task.title, task.notes.as_deref().unwrap_or_default()])
-            })
+            && self.search.as_deref().is_none_or(|search| contains_all_words(search, &[&task.words()]))
     }
 
     fn is_within(&self, cx: &Cx, task: &Task) -> bool {
