@@ -61,7 +61,7 @@ pub struct RunPage {
     pub count: usize,
     /// The runs.
     pub runs: Vec<RunShown>,
-    /// Where the next page begins, for `before`. Null at the end.
+    /// The start of the next page, for `before`. Null at the end.
     pub next: Option<Id>,
 }
 

@@ -63,7 +63,7 @@ pub(crate) struct Conversations {
     /// How many there are in all.
     count: usize,
     conversations: Vec<ConversationSummary>,
-    /// Where the next page begins, for `before`. Null at the end.
+    /// The start of the next page, for `before`. Null at the end.
     next: Option<String>,
 }
 

@@ -12,12 +12,12 @@ use std::{
 use store::{Collection, Entry, Record, Stamp, Tx};
 use tool::{Id, Label, Result, Scope, UserId};
 
-/// How many notes wait for the next list. Beyond that the order is built anew.
+/// How many notes wait for the next list. Beyond that the order is built again.
 const NOTES: usize = 4096;
 
 /// Records that are listed in an order, the highest place first.
 pub(crate) trait Listed: Record {
-    /// What filters need of a record.
+    /// The parts of a record that filters read.
     type Facts: Copy + Send + 'static;
     /// Its facts.
     fn facts(&self) -> Self::Facts;

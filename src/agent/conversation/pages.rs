@@ -22,7 +22,7 @@ pub struct Conversation {
     pub head: ConversationSummary,
     /// Its newest messages in order: all of them, unless `next` is set.
     pub messages: Vec<StoredMessage>,
-    /// Where older messages begin, for `before` of `GET /conversations/{id}/messages`. Null when there are none.
+    /// The start of the older messages, for `before` of `GET /conversations/{id}/messages`. Null when there are none.
     pub next: Option<Id>,
 }
 
@@ -31,7 +31,7 @@ pub struct Conversation {
 pub struct MessagePage {
     /// The newest of those asked for, in order.
     pub messages: Vec<StoredMessage>,
-    /// Where older messages begin, for `before`. Null when there are none.
+    /// The start of the older messages, for `before`. Null when there are none.
     pub next: Option<Id>,
 }
 
@@ -42,7 +42,7 @@ pub struct ConversationPage {
     pub count: usize,
     /// The conversations.
     pub conversations: Vec<ConversationSummary>,
-    /// Where the next page begins; `None` at the end.
+    /// The start of the next page; `None` at the end.
     pub next: Option<Cursor>,
 }
 

@@ -115,7 +115,7 @@ impl Record for StoredRun {
     }
 }
 
-/// What lists and maintenance need of a run.
+/// The parts of a run that lists and maintenance read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunFacts {
     pub state: State,
