@@ -286,10 +286,15 @@ fn the_oldest_runs_are_forgotten_and_never_one_that_is_not_over() {
     let life = world.lives(vec![]);
     let cx = &life.cx;
     let runs = life.agent.conversations.runs.clone();
+    // These are older, and more than one pass deletes.
+    let older: Vec<Id> = (0..600).map(|_| Id::new()).collect();
     let ids: Vec<Id> = (0..2003).map(|_| Id::new()).collect();
     let (all, open) = (ids.clone(), ids[1]);
     let stored = crate::conversation::StoredRun::new(cx, Id::new(), State::Done);
     let stamp = crate::conversation::run_stamp(cx.user());
+    let (put, by, ended) = (runs.clone(), stamp.clone(), stored.clone());
+    let write_older = move |tx: &store::Tx| older.iter().try_for_each(|id| put.put(tx, *id, &by, &ended).map(drop));
+    life.runtime.block_on(world.store.write(write_older)).unwrap();
     let write = move |tx: &store::Tx| {
         all.iter().try_for_each(|id| {
             let mut stored = stored.clone();
@@ -301,6 +306,9 @@ fn the_oldest_runs_are_forgotten_and_never_one_that_is_not_over() {
     };
     life.runtime.block_on(world.store.write(write)).unwrap();
     let _in = life.runtime.enter();
+    life.agent.maintain(cx.ports()).unwrap();
+    life.runtime.block_on(world.store.flush()).unwrap();
+    assert_eq!(world.store.stats().unwrap().records["runs"], 2103);
     life.agent.maintain(cx.ports()).unwrap();
     life.runtime.block_on(world.store.flush()).unwrap();
     let left: Vec<Id> =
