@@ -294,7 +294,7 @@ impl Audit {
             before = Some(oldest.id);
             for segment in &some {
                 size += segment.value.lines.len() + SEGMENT;
-                if size > self.budget {
+                if size > self.budget && deleted < DELETED {
                     self.segments.remove(tx, Scope::Household, segment.id)?;
                     deleted += 1;
                 }

@@ -83,6 +83,7 @@ pub fn measure(rounds: usize, folder: &Path) -> Result<Value> {
     let planned: Arc<Vec<Planned>> = Arc::new(tasks(&cx(ANNA)?)?);
     let store = Store::open(folder)?;
     runtime.block_on(keep(&store, planned.clone()))?;
+    while runtime.block_on(store.tend_words())? {}
     let peer = peer(folder, &planned)?;
     let tools = tools_everyday::tasks(&store).into_parts().tools;
     let tool = tools.into_iter().find(|tool| &*tool.name == "list_tasks").ok_or("there is no list_tasks")?;
@@ -145,6 +146,18 @@ fn questions() -> Vec<Question> {
             json!({"search": "milk order"}),
             "instr(lower(title || char(10) || notes), 'milk') AND instr(lower(title || char(10) || notes), 'order')",
             Some("id IN (SELECT rowid FROM words WHERE words MATCH '\"milk\" \"order\"')"),
+        ),
+        one(
+            "search: a word in one of four",
+            json!({"search": "price"}),
+            "instr(lower(title || char(10) || notes), 'price')",
+            Some("id IN (SELECT rowid FROM words WHERE words MATCH '\"price\"')"),
+        ),
+        one(
+            "search: within a word, one of 16",
+            json!({"search": "umber"}),
+            "instr(lower(title || char(10) || notes), 'umber')",
+            Some("id IN (SELECT rowid FROM words WHERE words MATCH '\"umber\"')"),
         ),
         one(
             "search: a word in one of 100,000",

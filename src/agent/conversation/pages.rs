@@ -69,12 +69,6 @@ impl FromStr for Cursor {
 }
 
 impl Conversations {
-    /// All conversations, the latest first.
-    pub fn list(&self, cx: &Cx) -> Result<Vec<ConversationSummary>> {
-        let (_, all) = self.heads.page(cx.user(), |_, _| true, None, (0, usize::MAX))?;
-        self.summaries(cx, &all)
-    }
-
     /// A page of the conversations, the latest first.
     pub fn list_page(&self, cx: &Cx, before: Option<Cursor>, offset: usize, limit: usize) -> Result<ConversationPage> {
         let before = before.map(|cursor| cursor.0);

@@ -11,11 +11,11 @@ use crate::{
     word_rows::{Part, body, checked_body, damaged, part_prefix, part_row},
 };
 use memchr::memmem::Finder;
-use std::{cell::RefCell, collections::HashMap};
 use tool::Id;
 
-/// Postings of one piece that are not read: so many records have it that it hardly narrows a search.
-const DENSE: u64 = 512 << 10;
+/// Postings of a piece that are not read, in bytes for each record of the segment: it is in so many records that a search which
+/// reads all of them has its page soon.
+const DENSE: u64 = 2;
 
 /// Where the postings of a term are, and their length.
 type Stretch = (u32, u32);
@@ -60,8 +60,6 @@ pub(super) struct Segment<'t> {
     table: &'t IndexTable,
     number: u64,
     meta: Meta,
-    /// Rows of ids that were read.
-    ids: RefCell<HashMap<u32, Vec<u8>>>,
 }
 
 /// The row with the description of a segment.
@@ -73,7 +71,7 @@ pub(super) fn read_meta(table: &IndexTable, number: u64) -> Result<Meta> {
 
 impl<'t> Segment<'t> {
     pub fn open(table: &'t IndexTable, number: u64) -> Result<Self> {
-        Ok(Self { table, number, meta: read_meta(table, number)?, ids: RefCell::default() })
+        Ok(Self { table, number, meta: read_meta(table, number)? })
     }
 
     /// The records that may contain words; `None` when most may.
@@ -102,7 +100,8 @@ impl<'t> Segment<'t> {
         let size = |of: &[Stretch]| of.iter().map(|(_, length)| u64::from(*length)).sum::<u64>();
         pieces.sort_by_key(|of| size(of));
         let mut all: Option<Bits> = None;
-        for of in pieces.iter().take_while(|of| size(of) <= DENSE) {
+        let most = DENSE * u64::from(self.meta.records).max(1024);
+        for of in pieces.iter().take_while(|of| size(of) <= most) {
             let bits = self.with_one(of)?;
             match &mut all {
                 Some(all) => all.and(&bits),
@@ -114,45 +113,53 @@ impl<'t> Segment<'t> {
 
     /// The records in the postings of one of several terms.
     fn with_one(&self, stretches: &[Stretch]) -> Result<Bits> {
-        let (mut bits, mut row, mut content) = (Bits::none(self.meta.records), None, vec![]);
-        let mut across = vec![];
-        for (start, length) in stretches {
-            let (mut at, end) = (*start, start.checked_add(*length).ok_or_else(damaged)?);
-            across.clear();
-            while at < end {
-                let n = at / POSTINGS;
-                if row != Some(n) {
-                    content = read_postings(self.table, self.number, n)?;
-                    row = Some(n);
-                }
-                let from = at % POSTINGS;
-                let to = (from + (end - at)).min(POSTINGS);
-                let part = content.get(from as usize..to as usize).ok_or_else(damaged)?;
-                at += to - from;
-                if at == end && across.is_empty() {
-                    decode(part, &mut |ordinal| bits.set(ordinal))?;
-                } else {
-                    across.extend_from_slice(part);
-                }
+        let (mut bits, mut at) = (Bits::none(self.meta.records), 0);
+        while let Some((start, length)) = stretches.get(at) {
+            let n = start / POSTINGS;
+            let end = start.checked_add(*length).ok_or_else(damaged)?;
+            if end <= (n + 1) * POSTINGS {
+                // All stretches within this row.
+                let rest = &stretches[at..];
+                let within = rest.iter().take_while(|(start, length)| {
+                    start / POSTINGS == n && start.checked_add(*length).is_some_and(|end| end <= (n + 1) * POSTINGS)
+                });
+                let within = &rest[..within.count().max(1)];
+                self.with_row(Part::Postings, n, |row| {
+                    within.iter().try_for_each(|(start, length)| {
+                        let from = (start % POSTINGS) as usize;
+                        let part = row.get(from..from + *length as usize).ok_or_else(damaged)?;
+                        decode(part, &mut |ordinal| bits.set(ordinal))
+                    })
+                })?;
+                at += within.len();
+                continue;
+            }
+            let (mut across, mut from) = (vec![], *start);
+            while from < end {
+                let to = end.min((from / POSTINGS + 1) * POSTINGS);
+                self.with_row(Part::Postings, from / POSTINGS, |row| {
+                    let (first, length) = ((from % POSTINGS) as usize, (to - from) as usize);
+                    across.extend_from_slice(row.get(first..first + length).ok_or_else(damaged)?);
+                    Ok(())
+                })?;
+                from = to;
             }
             decode(&across, &mut |ordinal| bits.set(ordinal))?;
+            at += 1;
         }
         Ok(bits)
     }
 
-    /// Calls `read` with a row of ids.
-    fn with_ids<R>(&self, n: u32, read: impl FnOnce(&[u8]) -> Result<R>) -> Result<R> {
-        let mut known = self.ids.borrow_mut();
-        if let Some(ids) = known.get(&n) {
-            return read(ids);
-        }
-        let ids = read_ids(self.table, self.number, n)?;
-        read(known.entry(n).or_insert(ids))
+    /// Calls `read` with the content of a row. Its checksum is not verified: that is the slow check's work, and a wrong bit can
+    /// only hide a record until then.
+    fn with_row<R>(&self, part: Part, n: u32, read: impl FnOnce(&[u8]) -> Result<R>) -> Result<R> {
+        let read = self.table.get(&part_row(self.number, part, n), |value| read(body(value)?))?;
+        read.ok_or_else(damaged)
     }
 
     /// The id of a record.
     pub fn id(&self, ordinal: u32) -> Result<Id> {
-        self.with_ids(ordinal / IDS, |ids| {
+        self.with_row(Part::Ids, ordinal / IDS, |ids| {
             let at = (ordinal % IDS) as usize * 16;
             let id = ids.get(at..).and_then(|ids| ids.first_chunk::<16>()).ok_or_else(damaged)?;
             Ok(Id::from_bytes(*id))
@@ -166,7 +173,7 @@ impl<'t> Segment<'t> {
         // Ids of one moment may begin alike at the end of one row and the start of the next.
         while row > 0 {
             row -= 1;
-            let found = self.with_ids(row as u32, |ids| {
+            let found = self.with_row(Part::Ids, row as u32, |ids| {
                 let (ids, _) = ids.as_chunks::<16>();
                 Ok(ids.binary_search(id.as_bytes()).ok())
             })?;

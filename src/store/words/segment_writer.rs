@@ -12,9 +12,10 @@ use tool::Id;
 /// A row and its value.
 pub(super) type Row = (Vec<u8>, Vec<u8>);
 
-/// How many ids one row holds, and how many bytes of terms or postings: with its key, a row fills a page of the file.
+/// How many ids one row holds, and how many bytes of terms or postings: with its key, a row fills a page of the file, or four
+/// with terms, which are read one after the other.
 pub(super) const IDS: u32 = 236;
-const TERMS: usize = 3700;
+const TERMS: usize = 15_800;
 pub(super) const POSTINGS: u32 = 3800;
 
 /// What is read first of a segment.
