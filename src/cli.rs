@@ -297,7 +297,7 @@ async fn send(client: &Client, command: Command) -> Result<()> {
         Command::Interactions { json } => answer::interactions(client, json).await,
         Command::Answer { id, answer } => answer::answer(client, &id, &answer.join(" ")).await,
         Command::Tools { json, query, .. } => {
-            let path = format!("/api/v1/tools?query={}", percent_encode(&query.join(" ")));
+            let path = format!("/api/v1/tools?query={}&details={json}", percent_encode(&query.join(" ")));
             let tools = client.data("GET", &path, None).await?["tools"].take();
             if json {
                 put(format_args!("{tools:#}\n"))?;

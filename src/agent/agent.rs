@@ -3,8 +3,8 @@
 use crate::{
     config::{Config, Persistence},
     conversation::{
-        ContinuationCache, Conversation, ConversationPatch, ConversationSummary, Conversations, Exported, OwnAnswers,
-        words,
+        ContinuationCache, Conversation, ConversationPage, ConversationPatch, ConversationSummary, Conversations,
+        Cursor, Exported, MessagePage, OwnAnswers, words,
     },
     queue::{AdmissionPolicy, QueuedRun, RunCounts, RunQueue, RunSlot, RunStats},
 };
@@ -107,8 +107,8 @@ impl Agent {
         }
     }
 
-    /// Lists this person's conversations, the latest first: their number, and `limit` of them from `offset` on. With a `query`,
-    /// only those whose title and newest 10,000 messages contain all its words, in any case.
+    /// Lists this person's conversations, the latest first: those after `before`, without the first `offset`, `limit` at most.
+    /// With a `query`, only those whose title and newest 10,000 messages contain all its words, in any case.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
@@ -116,24 +116,42 @@ impl Agent {
         &self,
         cx: &Cx,
         query: &str,
-        limit: usize,
+        before: Option<Cursor>,
         offset: usize,
-    ) -> Result<(usize, Vec<ConversationSummary>)> {
-        let all = match words(query) {
-            words if words.is_empty() => self.conversations.list(cx)?,
-            words => self.conversations.search(cx, words).await?,
+        limit: usize,
+    ) -> Result<ConversationPage> {
+        let mut page = match words(query) {
+            words if words.is_empty() => self.conversations.list_page(cx, before, offset, limit)?,
+            words => page_of(self.conversations.search(cx, words).await?, before, offset, limit),
         };
         // A list omits instructions, which are long.
         let clean = |head| ConversationSummary { system_prompt: None, ..self.conversations.clean_head(head) };
-        Ok((all.len(), all.into_iter().skip(offset).take(limit).map(clean).collect()))
+        page.conversations = page.conversations.into_iter().map(clean).collect();
+        Ok(page)
     }
 
-    /// Returns a conversation with all its messages.
+    /// Returns a conversation with its newest messages, 200 at most.
     ///
     /// # Errors
     /// `NotFound` when it is not this person's.
     pub fn conversation(&self, cx: &Cx, id: Id) -> Result<Conversation> {
-        self.conversations.get(cx, id)
+        self.conversation_end(cx, id, usize::MAX)
+    }
+
+    /// Returns a conversation with its newest messages, `limit` at most, and never more than 200.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not this person's.
+    pub fn conversation_end(&self, cx: &Cx, id: Id, limit: usize) -> Result<Conversation> {
+        self.conversations.get(cx, id, limit)
+    }
+
+    /// Returns the newest messages of a conversation, or the newest before one, `limit` at most.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not this person's.
+    pub fn messages(&self, cx: &Cx, id: Id, before: Option<Id>, limit: usize) -> Result<MessagePage> {
+        self.conversations.messages(cx, id, before, limit)
     }
 
     /// Changes title, instructions or metadata of a conversation, from the next run on. For people only: no tool calls this.
@@ -244,6 +262,18 @@ impl Agent {
     ) -> Result<RunSlot> {
         self.queue.enter(QueuedRun::new(run, user, conversation, cancel, is_run), AdmissionPolicy::Now)
     }
+}
+
+/// A page of conversations that are all known, the latest first.
+fn page_of(all: Vec<ConversationSummary>, before: Option<Cursor>, offset: usize, limit: usize) -> ConversationPage {
+    let place = |found: &ConversationSummary| Cursor((found.updated_at, found.id));
+    let count = all.len();
+    let below = all.into_iter().filter(|found| before.is_none_or(|before| place(found).0 < before.0));
+    let mut conversations: Vec<_> = below.skip(offset).take(limit.saturating_add(1)).collect();
+    let more = conversations.len() > limit;
+    conversations.truncate(limit);
+    let next = conversations.last().filter(|_| more).map(place);
+    ConversationPage { count, conversations, next }
 }
 
 /// Runs a task to completion even if the caller is dropped.

@@ -2,23 +2,27 @@
 //! nothing here knows them.
 
 mod continuation;
+mod directory;
 mod export;
 mod messages;
 mod own_answers;
+mod pages;
 mod search;
 mod settings;
 mod stored_run;
 mod summary;
 
 pub(crate) use continuation::ContinuationCache;
+use directory::{Directory, Listed};
 pub(crate) use messages::{MessageRecord, NO_ANSWER, Role, answered, kind_of, messages};
 pub(crate) use own_answers::OwnAnswers;
 pub(crate) use search::words;
-pub(crate) use stored_run::{Begun, KILLS, StoredRun, run_stamp};
+pub(crate) use stored_run::{Begun, KILLS, RunFacts, StoredRun, run_stamp};
 pub(crate) use summary::Summary;
 pub use {
     export::{Exported, ExportedMessage, FORMAT},
     messages::{StoredCall, StoredMedia, StoredMessage, StoredResult},
+    pages::{Conversation, ConversationPage, Cursor, MessagePage},
     settings::ConversationPatch,
     stored_run::State,
 };
@@ -61,6 +65,17 @@ impl Record for Head {
     const LEVEL: Level = Level::User;
 }
 
+impl Listed for Head {
+    type Facts = Persistence;
+    fn facts(&self) -> Persistence {
+        self.keeps
+    }
+    /// The latest change comes first.
+    fn place(entry: &Entry<Self>) -> u64 {
+        entry.updated_ms
+    }
+}
+
 /// A conversation without its messages.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -78,7 +93,8 @@ pub struct ConversationSummary {
     /// The conversation it was copied from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<Id>,
-    /// Approximate number of tokens of all messages; only in the view of one conversation.
+    /// Approximate number of tokens of all messages, projected from those that are returned; only in the view of one
+    /// conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// Text around the words that were searched for, unless all of them are in the title.
@@ -90,16 +106,6 @@ pub struct ConversationSummary {
     /// Metadata of people's programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<serde_json::Map<String, Value>>,
-}
-
-/// A conversation with all its messages.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Conversation {
-    /// The conversation.
-    #[serde(flatten)]
-    pub head: ConversationSummary,
-    /// Its messages in order.
-    pub messages: Vec<StoredMessage>,
 }
 
 /// How much of a conversation a run reads.
@@ -133,9 +139,9 @@ pub(crate) type Change = Box<dyn FnMut(&mut StoredRun) + Send>;
 /// The store of conversations; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Conversations {
-    pub heads: Collection<Head>,
+    pub heads: Directory<Head>,
     pub lines: Collection<MessageRecord>,
-    pub runs: Collection<StoredRun>,
+    pub runs: Directory<StoredRun>,
     /// Knows the secrets to remove before storing.
     pub registry: Registry,
     /// How long new conversations are stored.
@@ -144,28 +150,14 @@ pub(crate) struct Conversations {
 
 impl Conversations {
     pub fn new(store: &Store, registry: Registry, keeps: Persistence) -> Self {
-        let (heads, lines, runs) = (store.collection(), store.collection(), store.collection());
+        let (heads, runs) = (Directory::new(store.collection()), Directory::new(store.collection()));
+        let lines = store.collection();
         Self { heads, lines, runs, registry, keeps }
     }
 
     /// Checks that the conversation exists and is this person's.
     pub fn check(&self, cx: &Cx, id: Id) -> Result<()> {
         self.heads.get(cx, id)?.map(drop).ok_or_else(|| missing(id))
-    }
-
-    pub fn list(&self, cx: &Cx) -> Result<Vec<ConversationSummary>> {
-        // Sorted by change, not by creation; a household has few enough to sort them all.
-        let mut all: Vec<_> = self.heads.list(cx, &Listing::default())?.into_iter().map(summary).collect();
-        all.sort_by_key(|c| std::cmp::Reverse((c.updated_at, c.id)));
-        Ok(all)
-    }
-
-    pub fn get(&self, cx: &Cx, id: Id) -> Result<Conversation> {
-        let mut head = self.head(cx, id)?;
-        let messages: Vec<StoredMessage> =
-            self.lines(cx, id, 0)?.into_iter().map(|e| e.value.into_stored_message(e.id)).collect();
-        head.tokens = Some(messages.iter().map(tokens_of).sum());
-        Ok(Conversation { head, messages })
     }
 
     pub fn head(&self, cx: &Cx, id: Id) -> Result<ConversationSummary> {
@@ -538,13 +530,6 @@ pub(crate) fn summary(entry: Entry<Head>) -> ConversationSummary {
         system_prompt: Some(entry.value.system_prompt).filter(|prompt| !prompt.is_empty()),
         metadata: Some(metadata_of(&entry.value.metadata)).filter(|metadata| !metadata.is_empty()),
     }
-}
-
-/// Estimates tokens: four characters a token, fifty characters for each call and result, 1500 tokens for a picture.
-fn tokens_of(message: &StoredMessage) -> u64 {
-    let calls: usize = message.tool_calls.iter().map(|c| c.arguments.len() + 50).sum();
-    let results: usize = message.tool_results.iter().map(|r| r.content.len() + 50).sum();
-    ((message.content.len() + calls + results) / 4 + message.media.len() * 1500) as u64 + 1
 }
 
 fn title(line: &MessageRecord) -> String {

@@ -28,14 +28,14 @@ pub use complete::Complete;
 pub use config::{Config, Limits, Persistence, Preset};
 pub use context::{Compacted, PromptPreview};
 pub use conversation::{
-    Conversation, ConversationPatch, ConversationSummary, Exported, ExportedMessage, FORMAT, State, StoredCall,
-    StoredMedia, StoredMessage, StoredResult,
+    Conversation, ConversationPage, ConversationPatch, ConversationSummary, Cursor, Exported, ExportedMessage, FORMAT,
+    MessagePage, State, StoredCall, StoredMedia, StoredMessage, StoredResult,
 };
 pub use events::{Answer, CallRecord, FinishReason, RunEvent};
 pub use queue::RunStats;
 pub use run::{RunHandle, RunStatus};
 pub use run_prompt::family;
-pub use runs::{CallState, RunDetails, RunError, RunShown, RunStep};
+pub use runs::{CallState, RunDetails, RunError, RunPage, RunShown, RunStep};
 pub use watch::Watch;
 
 #[cfg(test)]

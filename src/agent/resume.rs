@@ -35,11 +35,13 @@ impl Agent {
     /// `Failed` when the data cannot be read.
     pub fn recover(&self, ports: &Ports) -> Result<()> {
         let (mut open, mut over) = (vec![], vec![]);
-        self.conversations.runs.scan(|e| match e.value.state {
-            state if state.is_open() => open.push((state, e.id, e.owner, e.value.conversation)),
-            State::Failed | State::Cancelled => over.push((e.owner, e.id)),
-            _ => {}
-        })?;
+        for (user, id, run) in self.conversations.runs.everybody(|_| true)? {
+            match run.state {
+                state if state.is_open() => open.push((state, id, user, run.conversation)),
+                State::Failed | State::Cancelled => over.push((user, id)),
+                _ => {}
+            }
+        }
         // A power cut may have come after a run had ended, and before its questions had.
         for (user, run) in over {
             self.end_questions_of(user, run);
@@ -289,18 +291,14 @@ impl Agent {
 
     /// Deletes the temporary conversations of the last session, except those with an unfinished run.
     fn delete_session_conversations(&self, unfinished: &[Id]) -> Result<()> {
-        let mut old = vec![];
-        self.conversations.heads.scan(|e| {
-            if e.value.keeps != Persistence::Persistent && !unfinished.contains(&e.id) {
-                old.push((e.owner, e.id));
-            }
-        })?;
+        let temporary = self.conversations.heads.everybody(|keeps| keeps != Persistence::Persistent)?;
+        let old = temporary.into_iter().filter(|(_, id, _)| !unfinished.contains(id)).map(|(user, id, _)| (user, id));
         // No new message can arrive there any more.
         let kept_free = |(user, conversation): (UserId, Id)| {
             let busy = self.enter(Id::new(), user, Some(conversation), CancellationToken::new(), false).ok()?;
             Some((user, conversation, busy))
         };
-        let (agent, old) = (self.clone(), old.into_iter().filter_map(kept_free).collect::<Vec<_>>());
+        let (agent, old) = (self.clone(), old.filter_map(kept_free).collect::<Vec<_>>());
         tokio::spawn(async move {
             for (user, conversation, busy) in old {
                 if let Err(error) = agent.forget(user, conversation, true, busy).await {
@@ -318,11 +316,13 @@ impl Agent {
     /// `Failed` when the data cannot be read.
     pub fn maintain(&self, ports: &Ports) -> Result<()> {
         let (mut over, mut waiting) = (HashMap::<UserId, Vec<Id>>::new(), vec![]);
-        self.conversations.runs.scan(|e| match e.value.state {
-            State::Waiting => waiting.push((e.owner, e.id)),
-            state if state.is_open() => {}
-            _ => over.entry(e.owner).or_default().push(e.id),
-        })?;
+        for (user, id, run) in self.conversations.runs.everybody(|_| true)? {
+            match run.state {
+                State::Waiting => waiting.push((user, id)),
+                state if state.is_open() => {}
+                _ => over.entry(user).or_default().push(id),
+            }
+        }
         for (user, mut ids) in over.into_iter().filter(|(_, ids)| ids.len() > FINISHED) {
             ids.sort();
             let (old, runs) = (ids[..ids.len() - FINISHED].to_vec(), self.conversations.runs.clone());

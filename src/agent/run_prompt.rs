@@ -54,6 +54,7 @@ async fn run_prompt(agent: Agent, cx: Cx, args: RunPrompt) -> Result<Output> {
         return Err(Error::denied("a run cannot begin another like this: do yourself what the prompt says"));
     }
     let conversation = match args.conversation_id.as_deref().map(str::trim).filter(|id| !id.is_empty()) {
+        // Reads its messages too: those from outside taint the prompt.
         Some(id) => Some(id.parse()?).filter(|id| agent.conversation(&cx, *id).is_ok()),
         None => None,
     };

@@ -2,12 +2,12 @@
 
 use crate::{
     agent::Agent,
-    conversation::{MessageRecord, Role, State, StoredRun},
+    conversation::{MessageRecord, Role, RunFacts, State, StoredRun},
 };
 use llm::{Routing, Usage};
 use serde::Serialize;
 use serde_json::Value;
-use store::{Entry, Listing};
+use store::Entry;
 use tool::{
     Channel, Cx, Error, Id, Result, Scope,
     prelude::{JsonSchema, schemars},
@@ -52,6 +52,17 @@ pub struct RunShown {
     pub error: Option<RunError>,
     /// How often it was resumed.
     pub resumed: u32,
+}
+
+/// Some runs, the newest first.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RunPage {
+    /// How many there are in all.
+    pub count: usize,
+    /// The runs.
+    pub runs: Vec<RunShown>,
+    /// The start of the next page, for `before`. Null at the end.
+    pub next: Option<Id>,
 }
 
 /// A run with its steps.
@@ -132,15 +143,19 @@ pub enum RunStep {
     },
 }
 
+/// The state of a stored run: a woken one is running before that is stored.
+fn state_now(id: Id, stored: State, under_way: &[(Id, Option<Id>, bool)]) -> State {
+    let woken = stored == State::Waiting && under_way.iter().any(|(run, ..)| *run == id);
+    if woken { State::Running } else { stored }
+}
+
 fn run_view(entry: Entry<StoredRun>, under_way: &[(Id, Option<Id>, bool)]) -> RunShown {
     let (id, run) = (entry.id, entry.value);
-    // A woken run is running before that is stored.
-    let woken = run.state == State::Waiting && under_way.iter().any(|(run, ..)| *run == id);
     let over = matches!(run.state, State::Failed | State::Cancelled);
     RunShown {
         id,
         conversation_id: Some(run.conversation),
-        state: if woken { State::Running } else { run.state },
+        state: state_now(id, run.state, under_way),
         started_at: id.millis(),
         ended_at: Some(run.ended_ms).filter(|at| *at > 0),
         channel: run.channel(),
@@ -155,8 +170,8 @@ fn run_view(entry: Entry<StoredRun>, under_way: &[(Id, Option<Id>, bool)]) -> Ru
 }
 
 impl Agent {
-    /// Lists this person's runs, the newest first, of these states (all when empty) and this conversation: their number, and
-    /// `limit` of them from `offset` on. Includes active runs over conversations that a client keeps.
+    /// Lists this person's runs, the newest first, of these states (all when empty) and this conversation: those before one,
+    /// without the first `offset`, `limit` at most. Includes active runs over conversations that a client keeps.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
@@ -165,21 +180,31 @@ impl Agent {
         cx: &Cx,
         states: &[State],
         conversation: Option<Id>,
-        limit: usize,
-        offset: usize,
-    ) -> Result<(usize, Vec<RunShown>)> {
-        let by = conversation.map(|id| (1, id.as_bytes().to_vec()));
-        let stored =
-            self.conversations.runs.list_in(Scope::User(cx.user()), &Listing { by, limit: 0, before: None })?;
+        before: Option<Id>,
+        (offset, limit): (usize, usize),
+    ) -> Result<RunPage> {
         let under_way = self.queue.runs_of(cx.user());
-        let mut all: Vec<RunShown> = stored.into_iter().map(|entry| run_view(entry, &under_way)).collect();
-        if conversation.is_none() {
-            let unstored = under_way.iter().filter(|(_, conversation, _)| conversation.is_none());
-            all.extend(unstored.map(|(run, ..)| self.unstored_run(cx, *run)));
-        }
-        all.retain(|run| states.is_empty() || states.contains(&run.state));
-        all.sort_by_key(|run| std::cmp::Reverse(run.id));
-        Ok((all.len(), all.into_iter().skip(offset).take(limit).collect()))
+        let has_state = |state: State| states.is_empty() || states.contains(&state);
+        let fits = |id: Id, run: RunFacts| {
+            conversation.is_none_or(|of| run.conversation == of) && has_state(state_now(id, run.state, &under_way))
+        };
+        let reach = offset.saturating_add(limit).saturating_add(1);
+        let from = before.map(|id| (0, id));
+        let (stored, page) = self.conversations.runs.page(cx.user(), fits, from, (0, reach))?;
+        let unstored = under_way.iter().filter(|(_, of, _)| of.is_none() && conversation.is_none());
+        let unstored: Vec<Id> = unstored.map(|(run, ..)| *run).filter(|_| has_state(State::Running)).collect();
+        let mut ids: Vec<Id> = page.into_iter().map(|(_, id)| id).collect();
+        ids.extend(unstored.iter().filter(|id| before.is_none_or(|before| **id < before)));
+        ids.sort_by_key(|id| std::cmp::Reverse(*id));
+        let mut ids: Vec<Id> = ids.into_iter().skip(offset).take(limit.saturating_add(1)).collect();
+        let more = ids.len() > limit;
+        ids.truncate(limit);
+        let next = ids.last().copied().filter(|_| more);
+        let found = self.conversations.runs.get_all_in(Scope::User(cx.user()), &ids)?;
+        let mut runs: Vec<RunShown> = found.into_iter().map(|entry| run_view(entry, &under_way)).collect();
+        runs.extend(unstored.iter().filter(|id| ids.contains(id)).map(|id| self.unstored_run(cx, *id)));
+        runs.sort_by_key(|run| std::cmp::Reverse(run.id));
+        Ok(RunPage { count: stored + unstored.len(), runs, next })
     }
 
     fn unstored_run(&self, cx: &Cx, run: Id) -> RunShown {
@@ -207,8 +232,7 @@ impl Agent {
     pub fn run(&self, cx: &Cx, id: Id) -> Result<RunDetails> {
         let entry = self.conversations.runs.get_in(Scope::User(cx.user()), id)?.ok_or_else(|| no_run(id))?;
         let (stored, run) = (entry.value.clone(), run_view(entry, &self.queue.runs_of(cx.user())));
-        let lines: Vec<Entry<MessageRecord>> = self.conversations.all(cx, stored.conversation)?;
-        let own: Vec<_> = lines.into_iter().filter(|e| e.value.run == id).collect();
+        let own = self.conversations.of_run(cx, stored.conversation, id, run.ended_at)?;
         let mut steps = vec![];
         for (n, line) in own.iter().enumerate() {
             let later = || own[n + 1..].iter();

@@ -238,7 +238,7 @@ async fn a_run_is_stopped_and_one_conversation_runs_once() {
     }
     assert!(matches!(last, Some(RunEvent::Error { code: "cancelled", .. })), "{last:?}");
     house.agent.delete_conversation(&house.cx, running.conversation.unwrap()).await.unwrap();
-    assert_eq!(house.agent.conversations(&house.cx, "", 9, 0).await.unwrap().0, 0);
+    assert_eq!(house.agent.conversations(&house.cx, "", None, 0, 9).await.unwrap().count, 0);
 }
 
 #[tokio::test]
@@ -246,7 +246,8 @@ async fn a_conversation_goes_on_and_is_listed() {
     let house = house(vec![says("one"), says("two")]);
     let (_, conversation) = outcome(&house, "first\nmessage", None).await;
     outcome(&house, "second", Some(conversation)).await;
-    let (count, listed) = house.agent.conversations(&house.cx, "", 9, 0).await.unwrap();
+    let ConversationPage { count, conversations: listed, .. } =
+        house.agent.conversations(&house.cx, "", None, 0, 9).await.unwrap();
     assert_eq!((count, listed[0].title.as_str(), listed[0].message_count), (1, "first message", 4));
     let said = house.asked.lock().unwrap()[1].messages.split_off(1);
     assert!(matches!(said[..], [Message::User(_), Message::Assistant(_), Message::User(_)]), "{said:?}");
@@ -367,7 +368,7 @@ async fn calls_of_the_callers_tools_are_handed_over_and_what_was_done_beside_the
     );
     let offered: Vec<&str> = asked[0].tools.iter().map(|t| t.name.as_str()).collect();
     assert!(offered.ends_with(&["lamp-on", "calculate"]) && offered.contains(&"search_tools"), "{offered:?}");
-    assert_eq!(again.agent.conversations(&again.cx, "", 9, 0).await.unwrap().0, 0, "nothing is stored");
+    assert_eq!(again.agent.conversations(&again.cx, "", None, 0, 9).await.unwrap().count, 0, "nothing is stored");
 }
 
 #[tokio::test]
@@ -404,7 +405,7 @@ async fn runs_under_way_are_told_and_keep_their_provider() {
     let say = ChatRequest { message: "wait".into(), ..ChatRequest::default() };
     let mut running = house.agent.chat(&house.cx, say).await.unwrap();
     while !matches!(running.steps.recv().await, Some(RunEvent::ToolStart { .. })) {}
-    let under_way = |cx: &Cx| house.agent.runs(cx, &[State::Running], None, 9, 0).unwrap().1;
+    let under_way = |cx: &Cx| house.agent.runs(cx, &[State::Running], None, None, (0, 9)).unwrap().runs;
     let own = under_way(&house.cx);
     assert_eq!(own.len(), 1);
     assert_eq!((own[0].id, own[0].conversation_id), (running.run, running.conversation));
@@ -445,12 +446,14 @@ async fn conversations_are_found_by_their_words() {
         ("boiler shed", vec![], vec![]),
         ("paint", vec!["what does the shed need?"], vec![Some("Paint.")]),
     ] {
-        let (count, found) = house.agent.conversations(&house.cx, query, 9, 0).await.unwrap();
+        let ConversationPage { count, conversations: found, .. } =
+            house.agent.conversations(&house.cx, query, None, 0, 9).await.unwrap();
         assert_eq!(found.iter().map(|c| c.title.as_str()).collect::<Vec<_>>(), titles, "{query}");
         assert_eq!(found.iter().map(|c| c.excerpt.as_deref()).collect::<Vec<_>>(), excerpts, "{query}");
         assert_eq!(count, titles.len());
     }
-    assert_eq!(house.agent.conversations(&house.cx, "the", 1, 1).await.unwrap().1[0].title, "who serviced the BOILER?");
+    let second = house.agent.conversations(&house.cx, "the", None, 1, 1).await.unwrap();
+    assert_eq!(second.conversations[0].title, "who serviced the BOILER?");
 }
 
 #[tokio::test]

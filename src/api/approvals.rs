@@ -65,12 +65,12 @@ pub(crate) async fn list(
         must_be_admin(&caller)?;
     }
     let user = (!which.everybody).then_some(caller.principal.user);
-    let fits = |state: ApprovalState| match which.state {
-        StateFilter::Pending => state == ApprovalState::Pending,
-        StateFilter::Settled => state != ApprovalState::Pending,
-        StateFilter::All => true,
-    };
-    let approvals = approvals(&house)?.list(user, fits, which.before, which.limit.clamp(1, 200))?;
+    let (all, limit) = (approvals(&house)?, which.limit.clamp(1, 200));
+    let approvals = match which.state {
+        StateFilter::Pending => all.pending(user, which.before, limit),
+        StateFilter::Settled => all.list(user, |state| state != ApprovalState::Pending, which.before, limit),
+        StateFilter::All => all.list(user, |_| true, which.before, limit),
+    }?;
     Ok(ok(Listed { count: approvals.len(), approvals }))
 }
 

@@ -5,7 +5,7 @@ use crate::{
     describe::{DescribeInput, Operation, Routes, Schemas, get, post},
     envelope::{Answer, Deleted, Failure, Json, PathId, Query, Raw, ok},
 };
-use agent::{Conversation, ConversationPatch, ConversationSummary, Exported};
+use agent::{Conversation, ConversationPatch, ConversationSummary, Cursor, Exported, MessagePage};
 use axum::{
     Extension,
     extract::{FromRequest, Request, State},
@@ -28,10 +28,11 @@ pub(crate) fn routes() -> Routes<AppState> {
         .route("/conversations/import", post(import, "Import a conversation.").max_body(MAX_IMPORT))
         .route(
             "/conversations/{id}",
-            get(one, "Get a conversation with its messages.")
+            get(one, "Get a conversation with its newest messages: all of them up to 200.")
                 .patch(change, "Change a conversation's title, instructions or metadata.")
                 .delete(delete, "Delete a conversation."),
         )
+        .route("/conversations/{id}/messages", get(messages, "List the messages of a conversation, page by page."))
         .route("/conversations/{id}/fork", post(fork, "Copy a conversation up to a message."))
         .route("/conversations/{id}/reset", post(reset, "Delete the messages of a conversation."))
         .route("/conversations/{id}/export", get(export, "Export a conversation."))
@@ -47,6 +48,10 @@ pub(crate) struct Page {
     /// How many at most, up to 200.
     #[serde(default = "twenty")]
     limit: usize,
+    /// Only those after this position: `next` of the page before. Unlike `offset` it repeats and misses none when others
+    /// change meanwhile.
+    #[serde(default)]
+    before: String,
     /// How many of the latest to pass over.
     #[serde(default)]
     offset: usize,
@@ -58,6 +63,8 @@ pub(crate) struct Conversations {
     /// How many there are in all.
     count: usize,
     conversations: Vec<ConversationSummary>,
+    /// The start of the next page, for `before`. Null at the end.
+    next: Option<String>,
 }
 
 fn twenty() -> usize {
@@ -69,18 +76,56 @@ pub(crate) async fn list(
     Extension(caller): Extension<Caller>,
     Query(page): Query<Page>,
 ) -> Answer<Conversations> {
-    let cx = house.cx(&caller);
-    let found = house.agent.conversations(&cx, &page.query, page.limit.clamp(1, 200), page.offset).await?;
-    let (count, conversations) = found;
-    Ok(ok(Conversations { count, conversations }))
+    let before = Some(page.before.as_str()).filter(|before| !before.is_empty());
+    let before: Option<Cursor> = before.map(str::parse).transpose()?;
+    let (cx, limit) = (house.cx(&caller), page.limit.clamp(1, 200));
+    let found = house.agent.conversations(&cx, &page.query, before, page.offset, limit).await?;
+    let next = found.next.map(|next| next.to_string());
+    Ok(ok(Conversations { count: found.count, conversations: found.conversations, next }))
+}
+
+/// How much of a conversation.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Part {
+    /// How many of the newest messages at most, up to 200.
+    #[serde(default = "two_hundred")]
+    limit: usize,
+}
+
+fn two_hundred() -> usize {
+    200
 }
 
 pub(crate) async fn one(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
+    Query(part): Query<Part>,
 ) -> Answer<Conversation> {
-    Ok(ok(house.agent.conversation(&house.cx(&caller), id)?))
+    Ok(ok(house.agent.conversation_end(&house.cx(&caller), id, part.limit.clamp(1, 200))?))
+}
+
+/// Which messages.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct MessagesQuery {
+    /// Only those before this message: `next` of the page before.
+    before: Option<Id>,
+    /// How many at most, up to 200.
+    #[serde(default = "fifty")]
+    limit: usize,
+}
+
+fn fifty() -> usize {
+    50
+}
+
+pub(crate) async fn messages(
+    State(house): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+    Query(which): Query<MessagesQuery>,
+) -> Answer<MessagePage> {
+    Ok(ok(house.agent.messages(&house.cx(&caller), id, which.before, which.limit.clamp(1, 200))?))
 }
 
 /// Changes of a conversation; what is left out stays.

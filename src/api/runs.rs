@@ -5,7 +5,7 @@ use crate::{
     describe::{Routes, get, post},
     envelope::{Answer, Failure, PathId, Query, ok},
 };
-use agent::{RunDetails, RunShown, State as RunState};
+use agent::{RunDetails, RunPage, RunShown, State as RunState};
 use axum::{Extension, extract::State};
 use identity::TokenScope;
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,9 @@ pub(crate) struct ListQuery {
     /// How many at most, up to 200.
     #[serde(default = "twenty")]
     limit: usize,
+    /// Only those before this run: `next` of the page before. Unlike `offset` it repeats and misses none when runs begin or end
+    /// meanwhile.
+    before: Option<Id>,
     /// How many of the newest to pass over.
     #[serde(default)]
     offset: usize,
@@ -45,23 +48,14 @@ fn twenty() -> usize {
     20
 }
 
-/// Runs, the newest first.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Runs {
-    /// How many there are in all.
-    count: usize,
-    runs: Vec<RunShown>,
-}
-
 pub(crate) async fn list(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(which): Query<ListQuery>,
-) -> Answer<Runs> {
+) -> Answer<RunPage> {
     let states = parse_states(&which.state)?;
-    let (limit, offset) = (which.limit.clamp(1, 200), which.offset);
-    let (count, runs) = house.agent.runs(&house.cx(&caller), &states, which.conversation_id, limit, offset)?;
-    Ok(ok(Runs { count, runs }))
+    let page = (which.offset, which.limit.clamp(1, 200));
+    Ok(ok(house.agent.runs(&house.cx(&caller), &states, which.conversation_id, which.before, page)?))
 }
 
 fn parse_states(text: &str) -> Result<Vec<RunState>, Failure> {

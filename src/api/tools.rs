@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Instant;
 use tool::{
-    Output, Tool,
+    Output, Risk, Tool,
     prelude::{JsonSchema, schemars},
 };
 
@@ -34,6 +34,9 @@ pub(crate) struct Search {
     query: String,
     /// Only of this category or group.
     category: Option<String>,
+    /// Whether to add parameters, whole descriptions and what else `GET /tools/{name}` has.
+    #[serde(default)]
+    details: bool,
 }
 
 /// The tools that match, best first.
@@ -43,14 +46,59 @@ pub(crate) struct Tools {
     tools: Vec<Matched>,
 }
 
-/// A tool, and how it was found.
+/// A tool in a list.
 #[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Matched {
-    #[serde(flatten)]
-    tool: Listed,
-    /// Present if there was a query.
+    /// The canonical name.
+    name: String,
+    /// The first sentence of its description; with details all of it.
+    description: String,
+    /// Its heading in lists.
+    category: String,
+    /// The group that switches it.
+    group: String,
+    /// The worst it can do.
+    risk: Risk,
+    /// Whether it can be called.
+    enabled: bool,
+    /// Its other names; left out where there are none, unless there are details.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aliases: Option<Vec<String>>,
+    /// Whether a person should be asked first; with details.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requires_confirmation: Option<bool>,
+    /// The parameters, as JSON Schema; with details.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<Value>,
+    /// How it was found. Present if there was a query.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<MatchedBy>,
+}
+
+impl Matched {
+    fn new(tool: &Tool, details: bool, by: Option<MatchedBy>) -> Self {
+        let aliases: Vec<String> = tool.aliases.iter().map(|alias| alias.name.to_string()).collect();
+        Self {
+            name: tool.name.to_string(),
+            description: if details { &tool.description } else { first_sentence(&tool.description) }.to_owned(),
+            category: tool.category.to_string(),
+            group: tool.group.to_string(),
+            risk: tool.risk,
+            enabled: tool.enabled,
+            aliases: Some(aliases).filter(|aliases| details || !aliases.is_empty()),
+            requires_confirmation: details.then_some(tool.requires_confirmation),
+            parameters: details.then(|| tool.parameters.clone()),
+            by,
+        }
+    }
+}
+
+/// A text up to the end of its first sentence or line.
+fn first_sentence(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    let ends = |at: usize| !line[at + 2..].starts_with(|next: char| next.is_lowercase());
+    line.match_indices(". ").map(|(at, _)| at).find(|at| ends(*at)).map_or(line, |at| &line[..=at])
 }
 
 /// The tools this caller may see.
@@ -63,8 +111,8 @@ pub(crate) async fn list(
     let visible = |tool: &Tool| Registry::visible(&cx, tool);
     let found = house.registry.search_by_meaning(&search.query, search.category.as_deref(), visible).await;
     let is_search = !matches!(search.query.trim(), "" | "all");
-    let tools: Vec<Matched> =
-        found.iter().map(|m| Matched { tool: Listed::from(m.tool.as_ref()), by: is_search.then_some(m.by) }).collect();
+    let matched = found.iter().map(|m| Matched::new(&m.tool, search.details, is_search.then_some(m.by)));
+    let tools: Vec<Matched> = matched.collect();
     Ok(ok(Tools { count: tools.len(), tools }))
 }
 
@@ -144,4 +192,24 @@ pub(crate) async fn execute(
     let began = Instant::now();
     let output = house.cx(&caller).call(&name, body.arguments).await?;
     Ok(ok(Ran::new(&name, output, began)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_sentence;
+
+    #[test]
+    fn a_list_shows_the_first_sentence() {
+        for (text, first) in [
+            ("Add a task.", "Add a task."),
+            ("Add a task. Not a note.", "Add a task."),
+            ("Round to a number, e.g. of 2. Or more.", "Round to a number, e.g. of 2."),
+            ("Two lines\nof text", "Two lines"),
+            ("Take 3.5 of it", "Take 3.5 of it"),
+            ("", ""),
+            (". ", "."),
+        ] {
+            assert_eq!(first_sentence(text), first);
+        }
+    }
 }

@@ -173,7 +173,7 @@ impl Interactions {
             ListFilter::All => true,
         };
         match which {
-            ListFilter::In(State::Pending) => self.0.questions.pending(cx.user(), limit),
+            ListFilter::In(State::Pending) => self.0.questions.pending(Some(cx.user()), None, limit),
             _ => self.0.questions.list(Some(cx.user()), fits, None, limit),
         }
     }

@@ -11,6 +11,8 @@ use tool::{Cx, Error, Id, Label, Result, Scope, UserId};
 
 /// How many settled questions of a kind are stored for a person.
 const SETTLED: usize = 500;
+/// How many questions are read at once.
+const PAGE: usize = 50;
 
 /// A kind of question, implemented by the record in which one is stored. Two functions are required: where the record carries
 /// the shared fields, and how it expires.
@@ -179,33 +181,41 @@ impl<T: Question> QuestionKind<T> {
         limit: usize,
     ) -> Result<Vec<T::View>> {
         let mut all = vec![];
-        let mut take = |e: Entry<T>| {
-            let e = self.current(e);
-            if before.is_none_or(|before| e.id < before) && fits(&e.value) {
-                all.push(e);
-            }
+        let Some(user) = user else {
+            self.records.scan(|e| {
+                let e = self.current(e);
+                if before.is_none_or(|before| e.id < before) && fits(&e.value) {
+                    all.push(e);
+                }
+            })?;
+            all.sort_by_key(|e| std::cmp::Reverse(e.id));
+            return Ok(all.into_iter().take(limit).map(T::View::from).collect());
         };
-        match user {
-            Some(user) => self.records.list_in(Scope::User(user), &Listing::default())?.into_iter().for_each(&mut take),
-            None => self.records.scan(&mut take)?,
+        let mut before = before;
+        while all.len() < limit {
+            let page = self.records.list_in(Scope::User(user), &Listing { by: None, before, limit: PAGE })?;
+            let Some(oldest) = page.last() else { break };
+            before = Some(oldest.id);
+            all.extend(page.into_iter().map(|e| self.current(e)).filter(|e| fits(&e.value)));
         }
-        all.sort_by_key(|e| std::cmp::Reverse(e.id));
         Ok(all.into_iter().take(limit).map(T::View::from).collect())
     }
 
-    /// The open questions of a person, the newest first.
+    /// The open questions of a person or of everybody, the newest first. Reads no others.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
-    pub fn pending(&self, user: UserId, limit: usize) -> Result<Vec<T::View>> {
-        let mut ids: Vec<Id> = lock(&self.service.0.open)
+    pub fn pending(&self, user: Option<UserId>, before: Option<Id>, limit: usize) -> Result<Vec<T::View>> {
+        let mut open: Vec<(Id, UserId)> = lock(&self.service.0.open)
             .iter()
-            .filter(|(_, o)| o.user == user && !o.is_late())
-            .map(|(id, _)| *id)
+            .filter(|(id, o)| {
+                user.is_none_or(|user| o.user == user) && before.is_none_or(|before| **id < before) && !o.is_late()
+            })
+            .map(|(id, o)| (*id, o.user))
             .collect();
-        ids.sort_by_key(|id| std::cmp::Reverse(*id));
+        open.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
         let mut all = vec![];
-        for id in ids {
+        for (id, user) in open {
             let found = self.records.get_in(Scope::User(user), id)?.map(|e| self.current(e));
             all.extend(found.filter(|e| e.value.header().state == State::Pending).map(T::View::from));
         }

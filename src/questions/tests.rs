@@ -93,7 +93,7 @@ impl House {
     }
 
     fn open(&self) -> Vec<Entry<Plan>> {
-        self.plans.pending(self.cx.user(), 99).unwrap()
+        self.plans.pending(Some(self.cx.user()), None, 99).unwrap()
     }
 }
 

@@ -152,6 +152,14 @@ impl Approvals {
         self.questions.list(user, |question| fits(question.state), before, limit)
     }
 
+    /// The pending approvals of one person, or of everybody, the newest first. Reads no others.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn pending(&self, user: Option<UserId>, before: Option<Id>, limit: usize) -> Result<Vec<Approval>> {
+        self.questions.pending(user, before, limit)
+    }
+
     /// One approval of this person; an admin may read anybody's open ones.
     ///
     /// # Errors

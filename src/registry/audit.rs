@@ -253,6 +253,11 @@ impl Audit {
                 && query.outcome.as_ref().is_none_or(|outcome| *outcome == e.outcome)
                 && query.verdict.is_none_or(|verdict| e.verdict == Some(verdict))
         };
+        let sought: Vec<String> = [&query.tool, &query.outcome]
+            .into_iter()
+            .flatten()
+            .filter_map(|word| serde_json::to_string(word).ok())
+            .collect();
         // One more than the page shows whether there is another page.
         let mut entries: Vec<AuditEntry> =
             self.waiting().entries.iter().rev().filter(|e| fits(e)).take(limit + 1).cloned().collect();
@@ -263,7 +268,10 @@ impl Audit {
             let Some(oldest) = segments.last() else { break };
             before = Some(oldest.id);
             for segment in segments.iter().filter(|s| query.before.is_none_or(|before| s.value.first < before)) {
-                let lines = segment.value.lines.lines().rev().filter_map(|line| serde_json::from_str(line).ok());
+                // A line without the words that are sought is not parsed: a rare call is sought in the whole log.
+                let lines =
+                    segment.value.lines.lines().rev().filter(|line| sought.iter().all(|word| line.contains(word)));
+                let lines = lines.filter_map(|line| serde_json::from_str(line).ok());
                 // Entries that were just written may still be in memory.
                 let known = entries.last().map_or(u64::MAX, |e: &AuditEntry| e.seq);
                 entries.extend(lines.filter(|e: &AuditEntry| e.seq < known && fits(e)));

@@ -124,6 +124,15 @@ impl<T: Record> Collection<T> {
         self.store.0.engine.read(|tx| rows::get(self.kind(), tx, scope, id))?.map(Entry::typed).transpose()
     }
 
+    /// The records of a scope with these ids, in their order, for code that acts for the device itself. Leaves out those that
+    /// are not there or cannot be read.
+    ///
+    /// # Errors
+    /// As every read.
+    pub fn get_all_in(&self, scope: Scope, ids: &[Id]) -> Result<Vec<Entry<T>>> {
+        typed(self.store.0.engine.read(|tx| rows::get_all(self.kind(), tx, scope, ids))?)
+    }
+
     /// The records of this caller and those shared with them, newest first.
     ///
     /// # Errors

@@ -67,14 +67,14 @@ impl Engine {
         self.path.as_ref().and_then(|p| p.metadata().ok()).map_or(0, |m| m.len())
     }
 
-    /// Counts a commit.
+    /// Counts a commit that every reader sees from now on.
     pub fn committed(&self) {
-        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.commits.fetch_add(1, Ordering::Release);
     }
 
     /// Commits and bytes written since the start.
     pub fn traffic(&self) -> (u64, u64) {
-        (self.commits.load(Ordering::Relaxed), self.written.load(Ordering::Relaxed))
+        (self.commits.load(Ordering::Acquire), self.written.load(Ordering::Relaxed))
     }
 
     /// Runs `f` over a snapshot.

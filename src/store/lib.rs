@@ -289,6 +289,11 @@ impl Store {
         Ok(StoreStats { size: self.size(), commits, bytes_written, records })
     }
 
+    /// Commits since the start. A write is counted once every reader sees it.
+    pub fn commits(&self) -> u64 {
+        self.0.engine.traffic().0
+    }
+
     /// Bytes of the file on disk; 0 in memory.
     pub fn size(&self) -> u64 {
         self.0.engine.size()

@@ -103,6 +103,13 @@ pub(crate) fn get(kind: &Kind, tx: &ReadTransaction, scope: Scope, id: Id) -> Re
     get_at(kind, &table, &record_key(scope, id))
 }
 
+/// The records of a scope with these ids that can be read.
+pub(crate) fn get_all(kind: &Kind, tx: &ReadTransaction, scope: Scope, ids: &[Id]) -> Result<Vec<Found>> {
+    let Some(table) = open(tx, kind.name)? else { return Ok(vec![]) };
+    let get = |id: &Id| readable(get_at(kind, &table, &record_key(scope, *id))).map(Option::flatten).transpose();
+    ids.iter().filter_map(get).collect()
+}
+
 /// One record of this caller, or one shared with them.
 pub(crate) fn get_for(kind: &Kind, tx: &ReadTransaction, cx: &Cx, id: Id) -> Result<Option<Found>> {
     let found = match get(kind, tx, scope_of(kind, cx), id)? {

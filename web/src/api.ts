@@ -26,8 +26,10 @@ export type Token = Data<'GET /api/v1/tokens'>['tokens'][number];
 export type SignedIn = Data<'GET /api/v1/sessions'>['sessions'][number];
 export type Device = Data<'GET /api/v1/device'>;
 export type ModelInUse = Data<'GET /api/v1/model'>;
+/** A tool as lists have it: the first sentence of its description, and no parameters. */
+export type Tool = Omit<Data<'GET /api/v1/tools'>['tools'][number], 'aliases' | 'parameters' | 'requiresConfirmation'> & { aliases: string[] };
 /** `parameters` is a JSON Schema. */
-export type Tool = Omit<Data<'GET /api/v1/tools'>['tools'][number], 'parameters'> & { parameters: object };
+export type ToolDetails = Omit<Data<'GET /api/v1/tools/{name}'>, 'parameters'> & { parameters: object };
 export type CustomTool = Data<'GET /api/v1/custom-tools/{id}'>;
 export type ToolDraft = Pick<Body<'POST /api/v1/custom-tools'>, 'name' | 'description' | 'parameters' | 'code' | 'permissions'>;
 
@@ -39,9 +41,12 @@ export type Part = { type: 'text'; text: string } | { type: 'image' | 'audio' | 
 
 // Conversations and runs.
 
-/** The conversations, newest first; with a query those whose title or messages contain it. */
-export const conversations = (query = '', limit = 40, offset = 0) => call('GET /api/v1/conversations', { query: { limit, offset, query } });
-export const conversation = (which: string) => call('GET /api/v1/conversations/{id}', { path: { id: which } });
+/** The conversations, newest first; with a query those whose title or messages contain it. `before`: `next` of the page before. */
+export const conversations = (query = '', limit = 40, before = '') => call('GET /api/v1/conversations', { query: { limit, before, query } });
+/** A conversation with its newest messages. */
+export const conversation = (which: string, limit?: number) => call('GET /api/v1/conversations/{id}', { path: { id: which }, query: { limit } });
+/** Older messages of a conversation; `before`: `next` of the page before. */
+export const messages = (which: string, before: string, limit: number) => call('GET /api/v1/conversations/{id}/messages', { path: { id: which }, query: { before, limit } });
 export const deleteConversation = (which: string) => call('DELETE /api/v1/conversations/{id}', { path: { id: which } });
 /** A copy of a conversation, up to a message where one is named. */
 export const fork = (which: string, messageId?: string) => call('POST /api/v1/conversations/{id}/fork', { path: { id: which }, body: messageId ? { messageId } : {} });
@@ -51,7 +56,7 @@ export const importConversation = (document: unknown) =>
   call('POST /api/v1/conversations/import', { body: document as Body<'POST /api/v1/conversations/import'> });
 /** The runs of a conversation that are under way, the running one first. */
 export const activeRuns = async (conversationId: string) => {
-  const { runs } = await call('GET /api/v1/runs', { query: { conversationId } });
+  const { runs } = await call('GET /api/v1/runs', { query: { conversationId, state: 'running,queued' } });
   return runs.filter(({ state }) => state === 'running' || state === 'queued').sort((a, b) => Number(a.state === 'queued') - Number(b.state === 'queued'));
 };
 export const cancel = (runId: string) => call('POST /api/v1/runs/{id}/cancel', { path: { id: runId } });
@@ -162,7 +167,8 @@ export const execute = <T extends string>(name: T, args: object = {}, timeoutMs?
   call('POST /api/v1/tools/{name}/execute', { path: { name }, body: { arguments: args as Record<string, unknown> } }, timeoutMs ? { timeoutMs } : {}) as Promise<ToolRun<Result<T>>>;
 /** Like `execute`, and waits as long as a tool may take. */
 export const runTool = (name: string, args: object) => execute(name, args, RUN_MS);
-export const tools = async () => (await call('GET /api/v1/tools')).tools as Tool[];
+export const tools = async () => (await call('GET /api/v1/tools')).tools.map((tool): Tool => ({ ...tool, aliases: tool.aliases ?? [] }));
+export const tool = async (name: string) => (await call('GET /api/v1/tools/{name}', { path: { name } })) as ToolDetails;
 export const customTools = () => call('GET /api/v1/custom-tools');
 export const testTool = (draft: ToolDraft, testArguments: unknown) =>
   call('POST /api/v1/custom-tools/test', { body: { ...draft, testArguments } as Body<'POST /api/v1/custom-tools/test'> }, { timeoutMs: RUN_MS });

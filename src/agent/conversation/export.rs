@@ -131,7 +131,7 @@ impl Conversations {
     /// # Errors
     /// `NotFound` when it is not this person's.
     pub fn export(&self, cx: &Cx, id: Id) -> Result<Exported> {
-        let found = self.get(cx, id)?;
+        let found = self.whole(cx, id)?;
         Ok(Exported {
             format: FORMAT.into(),
             version: VERSION,

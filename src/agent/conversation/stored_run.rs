@@ -1,12 +1,12 @@
 //! The stored record of a run: its person, its progress, and the calls that have begun. With its messages it is all
 //! that is needed to resume the run after a power cut.
 
-use super::messages::json;
+use super::{directory::Listed, messages::json};
 use crate::config::Preset;
 use llm::{Content, Routing, ToolChoice, Usage};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use store::{Audience, Coded, Key, Level, Record, Stamp};
+use store::{Audience, Coded, Entry, Key, Level, Record, Stamp};
 use tool::{
     AgentId, Channel, Cx, Id, Label, Peer, Principal, Scope, UserId, Via,
     prelude::{JsonSchema, schemars},
@@ -112,6 +112,24 @@ impl Record for StoredRun {
     const LEVEL: Level = Level::User;
     fn keys(&self) -> Vec<Key> {
         vec![Key::many(1, self.conversation.as_bytes())]
+    }
+}
+
+/// The parts of a run that lists and maintenance read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunFacts {
+    pub state: State,
+    pub conversation: Id,
+}
+
+impl Listed for StoredRun {
+    type Facts = RunFacts;
+    fn facts(&self) -> RunFacts {
+        RunFacts { state: self.state, conversation: self.conversation }
+    }
+    /// The newest run comes first, by its id.
+    fn place(_: &Entry<Self>) -> u64 {
+        0
     }
 }
 

@@ -303,7 +303,7 @@ fn the_oldest_runs_are_forgotten_and_never_one_that_is_not_over() {
     life.agent.maintain(cx.ports()).unwrap();
     life.runtime.block_on(world.store.flush()).unwrap();
     let left: Vec<Id> =
-        life.agent.runs(cx, &[], None, usize::MAX, 0).unwrap().1.into_iter().rev().map(|r| r.id).collect();
+        life.agent.runs(cx, &[], None, None, (0, usize::MAX)).unwrap().runs.into_iter().rev().map(|r| r.id).collect();
     assert_eq!((left.len(), left[0], left[1]), (2001, open, ids[3]));
 }
 

@@ -235,7 +235,7 @@ fn a_late_yes_does_not_bring_back_what_was_deleted() {
         life.runtime.block_on(life.agent.conversations.empty(user, conversation, head_too)).unwrap();
         agrees(&life);
         life.wait("nothing under way", || life.agent.queue.runs_of(user).is_empty());
-        assert_eq!(life.agent.runs(&life.cx, &[], None, 9, 0).unwrap().0, 0, "{head_too}");
+        assert_eq!(life.agent.runs(&life.cx, &[], None, None, (0, 9)).unwrap().count, 0, "{head_too}");
         assert_eq!((world.asked(), world.done().len()), (1, 0));
         life.killed();
         let life = world.recovers(vec![Says("never")]);

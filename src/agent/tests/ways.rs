@@ -109,7 +109,7 @@ fn messages_wait_for_their_turn() {
         ChatRequest { message: "now".into(), conversation, while_busy: WhileBusy::Refuse, ..ChatRequest::default() };
     assert!(life.say(refused).err().unwrap().message().contains("still answering"));
     let stop = |run: Id| life.runtime.block_on(life.agent.stop(&life.cx, run)).unwrap();
-    let all = life.agent.runs(&life.cx, &[State::Queued], conversation, 20, 0).unwrap().1;
+    let all = life.agent.runs(&life.cx, &[State::Queued], conversation, None, (0, 20)).unwrap().runs;
     assert_eq!(all.len(), 8);
     all.iter().filter(|r| ![waiting[0].run, waiting[2].run].contains(&r.id)).for_each(|r| assert!(stop(r.id)));
     assert!(stop(first.run));
@@ -248,7 +248,8 @@ fn conversations_are_kept_as_long_as_was_chosen() {
         let mut world = World::new();
         world.config.persistence = persistence;
         let life = world.lives(vec![Says("one"), Hangs("two")]);
-        let listed = |life: &Life| life.runtime.block_on(life.agent.conversations(&life.cx, "", 9, 0)).unwrap().0;
+        let listed =
+            |life: &Life| life.runtime.block_on(life.agent.conversations(&life.cx, "", None, 0, 9)).unwrap().count;
         life.end(life.begin("1"));
         assert_eq!(listed(&life), after, "{persistence:?}");
         let mut second = life.begin("2");
@@ -305,7 +306,7 @@ fn conversations_are_copied_emptied_taken_along_and_brought_in() {
 
     let emptied = life.runtime.block_on(agent.reset(cx, conversation)).unwrap();
     assert_eq!((emptied.id, emptied.message_count, emptied.title.as_str()), (conversation, 0, "first"));
-    assert!(agent.runs(cx, &[], Some(conversation), 9, 0).unwrap().1.is_empty());
+    assert!(agent.runs(cx, &[], Some(conversation), None, (0, 9)).unwrap().runs.is_empty());
     life.runtime.block_on(agent.delete_conversation(cx, copy.id)).unwrap();
-    assert!(agent.runs(cx, &[], Some(copy.id), 9, 0).unwrap().1.is_empty());
+    assert!(agent.runs(cx, &[], Some(copy.id), None, (0, 9)).unwrap().runs.is_empty());
 }

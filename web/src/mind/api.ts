@@ -34,7 +34,7 @@ export const rollback = (name: string, which: number, current?: number) =>
 
 export const prompt = (message: string) => call('GET /api/v1/prompt', { query: { message } });
 
-export const runs = (state: Run['state'] | '', limit: number, offset = 0) =>
-  call('GET /api/v1/runs', { query: { limit, offset, ...(state && { state }) } });
+export const runs = (state: Run['state'] | '', limit: number, before?: string) =>
+  call('GET /api/v1/runs', { query: { limit, before, ...(state && { state }) } });
 export const run = (id: string) => call('GET /api/v1/runs/{id}', { path: { id } });
 export const resume = (id: string) => call('POST /api/v1/runs/{id}/resume', { path: { id } });

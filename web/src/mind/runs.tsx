@@ -16,6 +16,8 @@ import * as api from './api';
 const words = mind.runs;
 
 const COUNT = 25;
+/** The most runs of an answer. */
+const MOST = 200;
 const STATES = [{ value: '' as const, label: words.any }, ...optionsOf(words.states)];
 const LOOKS: Record<string, string> = { done: '', running: 'rests', queued: 'rests', waiting: 'rests' };
 /** The longest text of a step that is shown. */
@@ -106,18 +108,33 @@ function Entry({ run, onChanged }: { run: api.Run; onChanged: (said: string) => 
 export function Runs(): JSX.Element {
   const [state, setState] = useState<api.Run['state'] | ''>('');
   const [runs, setRuns] = useState<api.Run[] | null>(null);
-  const [count, setCount] = useState(0);
+  const [next, setNext] = useState('');
   const [problem, setProblem] = useState('');
   const [done, setDone] = useState('');
   const away = deviceAway.value;
   const asked = useRef(0);
+  /** Reads the newest runs again; older ones that are on the page stay. */
   const read = async (many: number) => {
     const turn = ++asked.current;
     try {
-      const found = await api.runs(state, many);
+      const found = await api.runs(state, Math.min(many, MOST));
       if (turn !== asked.current) return;
-      setRuns(found.runs);
-      setCount(found.count);
+      const last = found.runs.at(-1);
+      const rest = many > MOST && last ? (runs ?? []).filter((run) => run.id < last.id) : [];
+      setRuns([...found.runs, ...rest]);
+      if (!rest.length) setNext(found.next ?? '');
+      setProblem('');
+    } catch (cause) {
+      if (turn === asked.current) setProblem(trouble(cause));
+    }
+  };
+  const readOlder = async () => {
+    const turn = ++asked.current;
+    try {
+      const found = await api.runs(state, COUNT, next);
+      if (turn !== asked.current) return;
+      setRuns((all) => [...(all ?? []), ...found.runs]);
+      setNext(found.next ?? '');
       setProblem('');
     } catch (cause) {
       if (turn === asked.current) setProblem(trouble(cause));
@@ -139,7 +156,7 @@ export function Runs(): JSX.Element {
         {runs?.map((run) => <Entry key={run.id} run={run} onChanged={(said) => (setDone(said), void read(shown))} />)}
       </ul>
       <div class="buttons">
-        {runs && runs.length < count && <button type="button" onClick={() => void read(shown + COUNT)}>{words.older}</button>}
+        {next && <button type="button" onClick={() => void readOlder()}>{words.older}</button>}
         <button type="button" class="quiet" onClick={() => void read(shown)}>{text.activity.again}</button>
       </div>
     </Page>

@@ -7,7 +7,7 @@ import { Fields } from '../forms/fields';
 import { formOf, type Custom, type CustomProps, type Draft, type GroupDraft, type Problems } from '../forms/schema';
 import { text } from '../text';
 import { schedules as words } from '../text/schedules';
-import { knownTools } from '../tools/use-tools';
+import { knownTools, toolDetails } from '../tools/use-tools';
 
 type ActionKind = keyof typeof words.kinds;
 
@@ -48,8 +48,6 @@ export function actionSentence(action: Action | undefined): string {
   return action?.message !== undefined ? words.tells(action.message) : '';
 }
 
-const toolNamed = (name: string) => knownTools.value?.tools.find((one) => one.name === name);
-
 /** A tool and its arguments; `looksOnly`: only tools that change nothing. */
 export const toolCall = (looksOnly: boolean): Custom => ({
   begin: (given) => {
@@ -59,7 +57,7 @@ export const toolCall = (looksOnly: boolean): Custom => ({
   read: (draft, _, path, problems) => {
     const call = draft as unknown as CallDraft;
     if (!call.tool) problems[`${path}.tool`] = words.toolNone;
-    const tool = toolNamed(call.tool);
+    const tool = toolDetails(call.tool);
     if (!tool) return { tool: call.tool, arguments: call.given ?? {} };
     const form = formOf(tool.parameters);
     return { tool: call.tool, arguments: read(form, call.draft ?? blank(form, call.given), true, `${path}.arguments`, problems) ?? {} };
@@ -75,7 +73,8 @@ function CallFields({ draft, onInput, problems, path, looksOnly }: CustomProps &
   const names = all.map((tool) => tool.name).sort();
   if (first && !names.includes(first)) names.unshift(first);
   const tool = all.find((one) => one.name === call.tool);
-  const form = tool && formOf(tool.parameters);
+  const details = tool && toolDetails(tool.name);
+  const form = details && formOf(details.parameters);
   return (
     <>
       <SelectField
@@ -86,7 +85,7 @@ function CallFields({ draft, onInput, problems, path, looksOnly }: CustomProps &
         options={[{ value: '', label: words.toolNone }, ...names.map((name) => ({ value: name, label: name }))]}
         onInput={(name) => put({ ...NO_CALL, tool: name })}
       />
-      {tool && <p class="soft small">{tool.description}</p>}
+      {tool && <p class="soft small">{details?.description ?? tool.description}</p>}
       {form?.kind === 'group' && form.fields.length > 0 && (
         <div class="under">
           <Fields group={form} draft={(call.draft ?? blank(form, call.given)) as GroupDraft} problems={problems} path={`${path}.arguments`} onInput={(typed) => put({ ...call, draft: typed })} />

@@ -12,7 +12,7 @@ import { approvals, forgetSettled, isPending } from '../questions';
 import { ApprovalCard } from '../talk/approval-card';
 import { text, trouble } from '../text';
 import { records as words } from '../text/records';
-import { knownTools } from '../tools/use-tools';
+import { knownTools, toolDetails, toolsProblem } from '../tools/use-tools';
 import { toolOf } from '../values';
 import type { Entry, Family } from './kinds';
 
@@ -38,16 +38,22 @@ export function recordIn(result: unknown): Entry | undefined {
 
 /** The fields by the schemas of the tools that add and update; a field that only the latter knows is for existing records. */
 function groupOf(family: Family, existing: boolean): Group {
-  const of = (name: string): Schema => family.schema ?? knownTools.value?.tools.find((tool) => tool.name === name)?.parameters ?? {};
+  const of = (name: string): Schema => family.schema ?? toolDetails(name)?.parameters ?? {};
   const [add, update] = [of(family.tools.add), of(family.tools.update)];
   const properties = existing ? { ...update.properties, ...add.properties } : add.properties ?? {};
   const overlay = Object.entries(family.fields).filter(([name]) => existing || name in properties || !(name in (update.properties ?? {})));
   return overlaid({ ...add, properties }, Object.fromEntries(overlay));
 }
 
+/** Whether the schemas of the family's tools are here. They are read when a form first needs them. */
+function isRead({ schema, tools }: Family): boolean {
+  if (schema) return true;
+  const all = knownTools.value?.tools;
+  return !!all && [tools.add, tools.update].filter((name) => all.some((tool) => tool.name === name)).map(toolDetails).every(Boolean);
+}
+
 export function RecordForm(props: Props): JSX.Element {
-  // The schemas come with the tools, which are read when the page opens.
-  if (!props.family.schema && !knownTools.value) return <p class="soft small">{words.loading}</p>;
+  if (!isRead(props.family)) return <p class="soft small">{toolsProblem.value || words.loading}</p>;
   return <LoadedForm {...props} />;
 }
 

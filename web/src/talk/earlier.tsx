@@ -34,7 +34,7 @@ export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Eleme
   const picker = useRef<HTMLInputElement>(null);
   const [query, setQuery] = useState('');
   const [lines, setLines] = useState<api.ConversationLine[] | null>(null);
-  const [more, setMore] = useState(false);
+  const [next, setNext] = useState('');
   const [problem, setProblem] = useState('');
   const [leaving, setLeaving] = useState('');
   const asked = useRef(0);
@@ -44,12 +44,12 @@ export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Eleme
   const read = async (after: api.ConversationLine[] = []) => {
     const turn = ++asked.current;
     try {
-      const { conversations } = await api.conversations(words, PAGE, after.length);
+      const { conversations, next: further } = await api.conversations(words, PAGE, after.length ? next : '');
       if (turn !== asked.current) return;
       // A conversation that moved up appears on two pages.
       const known = new Set(after.map((line) => line.id));
       setLines([...after, ...conversations.filter((line) => !known.has(line.id))]);
-      setMore(conversations.length === PAGE);
+      setNext(further ?? '');
       setProblem('');
       if (after.length) requestAnimationFrame(() => list.current?.querySelectorAll<HTMLElement>('.line')[after.length]?.focus());
     } catch (cause) {
@@ -195,7 +195,7 @@ export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Eleme
               </li>
             ))}
           </ul>
-          {more && <button type="button" class="quiet" onClick={() => void read(lines ?? [])}>{text.menu.more}</button>}
+          {next && <button type="button" class="quiet" onClick={() => void read(lines ?? [])}>{text.menu.more}</button>}
         </div>
       </div>
     </dialog>

@@ -43,6 +43,9 @@ export function Talk({ session, talk }: Props): JSX.Element {
   const [lifted, setLifted] = useState('');
   const [below, setBelow] = useState(false);
   const end = useRef<HTMLDivElement>(null);
+  const start = useRef<HTMLDivElement>(null);
+  /** A turn that must not move while older ones appear above it. */
+  const held = useRef<{ key: string; top: number } | null>(null);
   const box = useRef<HTMLDivElement>(null);
   const opener = useRef<HTMLButtonElement>(null);
   const following = useRef(false);
@@ -112,6 +115,27 @@ export function Talk({ session, talk }: Props): JSX.Element {
       removeEventListener('scroll', onScroll);
     };
   }, []);
+
+  const first = talk.turns[0]?.key;
+  const topOf = (key: string) => document.querySelector(`[data-key="${CSS.escape(key)}"]`)?.getBoundingClientRect().top;
+  const readOlder = () => talk.readOlder(() => {
+    const top = first && topOf(first);
+    held.current = first && typeof top === 'number' ? { key: first, top } : null;
+  });
+  useLayoutEffect(() => {
+    const top = held.current && topOf(held.current.key);
+    if (held.current && typeof top === 'number') scrollBy({ top: top - held.current.top, behavior: 'instant' });
+    held.current = null;
+  }, [first]);
+
+  // Older messages are read shortly before somebody scrolls to them.
+  useEffect(() => {
+    const marker = start.current;
+    if (!marker || talk.older !== 'some' || talk.loading) return;
+    const watch = new IntersectionObserver(([entry]) => entry?.isIntersecting && readOlder(), { rootMargin: '900px 0px 0px 0px' });
+    watch.observe(marker);
+    return () => watch.disconnect();
+  }, [talk.older, talk.loading, first]);
 
   const goDown = () => {
     following.current = talk.busy;
@@ -188,6 +212,11 @@ export function Talk({ session, talk }: Props): JSX.Element {
                   <li key={idea}><button type="button" onClick={moveTo(() => talk.setDraft(idea))}>{idea}</button></li>
                 ))}
               </ul>
+            </div>
+          )}
+          {talk.older !== 'none' && (
+            <div ref={start} class="older">
+              <button type="button" class="quiet" aria-disabled={talk.older === 'loading'} onClick={readOlder}>{talk.older === 'failed' ? text.talk.olderAgain : text.talk.older}</button>
             </div>
           )}
           {talk.turns.map((turn) => (

@@ -183,16 +183,17 @@ export function fromMessages(id: string, messages: Message[], running = false): 
   for (const message of messages) {
     if (message.role === 'system') continue;
     if (message.role === 'user') {
-      turns.push({ ...ask(message.content, message.media ?? []), state: 'done', at: message.createdAt, runId: message.runId, lastId: message.id });
+      turns.push({ ...ask(message.content, message.media ?? []), key: message.id, state: 'done', at: message.createdAt, runId: message.runId, lastId: message.id });
       continue;
     }
     // An answer without a message: Hob started it.
-    if (!turns.length) turns.push({ ...ask(''), state: 'done', at: message.createdAt });
+    if (!turns.length) turns.push({ ...ask(''), key: message.id, state: 'done', at: message.createdAt });
     const last = turns.length - 1;
     turns[last] = fromAnswer(turns[last] as Turn, message);
   }
   return turns.map((turn, n) => {
-    const key = `${id}-${n}`;
+    // The same turn keeps its key when older ones come before it.
+    const key = `${id}-${turn.key}`;
     if (running && n === turns.length - 1) return { ...turn, key, state: 'running' };
     return { ...turn, key, steps: endAll(turn.steps) };
   });

@@ -7,6 +7,7 @@ import { useLive } from '../live';
 import { readQuestions, receive, runOf, type InteractionQuestion } from '../questions';
 import { text, trouble } from '../text';
 import { useFiles, type Files, type Sent } from './files';
+import { renewed, shown as shownOf, withOlder, type History } from './history';
 import { ask, fromMessages, applyEvent, said, stop as stopped, type Turn } from './turns';
 
 /** How long a stop may take before the page lets go of the line itself. */
@@ -14,6 +15,8 @@ const STOP_MS = 4000;
 /** A run followed from outside is looked at this often, should its end not be heard. */
 const LOOK_AGAIN_MS = 4000;
 const STOPPED_MS = 800;
+/** How many stored messages are read at once. */
+const PAGE = 60;
 
 interface Run {
   turn: Turn;
@@ -42,6 +45,8 @@ export interface TalkState {
   conversationId: string;
   /** The stored conversation is being fetched. */
   loading: boolean;
+  /** Whether there are older messages: not asked for yet, on their way, or refused. */
+  older: 'none' | 'some' | 'loading' | 'failed';
   /** Hob is answering in this conversation, and can be stopped. */
   busy: boolean;
   /** The answer is streaming to this page. */
@@ -60,6 +65,8 @@ export interface TalkState {
   again: (turn: Turn) => void;
   fresh: () => void;
   open: (id: string) => void;
+  /** Reads older messages, and calls `hold` right before they appear. */
+  readOlder: (hold: () => void) => void;
 }
 
 /** A stored file as a part of a message. */
@@ -76,6 +83,7 @@ export function useTalk(): TalkState {
   const [draft, setDraftState] = useState(keptDraft.get);
   const [note, setNote] = useState('');
   const [heard, setHeard] = useState('');
+  const [older, setOlder] = useState<TalkState['older']>('none');
   const away = deviceAway.value;
   const files = useFiles();
   /** Unfinished runs of this page: the running one first, then the queued ones. */
@@ -87,6 +95,7 @@ export function useTalk(): TalkState {
   const known = useRef(new Map<string, 'heard' | 'resting' | 'over'>());
   const later = useRef<ReturnType<typeof setTimeout>>(undefined);
   const loads = useRef(0);
+  const history = useRef<History | null>(null);
 
   const setDraft = useCallback((value: string) => {
     setDraftState(value);
@@ -135,10 +144,12 @@ export function useTalk(): TalkState {
     const here = () => shown.current === id && !current.current.length && loads.current === turn;
     try {
       const running = await underWay(id);
-      const found = await api.conversation(id);
+      const found = await api.conversation(id, PAGE);
       if (!here()) return;
       const before = others.current;
-      const stored = fromMessages(id, found.messages, running !== null);
+      history.current = renewed(history.current, id, found);
+      setOlder((now) => (now === 'loading' ? now : history.current?.next ? 'some' : 'none'));
+      const stored = fromMessages(id, shownOf(history.current), running !== null);
       const last = stored.at(-1);
       if (last && before?.stopping && !running) stored[stored.length - 1] = stopped(last);
       setTurns(stored);
@@ -155,6 +166,31 @@ export function useTalk(): TalkState {
       setTurns([]);
       goTo('');
       setNote(text.talk.lostConversation);
+    }
+  };
+
+  const readOlder = async (hold: () => void) => {
+    const from = history.current;
+    if (!from?.next || older === 'loading') return;
+    setOlder('loading');
+    try {
+      const page = await api.messages(from.conversation, from.next, PAGE);
+      const now = history.current;
+      if (now?.conversation !== from.conversation || now.next !== from.next) return;
+      const next = withOlder(now, page);
+      history.current = next;
+      hold();
+      // Turns on screen stay as they are; what was sent since is behind the stored ones.
+      setTurns((all) => {
+        const known = new Map(all.map((turn) => [turn.key, turn]));
+        const stored = fromMessages(next.conversation, shownOf(next)).map((turn) => known.get(turn.key) ?? turn);
+        const keys = new Set(stored.map((turn) => turn.key));
+        const first = all.findIndex((turn) => keys.has(turn.key));
+        return [...stored, ...(first < 0 ? all : all.slice(first)).filter((turn) => !keys.has(turn.key))];
+      });
+      setOlder(next.next ? 'some' : 'none');
+    } catch {
+      if (history.current?.conversation === from.conversation) setOlder('failed');
     }
   };
 
@@ -306,6 +342,8 @@ export function useTalk(): TalkState {
     loads.current++;
     settle([]);
     follow(null);
+    history.current = null;
+    setOlder('none');
     goTo(id);
     setNote('');
     setTurns([]);
@@ -314,7 +352,7 @@ export function useTalk(): TalkState {
   };
 
   return {
-    turns, conversationId, loading, busy: mineAll.length > 0 || other !== null, sending: mineAll.some((one) => !one.queued),
+    turns, conversationId, loading, older, readOlder: (hold) => void readOlder(hold), busy: mineAll.length > 0 || other !== null, sending: mineAll.some((one) => !one.queued),
     queued: mineAll.filter((one) => one.queued && !one.stopping).map((one) => ({ key: one.turn.key, asked: one.turn.asked || text.talk.files(one.turn.files?.length ?? 0), drop: () => (stopRun(one), settle([...current.current])) })),
     draft, files, note, heard, setDraft,
     send: (message) => void send(message), stop, again, fresh: () => leave(''), open: leave,

@@ -165,6 +165,8 @@ export const text = {
     you: 'You said',
     hob: 'Hob said',
     more: 'More below',
+    older: 'Earlier messages',
+    olderAgain: 'Earlier messages did not load. Try again',
     thinking: 'thinking…',
     working: 'working…',
     stopped: 'stopped',

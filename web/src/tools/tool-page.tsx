@@ -35,7 +35,7 @@ const works = new Map<string, Work>();
 const ASKS = new Set(['destroy', 'actuate', 'admin']);
 
 interface Props {
-  tool: api.Tool;
+  tool: api.ToolDetails;
   custom: api.CustomTool | undefined;
   groups: Group[];
   admin: boolean;

@@ -10,7 +10,7 @@ import { Editor } from './editor';
 import { Groups } from './groups';
 import { ToolList } from './list';
 import { ToolPage } from './tool-page';
-import { readTools, knownTools, toolsProblem, type Known } from './use-tools';
+import { readTools, knownTools, toolDetails, toolsProblem, type Known } from './use-tools';
 import './tools.css';
 
 export function Tools({ session, path }: RoomProps): JSX.Element {
@@ -41,8 +41,10 @@ function inside(known: Known, [first, second]: string[], role: string): JSX.Elem
   }
   const tool = known.tools.find((one) => one.name === first) ?? known.tools.find((one) => one.aliases.includes(first));
   if (tool) {
+    const details = toolDetails(tool.name);
+    if (!details) return <Unread />;
     const custom = known.custom.find((one) => one.name === tool.name);
-    return <ToolPage key={tool.name} tool={tool} custom={custom} groups={known.groups} admin={role === 'admin'} />;
+    return <ToolPage key={tool.name} tool={{ ...details, enabled: tool.enabled }} custom={custom} groups={known.groups} admin={role === 'admin'} />;
   }
   const custom = known.custom.find((one) => one.name === first);
   return custom
@@ -55,6 +57,16 @@ function Failed({ words, onAgain }: { words: string; onAgain: () => void }): JSX
     <>
       <Notice bad>{words}</Notice>
       <p class="again"><button type="button" onClick={onAgain}>{text.tryAgain}</button></p>
+    </>
+  );
+}
+
+/** A tool whose parameters are on their way. */
+function Unread(): JSX.Element {
+  return (
+    <>
+      <Back />
+      {toolsProblem.value ? <Failed words={toolsProblem.value} onAgain={() => void readTools()} /> : <p class="soft" role="status">{text.toolsRoom.loading}</p>}
     </>
   );
 }

@@ -18,6 +18,10 @@ export interface Known {
 export const knownTools = signal<Known | null>(null);
 export const toolsProblem = signal('');
 
+/** Tools with their parameters, as far as they were needed, and the list they were read after. */
+const details = signal<ReadonlyMap<string, { tool: api.ToolDetails | null; after: Known }>>(new Map());
+const reading = new Set<string>();
+
 let asking: Promise<void> | null = null;
 let stale = false;
 
@@ -57,6 +61,32 @@ export function readTools(): Promise<void> {
     } while (stale);
   })().finally(() => (asking = null));
   return asking;
+}
+
+async function readDetails(name: string, after: Known): Promise<void> {
+  if (reading.has(name)) return;
+  reading.add(name);
+  const put = (tool: api.ToolDetails | null) => (details.value = new Map(details.value).set(name, { tool, after }));
+  try {
+    put(await api.tool(name));
+    toolsProblem.value = '';
+  } catch (cause) {
+    // Read again after the list is; until then a form that is open stays.
+    const gone = cause instanceof api.Refused && cause.status === 404;
+    put((!gone && details.value.get(name)?.tool) || null);
+    toolsProblem.value = cause instanceof api.Unreachable ? '' : trouble(cause);
+  } finally {
+    reading.delete(name);
+  }
+}
+
+/** A tool of the list with its parameters. They are read when first needed, and again after the list was. */
+export function toolDetails(name: string): api.ToolDetails | undefined {
+  const known = knownTools.value;
+  const listed = known?.tools.find((tool) => tool.name === name);
+  const found = details.value.get(name);
+  if (known && listed && found?.after !== known) void readDetails(name, known);
+  return (listed && found?.tool) || undefined;
 }
 
 /** The tools, for the search over everything. */
