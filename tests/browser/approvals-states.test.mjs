@@ -445,7 +445,7 @@ test('320 px, phone and desktop, light and dark', async () => {
 test('a tool used by hand that is asked about shows the card on its page', async () => {
   const tool = { name: 'gpio_write', description: 'Drive one output pin.', parameters: { type: 'object', properties: {} }, category: 'Hardware', group: 'gpio', risk: 'actuate', requiresConfirmation: false, aliases: [], enabled: true };
   const { page, context, decided } = await staged({
-    'GET /api/v1/tools': good({ count: 1, tools: [tool] }), 'GET /api/v1/custom-tools': good({ count: 0, tools: [] }),
+    'GET /api/v1/tools': good({ count: 1, tools: [tool] }), 'GET /api/v1/tools/gpio_write': good(tool), 'GET /api/v1/custom-tools': good({ count: 0, tools: [] }),
     'POST /api/v1/tools/gpio_write/execute': () => new Promise(() => {}),
   }, { at: '#/tools/gpio_write' });
   await page.getByRole('button', { name: 'Run', exact: true }).click();

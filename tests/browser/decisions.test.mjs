@@ -54,10 +54,12 @@ function shed(it) {
     { id: 'media', name: 'Media', description: 'pictures and sound', enabled: false, defaultEnabled: false, switchable: true, dependsOn: [], tools: [], offElsewhere: [], missing: ['play_sound'] },
   ];
   it.grants ??= [];
+  const tools = () => [
+    tool('gpio_write', 'gpio', { risk: 'actuate' }), tool('send_email', 'web', { risk: 'send', enabled: on() }), tool('read_page', 'web', { enabled: on() }),
+  ];
   return {
-    'GET /api/v1/tools': () => good({ count: 3, tools: [
-      tool('gpio_write', 'gpio', { risk: 'actuate' }), tool('send_email', 'web', { risk: 'send', enabled: on() }), tool('read_page', 'web', { enabled: on() }),
-    ] }),
+    'GET /api/v1/tools': () => good({ count: 3, tools: tools() }),
+    ...Object.fromEntries(tools().map(({ name }) => [`GET /api/v1/tools/${name}`, () => good(tools().find((one) => one.name === name))])),
     'GET /api/v1/custom-tools': good({ count: 0, tools: [] }),
     'GET /api/v1/tool-groups': () => good({ count: 4, groups: it.groups }),
     'PUT /api/v1/tool-groups/web': (_, body) => ((it.groups[1].enabled = body.enabled), good(it.groups[1])),

@@ -146,9 +146,16 @@ const EVERYTHING = {
   },
 };
 
+/** The only tool there is: in the list without its parameters, which come with the tool itself. */
+const listed = async (tool) => {
+  const { parameters: _, ...line } = tool;
+  await page.route('**/api/v1/tools', (route) => route.fulfill({ json: { success: true, data: { count: 1, tools: [line] } } }));
+  await page.route(`**/api/v1/tools/${tool.name}`, (route) => route.fulfill({ json: { success: true, data: tool } }));
+};
+
 test('every sort of field has its form, and the rest is JSON', async () => {
   let sent;
-  await page.route('**/api/v1/tools', (route) => route.fulfill({ json: { success: true, data: { count: 1, tools: [EVERYTHING] } } }));
+  await listed(EVERYTHING);
   await page.route('**/api/v1/tools/everything/execute', (route) => {
     sent = route.request().postDataJSON().arguments;
     return route.fulfill({ json: { success: true, data: { tool: 'everything', result: 'plain words', say: null, isError: false, duration: 1400 } } });
@@ -176,12 +183,12 @@ test('every sort of field has its form, and the rest is JSON', async () => {
   await result().getByText('took 1.4 s').waitFor();
   assert.deepEqual(sent, { sort: 'cold', place: { room: 'attic', floor: 2 }, days: ['wed'], limits: [1.5], loud: false, share: 0.1, extra: { a: [1] } });
   await page.unroute('**/api/v1/tools');
+  await page.unroute('**/api/v1/tools/everything');
   await page.unroute('**/api/v1/tools/everything/execute');
 });
 
 test('a tool that is off says how it comes on', async () => {
-  await page.route('**/api/v1/tools', (route) =>
-    route.fulfill({ json: { success: true, data: { count: 1, tools: [{ ...EVERYTHING, name: 'get_weather', group: 'weather', enabled: false }] } } }));
+  await listed({ ...EVERYTHING, name: 'get_weather', group: 'weather', enabled: false });
   await at('');
   await page.reload();
   await shows(() => row('get_weather').innerText(), /off: turn on Weather/);
@@ -191,6 +198,7 @@ test('a tool that is off says how it comes on', async () => {
   await run().press('Enter');
   await counted(page.getByText('This is required.'), 0);
   await page.unroute('**/api/v1/tools');
+  await page.unroute('**/api/v1/tools/get_weather');
   await at('');
   await page.reload();
 });

@@ -135,7 +135,7 @@ fn tools_are_listed_for_people_and_for_programs() {
     assert_eq!(lines.lines().count(), tools.len());
     assert!(lines.lines().any(|l| l.starts_with("calculate  ")), "{lines}");
 
-    let over_http = hob.get("/api/v1/tools").data(200);
+    let over_http = hob.get("/api/v1/tools?details=true").data(200);
     assert_eq!((&over_http["tools"], &over_http["count"]), (&json!(tools), &json!(tools.len())));
     let one = hob.get("/api/v1/tools/memory_store").data(200);
     assert_eq!((&one["name"], &one["help"]["name"]), (&json!("remember"), &json!("remember")));

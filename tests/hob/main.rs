@@ -29,6 +29,7 @@ mod interactions;
 mod keys;
 mod killed;
 mod language;
+mod lists;
 mod locks;
 mod metrics;
 mod model;
