@@ -73,6 +73,8 @@ where
 enum Urgency {
     Now(Job),
     Later(Job),
+    /// Store everything, and make the data file complete without its log.
+    Complete(oneshot::Sender<Result<()>>),
 }
 
 pub(crate) struct Writer {
@@ -127,6 +129,14 @@ impl Writer {
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
+    /// Stores the jobs that wait, and makes the data file complete without its log.
+    pub async fn complete(&self) -> Result<()> {
+        let gone = || Error::Io("the store is closed".into());
+        let (to, answer) = oneshot::channel();
+        self.jobs.as_ref().ok_or_else(gone)?.send(Urgency::Complete(to)).map_err(|_| gone())?;
+        answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+
     pub fn write_later<F>(&self, job: F)
     where
         F: FnMut(&Tx) -> Result<()> + Send + 'static,
@@ -164,11 +174,12 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
         if due.is_none() && matches!(next, Err(mpsc::RecvTimeoutError::Timeout)) {
             engine.tidy(true);
         }
-        let mut batch: Vec<Job> = vec![];
+        let (mut batch, mut complete) = (Vec::<Job>::new(), vec![]);
         let mut waiting = next.ok();
         while let Some(job) = waiting {
             match job {
                 Urgency::Now(job) => batch.push(job),
+                Urgency::Complete(to) => complete.push(to),
                 Urgency::Later(job) => {
                     due.get_or_insert_with(|| Instant::now() + PATIENCE);
                     patient.push(job);
@@ -176,7 +187,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
             }
             waiting = if batch.len() < BATCH { company.next(inbox, batch.len()) } else { None };
         }
-        if !batch.is_empty() || closing || due.is_some_and(|due| due <= Instant::now()) {
+        if !batch.is_empty() || closing || !complete.is_empty() || due.is_some_and(|due| due <= Instant::now()) {
             // Deferred jobs first: a caller that waits for this commit may drop the store afterwards.
             patient.append(&mut batch);
             batch = std::mem::take(&mut patient);
@@ -184,6 +195,10 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
             company.measure(batch.len(), || commit(engine, batch));
             // After the callers have their answers.
             engine.tidy(false);
+        }
+        if !complete.is_empty() {
+            let done = engine.complete();
+            complete.into_iter().for_each(|to| drop(to.send(done.clone())));
         }
         if closing {
             if let Err(error) = engine.complete() {
