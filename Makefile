@@ -58,7 +58,7 @@ proof: setup setup-test web/dist/index.html
 	HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob
 	KILLS=200 HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob -- killed:: scheduled_kills::
 	LOG_KILLS=2000 HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob -- log_kills::
-	CUTS=20000 cargo test --release -p store --lib -- tests_cuts::
+	CUTS=10000 cargo test -p store --lib -- tests_cuts::
 	$(MAKE) --no-print-directory aarch64
 
 ## A release for 64-bit ARM in target/aarch64/, run once under emulation, and the tests of the embedding's kernels for it.

@@ -223,8 +223,8 @@ pub async fn close(house: AppState) {
     // The registry holds tools, which hold parts, which hold the registry.
     house.registry.close();
     // Batched writes hold the store too.
-    if let Err(error) = house.store.flush().await {
-        tracing::warn!(%error, "the last counts were not stored");
+    if let Err(error) = house.store.close().await {
+        tracing::warn!(%error, "the data file could not be closed in order; the next start takes the last writes from the log");
     }
 }
 

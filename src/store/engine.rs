@@ -452,7 +452,11 @@ impl Engine {
             return Ok(());
         }
         let changes = writing.changes.clone();
-        self.write_through(&mut writing, &changes, true)
+        let done = self.write_through(&mut writing, &changes, true);
+        if done.is_err() {
+            self.try_reopen(&mut writing);
+        }
+        done
     }
 
     fn try_reopen(&self, writing: &mut Writing) {

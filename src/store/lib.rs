@@ -1,8 +1,11 @@
-//! Layer 1: all of Hob's data, in one redb file.
+//! Layer 1: all of Hob's data, in one redb file with a log in front of it.
 //!
 //! A [`Collection`] holds records of one type. A key begins with its [`tool::Scope`]; a record is a small header
 //! (version, owner, audience, label, source) and a postcard body. All writes go through one OS thread that
 //! batches them into durable commits ([`Store::write`]); reads are short snapshots on the caller's thread.
+//!
+//! **Commits**: a batch is appended to `hob.wal` and synced once; until the log is nearly full, its changes are in memory over
+//! the data file. A checkpoint then writes them all into redb in one commit. A clean stop leaves the data file complete.
 //!
 //! **Evolution**: new fields of a record go last, and their all-zero encoding is their default. Old bytes are
 //! then read padded with zeros, and old code keeps the tail of new bytes as it is, so a rollback needs no migration.
@@ -320,6 +323,15 @@ impl Store {
     /// As [`Store::write`].
     pub async fn flush(&self) -> Result<()> {
         self.0.writer.commit(|_| Ok(())).await
+    }
+
+    /// Like [`Store::flush`], and makes the data file complete without its log, before the process ends. Without it nothing is
+    /// lost, but only this version of Hob or a later one can open the file.
+    ///
+    /// # Errors
+    /// As [`Store::write`]; nothing is lost then.
+    pub async fn close(&self) -> Result<()> {
+        self.0.writer.complete().await
     }
 
     /// Refuses every write from now on, because the next start replaces the data with a backup.

@@ -57,6 +57,11 @@ async fn a_file_in_use_needs_its_log_and_a_closed_one_does_not() {
     assert_eq!((log.commits, log.bytes), (4, 4 * 4096));
     assert!(log.newest_ms > 1_700_000_000_000);
     let cut = copied(&dir);
+    store.close().await.unwrap();
+    assert_eq!((store.stats().unwrap().log, titles(&store, &cx).as_str()), (LogContent::default(), "a b c d"));
+    let closed = Dir::new();
+    fs::copy(dir.0.join(FILE), closed.0.join(FILE)).unwrap();
+    assert_eq!(meta_of(&closed.0).format, Some(1), "also while handles are left");
     drop(store);
 
     // An older Hob refuses the format of the file in use, and reads that of the closed one.

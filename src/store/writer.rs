@@ -87,6 +87,8 @@ enum Urgency {
     Later(Job),
     /// Answered once everything before it is durable.
     Sync(oneshot::Sender<Result<()>>),
+    /// Store everything, and make the data file complete without its log.
+    Complete(oneshot::Sender<Result<()>>),
 }
 
 pub(crate) struct Writer {
@@ -173,6 +175,13 @@ impl Writer {
         self.jobs.as_ref().ok_or_else(closed)?.send(job).map_err(|_| closed())
     }
 
+    /// Stores the jobs that wait, and makes the data file complete without its log.
+    pub async fn complete(&self) -> Result<()> {
+        let (to, answer) = oneshot::channel();
+        self.send(Urgency::Complete(to))?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
     pub fn write_later<F>(&self, job: F)
     where
         F: FnMut(&Tx) -> Result<()> + Send + 'static,
@@ -211,7 +220,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool) {
         if due.is_none() && matches!(next, Err(mpsc::RecvTimeoutError::Timeout)) {
             engine.tidy(true);
         }
-        let (mut batch, mut syncs) = (vec![], vec![]);
+        let (mut batch, mut syncs, mut complete) = (vec![], vec![], vec![]);
         let (mut urgent, mut waiting) = (false, next.ok());
         let mut by = |after: Duration| {
             let at = Instant::now() + after;
@@ -225,6 +234,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool) {
                     urgent |= failing;
                     batch.push(job);
                 }
+                Urgency::Complete(to) => (urgent, _) = (true, complete.push(to)),
                 Urgency::Later(job) => {
                     by(PATIENCE);
                     patient.push(job);
@@ -254,6 +264,10 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool) {
         syncs.into_iter().for_each(|to| drop(to.send(synced.clone())));
         // After the callers have their answers.
         engine.tidy(false);
+        if !complete.is_empty() {
+            let done = engine.complete();
+            complete.into_iter().for_each(|to| drop(to.send(done.clone())));
+        }
         if closing {
             if let Err(error) = engine.complete() {
                 tracing::warn!(%error, "the last writes stay in the log; the next start reads them from there");
