@@ -7,6 +7,9 @@ use crate::{
 };
 use std::ops::Bound;
 
+/// Called with the key and the value of a row; false ends the scan.
+type EachRow<'e> = &'e mut dyn FnMut(&[u8], &[u8]) -> Result<bool>;
+
 /// A table in a snapshot.
 pub(super) struct IndexTable(Option<View>);
 
@@ -22,12 +25,7 @@ impl IndexTable {
     }
 
     /// Calls `each` with the rows under a prefix that come after `after`, in order, until it returns false.
-    pub fn scan(
-        &self,
-        prefix: &[u8],
-        after: Option<&[u8]>,
-        each: &mut dyn FnMut(&[u8], &[u8]) -> Result<bool>,
-    ) -> Result<()> {
+    pub fn scan(&self, prefix: &[u8], after: Option<&[u8]>, each: EachRow) -> Result<()> {
         let Some(table) = &self.0 else { return Ok(()) };
         let from = after.map_or(Bound::Included(prefix), Bound::Excluded);
         for row in table.range((from, Bound::Unbounded))? {
