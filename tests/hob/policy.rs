@@ -179,10 +179,7 @@ fn lists_for_agents_bind_models_and_not_people() {
         // What no call can do is not put before the model; the ways to other tools always are.
         let shown = server.asked()[0].tools();
         assert_eq!(shown.iter().any(|t| t == "remember"), outcome == "ok", "{policy}: {shown:?}");
-        assert!(
-            ["search_tools", "get_tool_help", "use_tool"].iter().all(|t| shown.iter().any(|s| s == t)),
-            "{shown:?}"
-        );
+        assert!(["search_tools", "use_tool"].iter().all(|t| shown.iter().any(|s| s == t)), "{shown:?}");
         call(&hob, TOKEN, "remember", json!({"content": format!("by hand {at}")})).data(200);
     }
     set(&hob, json!({}));
