@@ -71,14 +71,16 @@ mod tests {
     fn the_same_tools_are_described_once() {
         let sets = OfferedTools::default();
         let (one, two) = (tool("one", Offer::Always, &[]), tool("two", Offer::Known, &[]));
+        let [ones, twos] = [[one.clone()], [two.clone()]];
         let address = |tools: &Tools| tools.as_ptr();
-        let first = sets.describe(&[one.clone()], &[two.clone()]);
-        assert_eq!(address(&first), address(&sets.describe(&[one.clone()], &[two.clone()])));
-        let both = sets.describe(&[one.clone(), two.clone()], &[]);
+        let first = sets.describe(&ones, &twos);
+        assert_eq!(address(&first), address(&sets.describe(&ones, &twos)));
+        let both = sets.describe(&[one.clone(), two], &[]);
         assert_eq!((first.len(), both.len()), (1, 2));
         let changed = Arc::new(Tool { signature: Signature::given("Otherwise.", Value::Null), ..(*one).clone() });
-        assert_eq!(sets.describe(&[changed], &[two.clone()])[0].description, "Otherwise.");
-        assert_eq!(address(&first), address(&sets.describe(&[one.clone()], &[two])));
+        assert_eq!(sets.describe(&[changed], &twos)[0].description, "Otherwise.");
+        assert_eq!(address(&first), address(&sets.describe(&ones, &twos)));
+        drop(ones);
         for n in 0..9 {
             sets.describe(&[tool(&format!("t{n}"), Offer::Always, &[])], &[]);
         }

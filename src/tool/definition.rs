@@ -38,7 +38,7 @@ pub enum Offer {
     Always,
     /// While this holds; models know its name meanwhile.
     While(Arc<dyn Fn() -> bool + Send + Sync>),
-    /// Where this section of the system prompt is left out; models know its name otherwise.
+    /// If this section of the system prompt is left out; models know its name otherwise.
     Without(&'static str),
 }
 

@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 use std::{fs::File, io::Read, path::Path};
 
-/// Where systems keep their zones. `TZDIR` names another folder.
+/// The folders in which systems keep their zones. `TZDIR` names another one.
 const FOLDERS: [&str; 2] = ["/usr/share/zoneinfo", "/usr/share/lib/zoneinfo"];
 /// The link to the system's own zone.
 const LOCAL: &str = "/etc/localtime";

@@ -50,7 +50,7 @@ pub fn family(memories: Memories) -> Family<Memories> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Remember {
-    /// What to remember, concise but complete.
+    /// The memory, concise but complete.
     content: String,
     /// The type of memory.
     #[serde(default, rename = "type")]
