@@ -180,7 +180,7 @@ pub fn restore(dir: &Path, file: &Path) -> Result<PreviousData> {
 /// The data that a restore replaces; it stays locked while this is held.
 enum PreviousState {
     /// It has everything that was in its log.
-    Complete(Engine),
+    Complete(Box<Engine>),
     /// Its log, or what it says about itself, cannot be read.
     Incomplete(Database),
     /// There is none, or it is damaged: often the reason for a restore.
@@ -193,7 +193,7 @@ impl PreviousState {
             return Ok(Self::None);
         }
         match Engine::open(data.to_path_buf()).and_then(|engine| engine.complete().map(|()| engine)) {
-            Ok(engine) => return Ok(Self::Complete(engine)),
+            Ok(engine) => return Ok(Self::Complete(Box::new(engine))),
             Err(Error::InUse(file)) => return Err(Error::InUse(file)),
             Err(_) => {}
         }
