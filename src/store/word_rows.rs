@@ -110,7 +110,7 @@ pub(crate) fn damaged() -> Error {
 pub(crate) const META_WORDS: &[u8] = b"words";
 
 /// Within a write: stores the time of the commit, twice. Code from before the index stores only the first, so the two differ
-/// from its first commit on, until the index is rebuilt. What that misses: an older Hob whose clock is behind that of the last
+/// from its first commit on, until the index is rebuilt. It misses an older Hob whose clock is behind that of the last
 /// commit and that makes fewer ids than one millisecond has room for (4,096) before it stops.
 pub(crate) fn mark_commit(tx: &Tx, now: &[u8]) -> Result<()> {
     let in_step = tx.get_raw(META, META_LAST)? == tx.get_raw(META, META_WORDS)?;
