@@ -99,7 +99,7 @@ fn number(search: &str) -> Option<String> {
     is_number.then(|| wanted.to_owned())
 }
 
-/// What the index of words is asked for.
+/// The words to look up in the index.
 fn words_of(search: &str) -> Words {
     let words = Words::all(search);
     match number(search) {

@@ -18,7 +18,7 @@ pub(super) const IDS: u32 = 236;
 const TERMS: usize = 15_800;
 pub(super) const POSTINGS: u32 = 3800;
 
-/// What is read first of a segment.
+/// The description of a segment, which is read first.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Meta {
     pub records: u32,

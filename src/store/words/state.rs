@@ -1,4 +1,4 @@
-//! What an index of words says about itself: whether it is complete, and which segments it has.
+//! The state of an index of words: whether it is complete, and its segments.
 
 use super::table::IndexTable;
 use crate::{
@@ -58,7 +58,7 @@ pub(super) struct SegmentInfo {
     pub removed: u32,
 }
 
-/// The segments of a scope, the oldest first. What a later one says about a record replaces what earlier ones say.
+/// The segments of a scope, the oldest first. For a record in several, the latest counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ScopeState {
     pub segments: Vec<SegmentInfo>,

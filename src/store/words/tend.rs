@@ -1,5 +1,5 @@
 //! Tends the indexes of words in the background: builds them, moves their tails into segments, merges segments, and removes
-//! what is no longer needed. Each step is a few commits of at most a few hundred kilobytes, and any step may be cut off.
+//! unused rows. Each step is a few commits of at most a few hundred kilobytes, and any step may be cut off.
 
 use super::{
     merge::Merge,
@@ -40,7 +40,7 @@ const SEGMENTS_OF_A_SIZE: usize = 4;
 /// The most rows that are removed in one commit.
 const REMOVED: usize = 4000;
 
-/// What the tasks of the indexes of words share.
+/// State shared by the tasks of the indexes of words.
 #[derive(Default)]
 pub(crate) struct WordTasks {
     pub(super) running: Arc<AtomicBool>,

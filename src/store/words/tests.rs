@@ -468,7 +468,7 @@ async fn damage_is_found_and_the_index_rebuilt() {
                 tx.put_raw(&table, &row, &bytes)
             };
             store.write(bend).await.unwrap();
-            // A search never fails. What only the slow check notices is repaired by it.
+            // A search never fails. The slow check repairs damage that a search does not notice.
             for search in ["word1999", "common word1", "absent"] {
                 looked_at(&pages, &anna, search);
             }

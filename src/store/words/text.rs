@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(all_terms(&long), [&long[..32], &long[16..48], &long[32..64], &long[48..]]);
     }
 
-    /// What the index relies on.
+    /// The property that the index relies on.
     #[test]
     fn the_pieces_of_a_word_are_within_the_terms_of_every_text_that_contains_it() {
         let texts = [

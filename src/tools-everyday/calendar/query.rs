@@ -89,7 +89,7 @@ impl EventFilter {
         start >= self.from && self.to.is_none_or(|to| start < to) && self.fits(entry)
     }
 
-    /// What the index of words is asked for.
+    /// The words to look up in the index.
     fn words(&self) -> Option<Words> {
         self.search.as_deref().map(Words::all)
     }

@@ -200,7 +200,7 @@ impl Filter {
         Ok(Walk::between(index, bound(first), bound(last)))
     }
 
-    /// What the index of words is asked for.
+    /// The words to look up in the index.
     pub(crate) fn words(&self) -> Option<Words> {
         self.search.as_deref().map(Words::all)
     }
