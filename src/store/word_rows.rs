@@ -108,28 +108,6 @@ pub(crate) fn damaged() -> Error {
 /// The lineage in which every commit updated the indexes; see [`crate::Store::lineage`].
 pub(crate) const META_WORDS: &[u8] = b"words";
 
-<<<<<<< HEAD
-||||||| 47c3186
-/// Within a write: stores the time of the commit, twice. Code from before the index stores only the first, so the two differ
-/// from its first commit on, until the index is rebuilt. What that misses: an older Hob whose clock is behind that of the last
-/// commit and that makes fewer ids than one millisecond has room for (4,096) before it stops.
-pub(crate) fn mark_commit(tx: &Tx, now: &[u8]) -> Result<()> {
-    let in_step = tx.get_raw(META, META_LAST)? == tx.get_raw(META, META_WORDS)?;
-    tx.put_raw(META, META_LAST, now)?;
-    if in_step { tx.put_raw(META, META_WORDS, now) } else { Ok(()) }
-}
-
-=======
-/// Within a write: stores the time of the commit, twice. Code from before the index stores only the first, so the two differ
-/// from its first commit on, until the index is rebuilt. It misses an older Hob whose clock is behind that of the last
-/// commit and that makes fewer ids than one millisecond has room for (4,096) before it stops.
-pub(crate) fn mark_commit(tx: &Tx, now: &[u8]) -> Result<()> {
-    let in_step = tx.get_raw(META, META_LAST)? == tx.get_raw(META, META_WORDS)?;
-    tx.put_raw(META, META_LAST, now)?;
-    if in_step { tx.put_raw(META, META_WORDS, now) } else { Ok(()) }
-}
-
->>>>>>> words
 /// Within a write: notes in the tail that the text of a record changed, or its readers. `new` is `None` when it is removed.
 pub(crate) fn note(
     kind: &Kind,
