@@ -5,6 +5,7 @@
 //! the log, so that the records before it count no longer. A batch that does not fit in the log goes into the data file at
 //! once, and so does every batch where there is no log.
 
+pub(crate) use crate::snapshot::Table;
 use crate::{
     Error, FORMAT, Result, Tx,
     log::{self, Appended, Log, LogContent},
@@ -14,7 +15,7 @@ use crate::{
     snapshot::Snapshot,
     staged_backend::StagedBackend,
 };
-use redb::{Database, TableDefinition};
+use redb::Database;
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -25,8 +26,6 @@ use std::{
 };
 use tool::Id;
 
-/// Every table maps bytes to bytes, so that backup and checks need not know the types.
-pub(crate) type Table<'a> = TableDefinition<'a, &'static [u8], &'static [u8]>;
 /// Beyond this (the year 2248) the newest time is a flipped bit.
 const FAR_MS: u64 = 1 << 43;
 pub(crate) const CACHE_BYTES: usize = 8 << 20;
@@ -65,13 +64,13 @@ impl Open {
     }
 }
 
-/// What only the storing of batches needs.
+/// The state that only the storing of batches needs.
 struct Writing {
     /// `None` when there is none (yet), or when it failed.
     log: Option<Log>,
-    /// What the data file says about the log.
+    /// The mark in the data file.
     mark: Option<LogMark>,
-    /// What a commit whose outcome is unknown says about it.
+    /// The mark of a commit whose outcome is unknown.
     attempted: Option<Option<LogMark>>,
     /// The changes in the log.
     changes: Overlay,
@@ -81,8 +80,8 @@ struct Writing {
     no_checkpoint_before: Option<Instant>,
 }
 
-/// What the check of a file found before anything was written to it.
-struct Found {
+/// The findings of the check of a file before anything is written to it.
+struct Checked {
     device: Id,
     mark: Option<LogMark>,
     log: Option<Log>,
@@ -100,9 +99,9 @@ impl Engine {
     pub fn on(medium: Box<dyn Medium>) -> Result<Self> {
         let written = Arc::new(AtomicU64::new(0));
         let (db, found) = open_file(&*medium, true, written.clone(), |db| prepare(db, &*medium, &written))?;
-        let Found { device, mark, log, changes, content } = found;
+        let Checked { device, mark, log, changes, content } = found;
         if let Some(log) = &log {
-            // What readers see now must not be lost in the next power cut.
+            // The next power cut must not take back anything that readers see now.
             log.sync().map_err(|e| Error::io("sync the log", &e))?;
         }
         Self::start(medium, written, (db, device), |writing| {
@@ -151,7 +150,7 @@ impl Engine {
         (self.commits.load(Ordering::Relaxed), self.written.load(Ordering::Relaxed))
     }
 
-    /// What the log holds.
+    /// The content of the log.
     pub fn log_content(&self) -> LogContent {
         self.writing().content
     }
@@ -461,11 +460,11 @@ pub(crate) fn open_any(path: &Path) -> Result<Database> {
 }
 
 /// Checks a file's metadata and reads its log.
-fn prepare(db: &Database, medium: &dyn Medium, written: &Arc<AtomicU64>) -> Result<Found> {
+fn prepare(db: &Database, medium: &dyn Medium, written: &Arc<AtomicU64>) -> Result<Checked> {
     let meta = read_meta(db)?;
     let device = meta::device_of(&meta, &shown(medium))?;
     let mut found =
-        Found { device, mark: meta.log, log: None, changes: Overlay::default(), content: LogContent::default() };
+        Checked { device, mark: meta.log, log: None, changes: Overlay::default(), content: LogContent::default() };
     if let Some(mark) = meta.log {
         let disk = medium.log().map_err(|e| Error::io("read the log", &e))?.ok_or_else(log::missing)?;
         let (log, changes, content) = Log::replay(disk, mark.generation, mark.before, written.clone())?;

@@ -90,7 +90,7 @@ pub struct Store(Arc<Inner>);
 pub struct StoreStats {
     /// Bytes of the data file on disk.
     pub size: u64,
-    /// What is in the log alone.
+    /// The part of the data that is in the log alone.
     pub log: LogContent,
     /// Commits since the start.
     pub commits: u64,

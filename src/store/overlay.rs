@@ -11,7 +11,7 @@ pub(crate) type Changes = RedBlackTreeMapSync<Arc<[u8]>, Value>;
 /// The rows that one job or one batch changed, by table.
 pub(crate) type Batch = BTreeMap<Arc<str>, BTreeMap<Arc<[u8]>, Value>>;
 
-/// What one row costs in memory besides its bytes, roughly: two nodes of the tree and two counted slices.
+/// The memory of one row besides its bytes, roughly: two nodes of the tree and two counted slices.
 const ROW: usize = 160;
 
 /// The changed rows of all tables.

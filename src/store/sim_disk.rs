@@ -29,7 +29,7 @@ impl Dice {
 #[derive(Default)]
 struct File {
     synced: Vec<u8>,
-    /// What programs see.
+    /// The content as programs see it.
     now: Vec<u8>,
     unsynced: Vec<Change>,
 }
@@ -131,7 +131,7 @@ impl SimDisk {
         Self(Arc::new(Mutex::new(State { dice: Dice(1), files, until_cut: None, off: false, ..*state })))
     }
 
-    /// What the disk has after a power cut, and the power again.
+    /// Leaves the disk as a power cut does, and turns the power on again.
     pub fn power_cut(&self) {
         let mut state = self.state();
         let State { dice, files, .. } = &mut *state;

@@ -22,7 +22,7 @@ fn id(kind: u8, thing: u64, version: u64) -> Id {
     Id::from_bytes(bytes)
 }
 
-/// What a version of a thing consists of: two notes with their index rows, a released file, a secret and a call's mark.
+/// The parts of a version of a thing: two notes with their index rows, a released file, a secret and a call's mark.
 struct Parts {
     shared: bool,
     released: bool,
