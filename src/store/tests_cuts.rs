@@ -1,4 +1,5 @@
-//! Power cuts (`CUTS=…`, `SEED=…`) at any write or sync, also while the store is opened: all that was acknowledged is there, and nothing half.
+//! Kills and power cuts (`CUTS=…`, `SEED=…`) at any write or sync, also while the store is opened: all that was acknowledged is
+//! there, and nothing half.
 
 use crate::{
     secrets::DeviceKey,
@@ -229,7 +230,10 @@ impl World {
                 true => self.cuts += 1,
                 false => clean += 1,
             }
-            self.disk.power_cut();
+            match self.dice.roll(4) {
+                0 => self.disk.kill(),
+                _ => self.disk.power_cut(),
+            }
         }
         let store = self.start().unwrap();
         self.check(&store).await;
