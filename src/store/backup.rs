@@ -2,12 +2,14 @@
 
 use crate::{
     Error, FILE, FILES, FORMAT, Result,
-    engine::{self, CACHE_BYTES, Engine, Table},
+    engine::Engine,
     files, folder,
     medium::{LOG, remove_log},
     meta::{self, read_meta},
+    open::{self, CACHE_BYTES},
     open_plain, secrets,
     snapshot::Snapshot,
+    snapshot::Table,
 };
 use redb::Database;
 use std::{
@@ -199,7 +201,7 @@ impl PreviousState {
             Err(Error::InUse(file)) => return Err(Error::InUse(file)),
             Err(_) => {}
         }
-        Ok(engine::open_any(data).map_or(Self::None, Self::Incomplete))
+        Ok(open::open_any(data).map_or(Self::None, Self::Incomplete))
     }
 
     fn read(&self, read: &mut dyn FnMut(&Snapshot) -> Result<()>) -> Result<()> {
@@ -263,7 +265,7 @@ fn check_and_copy(file: &Path, part: &Path, files: (&Path, &Path), old: &Previou
         .map_err(|e| Error::io(format!("copy {shown} to {}", part.display()), &e))?;
     let unusable =
         |what: String| Error::Damaged(format!("{shown} is not a usable backup ({what}): nothing was changed"));
-    let opened = engine::quietly(|| {
+    let opened = open::quietly(|| {
         let mut db = builder().open(part).map_err(|e| unusable(e.to_string()))?;
         match db.check_integrity().map_err(|e| unusable(e.to_string()))? {
             true => Ok(db),
@@ -282,7 +284,7 @@ fn check_and_copy(file: &Path, part: &Path, files: (&Path, &Path), old: &Previou
     let (folder, files_aside) = files;
     files::unpack(&mut db, files_aside)?;
     files::release_unknown(folder, &db)?;
-    let kept = engine::quietly(|| old.read(&mut |old| copy_device_data(old, &db)));
+    let kept = open::quietly(|| old.read(&mut |old| copy_device_data(old, &db)));
     // Damaged data is often the reason for a restore: parts that cannot be read must not stop it.
     match kept.unwrap_or_else(|| Err(Error::Damaged("its pages contradict each other".into()))) {
         Err(Error::Damaged(why)) => {

@@ -6,11 +6,7 @@
 //! cut at any point leaves one of the two; the other is removed at the next start.
 
 use crate::{
-    Error, Result, Store,
-    changes::Changed,
-    engine::{Engine, Table},
-    folder,
-    meta::META,
+    Error, Result, Store, changes::Changed, engine::Engine, folder, meta::META, snapshot::Table,
     staged_backend::StagedBackend,
 };
 use redb::{
@@ -477,7 +473,7 @@ fn create(part: &Path, engine: &Engine) -> Result<Database> {
     let backend = StagedBackend::new(Box::new(FileBackend::new(file).map_err(failed)?), engine.written());
     let backend = backend.map_err(|e| Error::io(format!("make {}", part.display()), &e))?;
     backend.trust().map_err(|e| Error::io(format!("make {}", part.display()), &e))?;
-    Database::builder().set_cache_size(crate::engine::CACHE_BYTES).create_with_backend(backend).map_err(failed)
+    Database::builder().set_cache_size(crate::open::CACHE_BYTES).create_with_backend(backend).map_err(failed)
 }
 
 #[cfg(test)]

@@ -6,16 +6,17 @@
 //! once, and so does every batch where there is no log.
 
 use crate::{
-    Error, FORMAT, Result, Tx,
+    Error, Result, Tx,
     changes::Changes,
-    log::{self, Appended, Log, LogContent},
+    log::{Appended, Log, LogContent},
     medium::{Files, Medium, Memory},
     meta::{self, LogMark, read_meta, save},
+    open::{CACHE_BYTES, Checked, open_file, prepare, refuse_newer, shown},
     overlay::{self, Batch, Overlay},
     snapshot::Snapshot,
     staged_backend::StagedBackend,
 };
-use redb::{Database, TableDefinition};
+use redb::Database;
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -26,11 +27,6 @@ use std::{
 };
 use tool::Id;
 
-/// Every table maps bytes to bytes, so that backup and checks need not know the types.
-pub(crate) type Table<'a> = TableDefinition<'a, &'static [u8], &'static [u8]>;
-/// Beyond this (the year 2248) the newest time is a flipped bit.
-const FAR_MS: u64 = 1 << 43;
-pub(crate) const CACHE_BYTES: usize = 8 << 20;
 /// A checkpoint is made when the changes take this much memory, also when the log has room.
 const MOST_MEMORY: usize = 6 << 20;
 /// After how long a log that could not be made is tried again, and a checkpoint that failed.
@@ -74,13 +70,13 @@ impl Open {
     }
 }
 
-/// What only the storing of batches needs.
+/// The state that only the storing of batches needs.
 struct Writing {
     /// `None` when there is none (yet), or when it failed.
     log: Option<Log>,
-    /// What the data file says about the log.
+    /// The mark in the data file.
     mark: Option<LogMark>,
-    /// What a commit whose outcome is unknown says about it.
+    /// The mark of a commit whose outcome is unknown.
     attempted: Option<Option<LogMark>>,
     /// The changes over the data file: those in the log, and those that are only visible.
     changes: Overlay,
@@ -90,16 +86,6 @@ struct Writing {
     /// Before this no log is made, and no checkpoint.
     no_log_before: Option<Instant>,
     no_checkpoint_before: Option<Instant>,
-}
-
-/// What the check of a file found before anything was written to it.
-struct Found {
-    device: Id,
-    lineage: Id,
-    mark: Option<LogMark>,
-    log: Option<Log>,
-    changes: Overlay,
-    content: LogContent,
 }
 
 impl Engine {
@@ -112,9 +98,9 @@ impl Engine {
     pub fn on(medium: Box<dyn Medium>) -> Result<Self> {
         let written = Arc::new(AtomicU64::new(0));
         let (db, found) = open_file(&*medium, true, written.clone(), |db| prepare(db, &*medium, &written))?;
-        let Found { device, lineage, mark, log, changes, content } = found;
+        let Checked { device, lineage, mark, log, changes, content } = found;
         if let Some(log) = &log {
-            // What readers see now must not be lost in the next power cut.
+            // The next power cut must not take back anything that readers see now.
             log.sync().map_err(|e| Error::io("sync the log", &e))?;
         }
         Self::start(medium, written, (db, device, lineage), |writing| {
@@ -249,7 +235,7 @@ impl Engine {
         self.version.load(Ordering::Acquire)
     }
 
-    /// What the log holds.
+    /// The content of the log.
     pub fn log_content(&self) -> LogContent {
         self.writing().content
     }
@@ -510,101 +496,4 @@ impl Writing {
             log.begin(mark.generation);
         }
     }
-}
-
-/// Checks the format read-only: opening for writing would already change a file of a newer Hob. A file that cannot be read
-/// this way (new, in use, in need of repair) is checked when it is opened.
-fn refuse_newer(path: &Path) -> Result<()> {
-    let Ok(db) = Database::builder().set_cache_size(CACHE_BYTES).open_read_only(path) else { return Ok(()) };
-    match read_meta(&db)?.format {
-        Some(found) if found > FORMAT => Err(Error::Newer { file: path.display().to_string(), found, ours: FORMAT }),
-        _ => Ok(()),
-    }
-}
-
-/// Opens a file and writes to it only after `check` has passed, which also adds missing metadata.
-fn open_file<T>(
-    medium: &dyn Medium,
-    starting: bool,
-    written: Arc<AtomicU64>,
-    check: impl FnOnce(&Database) -> Result<T>,
-) -> Result<(Database, T)> {
-    let shown = shown(medium);
-    let damaged = |what: String| {
-        Error::Damaged(format!(
-            "{shown} is damaged or not a Hob data file ({what}): restore a backup with `hob restore FILE`; the damaged file is left as it is"
-        ))
-    };
-    let io = |e: std::io::Error| Error::io(format!("open {shown}"), &e);
-    let told = |e: redb::DatabaseError| match e {
-        redb::DatabaseError::DatabaseAlreadyOpen => Error::InUse(shown.clone()),
-        redb::DatabaseError::UpgradeRequired(v) => damaged(format!("file format {v}")),
-        redb::DatabaseError::RepairAborted => damaged("repair failed".into()),
-        redb::DatabaseError::Storage(redb::StorageError::Corrupted(what)) => damaged(what),
-        redb::DatabaseError::Storage(redb::StorageError::Io(e))
-            if matches!(e.kind(), std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof) =>
-        {
-            damaged(e.to_string())
-        }
-        redb::DatabaseError::Storage(redb::StorageError::Io(e)) => io(e),
-        other => Error::Io(format!("could not open {shown}: {other}")),
-    };
-    let file = medium.data().map_err(told)?;
-    let careful = StagedBackend::new(file, written).map_err(io)?;
-    let backend = careful.clone();
-    let open = move || {
-        let db = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(backend).map_err(told)?;
-        let found = check(&db)?;
-        Ok::<_, Error>((db, found))
-    };
-    // An inconsistent file breaks assertions inside redb: that is damage, not a bug of Hob. The panic hook may be silenced only
-    // at the start, when no other thread can panic.
-    let opened = match starting {
-        true => quietly(open),
-        false => std::panic::catch_unwind(std::panic::AssertUnwindSafe(open)).ok(),
-    };
-    let opened = opened.ok_or_else(|| damaged("its pages contradict each other".into()))??;
-    careful.trust().map_err(io)?;
-    Ok(opened)
-}
-
-fn shown(medium: &dyn Medium) -> String {
-    medium.path().map_or_else(|| "the data in memory".into(), |path| path.display().to_string())
-}
-
-/// Runs code that may panic on a damaged file, without printing the panic; `None` when it panicked.
-pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-    std::panic::set_hook(hook);
-    done.ok()
-}
-
-/// Opens an existing file without checking its content.
-pub(crate) fn open_any(path: &Path) -> Result<Database> {
-    open_file(&Files::new(path.to_path_buf()), true, Arc::default(), |_| Ok(())).map(|(db, ())| db)
-}
-
-/// Checks a file's metadata and reads its log.
-fn prepare(db: &Database, medium: &dyn Medium, written: &Arc<AtomicU64>) -> Result<Found> {
-    let meta = read_meta(db)?;
-    let device = meta::device_of(&meta, &shown(medium))?;
-    let (mark, changes, content) = (meta.log, Overlay::default(), LogContent::default());
-    let mut found = Found { device, lineage: Id::NIL, mark, log: None, changes, content };
-    if let Some(mark) = meta.log {
-        let disk = medium.log().map_err(|e| Error::io("read the log", &e))?.ok_or_else(log::missing)?;
-        let (log, changes, content) = Log::replay(disk, mark.generation, mark.before, written.clone())?;
-        (found.log, found.changes, found.content) = (Some(log), changes, content);
-    }
-    for last_ms in [meta.last_ms, found.content.newest_ms] {
-        if last_ms < FAR_MS {
-            Id::raise_floor(last_ms);
-        } else {
-            tracing::warn!(last = last_ms, "the newest time in the data file cannot be right, and is not used");
-        }
-    }
-    meta::add_sum(db, &meta)?;
-    found.lineage = meta::lineage_of(db)?;
-    Ok(found)
 }

@@ -1,6 +1,8 @@
 //! Uploaded files: stored in a folder next to the data file, and in pieces in a backup.
 
-use crate::{Error, FILES, Result, Tx, engine::Table, folder::make_private_dir, open_plain, rows, snapshot::Snapshot};
+use crate::{
+    Error, FILES, Result, Tx, folder::make_private_dir, open_plain, rows, snapshot::Snapshot, snapshot::Table,
+};
 use redb::Database;
 use std::{
     collections::HashSet,

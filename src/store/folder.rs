@@ -5,9 +5,9 @@
 
 use crate::{
     Error, FILE, FILES, Result,
-    engine::CACHE_BYTES,
     medium::{LOG, NEW_LOG},
     meta,
+    open::CACHE_BYTES,
 };
 use redb::Database;
 use rustix::fs::{CWD, OFlags, RenameFlags};

@@ -29,6 +29,7 @@ mod kind;
 mod log;
 mod medium;
 mod meta;
+mod open;
 mod overlay;
 mod patrol;
 mod record;
@@ -99,7 +100,7 @@ pub struct Store(Arc<Inner>);
 pub struct StoreStats {
     /// Bytes of the data file on disk.
     pub size: u64,
-    /// What is in the log alone.
+    /// The part of the data that is in the log alone.
     pub log: LogContent,
     /// Durable commits since the start.
     pub commits: u64,

@@ -36,7 +36,7 @@ pub(crate) struct Log {
     disk: Backend,
     size: u64,
     generation: Generation,
-    /// Where the next record begins, its number, and the checksum of the one before it.
+    /// The position and the number of the next record, and the checksum of the one before it.
     at: u64,
     number: u64,
     previous: Sum,
@@ -46,7 +46,7 @@ pub(crate) struct Log {
     written: Arc<AtomicU64>,
 }
 
-/// What an append came to.
+/// The outcome of an append.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Appended {
     Durable,
@@ -54,7 +54,7 @@ pub(crate) enum Appended {
     NoRoom,
 }
 
-/// What a log holds.
+/// The content of a log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LogContent {
     /// Commits that are in the log alone.
@@ -84,8 +84,8 @@ impl Log {
         self.at
     }
 
-    /// The generation of the record in the first block. Stored with the next generation, it tells an old log from the log of
-    /// another data file.
+    /// The generation of the record in the first block. It is stored with the next generation, to distinguish an old log from
+    /// that of another data file.
     pub fn first(&self) -> Generation {
         self.first
     }

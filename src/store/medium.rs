@@ -1,4 +1,4 @@
-//! Where the data file and the log are: in a folder, or in memory.
+//! The place of the data file and the log: a folder, or memory.
 
 use crate::{Error, Result};
 use redb::{
@@ -17,7 +17,7 @@ pub(crate) const LOG: &str = "hob.wal";
 pub(crate) const NEW_LOG: &str = "hob.wal.new";
 /// The size of the log. Half as much would put changes into the data file twice as often; more would take longer to read at
 /// a start after a power cut, and more memory.
-const LOG_SIZE: u64 = 4 << 20;
+const LOG_SIZE: u64 = 8 << 20;
 /// In memory a smaller one, so that every test also passes through the data file.
 const LOG_SIZE_IN_MEMORY: u64 = 128 << 10;
 

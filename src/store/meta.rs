@@ -1,6 +1,11 @@
-//! What the data file says about itself: format, device, newest time, and whether its last changes are in the log.
+//! The metadata of the data file: format, device, newest time, and whether its last changes are in the log.
 
-use crate::{Error, FORMAT, Result, checksum, engine::Table, log::Generation, overlay::Overlay, snapshot::Snapshot};
+use crate::{
+    Error, FORMAT, Result, checksum,
+    log::Generation,
+    overlay::Overlay,
+    snapshot::{Snapshot, Table},
+};
 use redb::{Database, Durability, ReadableDatabase};
 use tool::Id;
 

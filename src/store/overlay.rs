@@ -18,7 +18,7 @@ pub(crate) fn merge(batch: &mut Batch, later: Batch) {
     }
 }
 
-/// What one row costs in memory besides its bytes, roughly: two nodes of the tree and two counted slices.
+/// The memory of one row besides its bytes, roughly: two nodes of the tree and two counted slices.
 const ROW: usize = 160;
 
 /// The changed rows of all tables.

@@ -29,7 +29,7 @@ impl Dice {
 #[derive(Default)]
 struct File {
     synced: Vec<u8>,
-    /// What programs see.
+    /// The content as programs see it.
     now: Vec<u8>,
     unsynced: Vec<Change>,
 }
@@ -131,7 +131,13 @@ impl SimDisk {
         Self(Arc::new(Mutex::new(State { dice: Dice(1), files, until_cut: None, off: false, ..*state })))
     }
 
-    /// What the disk has after a power cut, and the power again.
+    /// Ends the program alone: the system still has all that was written, and a power cut may yet take it.
+    pub fn kill(&self) {
+        let mut state = self.state();
+        (state.off, state.until_cut) = (false, None);
+    }
+
+    /// Leaves the disk as a power cut does, and turns the power on again.
     pub fn power_cut(&self) {
         let mut state = self.state();
         let State { dice, files, .. } = &mut *state;
@@ -275,6 +281,7 @@ impl StorageBackend for Handle {
             state.syncs += 1;
             if name == LOG && state.failing_syncs > 0 {
                 state.failing_syncs -= 1;
+                file(state, name)?.unsynced.clear();
                 return Err(io::Error::other("the disk failed"));
             }
             let File { synced, unsynced, .. } = file(state, name)?;

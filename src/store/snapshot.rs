@@ -4,11 +4,11 @@
 
 use crate::{
     Error, Result,
-    engine::Table,
     overlay::{Changes, Overlay},
 };
 use redb::{
-    AccessGuard, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTableMetadata, TableError, TableHandle,
+    AccessGuard, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTableMetadata, TableDefinition, TableError,
+    TableHandle,
 };
 use std::{
     collections::BTreeSet,
@@ -16,6 +16,8 @@ use std::{
     sync::Arc,
 };
 
+/// Every table maps bytes to bytes, so that backup and checks need not know the types.
+pub(crate) type Table<'a> = TableDefinition<'a, &'static [u8], &'static [u8]>;
 /// A table of the data file.
 pub(crate) type Stored = ReadOnlyTable<&'static [u8], &'static [u8]>;
 

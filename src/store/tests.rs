@@ -59,7 +59,7 @@ pub(crate) fn edit_meta(dir: &Dir, key: &[u8], value: Option<&[u8]>) {
     let db = redb::Database::open(dir.0.join(FILE)).unwrap();
     let tx = db.begin_write().unwrap();
     {
-        let mut table = tx.open_table(engine::Table::new(meta::META)).unwrap();
+        let mut table = tx.open_table(snapshot::Table::new(meta::META)).unwrap();
         match value {
             Some(value) => drop(table.insert(key, value).unwrap()),
             None => drop(table.remove(key).unwrap()),
@@ -389,7 +389,7 @@ async fn a_lineage_ends_with_a_write_that_does_not_know_it_and_with_a_restore() 
     let db = redb::Database::open(dir.0.join(FILE)).unwrap();
     let tx = db.begin_write().unwrap();
     let later = (Id::new().millis() + 1).to_le_bytes();
-    tx.open_table(crate::engine::Table::new("meta")).unwrap().insert(&b"last"[..], &later[..]).unwrap();
+    tx.open_table(crate::snapshot::Table::new("meta")).unwrap().insert(&b"last"[..], &later[..]).unwrap();
     tx.commit().unwrap();
     drop(db);
     let store = Store::open(&dir.0).unwrap();

@@ -1,4 +1,5 @@
-//! Power cuts (`CUTS=…`, `SEED=…`) at any write or sync, also while the store is opened: all that was acknowledged is there, and nothing half.
+//! Kills and power cuts (`CUTS=…`, `SEED=…`) at any write or sync, also while the store is opened: all that was acknowledged is
+//! there, and nothing half.
 
 use crate::{
     secrets::DeviceKey,
@@ -22,7 +23,7 @@ fn id(kind: u8, thing: u64, version: u64) -> Id {
     Id::from_bytes(bytes)
 }
 
-/// What a version of a thing consists of: two notes with their index rows, a released file, a secret and a call's mark.
+/// The parts of a version of a thing: two notes with their index rows, a released file, a secret and a call's mark.
 struct Parts {
     shared: bool,
     released: bool,
@@ -229,7 +230,10 @@ impl World {
                 true => self.cuts += 1,
                 false => clean += 1,
             }
-            self.disk.power_cut();
+            match self.dice.roll(4) {
+                0 => self.disk.kill(),
+                _ => self.disk.power_cut(),
+            }
         }
         let store = self.start().unwrap();
         self.check(&store).await;

@@ -80,7 +80,7 @@ async fn a_file_in_use_needs_its_log_and_a_closed_one_does_not() {
     // An older Hob writes to the closed file without knowing of the log; what the log had before does not come back.
     let db = redb::Database::open(dir.0.join(FILE)).unwrap();
     let tx = db.begin_write().unwrap();
-    tx.delete_table(engine::Table::new(Note::NAME)).unwrap();
+    tx.delete_table(snapshot::Table::new(Note::NAME)).unwrap();
     tx.commit().unwrap();
     drop(db);
     fs::copy(cut.0.join(LOG), dir.0.join(LOG)).unwrap();

@@ -1,6 +1,6 @@
 //! Checks whether a backup can be restored, while the daemon keeps running.
 
-use crate::{Error, FILES, FORMAT, Result, engine::CACHE_BYTES, files, meta::read_meta, snapshot::Snapshot};
+use crate::{Error, FILES, FORMAT, Result, files, meta::read_meta, open::CACHE_BYTES, snapshot::Snapshot};
 use redb::Database;
 use std::path::Path;
 
