@@ -33,7 +33,7 @@ impl Walk {
     pub fn down(self) -> Self {
         Self { down: true, ..self }
     }
-    /// Where a record with this value is in the order of the walk; `None` outside of it.
+    /// The place of a record with this value in the order of the walk; `None` outside of it.
     pub(crate) fn place(&self, key: &Key, id: Id) -> Option<Vec<u8>> {
         let place = [&key.value[..], id.as_bytes()].concat();
         let within = self.from <= place && self.to.as_ref().is_none_or(|to| place < *to);

@@ -253,7 +253,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool) {
             synced = company.measure(jobs.len(), || commit(engine, jobs, true));
             failing = synced.is_err();
             unsynced &= failing;
-            // What is only visible is tried again.
+            // Visible writes are tried again.
             due = unsynced.then(|| Instant::now() + PATIENCE);
         } else if visible {
             // Before anybody reads what it writes.

@@ -17,7 +17,7 @@ use tool::Id;
 /// reads all of them has its page soon.
 const DENSE: u64 = 2;
 
-/// Where the postings of a term are, and their length.
+/// The place of the postings of a term, and their length.
 type Stretch = (u32, u32);
 
 /// A block of terms: where its postings begin, its terms, and the lengths of their postings.

@@ -40,7 +40,7 @@ pub(super) struct SegmentWriter {
     number: u64,
     meta: Meta,
     ids: Vec<u8>,
-    /// Where the postings of the block of terms begin, the terms, and the lengths of their postings.
+    /// The beginning of the postings of the block of terms, the terms, and the lengths of their postings.
     start: u32,
     terms: Vec<u8>,
     lengths: Vec<u8>,

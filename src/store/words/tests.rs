@@ -227,7 +227,7 @@ fn keys(store: &Store) -> Vec<Vec<u8>> {
     keys
 }
 
-/// Whose page to write, which, and its content; `None` removes it.
+/// The person, the page and its content; `None` removes it.
 type Job = (usize, Id, Option<(Page, Audience)>);
 
 async fn random(seed: u64, rounds: usize) {
