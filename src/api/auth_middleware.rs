@@ -107,7 +107,8 @@ fn caller(house: &AppState, request: &Request, facts: RouteFacts) -> Result<(Cal
         (Some(token), _) => (Some(token), false),
         (None, key) => (key, true),
     };
-    if let Some(known) = key.as_deref().and_then(|key| house.identity.authenticate(key, session)) {
+    let known = key.as_deref().map(|key| house.identity.authenticate(key, session)).transpose()?.flatten();
+    if let Some(known) = known {
         let canonical = |name: &str| house.registry.get(name).map(|tool| tool.name.to_string());
         let template = request.extensions().get().map_or("", MatchedPath::as_str);
         check_scope(&known.scopes, facts, template, request.uri().path(), canonical)?;

@@ -49,7 +49,7 @@ pub(crate) struct Page {
     #[serde(default = "twenty")]
     limit: usize,
     /// Only those after this position: `next` of the page before. Unlike `offset` it repeats and misses none when others
-    /// change meanwhile.
+    /// change meanwhile; one that changes moves to the first page.
     #[serde(default)]
     before: String,
     /// How many of the latest to pass over.

@@ -78,9 +78,9 @@ pub(crate) struct IssuedCredential {
 }
 
 impl Identity {
-    pub(crate) fn credential_by_hash(&self, hash: blake3::Hash) -> Option<Entry<Credential>> {
+    pub(crate) fn credential_by_hash(&self, hash: blake3::Hash) -> store::Result<Option<Entry<Credential>>> {
         let listing = Listing { by: Some((1, hash.as_bytes().to_vec())), limit: 1, before: None };
-        self.0.credentials.list_in(Scope::Household, &listing).ok()?.pop()
+        Ok(self.0.credentials.list_in(Scope::Household, &listing)?.pop())
     }
 
     /// Tokens (`session` false) or sessions, newest first.

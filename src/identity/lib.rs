@@ -131,34 +131,40 @@ impl Identity {
         }
     }
 
-    /// The person behind a token or session key.
-    pub fn authenticate(&self, key: &str, session: bool) -> Option<AuthenticatedKey> {
+    /// The person behind a token or session key; `None` when there is none.
+    ///
+    /// # Errors
+    /// As every read: a disk that fails must not look like a wrong key.
+    pub fn authenticate(&self, key: &str, session: bool) -> store::Result<Option<AuthenticatedKey>> {
         let hash = blake3::hash(key.as_bytes());
         if !session && self.0.fixed == Some(hash) {
-            return Some(AuthenticatedKey {
+            return Ok(Some(AuthenticatedKey {
                 principal: Principal::owner(),
                 id: None,
                 scopes: TokenScopes::default(),
                 expires_ms: 0,
                 in_person: false,
-            });
+            }));
         }
-        let entry = self.credential_by_hash(hash)?;
+        let Some(entry) = self.credential_by_hash(hash)? else { return Ok(None) };
         let found = entry.value;
         let fixed = self.0.fixed.as_ref().map(|hash| &hash.as_bytes()[..8]);
         let stale = !found.opened_with_fixed.is_empty() && fixed != Some(&found.opened_with_fixed[..]);
         if found.has_expired(Id::now_ms()) || stale || found.session != session {
-            return None;
+            return Ok(None);
         }
         let most = match found.user {
             UserId::OWNER => Role::Admin,
             // A removed person is nobody.
-            user => self.0.people.get_in(Scope::Household, user.0).ok()??.value.ceiling.bound(),
+            user => match self.0.people.get_in(Scope::Household, user.0)? {
+                Some(person) => person.value.ceiling.bound(),
+                None => return Ok(None),
+            },
         };
         let principal = Principal { user: found.user, role: found.role.min(most), agent: AgentId::GENERAL };
         let in_person = session && found.opened_with.is_none() && found.opened_with_fixed.is_empty();
         let scopes = TokenScopes::stored(found.scope);
-        Some(AuthenticatedKey { principal, id: Some(entry.id), scopes, expires_ms: found.expires_ms, in_person })
+        Ok(Some(AuthenticatedKey { principal, id: Some(entry.id), scopes, expires_ms: found.expires_ms, in_person }))
     }
 
     /// Whether a credential is still valid; `None` (no stored one) always is.
@@ -222,13 +228,15 @@ mod tests {
         let soon = identity.issue(soon, None).await.unwrap();
         let opened = identity.issue(session(&soon, OpenedWith::Token(soon.id), soon.expires_ms), None).await.unwrap();
         assert!(
-            identity.authenticate(&soon.key, false).is_some() && identity.authenticate(&opened.key, true).is_some()
+            identity.authenticate(&soon.key, false).unwrap().is_some()
+                && identity.authenticate(&opened.key, true).unwrap().is_some()
         );
-        assert!(identity.authenticate(&soon.key, true).is_none(), "a token is no session");
+        assert!(identity.authenticate(&soon.key, true).unwrap().is_none(), "a token is no session");
         assert!(identity.is_valid(Some(opened.id)) && !identity.is_valid(Some(Id::new())) && identity.is_valid(None));
         tokio::time::sleep(Duration::from_millis(400)).await;
         assert!(
-            identity.authenticate(&soon.key, false).is_none() && identity.authenticate(&opened.key, true).is_none()
+            identity.authenticate(&soon.key, false).unwrap().is_none()
+                && identity.authenticate(&opened.key, true).unwrap().is_none()
         );
         assert!(!identity.is_valid(Some(opened.id)));
         // A token or password that was revoked between check and write opens nothing.
@@ -249,9 +257,12 @@ mod tests {
             identity.issue(session(&mia, OpenedWith::Token(mia.id), 0), None).await.unwrap();
         }
         assert_eq!(identity.credentials(true).unwrap().len(), MAX_SESSIONS + 1);
-        assert!(identity.authenticate(&first.key, true).is_none() && identity.authenticate(&kept.key, true).is_some());
+        assert!(
+            identity.authenticate(&first.key, true).unwrap().is_none()
+                && identity.authenticate(&kept.key, true).unwrap().is_some()
+        );
         assert_eq!(
-            identity.authenticate(&kept.key, true).unwrap().principal.role,
+            identity.authenticate(&kept.key, true).unwrap().unwrap().principal.role,
             Role::Viewer,
             "no more than the person"
         );
@@ -265,7 +276,7 @@ mod tests {
         identity.0.people.store().write(move |tx| inner.people.put(tx, id, &stamp(), &old)).await.unwrap();
         let given = identity.issue(token("old", Role::Member), None).await.unwrap();
         assert_eq!(given.user, UserId(id));
-        assert_eq!(identity.authenticate(&given.key, false).unwrap().principal.role, Role::Member);
+        assert_eq!(identity.authenticate(&given.key, false).unwrap().unwrap().principal.role, Role::Member);
         assert_eq!(identity.role_of(UserId(id)).unwrap(), Some(Role::Viewer));
     }
 }

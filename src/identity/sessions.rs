@@ -85,7 +85,7 @@ impl Identity {
     /// Opens a session with an API token.
     pub async fn sign_in_with_token(&self, token: &str, client: Client, user_agent: String) -> Result<NewSession> {
         // A token has 256 random bits, so wrong attempts of others never lock its owner out.
-        let Some(known) = self.authenticate(token, false) else {
+        let Some(known) = self.authenticate(token, false)? else {
             self.0.token_attempts.count(client)?;
             return Err(Error::Unauthorized("that token is not known: make one with `hob token new owner`"));
         };

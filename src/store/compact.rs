@@ -288,7 +288,7 @@ fn has_room(path: &Path, space: &Space) -> Result<()> {
         Ok(free) if free < needed => {
             let mb = |bytes: u64| bytes.div_ceil(1 << 20);
             let text = format!("compacting needs {} MB for a while, and {} MB are free", mb(needed), mb(free));
-            Err(Error::Io(format!("{text}: delete something first")))
+            Err(Error::Io(format!("{text}: make room on the disk first")))
         }
         _ => Ok(()),
     }

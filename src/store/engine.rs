@@ -381,7 +381,7 @@ impl Engine {
         let log = writing.log.as_ref()?;
         let mut generation = [0; 16];
         getrandom::fill(&mut generation).ok()?;
-        Some(LogMark { generation, before: log.first() })
+        Some(LogMark { generation, before: log.first(), size: log.size() })
     }
 
     /// Opens the log, or makes it where that loses nothing.

@@ -131,19 +131,24 @@ impl Log {
         self.disk.sync_data()
     }
 
-    /// Reads the records of a generation, which the data file lacks, and continues behind them. `before` is what
-    /// [`Log::first`] was when the generation began.
+    /// Reads the records of a generation, which the data file lacks, and continues behind them. `before` and `size` are those
+    /// of the log when the generation began.
     ///
     /// # Errors
-    /// `Damaged` when a record between others is not sound, or when the log belongs to another data file.
+    /// `Damaged` when a record between others is not sound, when the log was cut off, or when it belongs to another data
+    /// file.
     pub fn replay(
         disk: Backend,
         generation: Generation,
-        before: Generation,
+        (before, size): (Generation, u64),
         written: Arc<AtomicU64>,
     ) -> Result<(Self, Overlay, LogContent)> {
         let io = |e| Error::io("read the log", &e);
         let mut log = Self::empty(disk, written).map_err(io)?;
+        // Its size never changes while it is in use.
+        if log.size < size {
+            return Err(cut_off());
+        }
         log.generation = generation;
         let (mut changes, mut content) = (Overlay::default(), LogContent::default());
         while let Some(record) = log.record_at(log.at).map_err(io)? {
@@ -228,6 +233,13 @@ fn damaged(at: u64) -> Error {
 fn foreign() -> Error {
     Error::Damaged(
         "the log hob.wal belongs to another state of the data than hob.redb: put the two files back as they were together, or restore a backup with `hob restore FILE`. Nothing was changed"
+            .into(),
+    )
+}
+
+fn cut_off() -> Error {
+    Error::Damaged(
+        "the log hob.wal was cut off, and the last writes may be in it alone: put it back as it was, or restore a backup with `hob restore FILE` (a copy of hob.redb itself is one, without those writes). Nothing was changed"
             .into(),
     )
 }

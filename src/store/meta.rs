@@ -21,7 +21,8 @@ const META_LAST_COPY: &[u8] = b"last-copy";
 pub(crate) const META_LINEAGE: &[u8] = b"lineage";
 /// The checksum of the format and the device.
 const META_SUM: &[u8] = b"sum";
-/// The generation of the log that belongs to the file, and of the record that was first in the log when it began.
+/// The generation of the log that belongs to the file, that of the record that was first in the log when it began, and the
+/// size of the log.
 const META_LOG: &[u8] = b"log";
 
 /// The format of a file that is complete without a log. Hob from before there was a log reads it.
@@ -36,6 +37,8 @@ pub(crate) struct LogMark {
     pub generation: Generation,
     /// Of the record in the first block when the generation began.
     pub before: Generation,
+    /// The size of the log then.
+    pub size: u64,
 }
 
 /// A file's metadata.
@@ -78,7 +81,11 @@ pub(crate) fn read_meta(db: &impl ReadableDatabase) -> Result<Meta> {
     let log = fixed(META_LOG)?;
     let mark = log
         .split_first_chunk::<16>()
-        .and_then(|(generation, before)| Some(LogMark { generation: *generation, before: before.try_into().ok()? }));
+        .and_then(|(generation, rest)| Some((generation, rest.split_first_chunk::<16>()?)))
+        .and_then(|(generation, (before, size))| {
+            let size = u64::from_le_bytes(size.try_into().ok()?);
+            Some(LogMark { generation: *generation, before: *before, size })
+        });
     Ok(Meta {
         format,
         device: fixed(META_DEVICE)?.try_into().ok().map(Id::from_bytes),
@@ -122,7 +129,10 @@ fn write(tx: &redb::WriteTransaction, meta: &Meta) -> Result<()> {
     table.insert(META_FORMAT, &meta.format.unwrap_or(COMPLETE).to_le_bytes()[..])?;
     table.insert(META_SUM, &meta.expected_sum()[..])?;
     match meta.log {
-        Some(mark) => drop(table.insert(META_LOG, &[mark.generation, mark.before].concat()[..])?),
+        Some(mark) => {
+            let row = [&mark.generation[..], &mark.before, &mark.size.to_le_bytes()].concat();
+            drop(table.insert(META_LOG, &row[..])?);
+        }
         None => drop(table.remove(META_LOG)?),
     }
     Ok(())

@@ -111,7 +111,7 @@ pub(crate) fn prepare(db: &Database, medium: &dyn Medium, written: &Arc<AtomicU6
     let mut found = Checked { device, lineage: Id::NIL, mark, log: None, changes, content };
     if let Some(mark) = meta.log {
         let disk = medium.log().map_err(|e| Error::io("read the log", &e))?.ok_or_else(log::missing)?;
-        let (log, changes, content) = Log::replay(disk, mark.generation, mark.before, written.clone())?;
+        let (log, changes, content) = Log::replay(disk, mark.generation, (mark.before, mark.size), written.clone())?;
         (found.log, found.changes, found.content) = (Some(log), changes, content);
     }
     for last_ms in [meta.last_ms, found.content.newest_ms] {

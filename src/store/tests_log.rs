@@ -139,6 +139,13 @@ async fn a_missing_log_and_that_of_another_state_are_refused() {
     fs::copy(other.0.join(LOG), cut.0.join(LOG)).unwrap();
     let foreign = Store::open(&cut.0).err().unwrap().to_string();
     assert!(foreign.contains("belongs to another state") && foreign.contains("hob restore FILE"), "{foreign}");
+    let whole = fs::metadata(cut.0.join(LOG)).unwrap().len();
+    for length in [0, 4096, whole - 1] {
+        fs::OpenOptions::new().write(true).open(cut.0.join(LOG)).unwrap().set_len(length).unwrap();
+        let short = Store::open(&cut.0).err().unwrap().to_string();
+        assert!(short.contains("was cut off") && short.contains("hob restore FILE"), "{short}");
+        assert_eq!(fs::metadata(cut.0.join(LOG)).unwrap().len(), length, "left as it was");
+    }
     fs::remove_file(cut.0.join(LOG)).unwrap();
     let missing = Store::open(&cut.0).err().unwrap().to_string();
     assert!(missing.contains("is missing") && missing.contains("hob restore FILE"), "{missing}");
