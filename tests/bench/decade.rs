@@ -47,15 +47,9 @@ impl Amounts {
                 days: DAYS,
             }),
             // Enough for each list to be full: otherwise the comparison would be with lists of nothing.
-            "day" => Ok(Self {
-                messages: 200,
-                conversations: 30,
-                long: 100,
-                tasks: 30,
-                memories: 30,
-                audit: 30,
-                days: 1,
-            }),
+            "day" => {
+                Ok(Self { messages: 200, conversations: 30, long: 100, tasks: 30, memories: 30, audit: 30, days: 1 })
+            }
             _ => Err(format!("there is no amount called {name}: decade or day").into()),
         }
     }
@@ -230,12 +224,35 @@ struct Filler {
 }
 
 const THINGS: [&str; 24] = [
-    "boiler", "valve", "garden", "bicycle", "invoice", "school", "kitchen", "window", "ladder", "heating", "cellar",
-    "neighbour", "dentist", "battery", "printer", "cat", "train", "holiday", "recipe", "insurance", "lamp", "router",
-    "attic", "pump",
+    "boiler",
+    "valve",
+    "garden",
+    "bicycle",
+    "invoice",
+    "school",
+    "kitchen",
+    "window",
+    "ladder",
+    "heating",
+    "cellar",
+    "neighbour",
+    "dentist",
+    "battery",
+    "printer",
+    "cat",
+    "train",
+    "holiday",
+    "recipe",
+    "insurance",
+    "lamp",
+    "router",
+    "attic",
+    "pump",
 ];
-const VERBS: [&str; 12] =
-    ["checked", "ordered", "repaired", "moved", "cleaned", "paid", "called", "found", "lost", "sold", "painted", "counted"];
+const VERBS: [&str; 12] = [
+    "checked", "ordered", "repaired", "moved", "cleaned", "paid", "called", "found", "lost", "sold", "painted",
+    "counted",
+];
 
 impl Filler {
     fn pick(&mut self, of: &[&'static str]) -> &'static str {
@@ -286,7 +303,8 @@ impl Filler {
         let mut long = Id::NIL;
         for n in 0..amounts.conversations {
             let id = self.id(n, amounts.conversations);
-            let count = if n == longest { amounts.long } else { each + usize::from(n - usize::from(n > longest) < rest) };
+            let count =
+                if n == longest { amounts.long } else { each + usize::from(n - usize::from(n > longest) < rest) };
             if n == longest {
                 long = id;
             }

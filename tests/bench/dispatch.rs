@@ -57,7 +57,7 @@ pub fn measure(calls: usize, folder: &Path, log: bool) -> Result<Value> {
     let scrubber = Scrubber::default();
     scrubber.set("config-center", (0..20).map(|at| format!("sv-{:032x}", 0x9e37_79b9_7f4a_7c15_u128 * (at + 1))));
     if log {
-        let (file, known) = (Arc::new(fs::File::create(folder.join("log"))?), scrubber.clone());
+        let (file, known) = (Arc::new(fs::File::create(folder.with_extension("log"))?), scrubber.clone());
         tracing_subscriber::fmt()
             .with_env_filter(EnvFilter::new("info"))
             .with_writer(move || Log(file.clone(), known.clone()))

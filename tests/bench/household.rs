@@ -10,7 +10,7 @@ use std::{
     collections::{BTreeSet, HashMap},
     sync::Arc,
 };
-use tool::{Alias, Area, Id, Output, Owner, Risk, Tool, UserId};
+use tool::{Alias, Area, Id, Output, Owner, Risk, Signature, Tool, UserId};
 
 /// The person whose calls are measured.
 pub const MARTA: UserId = UserId(Id::from_bytes([7; 16]));
@@ -91,11 +91,11 @@ fn tool(at: usize, thing: &(&str, &str, &str, &str), action: &(&str, &str, Risk,
     };
     let run: tool::Run = Arc::new(|_, _| Box::pin(async { Ok(Output::text("done")) }));
     Tool {
-        parameters: parameters(&verb, &one.replace('_', " ")),
-        description: about.replace("$d", details).into(),
+        signature: Signature::given(&about.replace("$d", details), parameters(&verb, &one.replace('_', " "))),
         category: category.into(),
         aliases: alias.into_iter().collect(),
-        tags: words.split(' ').chain(more.split(' ')).map(Arc::from).collect(),
+        // As built-in tools have them: for as long as the program runs.
+        tags: format!("{words} {more}").leak(),
         area,
         idempotent: false,
         ..Tool::new(&name, risk, Owner::Core, several, run)

@@ -80,9 +80,9 @@ fn each(rounds: usize, search: impl Fn()) -> f64 {
 fn plainly(tools: &[Arc<Tool>], query: &str) -> Vec<Arc<Tool>> {
     let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).filter(|w| w != "all").collect();
     let has = |tool: &Tool, word: &String| {
-        let aliases = tool.aliases.iter().map(|a| &a.name);
-        let texts = [&tool.name, &tool.description, &tool.category].into_iter().chain(&tool.tags).chain(aliases);
-        texts.into_iter().any(|text| text.to_lowercase().contains(word))
+        let aliases = tool.aliases.iter().map(|a| &*a.name);
+        let texts = [&*tool.name, tool.description(), &*tool.category, tool.tags];
+        texts.into_iter().chain(aliases).any(|text| text.to_lowercase().contains(word))
     };
     tools.iter().filter(|tool| words.iter().all(|word| has(tool, word))).cloned().collect()
 }
