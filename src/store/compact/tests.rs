@@ -186,7 +186,7 @@ async fn one_that_is_stopped_or_fails_changes_nothing() {
     let refused = store.compact(|| true).await.unwrap_err().to_string();
     assert!(refused.contains("is a link"), "{refused}");
     let refused = has_room(&there, &Space { size: 1 << 50, free: 0 }).unwrap_err().to_string();
-    assert!(refused.contains("for a while") && refused.contains("delete something"), "{refused}");
+    assert!(refused.contains("for a while") && refused.contains("make room on the disk"), "{refused}");
     assert!(content(&store) == before);
     assert_eq!(Store::in_memory().unwrap().compact(|| true).await.unwrap(), None);
 }
