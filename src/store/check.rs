@@ -440,7 +440,7 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
 fn read_log(medium: &Files, meta: &Meta) -> Result<(Overlay, LogContent)> {
     let Some(mark) = meta.log else { return Ok(Default::default()) };
     let disk = medium.log().map_err(|e| Error::io("read the log", &e))?.ok_or_else(log::missing)?;
-    let (_, changes, content) = Log::replay(disk, mark.generation, (mark.before, mark.size), Default::default())?;
+    let (_, changes, content) = Log::replay(disk, &mark, Default::default())?;
     Ok((changes, content))
 }
 

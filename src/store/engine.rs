@@ -1,16 +1,16 @@
 //! The open data file and its log: readers take snapshots of both, and the writer puts batches into them.
 //!
-//! A batch is durable once it is in the log. Its changes stay in memory, over the data file, until the log is nearly full; one
-//! commit then writes them all into the data file in key order (a checkpoint). The same commit names the next generation of
-//! the log, so that the records before it count no longer. A batch that does not fit in the log goes into the data file at
-//! once, and so does every batch where there is no log.
+//! A batch is durable once it is in the log. Its changes stay in memory, over the data file, until much of the log is used; one
+//! commit then writes them all into the data file in key order (a checkpoint, in `engine/checkpoint.rs`). The same commit names
+//! the first record that is not in it, so that those before count no longer. A batch that does not fit in the log goes into
+//! the data file at once, and so does every batch where there is no log.
 
 use crate::{
     Error, Result, Tx,
     changes::Changes,
-    log::{Appended, Log, LogContent},
+    log::{Appended, Log, LogContent, LogMark},
     medium::{Files, Medium, Memory},
-    meta::{self, LogMark, read_meta, save},
+    meta::{self, read_meta},
     open::{CACHE_BYTES, Checked, open_file, prepare, refuse_newer, shown},
     overlay::{self, Batch, Overlay},
     snapshot::Snapshot,
@@ -20,18 +20,22 @@ use redb::Database;
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, TryLockError,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
 use tool::Id;
 
-/// A checkpoint is made when the changes take this much memory, also when the log has room.
+mod checkpoint;
+
+use checkpoint::{Attempt, Checkpoint};
+
+/// A checkpoint is made when the changes take this much memory, also when the log has room. While one is made, writes wait
+/// when the changes since then take as much.
 const MOST_MEMORY: usize = 6 << 20;
-/// After how long a log that could not be made is tried again, and a checkpoint that failed.
+/// After how long a log that could not be made is tried again.
 const LOG_AGAIN: Duration = Duration::from_secs(600);
-const CHECKPOINT_AGAIN: Duration = Duration::from_secs(30);
 /// How long a moment without reads is waited for while writes wait too, and how often.
 const MOMENT: Duration = Duration::from_millis(200);
 const MOMENTS: usize = 30;
@@ -40,6 +44,8 @@ pub(crate) struct Engine {
     medium: Box<dyn Medium>,
     /// Held while batches are stored. Taken before `open`.
     writing: Mutex<Writing>,
+    /// Notified when a checkpoint has ended.
+    ended: Condvar,
     /// `None` after the disk failed, until it can be opened again.
     open: RwLock<Option<Open>>,
     device: Id,
@@ -76,8 +82,13 @@ struct Writing {
     log: Option<Log>,
     /// The mark in the data file.
     mark: Option<LogMark>,
-    /// The mark of a commit whose outcome is unknown.
-    attempted: Option<Option<LogMark>>,
+    /// A commit of the data file whose outcome is unknown.
+    attempted: Option<Attempt>,
+    /// The checkpoint that is being made, and how many there were.
+    checkpoint: Option<Checkpoint>,
+    checkpoints: u64,
+    /// How often the data file under the changes was replaced by a newer state.
+    bases: u64,
     /// The changes over the data file: those in the log, and those that are only visible.
     changes: Overlay,
     /// The changes that are only visible: the next durable batch includes them.
@@ -99,10 +110,6 @@ impl Engine {
         let written = Arc::new(AtomicU64::new(0));
         let (db, found) = open_file(&*medium, true, written.clone(), |db| prepare(db, &*medium, &written))?;
         let Checked { device, lineage, mark, log, changes, content } = found;
-        if let Some(log) = &log {
-            // The next power cut must not take back anything that readers see now.
-            log.sync().map_err(|e| Error::io("sync the log", &e))?;
-        }
         Self::start(medium, written, (db, device, lineage), |writing| {
             *writing = Writing { log, mark, changes, content, ..Writing::new() };
         })
@@ -130,7 +137,8 @@ impl Engine {
         let open = Open::new(db, writing.changes.clone())?;
         let (writing, open) = (Mutex::new(writing), RwLock::new(Some(open)));
         let (commits, version) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { medium, writing, open, device, lineage, written, commits, version, changes: Changes::default() })
+        let (ended, changes) = (Condvar::new(), Changes::default());
+        Ok(Self { medium, writing, ended, open, device, lineage, written, commits, version, changes })
     }
 
     pub fn device_id(&self) -> Id {
@@ -167,7 +175,7 @@ impl Engine {
 
     /// Runs `f` while nothing is written to the data file.
     pub fn between_writes<T>(&self, f: impl FnOnce() -> T) -> T {
-        let _writing = self.writing();
+        let _writing = self.quiet();
         f()
     }
 
@@ -179,7 +187,7 @@ impl Engine {
         publish: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         for _ in 0..MOMENTS {
-            let (writing, began) = (self.writing(), Instant::now());
+            let (mut writing, began) = (self.quiet(), Instant::now());
             while began.elapsed() < MOMENT {
                 let mut slot = match self.open.try_write() {
                     Ok(slot) => slot,
@@ -194,6 +202,7 @@ impl Engine {
                 // From here on nothing fails: writes to a file that has lost its name would be lost.
                 publish()?;
                 let old = slot.replace(new);
+                writing.bases += 1;
                 drop((slot, writing));
                 // Closing it takes a while.
                 drop(old);
@@ -244,6 +253,20 @@ impl Engine {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The same while no checkpoint is being made.
+    fn quiet(&self) -> MutexGuard<'_, Writing> {
+        let mut writing = self.writing();
+        while writing.checkpoint.is_some() {
+            writing = self.wait(writing);
+        }
+        writing
+    }
+
+    /// Waits for the end of a checkpoint.
+    fn wait<'w>(&self, writing: MutexGuard<'w, Writing>) -> MutexGuard<'w, Writing> {
+        self.ended.wait(writing).unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Runs `f` over a snapshot.
     pub fn read<T>(&self, f: impl FnOnce(&Snapshot) -> Result<T>) -> Result<T> {
         let (mut f, mut read) = (Some(f), None);
@@ -286,6 +309,7 @@ impl Engine {
     /// only visibly. `run` fails when the data file could not be read. After an error nothing of the jobs is stored, and
     /// what was visible before still is.
     pub fn commit(&self, durable: bool, run: &mut dyn FnMut(&Tx) -> Result<()>) -> Result<()> {
+        let base = self.writing().bases;
         let mut changed = None;
         let ran = self.with_snapshot(&mut |now| {
             let tx = Tx::new(now);
@@ -293,20 +317,11 @@ impl Engine {
             changed = Some(tx.finish());
             Ok(())
         });
-        let mut writing = self.writing();
-        let stored = ran.and_then(|()| {
-            let (batch, changes) = changed.unwrap_or_default();
-            let mut pending = writing.pending.clone();
-            overlay::merge(&mut pending, batch);
-            match durable {
-                _ if pending.is_empty() => Ok(()),
-                true => self.store(&mut writing, &pending, changes),
-                false => {
-                    (writing.pending, writing.changes) = (pending, changes.clone());
-                    self.show(changes)
-                }
-            }
-        });
+        let (batch, changes) = changed.unwrap_or_default();
+        let (mut writing, stored) = match ran {
+            Ok(()) => self.store(self.writing(), durable, batch, (base, changes)),
+            Err(error) => (self.writing(), Err(error)),
+        };
         if let Err(error) = &stored {
             tracing::error!(%error, "a commit failed");
             self.try_reopen(&mut writing);
@@ -314,29 +329,62 @@ impl Engine {
         stored
     }
 
-    /// Makes a batch durable: in the log, or with everything else in the data file. `changes` includes it.
-    fn store(&self, writing: &mut Writing, batch: &Batch, changes: Overlay) -> Result<()> {
+    /// Makes a batch visible; durable, together with all that is only visible: in the log, or with everything else in the data
+    /// file. `changes` are those over the data file with this batch, as they were when that was `base`.
+    fn store<'w>(
+        &self,
+        mut writing: MutexGuard<'w, Writing>,
+        durable: bool,
+        batch: Batch,
+        (mut base, mut changes): (u64, Overlay),
+    ) -> (MutexGuard<'w, Writing>, Result<()>) {
+        let mut pending = writing.pending.clone();
+        overlay::merge(&mut pending, batch);
+        if durable && pending.is_empty() {
+            return (writing, Ok(()));
+        }
         let newest_ms = Id::now_ms();
-        if let (Some(log), Some(_)) = (&mut writing.log, writing.mark) {
-            match log.append(batch, newest_ms) {
-                Ok(Appended::Durable) => {
-                    writing.content = LogContent { commits: writing.content.commits + 1, bytes: log.used(), newest_ms };
-                    (writing.pending, writing.changes) = (Batch::new(), changes.clone());
-                    self.commits.fetch_add(1, Ordering::Relaxed);
-                    return self.show(changes);
-                }
-                Ok(Appended::NoRoom) => {}
-                // Nobody knows what the disk has of it. The records before it are safe until the next commit of the data file.
-                Err(error) => {
-                    tracing::warn!(%error, "the log could not be written: the data file is written directly");
-                    writing.log = None;
-                    writing.no_log_before = Some(Instant::now() + LOG_AGAIN);
+        loop {
+            // A checkpoint has put a part of the changes into the data file meanwhile.
+            if base != writing.bases {
+                (base, changes) = (writing.bases, writing.changes.clone());
+                changes.set_all(&pending);
+            }
+            if !durable {
+                (writing.pending, writing.changes) = (pending, changes.clone());
+                return (writing, self.show(changes));
+            }
+            let later = writing.checkpoint.as_ref().map(|under_way| under_way.bytes_since(&changes));
+            if later.is_none_or(|bytes| bytes < MOST_MEMORY) {
+                match writing.append(&pending, newest_ms) {
+                    Ok(Appended::Durable) => {
+                        (writing.pending, writing.changes) = (Batch::new(), changes.clone());
+                        if let Some(under_way) = &mut writing.checkpoint {
+                            under_way.add(pending);
+                        }
+                        self.commits.fetch_add(1, Ordering::Relaxed);
+                        return (writing, self.show(changes));
+                    }
+                    Ok(Appended::NoRoom) => {}
+                    // Nobody knows what the disk has of it. The records before it are safe until the next commit of the data file.
+                    Err(error) => {
+                        tracing::warn!(%error, "the log could not be written: the data file is written directly");
+                        writing.log = None;
+                        writing.no_log_before = Some(Instant::now() + LOG_AGAIN);
+                    }
                 }
             }
+            if later.is_none() {
+                break;
+            }
+            // It makes room.
+            writing = self.wait(writing);
         }
-        self.write_through(writing, &changes, false)?;
-        self.commits.fetch_add(1, Ordering::Relaxed);
-        Ok(())
+        let stored = self.write_through(&mut writing, &changes, false);
+        if stored.is_ok() {
+            self.commits.fetch_add(1, Ordering::Relaxed);
+        }
+        (writing, stored)
     }
 
     /// Lets readers see changes over the data file.
@@ -348,101 +396,6 @@ impl Engine {
         })?;
         self.version.fetch_add(1, Ordering::Release);
         Ok(())
-    }
-
-    /// Writes all changes into the data file, and begins a new generation of the log; with `complete` the file needs no log
-    /// after it.
-    fn write_through(&self, writing: &mut Writing, changes: &Overlay, complete: bool) -> Result<()> {
-        let mark = if complete { None } else { self.next_mark(writing) };
-        writing.attempted = Some(mark);
-        self.changes.note_all(changes);
-        self.with(|open| {
-            save(&open.db, changes, self.device, mark)?;
-            let stored = Snapshot::stored(&open.db)?;
-            *open.now() = stored;
-            Ok(())
-        })?;
-        self.version.fetch_add(1, Ordering::Release);
-        writing.saved(mark);
-        Ok(())
-    }
-
-    /// The mark of a new generation; `None` when there is no log.
-    fn next_mark(&self, writing: &mut Writing) -> Option<LogMark> {
-        if writing.log.is_none() && writing.no_log_before.is_none_or(|at| at <= Instant::now()) {
-            match self.open_log(writing.mark.is_none()) {
-                Ok(log) => writing.log = Some(log),
-                Err(error) => {
-                    tracing::warn!(%error, "there is no room for the log, or it cannot be used: every write goes into the data file, which wears the disk more");
-                    writing.no_log_before = Some(Instant::now() + LOG_AGAIN);
-                }
-            }
-        }
-        let log = writing.log.as_ref()?;
-        let mut generation = [0; 16];
-        getrandom::fill(&mut generation).ok()?;
-        Some(LogMark { generation, before: log.first(), size: log.size() })
-    }
-
-    /// Opens the log, or makes it where that loses nothing.
-    fn open_log(&self, may_make: bool) -> std::io::Result<Log> {
-        let there = self.medium.log()?;
-        let log = match there.map(|disk| Log::empty(disk, self.written.clone())).transpose()? {
-            Some(log) if log.size() >= self.medium.log_size() => log,
-            _ if may_make => {
-                self.written.fetch_add(self.medium.log_size(), Ordering::Relaxed);
-                Log::empty(self.medium.make_log()?, self.written.clone())?
-            }
-            _ => return Err(std::io::Error::other("the log is not whole")),
-        };
-        Ok(log)
-    }
-
-    /// Makes a checkpoint when it is time for one: when the log is nearly full, or half full and nobody writes (`idle`).
-    pub fn tidy(&self, idle: bool) {
-        let mut writing = self.writing();
-        let (Some(log), Some(_)) = (&writing.log, writing.mark) else { return };
-        let limit = if idle { log.size() / 2 } else { log.size() / 4 * 3 };
-        let wanted = log.used() >= limit || writing.changes.bytes() >= MOST_MEMORY;
-        if !wanted || writing.no_checkpoint_before.is_some_and(|at| at > Instant::now()) {
-            return;
-        }
-        let changes = writing.changes.clone();
-        if let Err(error) = self.write_through(&mut writing, &changes, false) {
-            tracing::warn!(%error, "the log could not be put into the data file yet; nothing in it is lost");
-            writing.no_checkpoint_before = Some(Instant::now() + CHECKPOINT_AGAIN);
-            self.try_reopen(&mut writing);
-        }
-    }
-
-    /// Puts what is only in the log into the data file now.
-    pub fn checkpoint(&self) -> Result<()> {
-        let mut writing = self.writing();
-        if writing.mark.is_none() || writing.changes.tables().next().is_none() {
-            return Ok(());
-        }
-        let changes = writing.changes.clone();
-        self.write_through(&mut writing, &changes, false).inspect_err(|_| self.try_reopen(&mut writing))
-    }
-
-    /// Whether [`Engine::tidy`] has something to do once nobody writes.
-    pub fn wants_idle(&self) -> bool {
-        let writing = self.writing();
-        writing.mark.is_some() && writing.log.as_ref().is_some_and(|log| log.used() >= log.size() / 2)
-    }
-
-    /// Makes the data file complete without its log, so that an older Hob can read it too.
-    pub fn complete(&self) -> Result<()> {
-        let mut writing = self.writing();
-        if writing.mark.is_none() || self.medium.path().is_none() {
-            return Ok(());
-        }
-        let changes = writing.changes.clone();
-        let done = self.write_through(&mut writing, &changes, true);
-        if done.is_err() {
-            self.try_reopen(&mut writing);
-        }
-        done
     }
 
     fn try_reopen(&self, writing: &mut Writing) {
@@ -460,12 +413,14 @@ impl Engine {
             || Error::Io(format!("{} is not the data file this Hob began with: start Hob again", path.display()));
         let (db, mark) = open_file(&*self.medium, false, self.written.clone(), |db| self.check_own(db))?;
         if mark != writing.mark {
-            // The commit that seemed to fail is on the disk, with all changes.
-            if writing.attempted != Some(mark) {
-                return Err(other());
+            // The commit that seemed to fail is on the disk.
+            match writing.attempted {
+                Some(attempt) if attempt.mark == mark => writing.settle(attempt),
+                _ => return Err(other()),
             }
-            writing.saved(mark);
+            self.ended.notify_all();
         }
+        writing.bases += 1;
         *slot = Some(Open::new(db, writing.changes.clone())?);
         tracing::warn!(file = %path.display(), "the data file was opened again after the disk failed");
         Ok(())
@@ -478,6 +433,9 @@ impl Writing {
             log: None,
             mark: None,
             attempted: None,
+            checkpoint: None,
+            checkpoints: 0,
+            bases: 0,
             changes: Overlay::default(),
             pending: Batch::new(),
             content: LogContent::default(),
@@ -486,14 +444,14 @@ impl Writing {
         }
     }
 
-    /// The data file has all changes now, and this mark.
-    fn saved(&mut self, mark: Option<LogMark>) {
-        (self.mark, self.attempted) = (mark, None);
-        (self.changes, self.pending) = (Overlay::default(), Batch::new());
-        self.content = LogContent::default();
-        self.no_checkpoint_before = None;
-        if let (Some(log), Some(mark)) = (&mut self.log, mark) {
-            log.begin(mark.generation);
+    /// Appends to the log; `NoRoom` where there is none.
+    fn append(&mut self, batch: &Batch, newest_ms: u64) -> std::io::Result<Appended> {
+        let (Some(log), Some(_)) = (&mut self.log, self.mark) else { return Ok(Appended::NoRoom) };
+        let appended = log.append(batch, newest_ms)?;
+        if appended == Appended::Durable {
+            self.content.newest_ms = newest_ms;
+            self.count();
         }
+        Ok(appended)
     }
 }

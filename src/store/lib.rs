@@ -27,6 +27,7 @@ mod files;
 mod folder;
 mod kind;
 mod log;
+mod log_record;
 mod medium;
 mod meta;
 mod open;
@@ -88,7 +89,7 @@ pub const FILE: &str = "hob.redb";
 /// The name of the memory index's file in the data folder: a cache, which backups leave out and a restore removes.
 pub const MEMORY_INDEX: &str = "memory.index";
 /// The newest version of the file format. Raised only when old code could not read new files; see the evolution rule. A file
-/// that was closed in order has the version before, which Hob from before there was a log reads.
+/// that was closed in order has version 1, which Hob from before there was a log reads.
 pub const FORMAT: u32 = meta::WITH_LOG;
 
 /// A handle to the open store; cheap to clone. The file is unlocked when the last handle is gone.

@@ -1,14 +1,19 @@
 //! The log: changes are appended here and synced once, before they are in the data file.
 //!
 //! A record holds the changes of one batch. It begins on a block of its own, so that a block that was acknowledged is never
-//! written again: a card may destroy the sector it is writing. The data file names the generation of the records that it
-//! lacks; records of other generations are already in it. Each record has a checksum, and holds that of the one before.
+//! written again: a card may destroy the sector it is writing. Records have numbers, and the data file names the first one that
+//! it lacks ([`LogMark`]); the room of those before it is used again, in a ring. Each record has a checksum, and holds that of
+//! the one before.
+//!
+//! The first block is a header with the generation, the mark of one use of the log. It is on the disk before the data file
+//! names that generation: a log without it was overwritten.
 //!
 //! A record at the end that is not whole was never acknowledged, and is dropped. One that is followed by a sound one is
 //! damage.
 
 use crate::{
     Error, Result,
+    log_record::{BLOCK, Generation, HEADER, Record, RecordStart, Sum, decode, generation_of, log_header},
     medium::Backend,
     overlay::{Batch, Overlay},
 };
@@ -17,31 +22,45 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// Marks the records whose position in the log is on the file: one run of the log between two checkpoints.
-pub(crate) type Generation = [u8; 16];
+/// The first record is behind the header.
+const START: u64 = BLOCK as u64;
+/// The bytes of one write while the log is made larger.
+static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
-/// Records begin on multiples of this: a page of the system and of most cards.
-pub(crate) const BLOCK: usize = 4096;
-const MAGIC: &[u8; 8] = b"hob.log1";
-const SUM: usize = 16;
-/// Magic, generation, number, newest time, length of the changes, checksum of the record before, own checksum.
-const HEADER: usize = 8 + 16 + 8 + 8 + 4 + SUM + SUM;
-/// The length that stands for a removed row.
-const REMOVED: u32 = u32::MAX;
+/// The first record that the data file lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LogMark {
+    pub generation: Generation,
+    /// Its number, its position, and the checksum of the one before it. Where it does not fit before the end of the log, it is
+    /// at the start.
+    pub number: u64,
+    pub at: u64,
+    pub previous: Sum,
+    /// The bytes of the log that are in use.
+    pub size: u64,
+    /// Where it is a log from before there were headers: the generation of the record in its first block when this one began.
+    pub before: Option<Generation>,
+}
 
-type Sum = [u8; SUM];
+impl LogMark {
+    /// Whether there can be such a place.
+    pub fn is_possible(&self) -> bool {
+        self.at.is_multiple_of(START) && (START..=self.size).contains(&self.at)
+    }
+}
 
 /// The log while the store is open.
 pub(crate) struct Log {
-    disk: Backend,
+    disk: Arc<Backend>,
     size: u64,
     generation: Generation,
-    /// The position and the number of the next record, and the checksum of the one before it.
-    at: u64,
+    /// The number of the next record, where the last one ends, and its checksum.
     number: u64,
+    at: u64,
     previous: Sum,
-    /// The generation of the record in the first block, if there is a sound one.
-    first: Generation,
+    /// The position of the first record that the data file lacks, and the bytes from there to the next record.
+    tail: u64,
+    used: u64,
     /// Counts the bytes that go to the disk.
     written: Arc<AtomicU64>,
 }
@@ -50,7 +69,7 @@ pub(crate) struct Log {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Appended {
     Durable,
-    /// There is no room for it in this generation; nothing was written.
+    /// There is no room for it now; nothing was written.
     NoRoom,
 }
 
@@ -67,12 +86,10 @@ pub struct LogContent {
 
 impl Log {
     /// A log whose records are all in the data file already, or that has none yet.
-    pub fn empty(disk: Backend, written: Arc<AtomicU64>) -> std::io::Result<Self> {
-        let size = disk.len()? / BLOCK as u64 * BLOCK as u64;
-        let mut log =
-            Self { disk, size, generation: [0; 16], at: 0, number: 0, previous: [0; SUM], first: [0; 16], written };
-        log.first = log.record_at(0)?.map_or([0; 16], |record| record.generation);
-        Ok(log)
+    pub fn new(disk: Backend, written: Arc<AtomicU64>) -> std::io::Result<Self> {
+        let size = disk.len()? / START * START;
+        let (disk, generation, previous) = (Arc::new(disk), [0; 16], [0; 16]);
+        Ok(Self { disk, size, generation, number: 0, at: START, previous, tail: START, used: 0, written })
     }
 
     pub fn size(&self) -> u64 {
@@ -81,147 +98,206 @@ impl Log {
 
     /// The bytes in use.
     pub fn used(&self) -> u64 {
-        self.at
+        self.used
     }
 
-    /// The generation of the record in the first block. It is stored with the next generation, to distinguish an old log from
-    /// that of another data file.
-    pub fn first(&self) -> Generation {
-        self.first
+    /// The number of the next record.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
-    /// Begins a generation at the start: the data file has all earlier records.
-    pub fn begin(&mut self, generation: Generation) {
-        (self.generation, self.at, self.number, self.previous) = (generation, 0, 0, [0; SUM]);
+    /// The mark of a data file that has all records so far.
+    pub fn mark(&self) -> LogMark {
+        let Self { generation, number, at, previous, size, .. } = *self;
+        LogMark { generation, number, at, previous, size, before: None }
+    }
+
+    /// Begins a generation. The data file must need no record of the log.
+    pub fn begin(&mut self, generation: Generation) -> std::io::Result<()> {
+        let header = log_header(generation);
+        self.disk.write(0, &header)?;
+        self.disk.sync_data()?;
+        self.written.fetch_add(header.len() as u64, Ordering::Relaxed);
+        self.has_begun(generation);
+        Ok(())
+    }
+
+    /// The same for a new log that has the header already.
+    pub fn has_begun(&mut self, generation: Generation) {
+        (self.generation, self.number, self.previous) = (generation, 0, [0; 16]);
+        (self.at, self.tail, self.used) = (START, START, 0);
+    }
+
+    /// The data file has the records before a mark: their room is free.
+    pub fn free(&mut self, mark: &LogMark) {
+        self.size = mark.size;
+        self.tail = mark.at;
+        self.used = match mark.number == self.number {
+            true => 0,
+            false if self.at > mark.at => self.at - mark.at,
+            false => self.size - mark.at + self.at - START,
+        };
+    }
+
+    /// The position of a record of this length; `None` where there is no room.
+    fn place(&self, length: u64) -> Option<u64> {
+        let (before_end, from_start) = (self.size.saturating_sub(self.at), self.tail.min(self.size) - START);
+        match self.used {
+            0 if length <= before_end => Some(self.at),
+            0 => (length <= self.size - START).then_some(START),
+            _ if self.at <= self.tail => (length <= self.tail - self.at).then_some(self.at),
+            _ if length <= before_end => Some(self.at),
+            _ => (length <= from_start).then_some(START),
+        }
     }
 
     /// Appends the changes of a batch and syncs them. After an error nobody knows whether the disk has them: this generation
     /// must not be continued.
     pub fn append(&mut self, batch: &Batch, newest_ms: u64) -> std::io::Result<Appended> {
-        let mut bytes = Vec::with_capacity(BLOCK);
-        bytes.extend(MAGIC);
-        bytes.extend(self.generation);
-        bytes.extend(self.number.to_le_bytes());
-        bytes.extend(newest_ms.to_le_bytes());
-        bytes.extend([0; 4]);
-        bytes.extend(self.previous);
-        bytes.extend([0; SUM]);
-        let Some(()) = encode(batch, &mut bytes, self.size - self.at) else { return Ok(Appended::NoRoom) };
-        let length = (bytes.len() - HEADER) as u32;
-        bytes[40..44].copy_from_slice(&length.to_le_bytes());
-        let sum = sum_of(&bytes);
-        bytes[HEADER - SUM..HEADER].copy_from_slice(&sum);
-        bytes.resize(bytes.len().next_multiple_of(BLOCK), 0);
-        if bytes.len() as u64 > self.size - self.at {
-            return Ok(Appended::NoRoom);
-        }
-        self.disk.write(self.at, &bytes)?;
+        let start =
+            RecordStart { generation: self.generation, number: self.number, newest_ms, previous: self.previous };
+        let Some((bytes, sum)) = Record::bytes(&start, batch, self.size - START) else { return Ok(Appended::NoRoom) };
+        let length = bytes.len() as u64;
+        let Some(at) = self.place(length) else { return Ok(Appended::NoRoom) };
+        self.disk.write(at, &bytes)?;
         self.disk.sync_data()?;
-        self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        if self.at == 0 {
-            self.first = self.generation;
-        }
-        self.at += bytes.len() as u64;
-        self.number += 1;
-        self.previous = sum;
+        self.written.fetch_add(length, Ordering::Relaxed);
+        self.go_behind(at, length, sum);
         Ok(Appended::Durable)
+    }
+
+    /// Continues behind a record.
+    fn go_behind(&mut self, at: u64, length: u64, sum: Sum) {
+        match self.used {
+            0 => (self.tail, self.used) = (at, length),
+            _ if at == self.at => self.used += length,
+            // What was left before the end is used up too.
+            _ => self.used += self.size.saturating_sub(self.at) + length,
+        }
+        (self.at, self.previous) = (at + length, sum);
+        self.number += 1;
     }
 
     pub fn sync(&self) -> std::io::Result<()> {
         self.disk.sync_data()
     }
 
-    /// Reads the records of a generation, which the data file lacks, and continues behind them. `before` and `size` are those
-    /// of the log when the generation began.
+    /// What makes this log larger, while it is in use; `None` when it is large enough.
+    pub fn growth(&self, size: u64) -> Option<Growth> {
+        let grow = size > self.size;
+        grow.then(|| Growth { disk: self.disk.clone(), from: self.size, to: size, written: self.written.clone() })
+    }
+
+    /// Reads the records that the data file lacks, and continues behind them.
     ///
     /// # Errors
-    /// `Damaged` when a record between others is not sound, when the log was cut off, or when it belongs to another data
-    /// file.
-    pub fn replay(
-        disk: Backend,
-        generation: Generation,
-        (before, size): (Generation, u64),
-        written: Arc<AtomicU64>,
-    ) -> Result<(Self, Overlay, LogContent)> {
+    /// `Damaged` when a record between others is not sound, when the log was cut off or overwritten, or when it belongs to
+    /// another data file.
+    pub fn replay(disk: Backend, mark: &LogMark, written: Arc<AtomicU64>) -> Result<(Self, Overlay, LogContent)> {
         let io = |e| Error::io("read the log", &e);
-        let mut log = Self::empty(disk, written).map_err(io)?;
-        // Its size never changes while it is in use.
-        if log.size < size {
+        let mut log = Self::new(disk, written).map_err(io)?;
+        if log.size < mark.size {
             return Err(cut_off());
         }
-        log.generation = generation;
+        let start = if mark.before.is_some() { 0 } else { START };
+        (log.size, log.generation, log.number) = (mark.size, mark.generation, mark.number);
+        (log.at, log.tail, log.previous) = (mark.at, mark.at, mark.previous);
         let (mut changes, mut content) = (Overlay::default(), LogContent::default());
-        while let Some(record) = log.record_at(log.at).map_err(io)? {
-            if record.generation != generation {
-                // At the start it is older than this generation, or from elsewhere; behind that it was overwritten in part.
-                if log.at == 0 && record.generation != before {
-                    return Err(foreign());
-                }
-                break;
-            }
-            if (record.number, record.previous) != (log.number, log.previous) {
-                return Err(damaged(log.at));
-            }
-            decode(&record.changes, &mut changes).ok_or_else(|| damaged(log.at))?;
+        while let Some((at, record)) = log.next_record(start).map_err(io)? {
+            decode(&record.changes, &mut changes).ok_or_else(|| damaged(at))?;
             content.newest_ms = record.newest_ms;
-            log.at += (HEADER + record.changes.len()).next_multiple_of(BLOCK) as u64;
-            log.number += 1;
-            log.previous = record.sum;
+            log.go_behind(at, record.size(), record.sum);
         }
         // A record is begun only after the one before it was synced.
-        let mut behind = log.at + BLOCK as u64;
-        while behind < log.size {
-            if log.is_begun_at(behind, generation).map_err(io)? && log.record_at(behind).map_err(io)?.is_some() {
+        let mut at = start;
+        while at + START <= log.size {
+            let begun = Record::is_begun(&log.start_at(at).map_err(io)?, log.generation, log.number);
+            if begun && log.record_at(at).map_err(io)?.is_some() {
                 return Err(damaged(log.at));
             }
-            behind += BLOCK as u64;
+            at += START;
         }
-        (content.commits, content.bytes) = (log.number, log.at);
+        content.commits = log.number - mark.number;
+        if content.commits == 0 {
+            log.check_owner(mark).map_err(io)??;
+        }
+        content.bytes = log.used;
         Ok((log, changes, content))
     }
 
-    /// Whether a block begins like a record of a generation.
-    fn is_begun_at(&self, at: u64, generation: Generation) -> std::io::Result<bool> {
-        let mut start = [0; 24];
-        self.disk.read(at, &mut start)?;
-        Ok(start[..8] == *MAGIC && start[8..] == generation)
+    /// Whether a log without records that count belongs to the data file.
+    fn check_owner(&self, mark: &LogMark) -> std::io::Result<Result<()>> {
+        let Some(before) = mark.before else {
+            let mut block = [0; BLOCK];
+            self.disk.read(0, &mut block)?;
+            return Ok(match generation_of(&block) {
+                Some(generation) if generation == mark.generation => Ok(()),
+                Some(_) => Err(foreign()),
+                None => Err(overwritten()),
+            });
+        };
+        let first = self.record_at(0)?.map(|record| record.generation);
+        Ok(if first.is_some_and(|first| first != before) { Err(foreign()) } else { Ok(()) })
     }
 
-    /// The record that begins in a block; `None` unless it is whole.
+    /// The next record and its position: behind the last one, or at the start.
+    fn next_record(&self, start: u64) -> std::io::Result<Option<(u64, Record)>> {
+        for at in [self.at, start] {
+            let is_next = |record: &Record| {
+                (record.generation, record.number, record.previous) == (self.generation, self.number, self.previous)
+            };
+            if let Some(record) = self.record_at(at)?.filter(is_next) {
+                return Ok(Some((at, record)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn start_at(&self, at: u64) -> std::io::Result<[u8; HEADER]> {
+        let mut start = [0; HEADER];
+        self.disk.read(at, &mut start)?;
+        Ok(start)
+    }
+
+    /// The record that begins in a block; `None` unless it is sound.
     fn record_at(&self, at: u64) -> std::io::Result<Option<Record>> {
-        let mut header = [0; HEADER];
-        if at + BLOCK as u64 > self.size {
+        if at + START > self.size {
             return Ok(None);
         }
-        self.disk.read(at, &mut header)?;
-        let length = u64::from(number(&header[40..44]) as u32);
-        if header[..8] != *MAGIC || HEADER as u64 + length > self.size - at {
+        let Some(length) = Record::length(&self.start_at(at)?).filter(|length| *length <= self.size - at) else {
             return Ok(None);
-        }
-        let mut bytes = vec![0; HEADER + length as usize];
+        };
+        let mut bytes = vec![0; length as usize];
         self.disk.read(at, &mut bytes)?;
-        let sum = sum_of(&bytes);
-        if bytes[HEADER - SUM..HEADER] != sum {
-            return Ok(None);
-        }
-        Ok(Some(Record {
-            generation: fixed(&bytes[8..24]),
-            number: number(&bytes[24..32]),
-            newest_ms: number(&bytes[32..40]),
-            previous: fixed(&bytes[44..44 + SUM]),
-            sum,
-            changes: bytes.split_off(HEADER),
-        }))
+        Ok(Record::read(bytes))
     }
 }
 
-struct Record {
-    generation: Generation,
-    number: u64,
-    newest_ms: u64,
-    previous: Sum,
-    sum: Sum,
-    changes: Vec<u8>,
+/// Makes a log larger while records are appended to the part that is in use.
+pub(crate) struct Growth {
+    disk: Arc<Backend>,
+    from: u64,
+    to: u64,
+    written: Arc<AtomicU64>,
+}
+
+impl Growth {
+    /// Returns the new size once it is on the disk.
+    pub fn run(&self) -> std::io::Result<u64> {
+        let mut at = self.from;
+        while at < self.to {
+            let part = &ZEROS[..(self.to - at).min(ZEROS.len() as u64) as usize];
+            if self.disk.len()? < at + part.len() as u64 {
+                self.disk.set_len(at + part.len() as u64)?;
+            }
+            // Real zeros: an append into a hole would also write the file system's tables.
+            self.disk.write(at, part)?;
+            at += part.len() as u64;
+        }
+        self.disk.sync_data()?;
+        self.written.fetch_add(self.to - self.from, Ordering::Relaxed);
+        Ok(self.to)
+    }
 }
 
 fn damaged(at: u64) -> Error {
@@ -244,82 +320,17 @@ fn cut_off() -> Error {
     )
 }
 
+fn overwritten() -> Error {
+    Error::Damaged(
+        "the log hob.wal was overwritten, and the last writes may have been in it alone: put it back as it was, or restore a backup with `hob restore FILE` (a copy of hob.redb itself is one, without those writes). Nothing was changed"
+            .into(),
+    )
+}
+
 /// The error when a data file says that its last writes are in a log, and there is none.
 pub(crate) fn missing() -> Error {
     Error::Damaged(
         "the log hob.wal is missing, although the last writes may be in it alone: put it back, or restore a backup with `hob restore FILE` (a copy of hob.redb itself is one, without those writes). Nothing was changed"
             .into(),
     )
-}
-
-fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte))
-}
-
-fn fixed(bytes: &[u8]) -> [u8; 16] {
-    let mut all = [0; 16];
-    all.copy_from_slice(bytes);
-    all
-}
-
-/// The checksum of a record: over everything but itself.
-fn sum_of(bytes: &[u8]) -> Sum {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&bytes[..HEADER - SUM]).update(&bytes[HEADER..]);
-    let mut sum = [0; SUM];
-    sum.copy_from_slice(&hasher.finalize().as_bytes()[..SUM]);
-    sum
-}
-
-/// Writes tables, each with its rows; `None` when they need more than `room`.
-fn encode(batch: &Batch, bytes: &mut Vec<u8>, room: u64) -> Option<()> {
-    let part = |bytes: &mut Vec<u8>, part: &[u8]| {
-        bytes.extend((part.len() as u32).to_le_bytes());
-        bytes.extend(part);
-    };
-    for (table, rows) in batch {
-        part(bytes, table.as_bytes());
-        bytes.extend((rows.len() as u32).to_le_bytes());
-        for (key, value) in rows {
-            // Before it is copied: a batch may be far larger than the log.
-            let needed = bytes.len() + key.len() + value.as_ref().map_or(0, |value| value.len()) + 8;
-            if needed as u64 > room {
-                return None;
-            }
-            part(bytes, key);
-            match value {
-                Some(value) => part(bytes, value),
-                None => bytes.extend(REMOVED.to_le_bytes()),
-            }
-        }
-    }
-    Some(())
-}
-
-/// Adds the rows of a record to an overlay; `None` when the bytes make no sense.
-fn decode(mut bytes: &[u8], changes: &mut Overlay) -> Option<()> {
-    fn length(bytes: &mut &[u8]) -> Option<u32> {
-        let (length, rest) = bytes.split_first_chunk::<4>()?;
-        *bytes = rest;
-        Some(u32::from_le_bytes(*length))
-    }
-    fn part<'b>(bytes: &mut &'b [u8], length: u32) -> Option<&'b [u8]> {
-        let (part, rest) = bytes.split_at_checked(length as usize)?;
-        *bytes = rest;
-        Some(part)
-    }
-    while !bytes.is_empty() {
-        let name = length(&mut bytes)?;
-        let table: Arc<str> = std::str::from_utf8(part(&mut bytes, name)?).ok()?.into();
-        for _ in 0..length(&mut bytes)? {
-            let key = length(&mut bytes)?;
-            let key = part(&mut bytes, key)?.into();
-            let value = match length(&mut bytes)? {
-                REMOVED => None,
-                value => Some(part(&mut bytes, value)?.into()),
-            };
-            changes.set(&table, key, value);
-        }
-    }
-    Some(())
 }

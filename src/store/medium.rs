@@ -18,6 +18,9 @@ pub(crate) const NEW_LOG: &str = "hob.wal.new";
 /// The size of the log. Half as much would put changes into the data file twice as often; more would take longer to read at
 /// a start after a power cut, and more memory.
 const LOG_SIZE: u64 = 8 << 20;
+/// The size of a new log. It is made larger at its first checkpoint: a start need not write that much, nor does a Hob that is
+/// hardly used.
+const NEW_LOG_SIZE: u64 = 1 << 20;
 /// In memory a smaller one, so that every test also passes through the data file.
 const LOG_SIZE_IN_MEMORY: u64 = 128 << 10;
 
@@ -30,9 +33,11 @@ pub(crate) trait Medium: Send + Sync {
     fn data(&self) -> Result<Backend, redb::DatabaseError>;
     /// Opens the log; `None` when there is none.
     fn log(&self) -> io::Result<Option<Backend>>;
-    /// Makes a log of zeros, or replaces the one that is there.
-    fn make_log(&self) -> io::Result<Backend>;
-    /// The size of a log; a smaller one is replaced.
+    /// Makes a log of zeros behind its first block, or replaces the one that is there.
+    fn make_log(&self, first: &[u8]) -> io::Result<Backend>;
+    /// The size of a new log; a smaller one is replaced.
+    fn new_log_size(&self) -> u64;
+    /// The size of a log after its first checkpoint.
     fn log_size(&self) -> u64;
     /// The path of the data file; `None` in memory.
     fn path(&self) -> Option<&Path>;
@@ -109,16 +114,16 @@ impl Medium for Files {
         }
     }
 
-    fn make_log(&self) -> io::Result<Backend> {
+    fn make_log(&self, first: &[u8]) -> io::Result<Backend> {
         let (part, path) = (self.folder().join(NEW_LOG), self.folder().join(LOG));
         let make = || -> io::Result<fs::File> {
             let _ = fs::remove_file(&part);
             let mut options = fs::OpenOptions::new();
             let mut file = options.read(true).write(true).create_new(true).mode(0o600).open(&part)?;
             // Real zeros: an append into a hole or beyond the end would also write the file system's tables.
-            for _ in 0..LOG_SIZE / ZEROS.len() as u64 {
-                io::Write::write_all(&mut file, &ZEROS)?;
-            }
+            let mut bytes = first.to_vec();
+            bytes.resize(NEW_LOG_SIZE as usize, 0);
+            io::Write::write_all(&mut file, &bytes)?;
             file.sync_all()?;
             fs::rename(&part, &path)?;
             fs::File::open(self.folder())?.sync_all()?;
@@ -127,6 +132,10 @@ impl Medium for Files {
         let log = LogFile(make().inspect_err(|_| drop(fs::remove_file(&part)))?);
         log.forget();
         Ok(Box::new(log))
+    }
+
+    fn new_log_size(&self) -> u64 {
+        NEW_LOG_SIZE
     }
 
     fn log_size(&self) -> u64 {
@@ -138,8 +147,6 @@ impl Medium for Files {
     }
 }
 
-static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
-
 /// Both files in memory.
 pub(crate) struct Memory;
 
@@ -150,10 +157,14 @@ impl Medium for Memory {
     fn log(&self) -> io::Result<Option<Backend>> {
         Ok(None)
     }
-    fn make_log(&self) -> io::Result<Backend> {
+    fn make_log(&self, first: &[u8]) -> io::Result<Backend> {
         let log = InMemoryBackend::new();
         log.set_len(LOG_SIZE_IN_MEMORY)?;
+        log.write(0, first)?;
         Ok(Box::new(log))
+    }
+    fn new_log_size(&self) -> u64 {
+        LOG_SIZE_IN_MEMORY
     }
     fn log_size(&self) -> u64 {
         LOG_SIZE_IN_MEMORY

@@ -2,7 +2,7 @@
 
 use crate::{
     Error, FORMAT, Result, checksum,
-    log::Generation,
+    log::LogMark,
     overlay::Overlay,
     snapshot::{Snapshot, Table},
 };
@@ -21,25 +21,15 @@ const META_LAST_COPY: &[u8] = b"last-copy";
 pub(crate) const META_LINEAGE: &[u8] = b"lineage";
 /// The checksum of the format and the device.
 const META_SUM: &[u8] = b"sum";
-/// The generation of the log that belongs to the file, that of the record that was first in the log when it began, and the
-/// size of the log.
+/// The first record of the log that the file lacks; see [`log_row`].
 const META_LOG: &[u8] = b"log";
 
 /// The format of a file that is complete without a log. Hob from before there was a log reads it.
 pub(crate) const COMPLETE: u32 = 1;
+/// The format of a file whose last changes are in a log without a header. It is read, and no longer written.
+const WITH_OLD_LOG: u32 = 2;
 /// The format of a file whose last changes are in the log.
-pub(crate) const WITH_LOG: u32 = 2;
-
-/// Says which records of the log the data file lacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LogMark {
-    /// Of the records that are not in the data file.
-    pub generation: Generation,
-    /// Of the record in the first block when the generation began.
-    pub before: Generation,
-    /// The size of the log then.
-    pub size: u64,
-}
+pub(crate) const WITH_LOG: u32 = 3;
 
 /// A file's metadata.
 #[derive(Default)]
@@ -62,7 +52,7 @@ impl Meta {
     pub fn check(&self) -> Result<(), ()> {
         match &self.sum {
             Some(sum) if *sum != self.expected_sum() => Err(()),
-            _ if self.format == Some(WITH_LOG) && self.log.is_none() => Err(()),
+            _ if self.format.is_some_and(needs_log) && self.log.is_none() => Err(()),
             _ => Ok(()),
         }
     }
@@ -79,20 +69,47 @@ pub(crate) fn read_meta(db: &impl ReadableDatabase) -> Result<Meta> {
     let fixed = |key| Ok::<_, Error>(tx.get(META, key)?.unwrap_or_default());
     let format = fixed(META_FORMAT)?.try_into().ok().map(u32::from_le_bytes);
     let log = fixed(META_LOG)?;
-    let mark = log
-        .split_first_chunk::<16>()
-        .and_then(|(generation, rest)| Some((generation, rest.split_first_chunk::<16>()?)))
-        .and_then(|(generation, (before, size))| {
-            let size = u64::from_le_bytes(size.try_into().ok()?);
-            Some(LogMark { generation: *generation, before: *before, size })
-        });
+    let log = match format {
+        Some(WITH_LOG) => log_mark(&log),
+        Some(WITH_OLD_LOG) => old_log_mark(&log),
+        _ => None,
+    };
     Ok(Meta {
         format,
         device: fixed(META_DEVICE)?.try_into().ok().map(Id::from_bytes),
         last_ms: fixed(META_LAST)?.try_into().map_or(0, u64::from_le_bytes),
-        log: mark.filter(|_| format == Some(WITH_LOG)),
+        log,
         sum: tx.get(META, META_SUM)?,
     })
+}
+
+fn needs_log(format: u32) -> bool {
+    [WITH_OLD_LOG, WITH_LOG].contains(&format)
+}
+
+/// Generation, number, position, checksum of the record before, and size of the log.
+fn log_row(mark: &LogMark) -> Vec<u8> {
+    let (number, at, size) = (mark.number.to_le_bytes(), mark.at.to_le_bytes(), mark.size.to_le_bytes());
+    [&mark.generation[..], &number, &at, &mark.previous, &size].concat()
+}
+
+fn log_mark(row: &[u8]) -> Option<LogMark> {
+    let (generation, row) = row.split_first_chunk::<16>()?;
+    let (number, row) = row.split_first_chunk::<8>()?;
+    let (at, row) = row.split_first_chunk::<8>()?;
+    let (previous, size) = row.split_first_chunk::<16>()?;
+    let (number, at) = (u64::from_le_bytes(*number), u64::from_le_bytes(*at));
+    let size = u64::from_le_bytes(size.try_into().ok()?);
+    let mark = LogMark { generation: *generation, number, at, previous: *previous, size, before: None };
+    mark.is_possible().then_some(mark)
+}
+
+/// Generation, that of the record that was first in the log when it began, and size of the log.
+fn old_log_mark(row: &[u8]) -> Option<LogMark> {
+    let (generation, row) = row.split_first_chunk::<16>()?;
+    let (before, size) = row.split_first_chunk::<16>()?;
+    let size = u64::from_le_bytes(size.try_into().ok()?);
+    Some(LogMark { generation: *generation, number: 0, at: 0, previous: [0; 16], size, before: Some(*before) })
 }
 
 /// Writes the metadata of a new data file; returns the device id.
@@ -118,7 +135,7 @@ pub(crate) fn add_sum(db: &Database, meta: &Meta) -> Result<()> {
 /// Makes a copy complete that says that changes of it are in a log: it has no log.
 pub(crate) fn forget_log(db: &Database) -> Result<()> {
     let meta = read_meta(db)?;
-    let (Some(WITH_LOG), Some(device)) = (meta.format, meta.device) else { return Ok(()) };
+    let (true, Some(device)) = (meta.format.is_some_and(needs_log), meta.device) else { return Ok(()) };
     let tx = db.begin_write()?;
     write(&tx, &Meta::of(device, None))?;
     Ok(tx.commit()?)
@@ -130,8 +147,7 @@ fn write(tx: &redb::WriteTransaction, meta: &Meta) -> Result<()> {
     table.insert(META_SUM, &meta.expected_sum()[..])?;
     match meta.log {
         Some(mark) => {
-            let row = [&mark.generation[..], &mark.before, &mark.size.to_le_bytes()].concat();
-            drop(table.insert(META_LOG, &row[..])?);
+            drop(table.insert(META_LOG, &log_row(&mark)[..])?);
         }
         None => drop(table.remove(META_LOG)?),
     }

@@ -2,9 +2,9 @@
 
 use crate::{
     Error, FORMAT, Result,
-    log::{self, Log, LogContent},
+    log::{self, Log, LogContent, LogMark},
     medium::{Files, Medium},
-    meta::{self, LogMark, read_meta},
+    meta::{self, read_meta},
     overlay::Overlay,
     staged_backend::StagedBackend,
 };
@@ -111,8 +111,11 @@ pub(crate) fn prepare(db: &Database, medium: &dyn Medium, written: &Arc<AtomicU6
     let mut found = Checked { device, lineage: Id::NIL, mark, log: None, changes, content };
     if let Some(mark) = meta.log {
         let disk = medium.log().map_err(|e| Error::io("read the log", &e))?.ok_or_else(log::missing)?;
-        let (log, changes, content) = Log::replay(disk, mark.generation, (mark.before, mark.size), written.clone())?;
-        (found.log, found.changes, found.content) = (Some(log), changes, content);
+        let (log, changes, content) = Log::replay(disk, &mark, written.clone())?;
+        // The next power cut must not take back anything that readers see now.
+        log.sync().map_err(|e| Error::io("sync the log", &e))?;
+        // A log without a header is read, and not continued.
+        (found.log, found.changes, found.content) = (mark.before.is_none().then_some(log), changes, content);
     }
     for last_ms in [meta.last_ms, found.content.newest_ms] {
         if last_ms < FAR_MS {

@@ -53,6 +53,13 @@ impl Overlay {
         self.tables.insert_mut(table.clone(), rows);
     }
 
+    /// Sets all rows of a batch.
+    pub fn set_all(&mut self, batch: &Batch) {
+        for (table, rows) in batch {
+            rows.iter().for_each(|(key, value)| self.set(table, key.clone(), value.clone()));
+        }
+    }
+
     /// The memory it takes, roughly.
     pub fn bytes(&self) -> usize {
         self.bytes

@@ -45,7 +45,8 @@ struct State {
     /// How many writes and syncs are left before the power cut.
     until_cut: Option<u64>,
     off: bool,
-    log_size: u64,
+    /// The sizes of a new log and of one that has grown.
+    log_sizes: (u64, u64),
     /// The most bytes of the data file.
     room: usize,
     /// How many of the next syncs of the log fail; what they should have synced is lost, although programs see it.
@@ -65,12 +66,17 @@ enum Op {
 }
 
 impl SimDisk {
-    /// A disk with a new data file.
+    /// A disk with a new data file, and a log of one size.
     pub fn new(seed: u64, log_size: u64) -> Self {
+        Self::with_log(seed, (log_size, log_size))
+    }
+
+    /// A disk with a new data file, and a log that grows at its first checkpoint.
+    pub fn with_log(seed: u64, log_sizes: (u64, u64)) -> Self {
         let files = BTreeMap::from([(DATA, File::default())]);
         let (room, failing_syncs, syncs) = (usize::MAX, 0, 0);
         let state =
-            State { dice: Dice(seed), files, until_cut: None, off: false, log_size, room, failing_syncs, syncs };
+            State { dice: Dice(seed), files, until_cut: None, off: false, log_sizes, room, failing_syncs, syncs };
         let disk = Self(Arc::new(Mutex::new(state)));
         let db = Database::builder().create_with_backend(Handle { disk: disk.clone(), name: DATA }).unwrap();
         meta::found(&db).unwrap();
@@ -323,19 +329,24 @@ impl Medium for SimDisk {
         Ok(there.then(|| Box::new(Handle { disk: self.clone(), name: LOG }) as Backend))
     }
 
-    fn make_log(&self) -> io::Result<Backend> {
+    fn make_log(&self, first: &[u8]) -> io::Result<Backend> {
         let mut state = self.state();
         let made = state.op(Op::Write);
         // It is renamed into place, so it is there whole or not at all.
         if made.is_ok() && (!state.off || state.dice.roll(2) == 0) {
-            let zeros = vec![0; state.log_size as usize];
-            state.files.insert(LOG, File { synced: zeros.clone(), now: zeros, unsynced: vec![] });
+            let mut bytes = first.to_vec();
+            bytes.resize(state.log_sizes.0 as usize, 0);
+            state.files.insert(LOG, File { synced: bytes.clone(), now: bytes, unsynced: vec![] });
         }
         made.map(|()| Box::new(Handle { disk: self.clone(), name: LOG }) as Backend)
     }
 
+    fn new_log_size(&self) -> u64 {
+        self.state().log_sizes.0
+    }
+
     fn log_size(&self) -> u64 {
-        self.state().log_size
+        self.state().log_sizes.1
     }
 
     fn path(&self) -> Option<&Path> {

@@ -1,5 +1,5 @@
 //! Kills and power cuts (`CUTS=…`, `SEED=…`) at any write or sync, also while the store is opened: all that was acknowledged is
-//! there, and nothing half.
+//! there, and nothing half. Of what was only visible there is a beginning, and all of it after a sync or a durable write.
 
 use crate::{
     secrets::DeviceKey,
@@ -7,13 +7,13 @@ use crate::{
     tests::{Note, person},
     *,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tool::{Cx, Id, Scope};
 
 /// How many things there are; each is stored in several tables at once.
 const THINGS: u64 = 12;
-/// Small, so that there are many checkpoints.
-const LOG_SIZE: u64 = 32 << 10;
+/// Small, so that there are many checkpoints: of a new log, and of one that has grown.
+const LOG_SIZES: (u64, u64) = (16 << 10, 32 << 10);
 
 fn id(kind: u8, thing: u64, version: u64) -> Id {
     let mut bytes = [0; 16];
@@ -50,25 +50,33 @@ struct World {
     cx: Cx,
     /// The version of each thing; `None` after it was deleted.
     known: BTreeMap<u64, Option<u64>>,
+    /// Versions of things since then that were only visible, in order.
+    visible: Vec<(u64, Option<u64>)>,
     /// Versions that were not acknowledged.
     open: BTreeMap<u64, Option<u64>>,
     versions: u64,
     cuts: u64,
     cuts_in_open: u64,
+    /// How often a part of what was visible was lost, and how often a part of it stayed.
+    lost: u64,
+    stayed: u64,
 }
 
 impl World {
     fn new(seed: u64) -> Self {
         Self {
-            disk: SimDisk::new(seed, LOG_SIZE),
+            disk: SimDisk::with_log(seed, LOG_SIZES),
             dice: Dice(seed ^ 99),
             key: Arc::new([7; 32]),
             cx: person(),
             known: BTreeMap::new(),
+            visible: vec![],
             open: BTreeMap::new(),
             versions: 0,
             cuts: 0,
             cuts_in_open: 0,
+            lost: 0,
+            stayed: 0,
         }
     }
 
@@ -80,11 +88,38 @@ impl World {
         Ok(store)
     }
 
+    /// Everything that is visible is on the disk.
+    fn synced(&mut self) {
+        for (thing, version) in std::mem::take(&mut self.visible) {
+            self.known.insert(thing, version);
+        }
+    }
+
+    /// The version of a thing on the disk when the first of the visible writes are there too.
+    fn with_visible(&self, thing: u64, first: usize) -> Option<u64> {
+        let newest = self.visible[..first].iter().rev().find(|(of, _)| *of == thing).map(|(_, version)| *version);
+        newest.unwrap_or_else(|| self.known.get(&thing).copied().flatten())
+    }
+
+    /// A write that is only visible when it returns.
+    async fn change_soon(&mut self, store: &Store) {
+        let thing = self.dice.roll(THINGS);
+        let within = Duration::from_millis([0, 1, 3_600_000][self.dice.roll(3) as usize]);
+        let write = self.change(store, thing);
+        match with_soon(Some(within), write).await {
+            Ok(()) => {
+                let version = self.open.remove(&thing).unwrap();
+                self.visible.push((thing, version));
+            }
+            Err(error) => assert!(self.disk.is_off(), "{error}"),
+        }
+    }
+
     /// A write of the next version of a thing, or its deletion.
     fn change(&mut self, store: &Store, thing: u64) -> impl Future<Output = Result<()>> + Send + 'static {
         self.versions += 1;
         let version = (self.dice.roll(4) > 0).then_some(self.versions);
-        let before = self.known.get(&thing).copied().flatten();
+        let before = self.with_visible(thing, self.visible.len());
         self.open.insert(thing, version);
         let (notes, keeper) = (store.collection::<Note>(), store.clone());
         let (stamp, scope) = (notes.stamp(&self.cx, "t"), Scope::User(self.cx.user()));
@@ -149,13 +184,20 @@ impl World {
         assert_eq!((check.damages, check.repaired), (0, 0), "{check:?}");
         let mut marks = vec![];
         store.collection::<Effect>().scan(|found| marks.push(found.id)).unwrap();
-        for thing in 0..THINGS {
-            let stored = self.stored(store, thing, &marks);
-            let known = self.known.get(&thing).copied().flatten();
-            let may_be = [Some(known), self.open.get(&thing).copied()];
-            assert!(may_be.contains(&Some(stored)), "thing {thing} is at {stored:?}, not at one of {may_be:?}");
-            self.known.insert(thing, stored);
-        }
+        let stored: Vec<_> = (0..THINGS).map(|thing| self.stored(store, thing, &marks)).collect();
+        let all = self.visible.len();
+        let is_there = |first: usize| {
+            (0..THINGS).zip(&stored).all(|(thing, stored)| {
+                let open = self.open.get(&thing).filter(|_| first == all);
+                self.with_visible(thing, first) == *stored || open == Some(stored)
+            })
+        };
+        let first = (0..=all).rev().find(|first| is_there(*first));
+        assert!(first.is_some(), "{stored:?} is not {:?} with {:?} and {:?}", self.known, self.visible, self.open);
+        self.lost += u64::from(first < Some(all));
+        self.stayed += u64::from(all > 0 && first > Some(0));
+        self.known = (0..THINGS).zip(stored).collect();
+        self.visible.clear();
         self.open.clear();
         let records = store.stats().unwrap().records.get("notes").copied().unwrap_or_default();
         assert_eq!(records, 2 * self.known.values().flatten().count() as u64);
@@ -164,6 +206,18 @@ impl World {
     /// Writes until the power goes, or for a while.
     async fn work(&mut self, store: &Store, rounds: u64) {
         for _ in 0..rounds {
+            while self.dice.roll(2) == 0 && !self.disk.is_off() {
+                self.change_soon(store).await;
+            }
+            if self.dice.roll(4) == 0 && store.sync().await.is_ok() {
+                self.synced();
+            }
+            if self.disk.is_off() {
+                return;
+            }
+            if self.dice.roll(3) == 0 {
+                continue;
+            }
             let many = if self.dice.roll(3) == 0 { self.dice.roll(THINGS) + 1 } else { 1 };
             let first = self.dice.roll(THINGS);
             let jobs: Vec<_> = (0..many)
@@ -188,6 +242,7 @@ impl World {
             for (thing, job) in jobs {
                 match job.await.unwrap() {
                     Ok(()) => {
+                        self.synced();
                         let version = self.open.remove(&thing).unwrap();
                         self.known.insert(thing, version);
                     }
@@ -197,8 +252,8 @@ impl World {
             if let Some(failing) = failing {
                 assert!(failing.await.unwrap().is_err());
             }
-            if self.dice.roll(6) == 0 {
-                let _ = store.flush().await;
+            if self.dice.roll(6) == 0 && store.flush().await.is_ok() {
+                self.synced();
             }
             if self.disk.is_off() {
                 return;
@@ -228,7 +283,8 @@ impl World {
             }
             match self.disk.is_off() {
                 true => self.cuts += 1,
-                false => clean += 1,
+                // Closed in order, or not opened at all.
+                false => (clean, _) = (clean + 1, self.synced()),
             }
             match self.dice.roll(4) {
                 0 => self.disk.kill(),
@@ -238,6 +294,7 @@ impl World {
         let store = self.start().unwrap();
         self.check(&store).await;
         assert!(self.cuts_in_open > cuts / 20 && clean > 0 && self.versions > cuts, "nothing was tried");
+        assert!(self.lost > cuts / 100 && self.stayed > cuts / 100, "{} lost, {} stayed", self.lost, self.stayed);
     }
 }
 
@@ -250,7 +307,10 @@ async fn half(seed: u64) {
     let cuts = std::env::var("CUTS").ok().and_then(|cuts| cuts.parse().ok()).unwrap_or(1100);
     let mut world = World::new(seed);
     world.run(cuts).await;
-    println!("{} cuts, {} of them while opening, {} versions", world.cuts, world.cuts_in_open, world.versions);
+    let World { cuts, cuts_in_open, versions, lost, stayed, .. } = world;
+    println!(
+        "{cuts} cuts, {cuts_in_open} of them while opening, {versions} versions; visible ones lost {lost} times, there {stayed} times"
+    );
 }
 
 #[tokio::test]

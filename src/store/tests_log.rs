@@ -65,7 +65,7 @@ async fn a_file_in_use_needs_its_log_and_a_closed_one_does_not() {
     drop(store);
 
     // An older Hob refuses the format of the file in use, and reads that of the closed one.
-    assert_eq!((meta_of(&cut.0).format, meta_of(&dir.0).format), (Some(2), Some(1)));
+    assert_eq!((meta_of(&cut.0).format, meta_of(&dir.0).format), (Some(3), Some(1)));
     assert!(meta_of(&dir.0).check().is_ok() && meta_of(&dir.0).log.is_none());
     fs::remove_file(dir.0.join(LOG)).unwrap();
     for dir in [&dir, &cut] {
@@ -95,10 +95,12 @@ async fn a_torn_end_is_cut_off_and_a_damaged_middle_is_refused() {
     let (data, log) = (fs::read(cut.0.join(FILE)).unwrap(), fs::read(cut.0.join(LOG)).unwrap());
     // The blocks, what is left after each was damaged, and the problem.
     let rows = [
-        (0, None, "is damaged at byte 0"),
+        // The header: the records show that the log is the right one.
+        (0, Some("a b c d"), ""),
         (1, None, "is damaged at byte 4096"),
-        (2, Some("a b c"), ""),
-        (3, Some("a b c d"), ""),
+        (2, None, "is damaged at byte 8192"),
+        (3, Some("a b c"), ""),
+        (4, Some("a b c d"), ""),
     ];
     for (block, left, why) in rows {
         for at in [0, 10, 30, 50, 70, 100] {
@@ -165,6 +167,105 @@ async fn a_missing_log_and_that_of_another_state_are_refused() {
 }
 
 #[tokio::test]
+async fn an_overwritten_log_is_refused() {
+    let cx = person();
+    let (_, cut) = used(&cx).await;
+    let (data, whole) = (fs::read(cut.0.join(FILE)).unwrap(), fs::read(cut.0.join(LOG)).unwrap());
+    let mut dice = sim_disk::Dice(5);
+    let random = (0..whole.len()).map(|_| dice.roll(256) as u8).collect::<Vec<_>>();
+    for bytes in [vec![0; whole.len()], vec![0xff; whole.len()], random] {
+        fs::write(cut.0.join(LOG), &bytes).unwrap();
+        let refused = Store::open(&cut.0).err().unwrap().to_string();
+        assert!(refused.contains("was overwritten") && refused.contains("hob restore FILE"), "{refused}");
+        assert!(check_file(&cut.0).unwrap().unwrap().pages[0].contains("was overwritten"));
+        assert!(fs::read(cut.0.join(FILE)).unwrap() == data && fs::read(cut.0.join(LOG)).unwrap() == bytes);
+    }
+    // Zeros in place of the header and the first record.
+    let bytes = [&[0; 8192], &whole[8192..]].concat();
+    fs::write(cut.0.join(LOG), bytes).unwrap();
+    assert!(Store::open(&cut.0).is_err_and(|e| e.to_string().contains("is damaged at byte 4096")));
+    fs::write(cut.0.join(LOG), whole).unwrap();
+    assert_eq!(titles(&Store::open(&cut.0).unwrap(), &cx), "a b c d");
+
+    // Also where a checkpoint has put all into the data file: nobody knows that there was no more.
+    let disk = SimDisk::new(4, 64 << 10);
+    let store = on(&disk).unwrap();
+    add(&store, &cx, &["a", "b"]).await;
+    store.0.engine.checkpoint().unwrap();
+    let cut = disk.copy();
+    assert_eq!(titles(&on(&cut.copy()).unwrap(), &cx), "a b");
+    cut.set_log(Some(vec![0; 64 << 10]));
+    assert!(on(&cut).is_err_and(|e| e.to_string().contains("was overwritten")));
+}
+
+/// Rewrites a log and the data file that needs it as Hob had them before logs had headers.
+fn without_header(dir: &Dir) {
+    let mark = meta_of(&dir.0).log.unwrap();
+    let mut log = fs::read(dir.0.join(LOG)).unwrap().split_off(4096);
+    log.resize(mark.size as usize, 0);
+    fs::write(dir.0.join(LOG), log).unwrap();
+    let db = redb::Database::open(dir.0.join(FILE)).unwrap();
+    let tx = db.begin_write().unwrap();
+    {
+        let mut table = tx.open_table(snapshot::Table::new(meta::META)).unwrap();
+        table.insert(meta::META_FORMAT, &2u32.to_le_bytes()[..]).unwrap();
+        let row = [&mark.generation[..], &[0; 16], &mark.size.to_le_bytes()].concat();
+        table.insert(&b"log"[..], &row[..]).unwrap();
+        table.remove(&b"sum"[..]).unwrap();
+    }
+    tx.commit().unwrap();
+}
+
+#[tokio::test]
+async fn a_log_from_before_there_were_headers_is_read() {
+    let cx = person();
+    let (_, cut) = used(&cx).await;
+    without_header(&cut);
+    assert_eq!(check_file(&cut.0).unwrap().unwrap().log.commits, 3);
+    let store = Store::open(&cut.0).unwrap();
+    assert_eq!(titles(&store, &cx), "a b c d");
+    // The first write puts all into the data file, the second one begins a log of now.
+    add(&store, &cx, &["e", "f", "g"]).await;
+    assert_eq!(store.stats().unwrap().log.commits, 1);
+    let cut = copied(&cut);
+    drop(store);
+    assert_eq!(meta_of(&cut.0).format, Some(3));
+    assert_eq!(titles(&Store::open(&cut.0).unwrap(), &cx), "a b c d e f g");
+
+    let (_, cut) = used(&cx).await;
+    without_header(&cut);
+    let mut log = fs::read(cut.0.join(LOG)).unwrap();
+    log[30] ^= 1;
+    fs::write(cut.0.join(LOG), &log).unwrap();
+    assert!(Store::open(&cut.0).is_err_and(|e| e.to_string().contains("is damaged at byte 0")));
+    let (_, other) = used(&cx).await;
+    without_header(&other);
+    fs::copy(other.0.join(LOG), cut.0.join(LOG)).unwrap();
+    assert!(Store::open(&cut.0).is_err_and(|e| e.to_string().contains("belongs to another state")));
+}
+
+#[tokio::test]
+async fn a_log_grows_at_its_first_checkpoint() {
+    let (cx, dir) = (person(), Dir::new());
+    let store = Store::open(&dir.0).unwrap();
+    add(&store, &cx, &["a"]).await;
+    let size = || fs::metadata(dir.0.join(LOG)).unwrap().len();
+    assert_eq!(size(), 1 << 20);
+    for n in 0..30 {
+        add(&store, &cx, &[&format!("{n}{}", "x".repeat(30_000))]).await;
+    }
+    // The checkpoint is made beside the writes; this one waits for it.
+    store.0.engine.checkpoint().unwrap();
+    assert_eq!(size(), 8 << 20);
+    for n in 30..40 {
+        add(&store, &cx, &[&format!("{n}{}", "x".repeat(200_000))]).await;
+    }
+    assert_eq!(store.stats().unwrap().log.commits, 10, "more than a new log holds");
+    let cut = copied(&dir);
+    assert_eq!(titles(&Store::open(&cut.0).unwrap(), &cx).split(' ').count(), 41);
+}
+
+#[tokio::test]
 async fn a_restore_keeps_what_was_in_the_log_with_the_previous_data() {
     let cx = person();
     let (dir, other) = (Dir::new(), Dir::new());
@@ -190,7 +291,7 @@ async fn a_restore_keeps_what_was_in_the_log_with_the_previous_data() {
     // A log that cannot be read stays next to its data.
     let (_, cut) = used(&cx).await;
     let mut log = fs::read(cut.0.join(LOG)).unwrap();
-    log[4096] ^= 1;
+    log[8192] ^= 1;
     fs::write(cut.0.join(LOG), &log).unwrap();
     let before = restore(&cut.0, &file).unwrap();
     assert!(fs::read(before.log).unwrap() == log && !cut.0.join(LOG).exists());

@@ -204,6 +204,22 @@ impl Drop for Writer {
 }
 
 fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool) {
+    // Returns when the last checkpoint has ended.
+    thread::scope(|checkpoints| {
+        // It is written while later batches are appended.
+        let tidy = |idle| {
+            if engine.begin_checkpoint(idle) {
+                let named = thread::Builder::new().name("store-checkpoint".into());
+                if named.spawn_scoped(checkpoints, || engine.make_checkpoint()).is_err() {
+                    engine.make_checkpoint();
+                }
+            }
+        };
+        work_with(engine, inbox, shown, &tidy);
+    });
+}
+
+fn work_with(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool, tidy: &dyn Fn(bool)) {
     let mut patient: Vec<Job> = vec![];
     // When the next durable commit has to be made at the latest, and whether a visible commit waits for it.
     let (mut due, mut unsynced) = (None::<Instant>, false);
@@ -218,7 +234,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool) {
         };
         let closing = matches!(next, Err(mpsc::RecvTimeoutError::Disconnected));
         if due.is_none() && matches!(next, Err(mpsc::RecvTimeoutError::Timeout)) {
-            engine.tidy(true);
+            tidy(true);
         }
         let (mut batch, mut syncs, mut complete) = (vec![], vec![], vec![]);
         let (mut urgent, mut waiting) = (false, next.ok());
@@ -263,7 +279,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>, shown: &AtomicBool) {
         shown.store(unsynced, Ordering::Release);
         syncs.into_iter().for_each(|to| drop(to.send(synced.clone())));
         // After the callers have their answers.
-        engine.tidy(false);
+        tidy(false);
         if !complete.is_empty() {
             let done = engine.complete();
             complete.into_iter().for_each(|to| drop(to.send(done.clone())));
