@@ -32,8 +32,11 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 /// Compaction pays off when so much of the file is free: a share in percent, and bytes.
 const WORTH_PERCENT: u64 = 30;
 const WORTH_BYTES: u64 = 16 << 20;
-/// Space on the disk that a compaction leaves to other writes, in bytes.
-const RESERVE: u64 = 32 << 20;
+/// Space on the disk that a compaction leaves to other writes: a part of the disk, and at least and at most so many bytes. On a
+/// small disk it may be the only way to get room.
+const RESERVE_PART: u64 = 32;
+const LEAST_RESERVE: u64 = 4 << 20;
+const MOST_RESERVE: u64 = 32 << 20;
 /// With at most so many changed rows left, the rest is copied while nobody reads or writes.
 const FEW: usize = 500;
 /// How often changed rows are copied again before a compaction gives up.
@@ -281,17 +284,22 @@ fn compact(engine: &Arc<Engine>, go_on: &dyn Fn() -> bool, progress: &dyn Fn(u8)
 
 /// Refuses when the disk would be full for a while: other writes would be refused meanwhile.
 fn has_room(path: &Path, space: &Space) -> Result<()> {
-    let used = space.size.saturating_sub(space.free);
-    let needed = used + used / 4 + RESERVE;
     let folder = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match rustix::fs::statvfs(folder).map(|there| there.f_bavail.saturating_mul(there.f_frsize)) {
-        Ok(free) if free < needed => {
-            let mb = |bytes: u64| bytes.div_ceil(1 << 20);
-            let text = format!("compacting needs {} MB for a while, and {} MB are free", mb(needed), mb(free));
-            Err(Error::Io(format!("{text}: make room on the disk first")))
-        }
-        _ => Ok(()),
+    let Ok(disk) = rustix::fs::statvfs(folder) else { return Ok(()) };
+    let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
+    let (needed, free) = (room_for(space, bytes(disk.f_blocks)), bytes(disk.f_bavail));
+    if free >= needed {
+        return Ok(());
     }
+    let mb = |bytes: u64| bytes.div_ceil(1 << 20);
+    let text = format!("compacting needs {} MB for a while, and {} MB are free", mb(needed), mb(free));
+    Err(Error::Io(format!("{text}: make room on the disk first")))
+}
+
+/// The bytes that must be free on a disk of this size: for the copy, which grows in steps, and for other writes.
+fn room_for(space: &Space, disk: u64) -> u64 {
+    let used = space.size.saturating_sub(space.free);
+    used + used / 4 + (disk / RESERVE_PART).clamp(LEAST_RESERVE, MOST_RESERVE)
 }
 
 fn stopped() -> Error {

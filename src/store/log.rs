@@ -334,3 +334,66 @@ pub(crate) fn missing() -> Error {
             .into(),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        medium::Medium,
+        sim_disk::{Dice, SimDisk},
+    };
+    use std::collections::{BTreeMap, VecDeque};
+
+    /// The rows of records that the data file lacks.
+    type Rows = VecDeque<BTreeMap<Vec<u8>, Vec<u8>>>;
+
+    fn replayed(disk: &SimDisk, mark: &LogMark) -> (Log, BTreeMap<Vec<u8>, Vec<u8>>, LogContent) {
+        let (log, changes, content) = Log::replay(disk.log().unwrap().unwrap(), mark, Arc::default()).unwrap();
+        let rows = changes.table("t").into_iter().flatten();
+        (log, rows.map(|(key, value)| (key.to_vec(), value.as_ref().unwrap().to_vec())).collect(), content)
+    }
+
+    #[test]
+    fn the_room_of_records_is_used_again_and_none_that_counts_is_overwritten() {
+        let (mut wrapped, mut full) = (0, 0);
+        for seed in 0..40 {
+            let (disk, mut dice) = (SimDisk::with_log(seed, (64 << 10, 96 << 10)), Dice(seed));
+            let made = disk.make_log(&log_header([7; 16])).unwrap();
+            let mut log = Log::new(made, Arc::default()).unwrap();
+            log.has_begun([7; 16]);
+            let (mut stored, mut rows, mut under_way) = (log.mark(), Rows::new(), None::<(LogMark, usize)>);
+            for n in 0..300u64 {
+                let length = [10, 3000, 5000, 20_000][dice.roll(4) as usize] + dice.roll(3000) as usize;
+                let record = BTreeMap::from([((n % 50).to_be_bytes().to_vec(), vec![n as u8; length])]);
+                let changed = record.iter().map(|(k, v)| (k.as_slice().into(), Some(v.as_slice().into()))).collect();
+                let before = log.mark();
+                match log.append(&Batch::from([("t".into(), changed)]), n).unwrap() {
+                    Appended::Durable => rows.push_back(record),
+                    Appended::NoRoom => full += 1,
+                }
+                wrapped += u64::from(log.mark().at < before.at);
+                // A checkpoint begins, or one that began earlier ends.
+                under_way = match under_way {
+                    None if dice.roll(4) == 0 => Some((log.mark(), rows.len())),
+                    Some((mut mark, records)) if dice.roll(4) == 0 => {
+                        if let Some(growth) = log.growth(96 << 10).filter(|_| dice.roll(9) == 0) {
+                            mark.size = growth.run().unwrap();
+                        }
+                        log.free(&mark);
+                        stored = mark;
+                        drop(rows.drain(..records));
+                        None
+                    }
+                    other => other,
+                };
+                let (again, found, content) = replayed(&disk, &stored);
+                assert_eq!(found, rows.iter().flatten().map(|(k, v)| (k.clone(), v.clone())).collect());
+                assert_eq!((content.commits, content.bytes), (rows.len() as u64, again.used()));
+                if dice.roll(10) == 0 {
+                    (log, under_way) = (again, None);
+                }
+            }
+        }
+        assert!(wrapped > 100 && full > 100, "{wrapped} times at the start again, {full} times full");
+    }
+}

@@ -1,14 +1,16 @@
 //! The place of the data file and the log: a folder, or memory.
 
-use crate::{Error, Result};
+use crate::{Error, Result, log_record::BLOCK};
 use redb::{
     StorageBackend,
     backends::{FileBackend, InMemoryBackend},
 };
+use rustix::fs::OFlags;
 use std::{
     fs, io,
     os::unix::fs::{FileExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 /// The name of the log in the data folder.
@@ -62,32 +64,66 @@ impl Files {
 /// The log on disk. Nothing of it stays in the system's cache: it is read only at a start, and where the cache holds it in
 /// large pieces, a small append would write a whole piece.
 #[derive(Debug)]
-struct LogFile(fs::File);
+struct LogFile {
+    file: fs::File,
+    /// The same file, for writes that pass the cache; `None` where the file system has no such writes.
+    direct: Option<fs::File>,
+    /// Whether it refused one.
+    refused: AtomicBool,
+}
 
 impl LogFile {
+    fn new(file: fs::File, path: &Path) -> Self {
+        let flags = OFlags::DIRECT.bits() as i32;
+        let direct = fs::OpenOptions::new().write(true).custom_flags(flags).open(path).ok();
+        Self { file, direct, refused: AtomicBool::new(false) }
+    }
+
     fn forget(&self) {
         // Without it the log still works.
-        let _ = rustix::fs::fadvise(&self.0, 0, None, rustix::fs::Advice::DontNeed);
+        let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed);
+    }
+
+    /// Writes past the cache; `false` where that is not possible.
+    fn write_directly(&self, offset: u64, data: &[u8]) -> io::Result<bool> {
+        let whole = offset.is_multiple_of(BLOCK as u64) && data.len().is_multiple_of(BLOCK);
+        let Some(direct) = self.direct.as_ref().filter(|_| whole && !self.refused.load(Ordering::Relaxed)) else {
+            return Ok(false);
+        };
+        let mut buffer = vec![0; data.len() + BLOCK];
+        let from = buffer.as_ptr().align_offset(BLOCK);
+        let Some(blocks) = buffer.get_mut(from..from.saturating_add(data.len())) else { return Ok(false) };
+        blocks.copy_from_slice(data);
+        match direct.write_all_at(blocks, offset) {
+            // The rest of what it may have begun is written the other way.
+            Err(e) if e.kind() == io::ErrorKind::InvalidInput => {
+                self.refused.store(true, Ordering::Relaxed);
+                Ok(false)
+            }
+            written => written.map(|()| true),
+        }
     }
 }
 
 impl StorageBackend for LogFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        Ok(self.file.metadata()?.len())
     }
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.0.read_exact_at(out, offset)
+        self.file.read_exact_at(out, offset)
     }
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.0.set_len(len)
+        self.file.set_len(len)
     }
     fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data()?;
-        self.forget();
+        self.file.sync_data()?;
+        if self.direct.is_none() || self.refused.load(Ordering::Relaxed) {
+            self.forget();
+        }
         Ok(())
     }
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.0.write_all_at(data, offset)
+        if self.write_directly(offset, data)? { Ok(()) } else { self.file.write_all_at(data, offset) }
     }
 }
 
@@ -106,7 +142,7 @@ impl Medium for Files {
             Ok(file) if file.metadata()?.is_file() => {
                 // Reads only what is asked for.
                 let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random);
-                Ok(Some(Box::new(LogFile(file))))
+                Ok(Some(Box::new(LogFile::new(file, &self.folder().join(LOG)))))
             }
             Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a plain file")),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -129,7 +165,7 @@ impl Medium for Files {
             fs::File::open(self.folder())?.sync_all()?;
             Ok(file)
         };
-        let log = LogFile(make().inspect_err(|_| drop(fs::remove_file(&part)))?);
+        let log = LogFile::new(make().inspect_err(|_| drop(fs::remove_file(&part)))?, &path);
         log.forget();
         Ok(Box::new(log))
     }

@@ -94,6 +94,33 @@ fn a_missing_or_empty_data_file_is_damage_and_nothing_is_deleted() {
 }
 
 #[test]
+fn an_overwritten_log_is_refused_and_left() {
+    let mut daemon = Hob::start();
+    for n in 0..3 {
+        daemon.result("add_note", json!({"title": format!("note {n}"), "content": "in the log alone"}));
+    }
+    daemon.kill();
+    let (data, log) = (daemon.data(), daemon.data().join("hob.wal"));
+    let whole = fs::read(&log).unwrap();
+    let mut dice = Dice::fresh();
+    for bytes in [vec![0; whole.len()], (0..whole.len()).map(|_| dice.below(256) as u8).collect()] {
+        fs::write(&log, &bytes).unwrap();
+        let before = contents(&data);
+        for arguments in [&SERVE[..], &["chat", "hello"]] {
+            let why = refused(&data, arguments);
+            assert!(why.contains("hob.wal was overwritten") && why.contains("hob restore FILE"), "{why}");
+        }
+        let doctor = hob(&data, &["doctor"]);
+        assert!(doctor.code == Some(1) && doctor.out.contains("hob.wal was overwritten"), "{doctor:?}");
+        assert!(contents(&data) == before, "something was changed");
+    }
+    fs::write(&log, whole).unwrap();
+    daemon.start_again();
+    let found = daemon.result("search_notes", json!({"query": "in the log alone"})).to_string();
+    assert!((0..3).all(|n| found.contains(&format!("note {n}"))), "{found}");
+}
+
+#[test]
 fn a_first_start_that_was_cut_begins_again() {
     // Every state a cut can leave before the data file has its name.
     let states: [&[&str]; 5] =

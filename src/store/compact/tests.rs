@@ -185,6 +185,10 @@ async fn one_that_is_stopped_or_fails_changes_nothing() {
     let store = Store::open(&dir.0).unwrap();
     let refused = store.compact(|| true).await.unwrap_err().to_string();
     assert!(refused.contains("is a link"), "{refused}");
+    // A part of a small disk is left to others, and never more than 32 MB.
+    let space = Space { size: 20 << 20, free: 16 << 20 };
+    let needed = [64 << 20, 512 << 20, 1 << 40].map(|disk| room_for(&space, disk) >> 20);
+    assert_eq!(needed, [5 + 4, 5 + 16, 5 + 32]);
     let refused = has_room(&there, &Space { size: 1 << 50, free: 0 }).unwrap_err().to_string();
     assert!(refused.contains("for a while") && refused.contains("make room on the disk"), "{refused}");
     assert!(content(&store) == before);
