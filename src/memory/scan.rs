@@ -164,9 +164,14 @@ fn lowest_of(sums: &[f32], mask: &Bits, most: usize) -> (u32, usize) {
 fn each_masked(sums: &[f32], mask: &Bits, mut each: impl FnMut(u32, u32)) {
     for (n, block) in sums.chunks(64).enumerate() {
         let word = mask.word(n);
+        if word == 0 {
+            continue;
+        }
+        // Mostly all 64 rows may be found.
+        let hidden = word != u64::MAX;
         for (bit, sum) in block.iter().enumerate() {
             let bits = sum.to_bits();
-            if bits != 0 && word >> bit & 1 == 1 {
+            if bits != 0 && !(hidden && word >> bit & 1 == 0) {
                 each((n * 64 + bit) as u32, bits);
             }
         }

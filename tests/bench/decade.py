@@ -12,6 +12,8 @@ from daemon import Daemon, ModelServer, copy_of
 CONFIG = "[limits]\ncalls = 0\n"
 NAMES = ["day", "decade"]
 STARTS = int(os.environ.get("BENCH_STARTS", "7"))
+# From so many memories on, their index is saved to a file while nobody uses it.
+SAVED_FROM = 4096
 # What a value may cost after ten years, as a multiple of what it costs after a day.
 AIM = 1.5
 
@@ -58,6 +60,8 @@ def size(folder):
 
 def calm(daemon, least=8, most=300):
     """Waits until the work that follows a first start is done: phrases, indexes, what an older folder lacks."""
+    while json.loads(daemon.get("/api/v1/storage")[1])["data"]["indexing"] and time.monotonic() - daemon.begun < most:
+        time.sleep(1)
     quiet, before = 0, daemon.cpu_ms()
     while quiet < 6 and time.monotonic() - daemon.begun < most:
         time.sleep(1)
@@ -179,6 +183,13 @@ def measure(binary, fill, scratch, long_idle=False):
         side.start()
         begun = time.monotonic()
         calm(side.daemon)
+        if side.made["records"]["memories"] >= SAVED_FROM:
+            index = side.folder / "memory.index"
+            while not index.exists() and time.monotonic() - begun < 400:
+                time.sleep(1)
+            if not index.exists():
+                raise SystemExit("the index of the memories was not saved")
+            calm(side.daemon)
         side.found["settleSeconds"] = time.monotonic() - begun
         side.stop()
     starts = {side.name: [] for side in sides}

@@ -497,7 +497,7 @@ def decade(scratch):
     table(f"Ten years: {kept['messages']:,} messages in {kept['conversations']:,} conversations, {kept['tasks']:,} tasks, "
           f"{kept['memories']:,} memories, 100,000 audit lines", ["", "a day", "ten years", "ratio", "aim"], lines)
     print("  The vectors of the memories are random unit vectors: embedding 100,000 texts would take minutes. Before anything is\n"
-          f"  measured, a first start of {found['decade']['settleSeconds']:.0f} s computes what an older folder lacks. "
+          f"  measured, a first start of {found['decade']['settleSeconds']:.0f} s computes what an older folder lacks: the indexes, too. "
           f"Filled in {found['decade']['seedSeconds']:.1f} s.")
     if over:
         print(f"  Above {years.AIM}×: {'; '.join(over)}.")
