@@ -72,7 +72,10 @@ mod tests {
             ("", &[][..]),
             ("  Oat  MILK ", &["oat", "milk"]),
             ("\"Oat  Milk\"", &["oat milk"]),
-            ("buy \"oat milk\" “Two Litres” „zwei Liter“ «deux» »drei\nvier«", &["buy", "oat milk", "two litres", "zwei liter", "deux", "drei vier"]),
+            (
+                "buy \"oat milk\" “Two Litres” „zwei Liter“ «deux» »drei\nvier«",
+                &["buy", "oat milk", "two litres", "zwei liter", "deux", "drei vier"],
+            ),
             ("\"oat-milk\"", &["oat-milk"]),
             // Not phrases: not closed, within a word, empty.
             ("\"oat milk", &["\"oat", "milk"]),

@@ -129,7 +129,10 @@ def requests(side):
         ("runs", "GET /runs?limit=20", 20, get("/api/v1/runs?limit=20")),
         ("searchTalk", "search in conversations: a word", 5, get("/api/v1/conversations?query=boiler")),
         ("tasks", "list_tasks", 20, call("list_tasks", {})),
-        ("searchTasks", "list_tasks, a word", 10, call("list_tasks", {"search": "ladder"})),
+        # Both answer as many: 20 of many, and one.
+        ("searchTasks", "list_tasks, a word that all have", 10, call("list_tasks", {"search": "number"})),
+        ("searchOne", "list_tasks, a word that some have, the first", 10, call("list_tasks", {"search": "ladder", "limit": 1})),
+        ("searchSome", "list_tasks, a word that some have, 20", 10, call("list_tasks", {"search": "ladder"})),
         ("searchNone", "list_tasks, a word that none has", 10, call("list_tasks", {"search": "platypus"})),
         ("memories", "list_memories", 10, call("list_memories", {})),
         ("memoryStats", "memory_stats", 5, call("memory_stats", {})),
@@ -245,5 +248,6 @@ def rows(found):
 
 
 def is_bounded(label):
-    """Whether the aim holds for a line: memory, recall, what reads every record, and the size may grow."""
-    return not label.startswith(("recall", "files", "POST /check")) and "after all requests" not in label
+    """Whether the aim holds for a line: memory, recall, what reads every record, and the size may grow; after a day, a word that
+    some have finds one task and not 20."""
+    return not label.startswith(("recall", "files", "POST /check")) and not label.endswith(", 20: CPU ms") and "after all requests" not in label

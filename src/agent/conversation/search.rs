@@ -109,9 +109,8 @@ impl Conversations {
             let titled = |head: &Entry<Head>| occurring(&head.value.title, words);
             let of = |head: &Entry<Head>| match titled(head) {
                 titled if titled == all => Ok((ConversationMatch { words: titled, best: None }, Label::Own)),
-                titled => match_of(lines, head.id, words).map(|(found, label)| {
-                    (ConversationMatch { words: found.words | titled, ..found }, label)
-                }),
+                titled => match_of(lines, head.id, words)
+                    .map(|(found, label)| (ConversationMatch { words: found.words | titled, ..found }, label)),
             };
             heads.iter().map(of).collect::<store::Result<Vec<_>>>()
         })?;

@@ -52,8 +52,10 @@ impl<'t> Candidates<'t> {
     }
 
     fn new(segments: Vec<(Segment<'t>, Bits)>, tail: Vec<Id>) -> Self {
-        let rows = segments.iter().map(|(segment, bits)| bits.count().min(segment.rows_of_ids())).sum();
-        Self { segments, tail, looked_up: Cell::default(), few: rows, ids: OnceCell::new() }
+        // Looking an id up reads a row; so does reading the ids of a row, which are then sorted.
+        let cost = |bits: &Bits, rows: usize| bits.count().min(rows) + bits.count() / 8;
+        let few = segments.iter().map(|(segment, bits)| cost(bits, segment.rows_of_ids())).sum();
+        Self { segments, tail, looked_up: Cell::default(), few, ids: OnceCell::new() }
     }
 
     /// How many there are at most.
