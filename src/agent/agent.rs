@@ -124,8 +124,8 @@ impl Agent {
     }
 
     /// Lists this person's conversations, the latest first: those after `before`, without the first `offset`, `limit` at most.
-    /// With a `query`, only those whose title and messages contain all its words, in any case; of messages, the
-    /// newest 10,000 with one of them.
+    /// With a `query`, only those whose title and messages contain all its words and quoted phrases, in any case; where very
+    /// many messages have them, only those of the page are counted, and one more where there are others.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
@@ -139,7 +139,10 @@ impl Agent {
     ) -> Result<ConversationPage> {
         let mut page = match words(query) {
             words if words.is_empty() => self.conversations.list_page(cx, before, offset, limit)?,
-            words => page_of(self.conversations.search(cx, words).await?, before, offset, limit),
+            words => {
+                let wanted = offset.saturating_add(limit).saturating_add(1);
+                page_of(self.conversations.search(cx, words, before, wanted).await?, before, offset, limit)
+            }
         };
         // A list omits instructions, which are long.
         let clean = |head| ConversationSummary { system_prompt: None, ..self.conversations.clean_head(head) };
@@ -281,11 +284,11 @@ impl Agent {
     }
 }
 
-/// A page of conversations that are all known, the latest first.
-fn page_of(all: Vec<ConversationSummary>, before: Option<Cursor>, offset: usize, limit: usize) -> ConversationPage {
+/// A page of conversations that were found, the latest first.
+fn page_of(found: Vec<ConversationSummary>, before: Option<Cursor>, offset: usize, limit: usize) -> ConversationPage {
     let place = |found: &ConversationSummary| Cursor((found.updated_at, found.id));
-    let count = all.len();
-    let below = all.into_iter().filter(|found| before.is_none_or(|before| place(found).0 < before.0));
+    let count = found.len();
+    let below = found.into_iter().filter(|found| before.is_none_or(|before| place(found).0 < before.0));
     let mut conversations: Vec<_> = below.skip(offset).take(limit.saturating_add(1)).collect();
     let more = conversations.len() > limit;
     conversations.truncate(limit);

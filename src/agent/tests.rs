@@ -1,5 +1,6 @@
 //! The agent with a scripted provider: the loop, its limits, and the stored messages.
 
+mod found;
 mod lives;
 mod recovery;
 mod rests;

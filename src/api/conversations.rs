@@ -42,7 +42,7 @@ pub(crate) fn routes() -> Routes<AppState> {
 /// Which conversations.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Page {
-    /// Words that all have to occur in the title and messages.
+    /// Words, and phrases in quotes, that all have to occur in the title and messages.
     #[serde(default)]
     query: String,
     /// How many at most, up to 200.
@@ -60,7 +60,8 @@ pub(crate) struct Page {
 /// Conversations, the latest first.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Conversations {
-    /// How many there are in all.
+    /// How many there are in all. With a query that very many messages fit: how many were counted, and at least one more
+    /// than are shown, if there are more.
     count: usize,
     conversations: Vec<ConversationSummary>,
     /// The start of the next page, for `before`. Null at the end.

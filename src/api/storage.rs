@@ -29,6 +29,8 @@ pub(crate) struct Storage {
     size: u64,
     /// Bytes of it that hold no data, as last measured. Null before the first time.
     free: Option<u64>,
+    /// Whether words are being indexed, as after a large import or an update: until then searches take longer.
+    indexing: bool,
     /// The progress of the compaction under way, in percent. Null when there is none.
     compacting: Option<u8>,
     /// The last compaction that was completed.
@@ -62,6 +64,7 @@ async fn storage(State(house): State<AppState>) -> Answer<Storage> {
     Ok(ok(Storage {
         size: house.store.size_on_disk(),
         free: space.map(|space| space.free),
+        indexing: house.store.is_indexing_words()?,
         compacting: running,
         compacted: last.map(Compacted::from),
         problem,

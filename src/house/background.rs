@@ -16,6 +16,8 @@ use tool::{Bus, Channel, Cx, Ports, Principal, Via};
 
 /// Delay after a start before missing embeddings are computed.
 const BACKFILL_AFTER: Duration = Duration::from_secs(60);
+/// Then the memory index, which that has built, is saved once it is idle: the first search after the next start is quick.
+const SAVE_AFTER: Duration = Duration::from_secs(90);
 /// Minimum time between two notices of damage.
 const NOTIFY_AGAIN: Duration = Duration::from_secs(24 * 3600);
 const DAMAGED: &str = "Some stored records are damaged and cannot be shown. `hob doctor --backup FILE` names them, and the \
@@ -134,11 +136,13 @@ pub(super) fn schedule_backfill(memories: Memories, closing: CancellationToken) 
             Ok(count) => tracing::info!(count, "computed missing embeddings of memories"),
             Err(error) => tracing::warn!(%error, "could not compute missing embeddings of memories"),
         }
+        let mut wait = SAVE_AFTER;
         loop {
-            tokio::time::sleep(MAINTENANCE_EVERY).await;
+            tokio::time::sleep(wait).await;
             if let Err(error) = memories.maintain().await {
                 tracing::warn!(%error, "the memory index could not be saved");
             }
+            wait = MAINTENANCE_EVERY;
         }
     };
     tokio::spawn(closing.run_until_cancelled_owned(backfill));

@@ -380,12 +380,14 @@ impl Index {
             let weight = |often: f32, damping: f32| rarity * (often * (K1 + 1.0) / (often + damping));
             // Nearly all frequencies are one.
             let once: Vec<f32> = damping.iter().map(|damping| weight(1.0, *damping)).collect();
-            term.each(|row, often| {
-                let row = row as usize;
-                if let (Some(length), Some(sum)) = (self.rows.lengths.get(row), sums.get_mut(row)) {
-                    let length = usize::from(*length);
+            term.each_run(|rows, often| {
+                let rows = rows.start as usize..rows.end as usize;
+                let (Some(lengths), Some(sums)) = (self.rows.lengths.get(rows.clone()), sums.get_mut(rows)) else {
+                    return;
+                };
+                for (sum, length) in sums.iter_mut().zip(lengths) {
                     let weights = if often == 1 { &once } else { &damping };
-                    let found = weights.get(length).copied().unwrap_or_default();
+                    let found = weights.get(usize::from(*length)).copied().unwrap_or_default();
                     *sum += if often == 1 { found } else { weight(f32::from(often), found) };
                 }
             });

@@ -4,13 +4,15 @@
 //! bytes. Rows added since are in a small map beside it.
 
 use crate::words::each_term;
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 /// How often a row contains a term. A memory of 8,000 characters has at most 4,000 terms.
 type Frequency = u16;
 
 /// A row that is not there.
 const GONE: u32 = u32::MAX;
+/// The posting of the row after the one before, with a frequency of one.
+const NEXT_ROW: u8 = 1 << 1;
 
 /// Sorted terms with their postings; it never changes.
 #[derive(Default, Clone, PartialEq, Debug)]
@@ -56,9 +58,27 @@ impl Dictionary {
     /// Calls `each` with every row of a term, in order, and the frequency.
     #[inline]
     fn each(&self, n: usize, mut each: impl FnMut(u32, Frequency)) {
+        let mut each = |rows: Range<u32>, often| rows.for_each(|row| each(row, often));
+        self.each_run(n, &mut each);
+    }
+
+    /// Calls `each` with every run of rows of a term, in order, and the frequency in each of them. A term that nearly all rows have
+    /// comes in few long runs.
+    #[inline]
+    fn each_run(&self, n: usize, mut each: impl FnMut(Range<u32>, Frequency)) {
         let mut bytes = part(&self.postings, &self.posting_ends, n);
         let mut row = 0_u32;
-        while let Some((byte, rest)) = bytes.split_first() {
+        while !bytes.is_empty() {
+            // The next rows, once each.
+            let (eights, _) = bytes.as_chunks::<8>();
+            let eights = eights.iter().take_while(|eight| **eight == [NEXT_ROW; 8]).count();
+            if eights > 0 {
+                let rows = eights as u32 * 8;
+                each(row.wrapping_add(1)..row.wrapping_add(1 + rows), 1);
+                row = row.wrapping_add(rows);
+                bytes = bytes.get(eights * 8..).unwrap_or_default();
+            }
+            let Some((byte, rest)) = bytes.split_first() else { break };
             // Most numbers are one byte.
             let number = if *byte < 0x80 {
                 bytes = rest;
@@ -68,7 +88,7 @@ impl Dictionary {
             };
             row = row.wrapping_add(number >> 1);
             let often = if number & 1 == 0 { 1 } else { read_number(&mut bytes) as Frequency };
-            each(row, often);
+            each(row..row.wrapping_add(1), often);
         }
     }
 
@@ -268,6 +288,15 @@ impl Term<'_> {
     pub fn count(&self) -> u32 {
         let base = self.base.and_then(|n| self.words.base.counts.get(n)).copied();
         base.unwrap_or_default() + self.later.len() as u32
+    }
+
+    /// Calls `each` with every run of rows, in order, and the frequency in each of them.
+    #[inline]
+    pub fn each_run(&self, mut each: impl FnMut(Range<u32>, Frequency)) {
+        if let Some(base) = self.base {
+            self.words.base.each_run(base, &mut each);
+        }
+        self.later.iter().for_each(|(row, often)| each(*row..row.saturating_add(1), *often));
     }
 
     /// Calls `each` with every row, in order, and the frequency.

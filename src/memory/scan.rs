@@ -116,7 +116,7 @@ pub(crate) fn highest(
     most: usize,
     first: impl FnOnce(&dyn Fn(u32) -> bool, usize) -> Vec<u32>,
 ) -> Vec<u32> {
-    let (lowest, wanted) = lowest_of(sums, mask, most);
+    let (lowest, wanted) = lowest_of_few(sums, mask, most).unwrap_or_else(|| lowest_of(sums, mask, most));
     let mut found = Vec::with_capacity(most.min(sums.len()));
     each_masked(sums, mask, |row, bits| {
         if bits > lowest {
@@ -129,6 +129,49 @@ pub(crate) fn highest(
         found.extend(first(&tied, wanted));
     }
     found
+}
+
+/// Like [`lowest_of`] in one pass; `None` where there are more than some dozens of different sums. Words that all rows have give
+/// only as many as there are lengths.
+fn lowest_of_few(sums: &[f32], mask: &Bits, most: usize) -> Option<(u32, usize)> {
+    const SLOTS: usize = 256;
+    const FEW: usize = SLOTS / 4;
+    // Rows take turns with two counts, so that none waits for the one before.
+    let (mut values, mut counts, mut different) = ([0_u32; SLOTS], [[0_u32; SLOTS]; 2], 0);
+    for (n, block) in sums.chunks(64).enumerate() {
+        let word = mask.word(n);
+        for (bit, sum) in block.iter().enumerate() {
+            let bits = sum.to_bits();
+            if bits == 0 || word >> bit & 1 == 0 {
+                continue;
+            }
+            let mut slot = (bits.wrapping_mul(0x9e37_79b1) >> 24) as usize % SLOTS;
+            while values[slot] != bits {
+                if values[slot] == 0 {
+                    values[slot] = bits;
+                    different += 1;
+                } else {
+                    slot = (slot + 1) % SLOTS;
+                }
+            }
+            counts[bit % 2][slot] += 1;
+        }
+        // A block adds 64 at most, so there is always a free slot.
+        if different > FEW {
+            return None;
+        }
+    }
+    let mut found: Vec<(u32, usize)> =
+        (0..SLOTS).map(|slot| (values[slot], (counts[0][slot] + counts[1][slot]) as usize)).collect();
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    let mut wanted = most;
+    for (value, count) in found.into_iter().filter(|(_, count)| *count > 0) {
+        if count > wanted {
+            return Some((value, wanted));
+        }
+        wanted -= count;
+    }
+    Some((0, 0))
 }
 
 /// The bits of the lowest of the `most` highest sums, and how many rows with exactly this sum are among these; zero where
@@ -164,9 +207,14 @@ fn lowest_of(sums: &[f32], mask: &Bits, most: usize) -> (u32, usize) {
 fn each_masked(sums: &[f32], mask: &Bits, mut each: impl FnMut(u32, u32)) {
     for (n, block) in sums.chunks(64).enumerate() {
         let word = mask.word(n);
+        if word == 0 {
+            continue;
+        }
+        // Mostly all 64 rows may be found.
+        let hidden = word != u64::MAX;
         for (bit, sum) in block.iter().enumerate() {
             let bits = sum.to_bits();
-            if bits != 0 && word >> bit & 1 == 1 {
+            if bits != 0 && !(hidden && word >> bit & 1 == 0) {
                 each((n * 64 + bit) as u32, bits);
             }
         }

@@ -3,6 +3,7 @@
 use jiff::{civil::Date, tz::TimeZone};
 use std::borrow::Cow;
 use store::order;
+use text_kit::{find_part, search_parts};
 use tool::{
     Cx, Error, Result, When,
     prelude::schemars::{JsonSchema, Schema, SchemaGenerator, json_schema},
@@ -202,10 +203,11 @@ pub fn passes(filter: Option<&str>, field: Option<&str>) -> bool {
     filter.is_none_or(|filter| field.is_some_and(|field| same_text(field, filter)))
 }
 
-/// Whether all words of a search occur in one of the texts. The index of words finds texts for it: see [`store::Words`].
+/// Whether all words and quoted phrases of a search occur in one of the texts. The index of words finds texts for it: see
+/// [`store::Words`].
 pub fn contains_all_words(search: &str, texts: &[&str]) -> bool {
     let texts = texts.join("\n").to_lowercase();
-    search.to_lowercase().split_whitespace().all(|word| texts.contains(word))
+    search_parts(search).iter().all(|part| find_part(&texts, part).is_some())
 }
 
 #[cfg(test)]
@@ -236,6 +238,8 @@ mod tests {
         assert!(
             contains_all_words("MILK oat", &["Oat drink", "like milk"]) && !contains_all_words("milk tea", &["milk"])
         );
+        assert!(contains_all_words("\"OAT milk\" buy", &["Buy oat milk"]));
+        assert!(!contains_all_words("\"milk oat\" buy", &["Buy oat milk"]));
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub use record::{Audience, Coded, Key, Level, Record, coded};
 pub use tx::Tx;
 pub use verify::{VERIFYING, verify_backup};
 pub use walk::{Visit, Walk, order};
-pub use words::Words;
+pub use words::{Searching, Words};
 
 use secrets::DeviceKey;
 use std::{

@@ -5,7 +5,7 @@ use crate::{
     kind::Kind,
     record::{Key, Level, Record},
     rows::{Found, get_at, id_of, index_table, label_for, may_read, readable, record_key, scope_of},
-    snapshot::{Snapshot, View},
+    snapshot::{Bytes, Snapshot, View},
 };
 use tool::{Cx, Id, Scope};
 
@@ -174,19 +174,12 @@ fn stretch<'t>(table: &'t View, scope: &[u8], walk: &Walk) -> Result<Box<dyn Ite
         return Ok(Box::new(std::iter::empty()));
     }
     let length = prefix.len();
-    let rows = table.range(from.as_slice()..to.as_slice())?.map(move |row| {
+    let row = move |row: Result<(Bytes, Bytes)>| {
         let (key, value) = row?;
         Ok((key[length..].to_vec(), value.to_vec()))
-    });
-    Ok(if walk.down {
-        let rows = table.range(from.as_slice()..to.as_slice())?.rev().map(move |row| {
-            let (key, value) = row?;
-            Ok((key[length..].to_vec(), value.to_vec()))
-        });
-        Box::new(rows)
-    } else {
-        Box::new(rows)
-    })
+    };
+    let rows = table.range(from.as_slice()..to.as_slice())?;
+    Ok(if walk.down { Box::new(rows.rev().map(row)) } else { Box::new(rows.map(row)) })
 }
 
 /// Calls `each` with the scope and the id of every row until it returns false: the caller's own rows, and those others share,

@@ -1,8 +1,10 @@
-//! Small text functions that several crates need: truncate, join, count, percent-encode, check an email address.
+//! Small text functions that several crates need: truncate, join, count, percent-encode, check an email address, read a search.
 
 mod email;
+mod search;
 
 pub use email::{check_email, check_host};
+pub use search::{find_part, search_parts};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use std::fmt::Display;

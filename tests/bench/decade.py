@@ -12,6 +12,8 @@ from daemon import Daemon, ModelServer, copy_of
 CONFIG = "[limits]\ncalls = 0\n"
 NAMES = ["day", "decade"]
 STARTS = int(os.environ.get("BENCH_STARTS", "7"))
+# From so many memories on, their index is saved to a file while nobody uses it.
+SAVED_FROM = 4096
 # What a value may cost after ten years, as a multiple of what it costs after a day.
 AIM = 1.5
 
@@ -58,6 +60,8 @@ def size(folder):
 
 def calm(daemon, least=8, most=300):
     """Waits until the work that follows a first start is done: phrases, indexes, what an older folder lacks."""
+    while json.loads(daemon.get("/api/v1/storage")[1])["data"]["indexing"] and time.monotonic() - daemon.begun < most:
+        time.sleep(1)
     quiet, before = 0, daemon.cpu_ms()
     while quiet < 6 and time.monotonic() - daemon.begun < most:
         time.sleep(1)
@@ -125,7 +129,10 @@ def requests(side):
         ("runs", "GET /runs?limit=20", 20, get("/api/v1/runs?limit=20")),
         ("searchTalk", "search in conversations: a word", 5, get("/api/v1/conversations?query=boiler")),
         ("tasks", "list_tasks", 20, call("list_tasks", {})),
-        ("searchTasks", "list_tasks, a word", 10, call("list_tasks", {"search": "ladder"})),
+        # Both answer as many: 20 of many, and one.
+        ("searchTasks", "list_tasks, a word that all have", 10, call("list_tasks", {"search": "number"})),
+        ("searchOne", "list_tasks, a word that some have, the first", 10, call("list_tasks", {"search": "ladder", "limit": 1})),
+        ("searchSome", "list_tasks, a word that some have, 20", 10, call("list_tasks", {"search": "ladder"})),
         ("searchNone", "list_tasks, a word that none has", 10, call("list_tasks", {"search": "platypus"})),
         ("memories", "list_memories", 10, call("list_memories", {})),
         ("memoryStats", "memory_stats", 5, call("memory_stats", {})),
@@ -179,6 +186,13 @@ def measure(binary, fill, scratch, long_idle=False):
         side.start()
         begun = time.monotonic()
         calm(side.daemon)
+        if side.made["records"]["memories"] >= SAVED_FROM:
+            index = side.folder / "memory.index"
+            while not index.exists() and time.monotonic() - begun < 400:
+                time.sleep(1)
+            if not index.exists():
+                raise SystemExit("the index of the memories was not saved")
+            calm(side.daemon)
         side.found["settleSeconds"] = time.monotonic() - begun
         side.stop()
     starts = {side.name: [] for side in sides}
@@ -234,5 +248,6 @@ def rows(found):
 
 
 def is_bounded(label):
-    """Whether the aim holds for a line: memory, recall, what reads every record, and the size may grow."""
-    return not label.startswith(("recall", "files", "POST /check")) and "after all requests" not in label
+    """Whether the aim holds for a line: memory, recall, what reads every record, and the size may grow; after a day, a word that
+    some have finds one task and not 20."""
+    return not label.startswith(("recall", "files", "POST /check")) and not label.endswith(", 20: CPU ms") and "after all requests" not in label

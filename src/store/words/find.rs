@@ -2,16 +2,26 @@
 
 use super::{postings::Bits, segment::Segment, state::ScopeState, table::IndexTable, text::Words};
 use crate::{Result, word_rows::tail_prefix};
-use std::collections::BinaryHeap;
+use std::{
+    cell::{Cell, OnceCell},
+    collections::BinaryHeap,
+};
 use tool::Id;
 
 /// With more records in the tail a search reads every record.
 const TAIL: usize = 4096;
+/// The most candidates whose ids are read together.
+const IDS_AT_ONCE: usize = 8192;
 
 /// Records that may contain words. Some do not, some are gone; none is missing.
 pub(super) struct Candidates<'t> {
     segments: Vec<(Segment<'t>, Bits)>,
     tail: Vec<Id>,
+    /// How many ids were looked up one by one, and from how many on all are read together, which then costs less.
+    looked_up: Cell<usize>,
+    few: usize,
+    /// The ids of all, in order.
+    ids: OnceCell<Vec<Id>>,
 }
 
 impl<'t> Candidates<'t> {
@@ -33,12 +43,19 @@ impl<'t> Candidates<'t> {
             let Some(bits) = segment.matching(words)? else { return Ok(None) };
             segments.push((segment, bits));
         }
-        Ok(Some(Self { segments, tail }))
+        Ok(Some(Self::new(segments, tail)))
     }
 
     /// No candidates.
     pub fn none() -> Self {
-        Self { segments: vec![], tail: vec![] }
+        Self::new(vec![], vec![])
+    }
+
+    fn new(segments: Vec<(Segment<'t>, Bits)>, tail: Vec<Id>) -> Self {
+        // Looking an id up reads a row; so does reading the ids of a row, which are then sorted.
+        let cost = |bits: &Bits, rows: usize| bits.count().min(rows) + bits.count() / 8;
+        let few = segments.iter().map(|(segment, bits)| cost(bits, segment.rows_of_ids())).sum();
+        Self { segments, tail, looked_up: Cell::default(), few, ids: OnceCell::new() }
     }
 
     /// How many there are at most.
@@ -48,6 +65,14 @@ impl<'t> Candidates<'t> {
 
     /// Whether a record is one of them.
     pub fn contains(&self, id: Id) -> Result<bool> {
+        if let Some(ids) = self.ids.get() {
+            return Ok(ids.binary_search(&id).is_ok());
+        }
+        self.looked_up.set(self.looked_up.get() + 1);
+        if self.looked_up.get() > self.few && self.count() <= IDS_AT_ONCE {
+            let ids = self.all_ids()?;
+            return Ok(self.ids.get_or_init(|| ids).binary_search(&id).is_ok());
+        }
         if self.tail.binary_search(&id).is_ok() {
             return Ok(true);
         }
@@ -58,6 +83,15 @@ impl<'t> Candidates<'t> {
             }
         }
         Ok(false)
+    }
+
+    fn all_ids(&self) -> Result<Vec<Id>> {
+        let mut ids = self.tail.clone();
+        for (segment, bits) in &self.segments {
+            segment.ids_of(bits, &mut ids)?;
+        }
+        ids.sort_unstable();
+        Ok(ids)
     }
 
     /// The candidates from the newest to the oldest.

@@ -28,6 +28,7 @@ mod tend;
 mod tests;
 mod text;
 
+pub use search::Searching;
 pub use text::Words;
 
 pub(crate) use tend::WordTasks;

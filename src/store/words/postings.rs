@@ -84,6 +84,18 @@ impl Bits {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
+    /// The ordinals, in order.
+    pub fn ordinals(&self) -> impl Iterator<Item = u32> {
+        self.words.iter().enumerate().flat_map(|(n, word)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros())?;
+                rest &= rest - 1;
+                Some(n as u32 * 64 + bit)
+            })
+        })
+    }
+
     /// The greatest ordinal below `end`.
     pub fn last_below(&self, end: u32) -> Option<u32> {
         let end = end.min(self.length);
@@ -134,6 +146,7 @@ mod tests {
             }
             found.reverse();
             assert_eq!((&found, bits.count()), (&all, all.len()));
+            assert_eq!(bits.ordinals().collect::<Vec<_>>(), all);
             assert!((0..length + 70).all(|n| bits.has(n) == all.contains(&n)));
         }
     }

@@ -49,6 +49,20 @@ impl<T: Record> Collection<T> {
         self.searched(cx, Some(words), keep, |search, each| search.newest(each))
     }
 
+    /// Runs several searches for the same words in one state. `f` must not read the store in other ways meanwhile.
+    ///
+    /// # Errors
+    /// As [`Collection::walk`], and those of `f`.
+    pub fn searching<R>(&self, cx: &Cx, words: &Words, f: impl FnOnce(&Searching<T>) -> Result<R>) -> Result<R> {
+        let kind = self.kind();
+        let distrust = || self.store.0.words.distrust(kind.name);
+        self.store.0.engine.read(|tx| {
+            let table = IndexTable::open(tx, kind.name)?;
+            let found = candidates(kind, tx, &table, cx, words, &distrust);
+            f(&Searching { records: self, search: Search { kind, tx, cx, found, distrust: &distrust } })
+        })
+    }
+
     fn searched(
         &self,
         cx: &Cx,
@@ -66,6 +80,29 @@ impl<T: Record> Collection<T> {
             })
         })?;
         kept.iter().for_each(|found| cx.taint(found.label));
+        Ok(kept)
+    }
+}
+
+/// Searches for the same words in one state.
+pub struct Searching<'s, T: Record> {
+    records: &'s Collection<T>,
+    search: Search<'s>,
+}
+
+impl<T: Record> Searching<'_, T> {
+    /// How many records may contain the words, at most; `None` when every record has to be read.
+    pub fn candidates(&self) -> Option<usize> {
+        self.search.found.as_ref().map(|(mine, shared)| mine.count() + shared.count())
+    }
+
+    /// As [`Collection::search`], for a walk over few records.
+    ///
+    /// # Errors
+    /// As [`Collection::walk`].
+    pub fn walk(&self, walk: &Walk, keep: impl FnMut(&Entry<T>) -> Visit) -> Result<Vec<Entry<T>>> {
+        let kept = self.records.visited(keep, |each| self.search.walk_candidates(walk, each))?;
+        kept.iter().for_each(|found| self.search.cx.taint(found.label));
         Ok(kept)
     }
 }
@@ -118,7 +155,7 @@ impl Search<'_> {
     fn walk(&self, walk: &Walk, each: Each) -> Result<()> {
         let own = scope_of(self.kind, self.cx);
         let Some((mine, shared)) = &self.found else {
-            return self.walk_some(walk, each, |_, _| true);
+            return self.walk_candidates(walk, each);
         };
         let count = mine.count() + shared.count();
         let mut rows = 0;
@@ -134,7 +171,15 @@ impl Search<'_> {
         {
             return self.visit_all(keys.iter().map(|key| &key[..]), each);
         }
-        let own = own.key();
+        self.walk_candidates(walk, each)
+    }
+
+    /// Visits the candidates of a walk, or all its records without an index.
+    fn walk_candidates(&self, walk: &Walk, each: Each) -> Result<()> {
+        let Some((mine, shared)) = &self.found else {
+            return self.walk_some(walk, each, |_, _| true);
+        };
+        let own = scope_of(self.kind, self.cx).key();
         self.walk_some(walk, each, |scope, id| {
             let candidates = if scope == own { mine } else { shared };
             candidates.contains(id).unwrap_or_else(|_| {

@@ -166,6 +166,28 @@ impl<'t> Segment<'t> {
         })
     }
 
+    /// How many rows its ids have.
+    pub fn rows_of_ids(&self) -> usize {
+        self.meta.firsts.len()
+    }
+
+    /// Appends the ids of some records.
+    pub fn ids_of(&self, bits: &Bits, ids: &mut Vec<Id>) -> Result<()> {
+        let mut ordinals = bits.ordinals().peekable();
+        while let Some(first) = ordinals.peek() {
+            let row = first / IDS;
+            self.with_row(Part::Ids, row, |all| {
+                let (all, _) = all.as_chunks::<16>();
+                while let Some(ordinal) = ordinals.next_if(|ordinal| ordinal / IDS == row) {
+                    let id = all.get((ordinal % IDS) as usize).ok_or_else(damaged)?;
+                    ids.push(Id::from_bytes(*id));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
     /// The ordinal of a record, if this segment mentions it.
     pub fn ordinal(&self, id: Id) -> Result<Option<u32>> {
         let start = start_of(id.as_bytes());

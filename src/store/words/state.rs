@@ -2,7 +2,7 @@
 
 use super::table::IndexTable;
 use crate::{
-    Result,
+    Result, Store,
     kind::Kind,
     meta::{META, META_LINEAGE},
     snapshot::Snapshot,
@@ -90,6 +90,24 @@ pub(super) fn bytes<T: Serialize>(value: &T) -> Vec<u8> {
 /// Whether every commit in the file updated the indexes.
 pub(super) fn is_in_step(tx: &Snapshot) -> Result<bool> {
     Ok(tx.get(META, META_LINEAGE)? == tx.get(META, META_WORDS)?)
+}
+
+impl Store {
+    /// Whether an index of words is not complete yet: until then, searches of that kind read every record.
+    ///
+    /// # Errors
+    /// `Damaged` when the file cannot be read.
+    pub fn is_indexing_words(&self) -> Result<bool> {
+        self.0.engine.read(|tx| {
+            let kinds = self.kinds().into_values().filter(|kind| kind.words_version > 0);
+            for kind in kinds {
+                if !is_complete(kind, tx, &IndexTable::open(tx, kind.name)?)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })
+    }
 }
 
 /// Whether the index of a kind contains all its records.

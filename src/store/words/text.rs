@@ -4,6 +4,7 @@
 //! pieces of that word within its terms, so looking for pieces misses nothing.
 
 use std::collections::BTreeSet;
+use text_kit::search_parts;
 
 /// The longest term in characters. A longer run of letters becomes overlapping terms.
 const TERM: usize = 32;
@@ -20,14 +21,14 @@ pub struct Words {
 }
 
 impl Words {
-    /// Texts that contain all words of a search.
+    /// Texts that contain all words and phrases of a search; see [`text_kit::search_parts`].
     pub fn all(search: &str) -> Self {
-        Self { any: vec![pieces(&search.to_lowercase())] }
+        Self { any: vec![pieces(&search_parts(search).join("\n"))] }
     }
 
-    /// Texts that contain one of several words.
-    pub fn one_of<W: AsRef<str>>(words: &[W]) -> Self {
-        Self { any: words.iter().map(|word| pieces(&word.as_ref().to_lowercase())).collect() }
+    /// Texts that contain one of several parts of a search: words or phrases.
+    pub fn one_of<W: AsRef<str>>(parts: &[W]) -> Self {
+        Self { any: parts.iter().map(|part| pieces(&part.as_ref().to_lowercase())).collect() }
     }
 
     /// Also texts that contain all words of another search.
