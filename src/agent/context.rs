@@ -9,7 +9,7 @@ mod topics;
 mod window;
 
 pub use compact::Compacted;
-pub(crate) use media::{load_media, store_media, store_model_media};
+pub(crate) use media::{has_media, load_media, store_media, store_model_media};
 pub use preview::PromptPreview;
 pub(crate) use window::{cost, fit};
 

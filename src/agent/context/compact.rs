@@ -291,7 +291,7 @@ async fn summarise_by_model(
     asked.push_str(&format!("What was said:\n{}", fenced("conversation", turns)));
     let words = if (1..=SMALL_CONTEXT).contains(&provider.facts().context) { FEW_WORDS } else { WORDS };
     let request = Request {
-        messages: vec![Message::System(format!("{INSTRUCTIONS} {words} words.")), Message::user(asked)],
+        messages: vec![Message::System(format!("{INSTRUCTIONS} {words} words.")), Message::user(asked)].into(),
         tool_choice: ToolChoice::None,
         max_tokens: Some(answer_tokens(provider)),
         user: Some(cx.user()),
