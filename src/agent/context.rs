@@ -9,7 +9,7 @@ mod topics;
 mod window;
 
 pub use compact::Compacted;
-pub(crate) use media::{load_media, store_media, store_model_media};
+pub(crate) use media::{has_media, load_media, store_media, store_model_media};
 pub use preview::PromptPreview;
 pub(crate) use window::{cost, fit};
 
@@ -56,7 +56,10 @@ impl ContextRequest<'_> {
         let (mut shown, mut state, mut compaction) = (history, ConversationState::default(), None);
         if let Some(conversation) = self.conversation.filter(|_| self.provider.reads_context()) {
             match compact_history(self, conversation, &shown, usage).await {
-                Ok(Some(compacted)) => (shown, state, compaction) = compacted,
+                Ok(Some((part, now, made))) => {
+                    shown = part.unwrap_or(shown);
+                    (state, compaction) = (now, made);
+                }
                 Ok(None) => {}
                 // The newest messages can be shown all the same.
                 Err(error) => tracing::warn!(run = ?self.cx.run(), %error, "a conversation could not be summarised"),

@@ -10,6 +10,7 @@ mod own_answers;
 mod pages;
 mod search;
 mod settings;
+mod start_marks;
 mod stored_run;
 mod summary;
 
@@ -78,6 +79,11 @@ impl Listed for Head {
     /// The latest change comes first.
     fn place(entry: &Entry<Self>) -> u64 {
         entry.updated_ms
+    }
+    const START: u8 = 2;
+    /// A temporary conversation ends with its session.
+    fn concerns_start(&self) -> bool {
+        self.keeps != Persistence::Persistent
     }
 }
 

@@ -4,7 +4,6 @@
 
 use crate::{
     agent::{Agent, to_completion},
-    config::Persistence,
     conversation::{Role as Speaker, State, StoredRun, missing},
     queue::{AdmissionPolicy, QueuedRun, RunSlot},
     run::{CallJournal, ClientTools, Outbox, Run, Stop, cancelled},
@@ -36,17 +35,15 @@ impl Agent {
     /// # Errors
     /// `Failed` when the data cannot be read.
     pub fn recover(&self, ports: &Ports) -> Result<()> {
-        let (mut open, mut over) = (vec![], vec![]);
-        for (user, id, run) in self.conversations.runs.everybody(|_| true)? {
-            match run.state {
-                state if state.is_open() => open.push((state, id, user, run.conversation)),
-                State::Failed | State::Cancelled => over.push((user, id)),
-                _ => {}
-            }
-        }
+        let found = self.conversations.runs.for_start()?;
+        let mut open: Vec<_> =
+            found.into_iter().map(|(user, id, run)| (run.state, id, user, run.conversation)).collect();
         // A power cut may have come after a run had ended, and before its questions had.
-        for (user, run) in over {
-            self.end_questions_of(user, run);
+        for SuspendedRun { user, run } in self.parts.questions.suspended_runs() {
+            let stored = self.conversations.runs.get_all_in(Scope::User(user), &[run])?.pop();
+            if stored.is_some_and(|run| matches!(run.value.state, State::Failed | State::Cancelled)) {
+                self.end_questions_of(user, run);
+            }
         }
         // Running ones come first, then suspended ones, then queued ones.
         let order = |state: State| match state {
@@ -55,6 +52,7 @@ impl Agent {
             _ => 2,
         };
         open.sort_by_key(|(state, id, ..)| (order(*state), *id));
+        let waiting: Vec<_> = open.iter().filter(|(state, ..)| *state == State::Waiting).map(|o| (o.2, o.1)).collect();
         let unfinished: Vec<Id> = open.iter().map(|(.., conversation)| *conversation).collect();
         let slots = Arc::new(Semaphore::new(CONCURRENT));
         for (state, run, user, conversation) in open {
@@ -64,7 +62,7 @@ impl Agent {
             self.spawn(ports, user, run, conversation, Some(slots.clone()));
         }
         self.delete_session_conversations(&unfinished)?;
-        self.maintain(ports)
+        self.wake_after_questions(ports, waiting)
     }
 
     /// Resumes a run in the background after a question on which it is suspended has ended. Calls whose question is
@@ -293,7 +291,7 @@ impl Agent {
 
     /// Deletes the temporary conversations of the last session, except those with an unfinished run.
     fn delete_session_conversations(&self, unfinished: &[Id]) -> Result<()> {
-        let temporary = self.conversations.heads.everybody(|keeps| keeps != Persistence::Persistent)?;
+        let temporary = self.conversations.heads.for_start()?;
         let old = temporary.into_iter().filter(|(_, id, _)| !unfinished.contains(id)).map(|(user, id, _)| (user, id));
         // No new message can arrive there any more.
         let kept_free = |(user, conversation): (UserId, Id)| {
@@ -317,13 +315,9 @@ impl Agent {
     /// # Errors
     /// `Failed` when the data cannot be read.
     pub fn maintain(&self, ports: &Ports) -> Result<()> {
-        let (mut over, mut waiting) = (HashMap::<UserId, Vec<Id>>::new(), vec![]);
-        for (user, id, run) in self.conversations.runs.everybody(|_| true)? {
-            match run.state {
-                State::Waiting => waiting.push((user, id)),
-                state if state.is_open() => {}
-                _ => over.entry(user).or_default().push(id),
-            }
+        let mut over = HashMap::<UserId, Vec<Id>>::new();
+        for (user, id, _) in self.conversations.runs.everybody(|run| !run.state.is_open())? {
+            over.entry(user).or_default().push(id);
         }
         for (user, mut ids) in over.into_iter().filter(|(_, ids)| ids.len() > FINISHED) {
             ids.sort();
@@ -332,6 +326,13 @@ impl Agent {
                 .store()
                 .write_later(move |tx| old.iter().try_for_each(|id| runs.remove(tx, Scope::User(user), *id).map(drop)));
         }
+        let unfinished = self.conversations.runs.for_start()?.into_iter();
+        let waiting = unfinished.filter(|(.., run)| run.state == State::Waiting).map(|(user, id, _)| (user, id));
+        self.wake_after_questions(ports, waiting.collect())
+    }
+
+    /// Expires unanswered questions, and resumes the runs that waited for them.
+    fn wake_after_questions(&self, ports: &Ports, waiting: Vec<(UserId, Id)>) -> Result<()> {
         let late = self.parts.questions.sweep()?;
         late.into_iter().for_each(|suspended| self.wake(ports, suspended));
         for (user, run) in waiting {

@@ -208,7 +208,7 @@ async fn every_way_a_run_can_go_wrong_ends_with_a_sentence() {
         outcome(&house, "again", Some(conversation)).await;
         let asked = house.asked.lock().unwrap();
         let mut open = std::collections::HashSet::new();
-        for message in &asked.last().unwrap().messages {
+        for message in asked.last().unwrap().messages.iter() {
             match message {
                 Message::Assistant(Turn { tool_calls, .. }) => open.extend(tool_calls.iter().map(|c| c.id.clone())),
                 Message::Tool(result) => assert!(open.remove(&result.call_id), "{code}: an answer nobody asked for"),

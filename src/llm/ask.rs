@@ -75,7 +75,8 @@ impl Provider for Model {
     }
 }
 
-/// The text of the request body. Its tools are written once for all requests that share them.
+/// The text of the request body. Its tools are written once for all requests that share them, and OpenAI's messages directly:
+/// they are most of it.
 pub(crate) fn text(endpoint: &Endpoint, request: &Request) -> String {
     type Write = (fn(&Endpoint, &Request) -> Value, fn(&Endpoint, &Request) -> Arc<str>);
     let (body, tools): Write = match endpoint.wire {
@@ -84,7 +85,10 @@ pub(crate) fn text(endpoint: &Endpoint, request: &Request) -> String {
         Wire::Anthropic => (anthropic::body, anthropic::tools),
         Wire::Gemini => (gemini::body, gemini::tools),
     };
-    let body = body(endpoint, request).to_string();
+    let mut body = body(endpoint, request).to_string();
+    if endpoint.wire == Wire::OpenAi {
+        body = with_field(body, "messages", &openai::messages(endpoint, request));
+    }
     if request.tools.is_empty() { body } else { with_field(body, "tools", &tools(endpoint, request)) }
 }
 

@@ -137,7 +137,7 @@ fn is_kept(turn: &crate::Turn, provider: &str) -> bool {
 
 /// Drops that provider's state from the request.
 pub(crate) fn drop_provider_state(request: &mut Request, provider: &str) {
-    for message in &mut request.messages {
+    for message in request.messages.iter_mut() {
         if let Message::Assistant(turn) = message
             && is_kept(turn, provider)
         {
@@ -161,7 +161,7 @@ mod tests {
             source: crate::Source::Bytes([1][..].into()),
         };
         let sent = Message::user(crate::Content(vec![crate::Part::Media(picture)]));
-        let request = Request { messages: vec![sent], ..Request::default() };
+        let request = Request { messages: vec![sent].into(), ..Request::default() };
         let endpoint = Endpoint::default();
         for (status, text, blind) in [
             (500, "image input is not supported - hint: you may need to provide the mmproj", true),
@@ -209,7 +209,7 @@ mod tests {
     fn each_lesson_is_learnt_once() {
         let kept = Some(ProviderState { provider: "p".into(), value: json!({}) });
         let mut request = Request {
-            messages: vec![Message::Assistant(Turn { kept, ..Turn::default() })],
+            messages: vec![Message::Assistant(Turn { kept, ..Turn::default() })].into(),
             tools: vec![ToolDefinition { name: "t".into(), description: "".into(), parameters: json!({}) }].into(),
             tool_choice: ToolChoice::Required,
             temperature: Some(0.5),

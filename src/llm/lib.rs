@@ -42,6 +42,7 @@ mod learned_limits;
 mod ledger;
 mod listing;
 mod message;
+mod messages;
 mod metered;
 mod openai;
 mod parts;
@@ -76,6 +77,7 @@ pub use http_client::Patience;
 pub use ledger::{Day, Ledger, ModelUse};
 pub use listing::models_of;
 pub use message::{Message, ProviderState, ToolCall, ToolChoice, ToolDefinition, ToolResult, Turn, Usage};
+pub use messages::Messages;
 pub use metered::Metered;
 pub use presets::{FROM_ENVIRONMENT, PRESETS, Preset, preset};
 pub use router::{Health, Link, Strategy};
@@ -91,7 +93,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// The conversation, starting with the system prompt.
-    pub messages: Vec<Message>,
+    pub messages: Messages,
     /// The tools the model may call.
     pub tools: Tools,
     /// Whether it may, must or must not call a tool.

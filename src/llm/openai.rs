@@ -3,11 +3,12 @@
 pub(crate) use crate::wire::Pieces;
 
 use crate::{
-    Endpoint, Kind, Message, Request, ToolChoice, ToolDefinition, Turn, calls,
+    Endpoint, Kind, Message, Part, Request, ToolChoice, ToolDefinition, Turn, calls,
     parts::{self, Piece, SupportedMedia},
     provider_state, sampling, schema,
     tools::WireForm,
 };
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -19,12 +20,11 @@ const SUPPORTED_MEDIA: SupportedMedia = SupportedMedia {
     files: &["application/pdf"],
 };
 
-/// The request body without its tools.
+/// The request body without its messages and tools.
 pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
     let quirks = &endpoint.quirks;
     let mut body = json!({
         "model": endpoint.model,
-        "messages": request.messages.iter().map(|m| message(endpoint, m)).collect::<Vec<_>>(),
         "stream": true,
     });
     if !quirks.no_stream_options {
@@ -69,6 +69,43 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
     body
 }
 
+/// The text of the body's `messages`. Most messages are plain text and are written as they are.
+pub(crate) fn messages(endpoint: &Endpoint, request: &Request) -> String {
+    let all: Vec<_> =
+        request.messages.iter().map(|m| plain(endpoint, m).unwrap_or_else(|| message(endpoint, m))).collect();
+    serde_json::to_string(&all).unwrap_or_default()
+}
+
+/// A message in the body.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Written<'a> {
+    Plain { role: &'static str, content: &'a str },
+    Whole(Value),
+}
+
+/// The message, if it is text alone.
+fn plain<'a>(endpoint: &Endpoint, message: &'a Message) -> Option<Written<'a>> {
+    let (role, content) = match message {
+        Message::System(text) => (system_role(endpoint), text),
+        Message::User(said) => match &said.0[..] {
+            [Part::Text(text)] if !text.is_empty() => ("user", text),
+            _ => return None,
+        },
+        Message::Assistant(Turn { content, tool_calls, kept: None })
+            if tool_calls.is_empty() && !endpoint.quirks.reasoning_back =>
+        {
+            ("assistant", content)
+        }
+        Message::Assistant(_) | Message::Tool(_) => return None,
+    };
+    Some(Written::Plain { role, content })
+}
+
+fn system_role(endpoint: &Endpoint) -> &'static str {
+    if endpoint.quirks.system_as_developer { "developer" } else { "system" }
+}
+
 /// The `tools` of the body.
 pub(crate) fn tools(endpoint: &Endpoint, request: &Request) -> Arc<str> {
     let tool = |tool: &ToolDefinition| {
@@ -90,11 +127,9 @@ pub(crate) fn cache_key(endpoint: &Endpoint, request: &Request) -> Option<Value>
     Some(format!("hob-{:016x}", calls::fnv(user.0.as_bytes())).into())
 }
 
-fn message(endpoint: &Endpoint, message: &Message) -> Value {
-    match message {
-        Message::System(text) => {
-            json!({"role": if endpoint.quirks.system_as_developer { "developer" } else { "system" }, "content": text})
-        }
+fn message<'a>(endpoint: &Endpoint, message: &Message) -> Written<'a> {
+    Written::Whole(match message {
+        Message::System(text) => json!({"role": system_role(endpoint), "content": text}),
         Message::User(said) => {
             let mut facts = endpoint.facts;
             facts.files &= endpoint.quirks.file_parts;
@@ -110,7 +145,7 @@ fn message(endpoint: &Endpoint, message: &Message) -> Value {
             let id = calls::fitting(&result.call_id, endpoint.quirks.short_ids);
             json!({"role": "tool", "tool_call_id": id, "content": result.content})
         }
-    }
+    })
 }
 
 fn part(piece: &Piece<'_>) -> Value {
@@ -160,4 +195,27 @@ fn assistant(endpoint: &Endpoint, turn: &Turn) -> Value {
         message["reasoning_content"] = thoughts.cloned().unwrap_or_else(stand_in);
     }
     message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Quirks;
+
+    #[test]
+    fn plain_messages_are_written_as_all_others() {
+        let mut plain_ones = 0;
+        for quirks in [Quirks::NONE, Quirks { system_as_developer: true, reasoning_back: true, ..Quirks::NONE }] {
+            let endpoint = Endpoint { quirks, ..Endpoint::default() };
+            for text in ["a", "", " \u{1}\"\\/ü\n"] {
+                for said in [Message::System(text.into()), Message::user(text), Message::text_only(text)] {
+                    let Some(short) = plain(&endpoint, &said) else { continue };
+                    plain_ones += 1;
+                    let [short, whole] = [short, message(&endpoint, &said)].map(|m| serde_json::to_value(m).unwrap());
+                    assert_eq!(short, whole, "{said:?}");
+                }
+            }
+        }
+        assert_eq!(plain_ones, 3 * 3 + 3 * 3 - 2 - 3);
+    }
 }

@@ -18,7 +18,7 @@ struct Breakdown {
 impl Breakdown {
     fn of(request: &Request) -> Self {
         let mut sizes = Self { messages: request.messages.len(), ..Self::default() };
-        for message in &request.messages {
+        for message in request.messages.iter() {
             match message {
                 Message::System(text) => sizes.system += text.len(),
                 Message::User(content) => {
@@ -73,7 +73,8 @@ mod tests {
         let call = ToolCall { id: "c".into(), name: "add".into(), arguments: "{}".into() };
         let tool = ToolDefinition { name: "add".into(), description: "sum".into(), parameters: serde_json::json!({}) };
         let request = Request {
-            messages: vec![Message::System("four".into()), Message::user("hello"), Message::calls("ok", vec![call])],
+            messages: vec![Message::System("four".into()), Message::user("hello"), Message::calls("ok", vec![call])]
+                .into(),
             tools: vec![tool].into(),
             ..Request::default()
         };

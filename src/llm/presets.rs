@@ -413,7 +413,7 @@ mod tests {
         let endpoint = preset("perplexity").unwrap().endpoint("perplexity/sonar", "", None);
         assert_eq!(endpoint.address(), "https://api.perplexity.ai/v1/responses");
         let request = Request {
-            messages: vec![Message::System("s".into()), Message::user("hi")],
+            messages: vec![Message::System("s".into()), Message::user("hi")].into(),
             tools: vec![ToolDefinition { name: "t".into(), description: "d".into(), parameters: json!({}) }].into(),
             tool_choice: ToolChoice::Required,
             max_tokens: Some(100),

@@ -88,7 +88,7 @@ impl Needs {
     /// The needs of a request for any model, without provider state.
     pub fn of(request: &Request) -> Self {
         let mut needs = Needs { tools: !request.tools.is_empty(), tokens: tokens(request, ""), ..Needs::default() };
-        for message in &request.messages {
+        for message in request.messages.iter() {
             let Message::User(said) = message else { continue };
             for media in said.media() {
                 match media.kind {

@@ -263,7 +263,7 @@ mod tests {
         let format = ResponseFormat::JsonSchema { name: "n".into(), schema, strict: true };
         // Configured defaults are dropped.
         let configured = Request { max_tokens: Some(900), temperature: Some(1.5), ..Request::default() };
-        Request { messages: vec![Message::user("hi")], sampling, format, ..configured }
+        Request { messages: vec![Message::user("hi")].into(), sampling, format, ..configured }
     }
 
     #[test]

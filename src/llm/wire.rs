@@ -415,7 +415,7 @@ mod tests {
 
         let call = ToolCall { id: "a".into(), name: "f".into(), arguments: "{}".into() };
         let turn = Turn { content: "".into(), tool_calls: vec![call], kept: Some(kept.clone()) };
-        let request = Request { messages: vec![Message::Assistant(turn)], ..Request::default() };
+        let request = Request { messages: vec![Message::Assistant(turn)].into(), ..Request::default() };
         let message = &ask::body(&endpoint, &request)["messages"][0];
         assert_eq!(message["reasoning_details"], expected["reasoning_details"]);
         assert_eq!(message["tool_calls"][0]["extra_content"], expected["extra"]["0"]);

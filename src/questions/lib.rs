@@ -181,6 +181,12 @@ impl Questions {
         all
     }
 
+    /// The runs with an open question on which no call waits; some twice.
+    pub fn suspended_runs(&self) -> Vec<SuspendedRun> {
+        let run = |open: &Open| Some(SuspendedRun { user: open.user, run: open.header.run? });
+        lock(&self.0.open).values().filter(|open| open.waiters == 0).filter_map(run).collect()
+    }
+
     /// Expires the questions on which a person's run is suspended; `false` when there are none.
     pub fn end_run(&self, user: UserId, run: Id) -> bool {
         !self.expire_all(|o| o.user == user && o.header.run == Some(run) && o.waiters == 0).is_empty()

@@ -335,7 +335,7 @@ impl Provider for Reflex {
         };
         let Request { tools, tool_choice, .. } = request;
         let asked = Request {
-            messages: vec![Message::User(said.clone())],
+            messages: vec![Message::User(said.clone())].into(),
             tools: tools.clone(),
             tool_choice: tool_choice.clone(),
             ..Request::default()

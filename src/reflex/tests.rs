@@ -120,7 +120,7 @@ async fn shown_sentences_fit_a_template_of_their_tool() {
 
 fn request(messages: Vec<Message>) -> Request {
     let tool = ToolDefinition { name: "recall".into(), description: String::new(), parameters: json!({}) };
-    Request { messages, tools: vec![tool].into(), ..Request::default() }
+    Request { messages: messages.into(), tools: vec![tool].into(), ..Request::default() }
 }
 
 async fn deltas(reflex: &Reflex, request: Request) -> Vec<Delta> {

@@ -70,7 +70,7 @@ pub(super) async fn compact_history(
     conversation: Id,
     history: &[Message],
     usage: &mut Usage,
-) -> Result<Option<(Vec<Message>, ConversationState, Option<Compaction>)>> {
+) -> Result<Option<(Option<Vec<Message>>, ConversationState, Option<Compaction>)>> {
     let ContextRequest { agent, cx, provider, resumed, .. } = *request;
     let summaries = agent.summaries();
     let mut summary = summaries.get(cx, conversation)?.map(|entry| (entry.value, entry.label));
@@ -79,7 +79,7 @@ pub(super) async fn compact_history(
         cost(shown) > room / 4 * 3 || shown.len() > agent.config.max_messages
     };
     if !long(history) && (summary.is_none() || !resumed) {
-        return Ok(summary.map(|summary| (history.to_vec(), conversation_state(Some(summary), history.len()), None)));
+        return Ok(summary.map(|summary| (None, conversation_state(Some(summary), history.len()), None)));
     }
     let lines = agent.lines_after(cx, conversation, summary.as_ref().map(|(s, _)| s.until))?;
     let stored = by_exchange(&lines);
@@ -89,19 +89,19 @@ pub(super) async fn compact_history(
     exchanges.drain(..exchanges.len().saturating_sub(stored.len() + late));
     let shown = exchanges.concat();
     if !long(&shown) {
-        return Ok(Some((shown, conversation_state(summary, lines.len()), None)));
+        return Ok(Some((Some(shown), conversation_state(summary, lines.len()), None)));
     }
     let stay = newest_within(&exchanges, history_budget(agent, provider) * 2 / 5, agent.config.max_messages / 2);
     let gone = stored.len().saturating_sub(stay.saturating_sub(late).max(1));
     let covered: usize = stored[..gone].iter().map(|exchange| exchange.len()).sum();
     if covered == 0 {
-        return Ok(Some((shown, conversation_state(summary, lines.len()), None)));
+        return Ok(Some((Some(shown), conversation_state(summary, lines.len()), None)));
     }
     let made = agent.summarise(cx, provider, summary.take(), &lines[..covered], usage).await?;
     let kept = agent.store_summary(cx, conversation, made).await?;
     let compaction = Compaction { messages: covered, summary_length: kept.0.text.chars().count() };
     let left = exchanges.split_off(exchanges.len().saturating_sub(stored.len() - gone + late)).concat();
-    Ok(Some((left, conversation_state(Some(kept), lines.len() - covered), Some(compaction))))
+    Ok(Some((Some(left), conversation_state(Some(kept), lines.len() - covered), Some(compaction))))
 }
 
 fn conversation_state(summary: Option<(Summary, Label)>, more: usize) -> ConversationState {
@@ -291,7 +291,7 @@ async fn summarise_by_model(
     asked.push_str(&format!("What was said:\n{}", fenced("conversation", turns)));
     let words = if (1..=SMALL_CONTEXT).contains(&provider.facts().context) { FEW_WORDS } else { WORDS };
     let request = Request {
-        messages: vec![Message::System(format!("{INSTRUCTIONS} {words} words.")), Message::user(asked)],
+        messages: vec![Message::System(format!("{INSTRUCTIONS} {words} words.")), Message::user(asked)].into(),
         tool_choice: ToolChoice::None,
         max_tokens: Some(answer_tokens(provider)),
         user: Some(cx.user()),

@@ -43,6 +43,11 @@ pub(crate) async fn store_model_media(uploads: &Uploads, cx: &Cx, media: Media) 
     Ok(StoredMedia { id: upload.id, media_type: upload.media_type, name: upload.name })
 }
 
+/// Whether a person sent media.
+pub(crate) fn has_media(messages: &[Message]) -> bool {
+    messages.iter().any(|message| matches!(message, Message::User(content) if content.media().next().is_some()))
+}
+
 /// Loads the bytes of the newest media; replaces older, too large or missing ones by their names. Media and their names taint:
 /// nobody here wrote them.
 pub(crate) async fn load_media(uploads: &Uploads, cx: &Cx, messages: &mut [Message]) {

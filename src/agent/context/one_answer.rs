@@ -23,7 +23,7 @@ impl Agent {
             return Err(Error::unavailable("no model is set up: an admin can choose one under Settings on the page"));
         }
         let request = Request {
-            messages: vec![Message::user(prompt)],
+            messages: vec![Message::user(prompt)].into(),
             tool_choice: ToolChoice::None,
             max_tokens: Some(match provider.facts().context {
                 0 => MAX_TOKENS,

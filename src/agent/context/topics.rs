@@ -1,7 +1,11 @@
 //! Topics of a conversation from the person's own words: cheap and deterministic.
 
 use llm::Message;
-use std::collections::HashMap;
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 use text_kit::truncate;
 
 /// Maximum number of topics.
@@ -19,11 +23,11 @@ const MIN_TASK_WORDS: usize = 2;
 /// The words that most of the person's recent messages and the summary share, the most frequent first, the latest first among
 /// equals.
 pub(crate) fn topics(history: &[Message], summary: &str) -> Vec<String> {
-    let mut texts: Vec<String> = said(history).rev().take(RECENT).collect();
+    let mut texts: Vec<Cow<'_, str>> = said(history).rev().take(RECENT).collect();
     if texts.len() < 2 && summary.is_empty() {
         return vec![];
     }
-    texts.extend((!summary.is_empty()).then(|| summary.to_owned()));
+    texts.extend((!summary.is_empty()).then_some(Cow::Borrowed(summary)));
     // For each word: the number of texts, and the age of the latest.
     let mut found: HashMap<String, (usize, usize)> = HashMap::new();
     for (age, text) in texts.iter().enumerate() {
@@ -48,7 +52,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.chars().count() >= MIN_WORD)
         .map(str::to_lowercase)
-        .filter(|word| !EVERYDAY_WORDS.split(' ').any(|everyday| everyday == word))
+        .filter(|word| !EVERYDAY_WORDS.contains(&**word))
         .collect();
     words.sort_unstable();
     words.dedup();
@@ -56,7 +60,8 @@ pub(super) fn words(text: &str) -> Vec<String> {
 }
 
 /// Long words without a subject.
-const EVERYDAY_WORDS: &str = "about after again also been before could does doing done every from give goal have here into just \
+static EVERYDAY_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| EVERYDAY.split_ascii_whitespace().collect());
+const EVERYDAY: &str = "about after again also been before could does doing done every from give goal have here into just \
     know like long make more most much need next only over please should some something tell than thank \
     thanks that their them then there these they thing this time today very want were what when where \
     which will with would year years your";
@@ -64,7 +69,7 @@ const EVERYDAY_WORDS: &str = "about after again also been before could does doin
 /// The person's current task: their latest message that makes sense by itself, on one line. Empty at the start of a
 /// conversation.
 pub(crate) fn current_task(history: &[Message]) -> String {
-    let texts: Vec<String> = said(history).collect();
+    let texts: Vec<Cow<'_, str>> = said(history).collect();
     if texts.len() < 2 {
         return String::new();
     }
@@ -73,9 +78,9 @@ pub(crate) fn current_task(history: &[Message]) -> String {
     truncate(line, TASK)
 }
 
-fn said(history: &[Message]) -> impl DoubleEndedIterator<Item = String> {
+fn said(history: &[Message]) -> impl DoubleEndedIterator<Item = Cow<'_, str>> {
     history.iter().filter_map(|message| match message {
-        Message::User(content) => Some(content.text().into_owned()).filter(|text| !text.trim().is_empty()),
+        Message::User(content) => Some(content.text()).filter(|text| !text.trim().is_empty()),
         _ => None,
     })
 }

@@ -4,6 +4,7 @@
 //! cannot make it wrong. A write only notes which record it touches. The next list reads the noted records again, and forgets a
 //! note once the commit of its write has ended; so the order is always that of the stored records, also after a failed commit.
 
+use super::start_marks::StartMarks;
 use std::{
     collections::{BTreeMap, HashMap},
     ops::Deref,
@@ -23,6 +24,10 @@ pub(crate) trait Listed: Record {
     fn facts(&self) -> Self::Facts;
     /// Its place; equal places are ordered by id.
     fn place(entry: &Entry<Self>) -> u64;
+    /// The number of its marks for a start; see [`StartMarks`].
+    const START: u8;
+    /// Whether a start looks at the record.
+    fn concerns_start(&self) -> bool;
 }
 
 /// The position of a record in its list.
@@ -33,6 +38,7 @@ pub(crate) type Position = (u64, Id);
 pub(crate) struct Directory<T: Listed> {
     records: Collection<T>,
     order: Arc<Order<T::Facts>>,
+    marks: StartMarks,
 }
 
 struct Order<F> {
@@ -76,7 +82,7 @@ impl<F> Person<F> {
 
 impl<T: Listed> Clone for Directory<T> {
     fn clone(&self) -> Self {
-        Self { records: self.records.clone(), order: self.order.clone() }
+        Self { records: self.records.clone(), order: self.order.clone(), marks: self.marks.clone() }
     }
 }
 
@@ -94,7 +100,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<T: Listed> Directory<T> {
     pub fn new(records: Collection<T>) -> Self {
         let rows = Rows { people: None, building: false, notes: HashMap::new() };
-        Self { records, order: Arc::new(Order { rows: Mutex::new(rows), reading: Mutex::default() }) }
+        let marks = StartMarks::new(records.store(), T::START);
+        Self { records, order: Arc::new(Order { rows: Mutex::new(rows), reading: Mutex::default() }), marks }
     }
 
     /// Within a write: stores a record.
@@ -103,6 +110,7 @@ impl<T: Listed> Directory<T> {
     /// As [`Collection::put`].
     pub fn put(&self, tx: &Tx, id: Id, stamp: &Stamp, value: &T) -> store::Result<Entry<T>> {
         self.note(stamp.scope, id);
+        self.marks.set(tx, stamp.scope, id, value.concerns_start())?;
         self.records.put(tx, id, stamp, value)
     }
 
@@ -119,7 +127,9 @@ impl<T: Listed> Directory<T> {
         change: &mut dyn FnMut(&mut T) -> store::Result<()>,
     ) -> store::Result<Entry<T>> {
         self.note(scope, id);
-        self.records.change(tx, scope, label, id, change)
+        let changed = self.records.change(tx, scope, label, id, change)?;
+        self.marks.set(tx, scope, id, changed.value.concerns_start())?;
+        Ok(changed)
     }
 
     /// Within a write: removes a record; `false` when it is not there.
@@ -128,6 +138,7 @@ impl<T: Listed> Directory<T> {
     /// As [`Collection::remove`].
     pub fn remove(&self, tx: &Tx, scope: Scope, id: Id) -> store::Result<bool> {
         self.note(scope, id);
+        self.marks.set(tx, scope, id, false)?;
         self.records.remove(tx, scope, id)
     }
 
@@ -244,6 +255,39 @@ impl<T: Listed> Directory<T> {
         Ok((count, page))
     }
 
+    /// Everybody's records that a start looks at, found by their marks. Where those are not complete, all records are read, and
+    /// marked.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn for_start(&self) -> Result<Vec<(UserId, Id, T::Facts)>> {
+        let mut found = vec![];
+        if let Some(marked) = self.marks.all()? {
+            for (user, id) in marked {
+                let read = self.records.get_all_in(Scope::User(user), &[id])?.pop();
+                let read = read.filter(|entry| entry.value.concerns_start());
+                found.extend(read.map(|entry| (user, id, entry.value.facts())));
+            }
+            return Ok(found);
+        }
+        self.records.scan(|entry| {
+            if entry.value.concerns_start() {
+                found.push((entry.owner, entry.id, entry.value.facts()));
+            }
+        })?;
+        let (this, all) = (self.clone(), found.clone());
+        self.records.store().write_later(move |tx| {
+            for (user, id, _) in &all {
+                // It may have been written meanwhile.
+                let is_marked = this.records.read(tx, Scope::User(*user), *id)?;
+                let is_marked = is_marked.is_some_and(|entry| entry.value.concerns_start());
+                this.marks.set(tx, Scope::User(*user), *id, is_marked)?;
+            }
+            this.marks.finish(tx)
+        });
+        Ok(found)
+    }
+
     /// Everybody's records that fit, the highest first.
     ///
     /// # Errors
@@ -282,6 +326,10 @@ mod tests {
         }
         fn place(entry: &Entry<Self>) -> u64 {
             entry.value.weight
+        }
+        const START: u8 = 9;
+        fn concerns_start(&self) -> bool {
+            self.sealed
         }
     }
 
@@ -381,6 +429,49 @@ mod tests {
             assert_eq!(weights(&letters, ANNA), [4, 2, 1]);
             assert!(lock(&letters.order.rows).notes.is_empty());
         }
+    }
+
+    #[tokio::test]
+    async fn a_start_finds_by_marks_what_it_would_find_among_all() {
+        let letters = letters();
+        let [sealed, open] = [add(&letters, ANNA, 2).await, add(&letters, BEN, 3).await];
+        // Of a Hob that sets no marks.
+        let (all, old) = (letters.records.clone(), Id::new());
+        let put = move |tx: &Tx| all.put(tx, old, &stamp(BEN), &Letter { weight: 4, sealed: true }).map(drop);
+        letters.store().write(put).await.unwrap();
+        let found = |letters: &Directory<Letter>| {
+            let mut found: Vec<_> = letters.for_start().unwrap().into_iter().map(|(user, id, _)| (user, id)).collect();
+            found.sort();
+            found
+        };
+        assert_eq!(letters.marks.all().unwrap(), None);
+        assert_eq!(found(&letters), [(ANNA, sealed), (BEN, old)], "all are read");
+        letters.store().flush().await.unwrap();
+        let mut marked = letters.marks.all().unwrap().unwrap();
+        marked.sort();
+        assert_eq!(marked, [(ANNA, sealed), (BEN, old)]);
+        // Each kind of write keeps the marks.
+        let seal = |sealed| {
+            move |letter: &mut Letter| {
+                letter.sealed = sealed;
+                Ok(())
+            }
+        };
+        letters.update_in(Scope::User(BEN), Label::Own, open, seal(true)).await.unwrap();
+        letters.update_in(Scope::User(ANNA), Label::Own, sealed, seal(false)).await.unwrap();
+        let all = letters.clone();
+        letters.store().write(move |tx| all.remove(tx, Scope::User(BEN), old)).await.unwrap();
+        let later = add(&letters, ANNA, 6).await;
+        let mut expected = vec![(BEN, open), (ANNA, later)];
+        expected.sort();
+        assert_eq!(found(&letters), expected);
+        let mut marked = letters.marks.all().unwrap().unwrap();
+        marked.sort();
+        assert_eq!(marked, expected, "there is none too many");
+        // A mark that outlived its record counts for nothing.
+        let all = letters.records.clone();
+        letters.store().write(move |tx| all.remove(tx, Scope::User(ANNA), later)).await.unwrap();
+        assert_eq!(found(&letters), [(BEN, open)]);
     }
 
     #[tokio::test]

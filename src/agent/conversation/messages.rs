@@ -159,6 +159,10 @@ impl MessageRecord {
     }
 
     pub fn calls(&self) -> Vec<StoredCall> {
+        // Most messages have none.
+        if matches!(&*self.calls, "" | "[]") {
+            return vec![];
+        }
         serde_json::from_str(&self.calls).unwrap_or_default()
     }
     pub fn result(&self) -> Option<StoredResult> {

@@ -131,6 +131,11 @@ impl Listed for StoredRun {
     fn place(_: &Entry<Self>) -> u64 {
         0
     }
+    const START: u8 = 1;
+    /// An unfinished run is resumed.
+    fn concerns_start(&self) -> bool {
+        self.state.is_open()
+    }
 }
 
 fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Option<T> {

@@ -1,15 +1,14 @@
 //! The request to the model: messages, tools and sampling.
 
 use super::Run;
-use crate::context::load_media;
-use llm::{Message, Request, ToolChoice, Tools};
+use crate::context::{has_media, load_media};
+use llm::{Messages, Request, ToolChoice, Tools};
 use std::sync::Arc;
 use tool::Tool;
 
 impl Run {
-    pub(super) async fn request(&self, messages: &[Message], tools: Tools, tool_choice: ToolChoice) -> Request {
-        let mut messages = messages.to_vec();
-        if self.provider.reads_context() {
+    pub(super) async fn request(&self, mut messages: Messages, tools: Tools, tool_choice: ToolChoice) -> Request {
+        if self.provider.reads_context() && has_media(&messages) {
             load_media(&self.agent.parts.uploads, &self.cx, &mut messages).await;
         }
         let config = &self.agent.config;

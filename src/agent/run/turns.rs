@@ -15,7 +15,7 @@ use crate::{
     events::{Answer, RunEvent},
 };
 use futures::{FutureExt, StreamExt};
-use llm::{Delta, Message, Request, Routing, ToolChoice, Tools, Turn};
+use llm::{Delta, Message, Messages, Request, Routing, ToolChoice, Tools, Turn};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -58,7 +58,8 @@ impl Run {
             may_call: self.tool_choice != ToolChoice::None,
             resumed: progress.resumed,
         };
-        let (mut messages, compaction) = context.build(history, &mut progress.usage).await;
+        let (messages, compaction) = context.build(history, &mut progress.usage).await;
+        let mut messages = Messages::from(messages);
         if let Some(compaction) = compaction {
             let (messages, summary_length) = (compaction.messages, compaction.summary_length);
             self.send(RunEvent::Compacted { messages, summary_length });
@@ -85,7 +86,7 @@ impl Run {
                 self.client.status.set_error(llm::Error::TooLong(text.to_owned()));
                 return Err(limit_stop(text));
             }
-            let mut said = self.ask(self.request(&messages, tools, tool_choice).await, progress).await?;
+            let mut said = self.ask(self.request(messages.clone(), tools, tool_choice).await, progress).await?;
             self.assign_client_call_ids(&mut said.calls);
             make_ids_unique(&mut said.calls, &mut progress.ids);
             progress.calls += said.calls.len() as u32;
@@ -140,7 +141,8 @@ impl Run {
             }
             if !handed_over.is_empty() {
                 // `fit` drops the oldest messages, so those of this run are at the end.
-                self.agent.continuations.add(&self.cx, &handed_over, messages.split_off(messages.len() - added));
+                let at = messages.len() - added;
+                self.agent.continuations.add(&self.cx, &handed_over, messages.split_off(at));
                 return Ok(self.answered(said, progress, handed_over));
             }
             if let Some(text) = circle {

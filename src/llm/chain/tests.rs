@@ -42,7 +42,7 @@ fn reflex(sure: bool, understood: bool) -> Script {
 fn asked() -> Request {
     let tool = ToolDefinition { name: "t".into(), description: "d".into(), parameters: serde_json::json!({}) };
     Request {
-        messages: vec![Message::System("s".into()), Message::user("hi")],
+        messages: vec![Message::System("s".into()), Message::user("hi")].into(),
         tools: vec![tool].into(),
         ..Request::default()
     }
@@ -152,8 +152,8 @@ async fn reflex_comes_first_only_where_it_is_sure_of_a_fresh_command() {
     let named = Request { tool_choice: ToolChoice::Named { name: "t".into() }, ..asked() };
     let none = Request { tool_choice: ToolChoice::None, ..asked() };
     let no_tools = Request { tools: vec![].into(), ..asked() };
-    let results = Request { messages: after("openai", false), ..asked() };
-    let picture = Request { messages: vec![shown(Kind::Image)], ..asked() };
+    let results = Request { messages: after("openai", false).into(), ..asked() };
+    let picture = Request { messages: vec![shown(Kind::Image)].into(), ..asked() };
     for (what, prefer, sure, request, first) in [
         ("preferred and sure", true, true, &plain, true),
         ("not sure", true, false, &plain, false),
@@ -193,14 +193,14 @@ async fn what_reflex_called_is_told_by_reflex() {
         [("reflex", false, "by reflex (word): reflex"), ("reflex", true, "model"), ("openai", false, "model")]
     {
         let chain = Chain::new(vec![link(&good("model").shared())], reflex(false, false).shared(), false);
-        let request = Request { messages: after(provider, and_more), ..asked() };
+        let request = Request { messages: after(provider, and_more).into(), ..asked() };
         assert_eq!(told(&chain, request).await, expected, "{provider} {and_more}");
     }
     // A model that took over continues.
     let mut messages = after("reflex", false);
     messages.extend(after("openai", false).drain(1..));
     let chain = Chain::new(vec![link(&good("model").shared())], reflex(false, false).shared(), true);
-    assert_eq!(told(&chain, Request { messages, ..asked() }).await, "model");
+    assert_eq!(told(&chain, Request { messages: messages.into(), ..asked() }).await, "model");
 }
 
 #[tokio::test]
@@ -222,7 +222,7 @@ async fn pictures_go_to_who_sees_them() {
         let two = Script { facts: second, ..good("two") }.shared();
         Chain::new(vec![link(&one), link(&two)], reflex(false, false).shared(), false)
     };
-    let picture = || Request { messages: vec![shown(Kind::Image)], ..asked() };
+    let picture = || Request { messages: vec![shown(Kind::Image)].into(), ..asked() };
     assert_eq!(told(&chain(Facts::default()), picture()).await, "by two: two");
     assert_eq!(told(&chain(blind), picture()).await, "one", "where none does, the chosen one says so");
     assert_eq!(told(&chain(Facts::default()), asked()).await, "one");

@@ -15,7 +15,7 @@ fn ledger() -> Arc<Ledger> {
 const DEAR: Price = Price::Known { input: 1e6, cached: 1e6, cache_write: 1e6, output: 1e6 };
 
 fn request() -> Request {
-    Request { messages: vec![crate::Message::user("x".repeat(400))], ..Request::default() }
+    Request { messages: vec![crate::Message::user("x".repeat(400))].into(), ..Request::default() }
 }
 
 async fn ask(ledger: &Arc<Ledger>, price: Price, answer: Vec<Said>) -> Result<Vec<Delta>, Error> {

@@ -87,7 +87,8 @@ fn needs_are_read_off_the_request() {
     ];
     for (parts, tools, expected) in rows {
         let request = Request {
-            messages: vec![Message::System("x".repeat(4000)), Message::User(Content(parts)), Message::text_only("ok")],
+            messages: vec![Message::System("x".repeat(4000)), Message::User(Content(parts)), Message::text_only("ok")]
+                .into(),
             tools: if tools { vec![tool.clone()].into() } else { Tools::default() },
             ..Request::default()
         };

@@ -82,7 +82,8 @@ fn conversation(wire: Wire) -> Request {
             Message::System("It is late.".into()),
             Message::Assistant(foreign),
             result("call_3", "get_time", "23:59", false),
-        ],
+        ]
+        .into(),
         tools: vec![tool("calculate", schema), tool("get_time", json!({"type": "object", "properties": {}}))].into(),
         tool_choice: ToolChoice::Named { name: "calculate".into() },
         max_tokens: Some(500),
@@ -121,9 +122,11 @@ fn anthropic_takes_four_marks_and_no_more() {
     let many = conversation(Wire::Anthropic);
     let mut one = many.clone();
     one.messages.remove(0);
-    let without = Request { tools: vec![].into(), messages: one.messages[1..].to_vec(), ..one.clone() };
-    let long =
-        Request { messages: [&many.messages[..], &many.messages[2..], &many.messages[2..]].concat(), ..many.clone() };
+    let without = Request { tools: vec![].into(), messages: one.messages[1..].to_vec().into(), ..one.clone() };
+    let long = Request {
+        messages: [&many.messages[..], &many.messages[2..], &many.messages[2..]].concat().into(),
+        ..many.clone()
+    };
     for (request, marks) in [(many, 4), (one, 4), (without, 2), (long, 4)] {
         let body = ask::body(&endpoint(Wire::Anthropic), &request).to_string();
         assert_eq!(body.matches("cache_control").count(), marks, "{body}");
@@ -132,7 +135,7 @@ fn anthropic_takes_four_marks_and_no_more() {
 
 #[test]
 fn the_shortest_request() {
-    let request = Request { messages: vec![Message::user("hi")], ..Request::default() };
+    let request = Request { messages: vec![Message::user("hi")].into(), ..Request::default() };
     let mark = json!({"type": "ephemeral"});
     for (wire, expected) in [
         (
@@ -239,7 +242,7 @@ fn names_other_models_invented_fit_every_server() {
     ] {
         let messages =
             vec![Message::user("a"), Message::calls("", vec![call("c", name, "{}")]), result("c", name, "1", false)];
-        let request = Request { messages, ..Request::default() };
+        let request = Request { messages: messages.into(), ..Request::default() };
         for (wire, paths) in [
             (Wire::OpenAi, &["/messages/1/tool_calls/0/function/name"][..]),
             (Wire::Responses, &["/input/1/name"]),
@@ -259,7 +262,7 @@ fn a_picture_too_large_for_its_provider_is_told_in_words() {
     // Anthropic accepts 10,485,760 characters of base64, four for three bytes.
     for (bytes, sent) in [(7_864_320, true), (7_864_321, false)] {
         let picture = media(Kind::Image, "image/png", "roof.png", &vec![0; bytes]);
-        let request = Request { messages: vec![Message::User(Content(vec![picture]))], ..Request::default() };
+        let request = Request { messages: vec![Message::User(Content(vec![picture]))].into(), ..Request::default() };
         let block = &ask::body(&knowing(Wire::Anthropic), &request)["messages"][0]["content"][0];
         assert_eq!(block["type"] == "image", sent, "{bytes}");
         let told = block["text"].as_str().unwrap_or_default();

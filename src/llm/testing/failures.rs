@@ -204,8 +204,11 @@ async fn a_request_is_mended_and_the_lesson_remembered() {
 async fn a_model_that_calls_no_tools_is_asked_again_in_words() {
     let tool = |name: &str| ToolDefinition { name: name.into(), description: "d".into(), parameters: json!({}) };
     let system = Message::System("You are Hob.".into());
-    let request =
-        Request { messages: vec![system, Message::user("hi")], tools: vec![tool("lamp")].into(), ..Request::default() };
+    let request = Request {
+        messages: vec![system, Message::user("hi")].into(),
+        tools: vec![tool("lamp")].into(),
+        ..Request::default()
+    };
     let (_, stream) = one("openai-text.sse");
     for (status, says) in [
         (400, "registry.ollama.ai/library/gemma3:12b does not support tools"),
@@ -285,7 +288,7 @@ async fn thoughts_a_server_does_not_accept_any_more_are_left_out() {
     };
     let turn = Turn { content: "hm".into(), tool_calls: vec![], kept: Some(kept) };
     let request = Request {
-        messages: vec![Message::user("a"), Message::Assistant(turn), Message::user("b")],
+        messages: vec![Message::user("a"), Message::Assistant(turn), Message::user("b")].into(),
         ..Request::default()
     };
     let (_, stream) = one("anthropic-text.sse");

@@ -20,7 +20,7 @@ pub(super) fn in_words(request: Request) -> Request {
     let Request { messages, tools, tool_choice, .. } = &request;
     let section = section(tools, tool_choice);
     let mut told: Vec<Message> = vec![];
-    for message in messages {
+    for message in messages.iter() {
         match message {
             Message::System(text) => told.push(Message::System(text.clone())),
             Message::User(content) => person(&mut told, content.clone()),
@@ -36,7 +36,7 @@ pub(super) fn in_words(request: Request) -> Request {
     }
     // A stop sequence may be part of a call; the reader applies them instead.
     let sampling = Sampling { stop: vec![], ..request.sampling };
-    Request { messages: told, tools: Tools::default(), tool_choice: ToolChoice::Auto, sampling, ..request }
+    Request { messages: told.into(), tools: Tools::default(), tool_choice: ToolChoice::Auto, sampling, ..request }
 }
 
 /// Appends user text to the last user message: many models reject two messages of one role in a row.

@@ -338,7 +338,7 @@ mod tests {
                 other => other.clone(),
             });
         }
-        Request { messages, ..Request::default() }
+        Request { messages: messages.into(), ..Request::default() }
     }
 
     #[test]
@@ -358,7 +358,7 @@ mod tests {
             }
             messages.push(Message::user(dice.text()));
             rounds(&mut dice, &mut messages);
-            let request = Request { messages, tools: tools(dice.below(12)), ..Request::default() };
+            let request = Request { messages: messages.into(), tools: tools(dice.below(12)), ..Request::default() };
             let room = context as usize - reserve(&request, &facts);
             let fits = estimate(&alone(&request), &facts) <= room;
             match fit(request.clone(), &facts) {
@@ -403,7 +403,7 @@ mod tests {
             let media = Part::Media(Media { kind, media_type: media_type.into(), name: "a".into(), source });
             let counted = tokens_of_part(&media, &facts);
             assert!((least..=most).contains(&counted), "{media_type}: {counted}");
-            let request = Request { messages: vec![Message::User(Content(vec![media]))], ..Request::default() };
+            let request = Request { messages: vec![Message::User(Content(vec![media]))].into(), ..Request::default() };
             assert!(fit(request, &facts).is_ok(), "{media_type}");
         }
     }
@@ -416,7 +416,7 @@ mod tests {
                 ProviderState { provider: "p".into(), value: json!({"model": model, "thoughts": "t".repeat(20_000)}) };
             let turn = Turn { content: "a".into(), kept: Some(kept), ..Turn::default() };
             let messages = vec![Message::user("old"), Message::Assistant(turn), Message::user("now")];
-            let sent = fit(Request { messages, ..Request::default() }, &facts).unwrap();
+            let sent = fit(Request { messages: messages.into(), ..Request::default() }, &facts).unwrap();
             assert_eq!(sent.messages.len(), left, "{model} {tools}");
         }
     }
@@ -428,7 +428,7 @@ mod tests {
         let prompt = ["base", &section("profile"), &section("time")].join(DIVIDER);
         let mut messages = vec![Message::System(prompt.clone())];
         messages.extend([Message::user("old"), Message::text_only("a".repeat(400)), Message::user("now")]);
-        let request = Request { messages, tools: tools(3), ..Request::default() };
+        let request = Request { messages: messages.into(), tools: tools(3), ..Request::default() };
         assert_eq!(
             fit(request.clone(), &facts(0)).unwrap().messages,
             request.messages,
@@ -451,9 +451,13 @@ mod tests {
         assert!(told.starts_with("base") && !told.contains("time"), "{told}");
         assert_eq!(tight.messages.last(), Some(&Message::user("now")));
         let tiny = fit(request.clone(), &facts(64)).unwrap();
-        assert_eq!((tiny.messages, tiny.tools.len()), (vec![Message::System("base".into()), Message::user("now")], 0));
+        assert_eq!(
+            (tiny.messages.to_vec(), tiny.tools.len()),
+            (vec![Message::System("base".into()), Message::user("now")], 0)
+        );
         assert!(
-            fit(Request { messages: vec![Message::user("x".repeat(500))], ..request.clone() }, &facts(64)).is_err()
+            fit(Request { messages: vec![Message::user("x".repeat(500))].into(), ..request.clone() }, &facts(64))
+                .is_err()
         );
 
         let most = Request { max_tokens: Some(50_000), ..request };

@@ -134,7 +134,7 @@ fn asked(house: &House) -> Vec<(String, Vec<String>)> {
     let told = |request: Request| {
         let mut system = String::new();
         let mut said = vec![];
-        for message in request.messages {
+        for message in request.messages.iter().cloned() {
             match message {
                 Message::System(text) => system = text,
                 Message::User(content) => said.push(content.text().into_owned()),

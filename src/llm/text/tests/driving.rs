@@ -88,7 +88,7 @@ async fn a_model_without_tools_uses_them_in_words() {
     let system = Message::System("You are Hob.\n\n---\n\nIt is noon.".into());
     let mut messages = vec![system, Message::user("Where are the keys?")];
     let request =
-        |messages: &[Message]| Request { messages: messages.to_vec(), tools: everyday(), ..Request::default() };
+        |messages: &[Message]| Request { messages: messages.to_vec().into(), tools: everyday(), ..Request::default() };
 
     let (words, calls, others) = ask(&*provider, request(&messages)).await;
     assert_eq!((words.as_str(), calls.len(), others), ("I look.", 1, vec![Ok(DONE)]));
@@ -111,7 +111,7 @@ async fn a_model_without_tools_uses_them_in_words() {
         ),
         Message::user("<tool_result name=\"recall\">At Ana's.</tool_result>"),
     ];
-    assert_eq!(asked[1].messages, told);
+    assert_eq!(asked[1].messages[..], told);
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn what_a_search_has_found_is_called_in_words_too() {
     };
     for (by, called) in [("search_tools", vec!["add_task"]), ("fetch_page", vec![])] {
         let (_, provider) = script(Facts::default(), vec![says(call)]);
-        let request = Request { messages: found(by), tools: everyday(), ..Request::default() };
+        let request = Request { messages: found(by).into(), tools: everyday(), ..Request::default() };
         let (words, calls, _) = ask(&*provider, request).await;
         assert_eq!(calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), called);
         assert_eq!(words.is_empty(), !called.is_empty(), "what names no tool is a text");
@@ -146,7 +146,7 @@ async fn what_is_not_shown_is_read_all_the_same() {
         (r#"{"name": "get_tool_help", "tool_name": "x"}"#, "get_tool_help", r#"{"tool_name":"x"}"#),
     ] {
         let (_, provider) = script(Facts { tools: false, ..Facts::default() }, vec![says(call)]);
-        let request = Request { messages: vec![Message::user("go")], tools: everyday(), ..Request::default() };
+        let request = Request { messages: vec![Message::user("go")].into(), tools: everyday(), ..Request::default() };
         let (words, calls, _) = ask(&*provider, request).await;
         let made: Vec<_> = calls.iter().map(|call| (call.name.as_str(), call.arguments.as_str())).collect();
         assert_eq!((words.as_str(), made), ("", vec![(name, arguments)]), "{call}");
@@ -161,9 +161,9 @@ fn messages_of_one_side_are_one() {
         Message::Tool(ToolResult { call_id, name, content: content.into(), say: None, is_error: false })
     };
     let messages = vec![Message::user("a"), Message::text_only("b"), result("1"), result("2"), Message::user("c")];
-    let told = driven::in_words(Request { messages, ..Request::default() }).messages;
+    let told = driven::in_words(Request { messages: messages.into(), ..Request::default() }).messages;
     let results = "<tool_result name=\"recall\">1</tool_result>\n<tool_result name=\"recall\">2</tool_result>\nc";
-    assert_eq!(told, [Message::user("a"), Message::text_only("b"), Message::User(Content::from(results))]);
+    assert_eq!(told[..], [Message::user("a"), Message::text_only("b"), Message::User(Content::from(results))]);
 }
 
 #[tokio::test]
@@ -185,7 +185,7 @@ async fn a_model_with_tools_is_read_and_nothing_is_lost() {
     let ended = vec![Ok(Delta::Text("Hi <".into()))];
     let (script, provider) = script(Facts::default(), vec![answer, broken, ended, says(call)]);
     let messages = vec![Message::user("keys?"), Message::Assistant(Turn::default()), Message::user("and now?")];
-    let request = || Request { messages: messages.clone(), tools: everyday(), ..Request::default() };
+    let request = || Request { messages: messages.clone().into(), tools: everyday(), ..Request::default() };
 
     let (words, calls, others) = ask(&*provider, request()).await;
     let arguments: Vec<&str> = calls.iter().map(|call| call.arguments.as_str()).collect();
@@ -211,13 +211,14 @@ async fn a_model_that_calls_in_its_own_way_may_quote_a_call() {
         let facts = Facts { tools, ..Facts::default() };
         let (script, _) = script(facts, vec![says(call)]);
         let provider = fitted(script, reads_text);
-        let request = Request { messages: vec![Message::user("keys?")], tools: everyday(), ..Request::default() };
+        let request =
+            Request { messages: vec![Message::user("keys?")].into(), tools: everyday(), ..Request::default() };
         let (words, calls, _) = ask(&*provider, request).await;
         assert_eq!((words.as_str(), calls.len()), if read { ("", 1) } else { (call, 0) }, "{tools} {reads_text}");
     }
     // It is fitted nevertheless.
     let (script, _) = script(Facts { context: 4096, ..Facts::default() }, vec![]);
-    let request = Request { messages: vec![Message::user("x".repeat(20_000))], ..Request::default() };
+    let request = Request { messages: vec![Message::user("x".repeat(20_000))].into(), ..Request::default() };
     let (.., others) = ask(&*fitted(script, false), request).await;
     assert!(matches!(&others[..], [Err(Error::TooLong(_))]), "{others:?}");
 }
@@ -225,7 +226,7 @@ async fn a_model_that_calls_in_its_own_way_may_quote_a_call() {
 #[tokio::test]
 async fn what_cannot_fit_is_refused_before_it_is_sent() {
     let (script, provider) = script(Facts { context: 4096, ..Facts::default() }, vec![]);
-    let request = Request { messages: vec![Message::user("x".repeat(20_000))], ..Request::default() };
+    let request = Request { messages: vec![Message::user("x".repeat(20_000))].into(), ..Request::default() };
     let (.., others) = ask(&*provider, request).await;
     assert!(matches!(&others[..], [Err(Error::TooLong(text))] if text.contains("4096")), "{others:?}");
     assert!(script.asked.lock().unwrap().is_empty());
