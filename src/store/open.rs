@@ -3,7 +3,7 @@
 use crate::{
     Error, FORMAT, Result,
     log::{self, Log, LogContent},
-    medium::{Files, Medium},
+    medium::{Backend, Files, Medium},
     meta::{self, LogMark, read_meta},
     overlay::Overlay,
     staged_backend::StagedBackend,
@@ -12,11 +12,15 @@ use redb::Database;
 use std::{
     path::Path,
     sync::{Arc, atomic::AtomicU64},
+    time::{Duration, Instant},
 };
 use tool::Id;
 
 /// Beyond this (the year 2248) the newest time is a flipped bit.
 const FAR_MS: u64 = 1 << 43;
+/// How long a data file in use is waited for, and how often it is tried.
+const RELEASE_TIMEOUT: Duration = Duration::from_millis(600);
+const RETRY: Duration = Duration::from_millis(5);
 pub(crate) const CACHE_BYTES: usize = 8 << 20;
 
 /// The findings of the check of a file before anything is written to it.
@@ -66,7 +70,7 @@ pub(crate) fn open_file<T>(
         redb::DatabaseError::Storage(redb::StorageError::Io(e)) => io(e),
         other => Error::Io(format!("could not open {shown}: {other}")),
     };
-    let file = medium.data().map_err(told)?;
+    let file = data_when_free(medium).map_err(told)?;
     let careful = StagedBackend::new(file, written).map_err(io)?;
     let backend = careful.clone();
     let open = move || {
@@ -83,6 +87,18 @@ pub(crate) fn open_file<T>(
     let opened = opened.ok_or_else(|| damaged("its pages contradict each other".into()))??;
     careful.trust().map_err(io)?;
     Ok(opened)
+}
+
+/// Opens the data file. Waits a moment while another process holds it: after a process was killed, the system takes some time
+/// to release its files.
+fn data_when_free(medium: &dyn Medium) -> Result<Backend, redb::DatabaseError> {
+    let end = Instant::now() + RELEASE_TIMEOUT;
+    loop {
+        match medium.data() {
+            Err(redb::DatabaseError::DatabaseAlreadyOpen) if Instant::now() < end => std::thread::sleep(RETRY),
+            opened => return opened,
+        }
+    }
 }
 
 pub(crate) fn shown(medium: &dyn Medium) -> String {
