@@ -66,7 +66,8 @@ impl WallClock {
             // A clock that was just set is trusted.
             true => true,
             false => {
-                set || shown + MAX_BEHIND >= self.newest || self.up + at.saturating_duration_since(self.began) >= TRUST_AFTER
+                set || shown + MAX_BEHIND >= self.newest
+                    || self.up + at.saturating_duration_since(self.began) >= TRUST_AFTER
             }
         };
         ClockReading {

@@ -1,8 +1,12 @@
 //! The engine: sleeps until a schedule is due, claims it in the store, and makes its call.
 
 use crate::{
-    Run, Schedule, Scheduler, Status, Who, claimed::Claimed, clock::{WallClock, uptime}, completion::RunResult,
-    concurrency::FreeSlots, transitions,
+    Run, Schedule, Scheduler, Status, Who,
+    claimed::Claimed,
+    clock::{WallClock, uptime},
+    completion::RunResult,
+    concurrency::FreeSlots,
+    transitions,
 };
 use futures::FutureExt;
 use jiff::tz::TimeZone;

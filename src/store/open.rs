@@ -3,7 +3,7 @@
 use crate::{
     Error, FORMAT, Result,
     log::{self, Log, LogContent},
-    medium::{Backend, Files, Medium},
+    medium::{Files, Medium},
     meta::{self, LogMark, read_meta},
     overlay::Overlay,
     staged_backend::StagedBackend,
@@ -70,11 +70,12 @@ pub(crate) fn open_file<T>(
         redb::DatabaseError::Storage(redb::StorageError::Io(e)) => io(e),
         other => Error::Io(format!("could not open {shown}: {other}")),
     };
-    let file = data_when_free(medium).map_err(told)?;
+    let file = medium.data().map_err(told)?;
     let careful = StagedBackend::new(file, written).map_err(io)?;
     let backend = careful.clone();
     let open = move || {
-        let db = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(backend).map_err(told)?;
+        let db = when_free(|| Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(backend.clone()));
+        let db = db.map_err(told)?;
         let found = check(&db)?;
         Ok::<_, Error>((db, found))
     };
@@ -89,12 +90,12 @@ pub(crate) fn open_file<T>(
     Ok(opened)
 }
 
-/// Opens the data file. Waits a moment while another process holds it: after a process was killed, the system takes some time
-/// to release its files.
-fn data_when_free(medium: &dyn Medium) -> Result<Backend, redb::DatabaseError> {
+/// Waits a moment while another process holds the data file: after a process was killed, the system takes some time to release
+/// its files.
+fn when_free(open: impl Fn() -> Result<Database, redb::DatabaseError>) -> Result<Database, redb::DatabaseError> {
     let end = Instant::now() + RELEASE_TIMEOUT;
     loop {
-        match medium.data() {
+        match open() {
             Err(redb::DatabaseError::DatabaseAlreadyOpen) if Instant::now() < end => std::thread::sleep(RETRY),
             opened => return opened,
         }
