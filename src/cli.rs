@@ -17,7 +17,7 @@ use crate::{
     config::{Config, data_dir},
     house::{restart, serve},
 };
-use anyhow::Result;
+use anyhow::{Result, bail};
 use board::BoardKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use client::Client;
@@ -265,10 +265,21 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
     }
 }
 
+/// What to try instead of a search that found no tool.
+fn suggestion(similar: &Value) -> String {
+    let names: Vec<String> =
+        similar.as_array().into_iter().flatten().filter_map(Value::as_str).map(|name| format!("`{name}`")).collect();
+    match &names[..] {
+        [] => "`hob tools` lists all of them".to_owned(),
+        [start @ .., last] if !start.is_empty() => format!("did you mean {} or {last}?", start.join(", ")),
+        [one, ..] => format!("did you mean {one}?"),
+    }
+}
+
 /// Runs a command that is a request to the application.
 async fn send(client: &Client, command: Command) -> Result<()> {
     match command {
-        Command::Chat { text, conversation, json } => chat::chat(client, &text.join(" "), conversation, json).await,
+        Command::Chat { text, conversation, json } => chat::chat(client, &text, conversation, json).await,
         Command::Call { tool, arguments, json } => {
             let path = format!("/api/v1/tools/{}/execute", percent_encode(&tool));
             let data = client.data("POST", &path, Some(json!({"arguments": arguments}))).await?;
@@ -298,10 +309,14 @@ async fn send(client: &Client, command: Command) -> Result<()> {
         Command::Answer { id, answer } => answer::answer(client, &id, &answer.join(" ")).await,
         Command::Tools { json, query, .. } => {
             let path = format!("/api/v1/tools?query={}&details={json}", percent_encode(&query.join(" ")));
-            let tools = client.data("GET", &path, None).await?["tools"].take();
+            let mut found = client.data("GET", &path, None).await?;
+            let tools = found["tools"].take();
             if json {
                 put(format_args!("{tools:#}\n"))?;
                 return Ok(());
+            }
+            if !query.is_empty() && tools.as_array().is_none_or(Vec::is_empty) {
+                bail!("no tool matches `{}`: {}", query.join(" "), suggestion(&found["similar"]));
             }
             for tool in tools.as_array().into_iter().flatten() {
                 let about = tool["description"].as_str().unwrap_or_default();

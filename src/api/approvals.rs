@@ -3,7 +3,8 @@
 use crate::{
     AppState, Caller,
     auth_middleware::must_be_admin,
-    envelope::{Answer, Deleted, Failure, Json, PathId, Query, ok},
+    envelope::{Answer, Deleted, Failure, Json, PathId, ok},
+    query::{Limit, Query, page_of},
 };
 use axum::{Extension, extract::State};
 use questions::SuspendedRun;
@@ -22,9 +23,9 @@ pub(crate) struct ListQuery {
     #[serde(default)]
     state: StateFilter,
     /// How many at most, up to 200.
-    #[serde(default = "fifty")]
-    limit: usize,
-    /// Only those asked before this one.
+    #[serde(default)]
+    limit: Limit<50>,
+    /// Only those asked before this one: `next` of the page before.
     before: Option<Id>,
     /// Everybody's; for admins.
     #[serde(default)]
@@ -40,15 +41,14 @@ enum StateFilter {
     All,
 }
 
-fn fifty() -> usize {
-    50
-}
-
 /// Approvals, the newest first.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Listed {
+    /// How many are on this page.
     count: usize,
     approvals: Vec<Approval>,
+    /// The start of the next page, for `before`. Null at the end.
+    next: Option<Id>,
 }
 
 fn approvals(house: &AppState) -> Result<&Arc<Approvals>, Failure> {
@@ -65,13 +65,14 @@ pub(crate) async fn list(
         must_be_admin(&caller)?;
     }
     let user = (!which.everybody).then_some(caller.principal.user);
-    let (all, limit) = (approvals(&house)?, which.limit.clamp(1, 200));
+    let (all, limit) = (approvals(&house)?, which.limit.get());
     let approvals = match which.state {
-        StateFilter::Pending => all.pending(user, which.before, limit),
-        StateFilter::Settled => all.list(user, |state| state != ApprovalState::Pending, which.before, limit),
-        StateFilter::All => all.list(user, |_| true, which.before, limit),
+        StateFilter::Pending => all.pending(user, which.before, limit + 1),
+        StateFilter::Settled => all.list(user, |state| state != ApprovalState::Pending, which.before, limit + 1),
+        StateFilter::All => all.list(user, |_| true, which.before, limit + 1),
     }?;
-    Ok(ok(Listed { count: approvals.len(), approvals }))
+    let (approvals, next) = page_of(approvals, limit, |approval| approval.id);
+    Ok(ok(Listed { count: approvals.len(), approvals, next }))
 }
 
 /// One approval.

@@ -110,17 +110,23 @@ pub(crate) async fn chat(
         return Err(Failure::new(404, "not_found", "there is only the agent `general` so far: leave agentId out"));
     }
     let tool_choice = parse_tool_choice(body.tool_choice)?;
-    let only = body.allow_tools;
+    let cx = house.cx(&caller);
+    if let Some(names) = &body.allow_tools {
+        house.registry.check_names(&cx, names).map_err(|e| {
+            let text = format!("`allowTools`: {}", e.message());
+            e.with_message(text)
+        })?;
+    }
     let request = ChatRequest {
         message: parse_content(&body.message)?,
         conversation: body.conversation_id,
         tool_choice,
-        only,
+        only: body.allow_tools,
         while_busy: body.while_busy,
         preset: body.preset,
         ..ChatRequest::default()
     };
-    let running = house.agent.chat(&house.cx(&caller), request).await?;
+    let running = house.agent.chat(&cx, request).await?;
     if body.stream {
         // The first event contains the ids.
         running.stored().await?;

@@ -3,7 +3,8 @@
 use crate::{
     AppState, Caller,
     describe::{DescribeInput, Operation, Routes, Schemas, get, post},
-    envelope::{Answer, Deleted, Failure, Json, PathId, Query, Raw, ok},
+    envelope::{Answer, Deleted, Failure, Json, PathId, Raw, ok},
+    query::{Limit, Query},
 };
 use agent::{Conversation, ConversationPatch, ConversationSummary, Cursor, Exported, MessagePage};
 use axum::{
@@ -46,8 +47,8 @@ pub(crate) struct Page {
     #[serde(default)]
     query: String,
     /// How many at most, up to 200.
-    #[serde(default = "twenty")]
-    limit: usize,
+    #[serde(default)]
+    limit: Limit<20>,
     /// Only those after this position: `next` of the page before. Unlike `offset` it repeats and misses none when others
     /// change meanwhile; one that changes moves to the first page.
     #[serde(default)]
@@ -68,10 +69,6 @@ pub(crate) struct Conversations {
     next: Option<String>,
 }
 
-fn twenty() -> usize {
-    20
-}
-
 pub(crate) async fn list(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -79,7 +76,7 @@ pub(crate) async fn list(
 ) -> Answer<Conversations> {
     let before = Some(page.before.as_str()).filter(|before| !before.is_empty());
     let before: Option<Cursor> = before.map(str::parse).transpose()?;
-    let (cx, limit) = (house.cx(&caller), page.limit.clamp(1, 200));
+    let (cx, limit) = (house.cx(&caller), page.limit.get());
     let found = house.agent.conversations(&cx, &page.query, before, page.offset, limit).await?;
     let next = found.next.map(|next| next.to_string());
     Ok(ok(Conversations { count: found.count, conversations: found.conversations, next }))
@@ -89,12 +86,8 @@ pub(crate) async fn list(
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Part {
     /// How many of the newest messages at most, up to 200.
-    #[serde(default = "two_hundred")]
-    limit: usize,
-}
-
-fn two_hundred() -> usize {
-    200
+    #[serde(default)]
+    limit: Limit<200>,
 }
 
 pub(crate) async fn one(
@@ -103,7 +96,7 @@ pub(crate) async fn one(
     PathId(id): PathId,
     Query(part): Query<Part>,
 ) -> Answer<Conversation> {
-    Ok(ok(house.agent.conversation_end(&house.cx(&caller), id, part.limit.clamp(1, 200))?))
+    Ok(ok(house.agent.conversation_end(&house.cx(&caller), id, part.limit.get())?))
 }
 
 /// Which messages.
@@ -112,12 +105,8 @@ pub(crate) struct MessagesQuery {
     /// Only those before this message: `next` of the page before.
     before: Option<Id>,
     /// How many at most, up to 200.
-    #[serde(default = "fifty")]
-    limit: usize,
-}
-
-fn fifty() -> usize {
-    50
+    #[serde(default)]
+    limit: Limit<50>,
 }
 
 pub(crate) async fn messages(
@@ -126,7 +115,7 @@ pub(crate) async fn messages(
     PathId(id): PathId,
     Query(which): Query<MessagesQuery>,
 ) -> Answer<MessagePage> {
-    Ok(ok(house.agent.messages(&house.cx(&caller), id, which.before, which.limit.clamp(1, 200))?))
+    Ok(ok(house.agent.messages(&house.cx(&caller), id, which.before, which.limit.get())?))
 }
 
 /// Changes of a conversation; what is left out stays.

@@ -4,7 +4,8 @@ use crate::{
     AppState, Caller,
     describe::{Routes, get, post},
     document::limited,
-    envelope::{Answer, Created as New, Deleted, Failure, Json, PathText, Query, ok},
+    envelope::{Answer, Created as New, Deleted, Failure, Json, PathText, ok},
+    query::Query,
     tools::Ran,
 };
 use axum::{Extension, extract::State};
@@ -13,7 +14,7 @@ use identity::TokenScope;
 use registry::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::time::Instant;
+use std::{num::NonZeroUsize, time::Instant};
 use tool::{
     Error, Output,
     prelude::{JsonSchema, schemars},
@@ -43,7 +44,10 @@ pub(crate) fn routes() -> Routes<AppState> {
 /// Custom tools.
 #[derive(Serialize, JsonSchema)]
 struct Tools {
+    /// How many are in this answer.
     count: usize,
+    /// How many there are in all, with this filter.
+    total: usize,
     tools: Vec<CustomTool>,
 }
 
@@ -54,7 +58,9 @@ struct Filter {
     status: Option<Status>,
     category: Option<String>,
     created_by: Option<Created>,
-    limit: Option<usize>,
+    /// How many at most; all where it is left out.
+    limit: Option<NonZeroUsize>,
+    /// How many to pass over.
     #[serde(default)]
     offset: usize,
 }
@@ -70,15 +76,15 @@ async fn list(
             && filter.created_by.is_none_or(|c| t.created_by == c)
             && filter.category.as_ref().is_none_or(|c| t.category.as_ref() == Some(c))
     });
-    let page: Vec<CustomTool> =
-        tools.into_iter().skip(filter.offset).take(filter.limit.unwrap_or(usize::MAX)).collect();
-    Ok(ok(Tools { count: page.len(), tools: page }))
+    let (total, limit) = (tools.len(), filter.limit.map_or(usize::MAX, NonZeroUsize::get));
+    let page: Vec<CustomTool> = tools.into_iter().skip(filter.offset).take(limit).collect();
+    Ok(ok(Tools { count: page.len(), total, tools: page }))
 }
 
 async fn pending(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Tools> {
     let mut tools = house.custom.list(&house.cx(&caller))?;
     tools.retain(|t| t.status == Status::PendingApproval);
-    Ok(ok(Tools { count: tools.len(), tools }))
+    Ok(ok(Tools { count: tools.len(), total: tools.len(), tools }))
 }
 
 async fn stats(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Stats> {

@@ -4,8 +4,9 @@ use crate::{
     AppState, Caller, KEEP_ALIVE, Neighbour,
     describe::{Routes, get, post},
     document::Download,
-    envelope::{Answer, Failure, Json, Query, ok},
+    envelope::{Answer, Failure, Json, ok},
     network::bracketed,
+    query::Query,
 };
 use axum::{
     Extension,

@@ -4,7 +4,8 @@ use crate::{
     AppState,
     auth_middleware::{COOKIE, SECURE_COOKIE},
     describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, event, get},
-    envelope::{Created, Data, Failure, FailureResponse, Json, Meta, PathId, PathText, Query, Raw},
+    envelope::{Created, Data, Failure, FailureResponse, Json, Meta, PathId, PathText, Raw},
+    query::Query,
 };
 use axum::response::{IntoResponse, Response};
 use identity::TokenScope;

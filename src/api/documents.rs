@@ -4,7 +4,8 @@ use crate::{
     AppState, Caller,
     describe::{DescribeInput, Routes, get, post},
     document::asks_a_model,
-    envelope::{Answer, Failure, Json, PathId, PathText, Query, ok},
+    envelope::{Answer, Failure, Json, PathId, PathText, ok},
+    query::{Limit, Query},
 };
 use axum::{
     Extension,
@@ -150,15 +151,11 @@ async fn write(
 #[derive(Deserialize, JsonSchema)]
 struct VersionsQuery {
     /// How many at most, up to 200.
-    #[serde(default = "fifty")]
-    limit: usize,
+    #[serde(default)]
+    limit: Limit<50>,
     /// How many to leave out before the first.
     #[serde(default)]
     offset: usize,
-}
-
-fn fifty() -> usize {
-    50
 }
 
 /// Metadata of a version, with the person's name.
@@ -184,7 +181,7 @@ async fn history(
     PathText(name): PathText,
     Query(which): Query<VersionsQuery>,
 ) -> Answer<History> {
-    let (cx, limit) = (house.cx(&caller), which.limit.clamp(1, 200));
+    let (cx, limit) = (house.cx(&caller), which.limit.get());
     let (count, versions) = house.documents.history(&cx, Name::of(&name)?, limit, which.offset)?;
     let named = |head: PastHead| {
         let person = house.identity.person(head.user)?.map(|person| person.name);

@@ -363,19 +363,6 @@ impl<S: Send + Sync> FromRequestParts<S> for PathId {
     }
 }
 
-/// Query parameters of a known shape.
-pub(crate) struct Query<T>(pub T);
-
-impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
-    type Rejection = Failure;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
-        axum::extract::Query::<T>::from_request_parts(parts, state).await.map(|q| Self(q.0)).map_err(|e| {
-            Failure::new(400, "bad_args", format!("the query is not what this address takes: {}", e.body_text()))
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,8 @@ use crate::{
     AppState, Caller,
     describe::{Routes, get, post},
     document::FileResponse,
-    envelope::{Answer, Created as New, Deleted, Failure, PathId, Query, Raw, ok},
+    envelope::{Answer, Created as New, Deleted, Failure, PathId, Raw, ok},
+    query::Query,
 };
 use axum::{
     Extension,

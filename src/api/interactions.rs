@@ -3,13 +3,17 @@
 use crate::{
     AppState, Caller,
     approvals::settle,
-    envelope::{Answer, Json, PathId, Query, ok},
+    envelope::{Answer, Json, PathId, ok},
+    query::{Limit, Query, page_of},
 };
 use axum::{Extension, extract::State};
 use interaction::{Interaction, ListFilter, State as InteractionState};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool::prelude::{JsonSchema, schemars};
+use tool::{
+    Id,
+    prelude::{JsonSchema, schemars},
+};
 
 /// Which interactions.
 #[derive(Deserialize, JsonSchema)]
@@ -18,8 +22,10 @@ pub(crate) struct ListQuery {
     #[serde(default)]
     state: StateFilter,
     /// How many at most, up to 200.
-    #[serde(default = "fifty")]
-    limit: usize,
+    #[serde(default)]
+    limit: Limit<50>,
+    /// Only those asked before this one: `next` of the page before.
+    before: Option<Id>,
 }
 
 #[derive(Default, Clone, Copy, Deserialize, JsonSchema)]
@@ -33,15 +39,14 @@ enum StateFilter {
     All,
 }
 
-fn fifty() -> usize {
-    50
-}
-
 /// Interactions, the newest first.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Listed {
+    /// How many are on this page.
     count: usize,
     interactions: Vec<Interaction>,
+    /// The start of the next page, for `before`. Null at the end.
+    next: Option<Id>,
 }
 
 /// An answer: `{answer}` to a question, `{action: "submit", data}` or `{action: "dismiss"}` to blocks, `{action, …}` of a
@@ -62,8 +67,10 @@ pub(crate) async fn list(
         StateFilter::Expired => ListFilter::In(InteractionState::Expired),
         StateFilter::All => ListFilter::All,
     };
-    let interactions = house.interactions.list(&house.cx(&caller), which, asked.limit.clamp(1, 200))?;
-    Ok(ok(Listed { count: interactions.len(), interactions }))
+    let limit = asked.limit.get();
+    let interactions = house.interactions.list(&house.cx(&caller), which, asked.before, limit + 1)?;
+    let (interactions, next) = page_of(interactions, limit, |interaction| interaction.id);
+    Ok(ok(Listed { count: interactions.len(), interactions, next }))
 }
 
 /// One interaction.

@@ -32,6 +32,7 @@ mod openai;
 mod page;
 mod people;
 mod policy_routes;
+mod query;
 mod response_headers;
 mod restore;
 mod runs;

@@ -4,7 +4,8 @@ use crate::{
     AppState, Caller,
     auth_middleware::must_be_admin,
     describe::{Routes, get, post, put},
-    envelope::{Answer, Json, PathText, Query, ok},
+    envelope::{Answer, Json, PathText, ok},
+    query::{Limit, Query},
 };
 use axum::{Extension, extract::State};
 use identity::TokenScope;
@@ -121,14 +122,10 @@ pub(crate) async fn refresh(State(house): State<AppState>, Json(update): Json<Ca
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct UsageQuery {
     /// How many days back, up to 400.
-    #[serde(default = "month")]
-    days: u16,
-}
-
-fn month() -> u16 {
-    30
+    #[serde(default)]
+    days: Limit<30, 400>,
 }
 
 pub(crate) async fn spent(State(house): State<AppState>, Query(since): Query<UsageQuery>) -> Answer<Spending> {
-    Ok(ok(house.models.spending(since.days.clamp(1, 400))?))
+    Ok(ok(house.models.spending(since.days.get() as u16)?))
 }

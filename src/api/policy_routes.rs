@@ -4,7 +4,8 @@ use crate::{
     AppState, Caller,
     auth_middleware::must_be_admin,
     describe::{Routes, get, put},
-    envelope::{Answer, Failure, Json, PathText, Query, ok},
+    envelope::{Answer, Failure, Json, PathText, ok},
+    query::{Limit, Query},
 };
 use axum::{Extension, extract::State};
 use identity::{OWNER, TokenScope};
@@ -280,15 +281,11 @@ pub(crate) struct AuditLog {
     /// Only those before this number.
     before: Option<u64>,
     /// How many at most, up to 200.
-    #[serde(default = "fifty")]
-    limit: usize,
+    #[serde(default)]
+    limit: Limit<50>,
     /// Everybody's; for admins.
     #[serde(default)]
     everybody: bool,
-}
-
-fn fifty() -> usize {
-    50
 }
 
 /// The calls that were made, the newest first.
@@ -307,7 +304,7 @@ pub(crate) async fn audit(
         outcome: calls.outcome,
         verdict: calls.verdict,
         before: calls.before,
-        limit: calls.limit,
+        limit: calls.limit.get(),
     };
     Ok(ok(house.registry.audit(&query)?))
 }

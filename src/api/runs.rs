@@ -3,7 +3,8 @@
 use crate::{
     AppState, Caller,
     describe::{Routes, get, post},
-    envelope::{Answer, Failure, PathId, Query, ok},
+    envelope::{Answer, Failure, PathId, ok},
+    query::{Limit, Query},
 };
 use agent::{RunDetails, RunPage, RunShown, State as RunState};
 use axum::{Extension, extract::State};
@@ -34,8 +35,8 @@ pub(crate) struct ListQuery {
     /// Of which conversation.
     conversation_id: Option<Id>,
     /// How many at most, up to 200.
-    #[serde(default = "twenty")]
-    limit: usize,
+    #[serde(default)]
+    limit: Limit<20>,
     /// Only those before this run: `next` of the page before. Unlike `offset` it repeats and misses none when runs begin or end
     /// meanwhile.
     before: Option<Id>,
@@ -44,17 +45,13 @@ pub(crate) struct ListQuery {
     offset: usize,
 }
 
-fn twenty() -> usize {
-    20
-}
-
 pub(crate) async fn list(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(which): Query<ListQuery>,
 ) -> Answer<RunPage> {
     let states = parse_states(&which.state)?;
-    let page = (which.offset, which.limit.clamp(1, 200));
+    let page = (which.offset, which.limit.get());
     Ok(ok(house.agent.runs(&house.cx(&caller), &states, which.conversation_id, which.before, page)?))
 }
 
@@ -63,7 +60,8 @@ fn parse_states(text: &str) -> Result<Vec<RunState>, Failure> {
     let state = |word: &str| {
         serde_json::from_value(word.into()).map_err(|_| {
             let word: String = word.chars().take(40).collect();
-            let text = format!("no run is `{word}`: it is queued, running, waiting, done, failed or cancelled");
+            let text =
+                format!("`state` cannot be `{word}`: a run is queued, running, waiting, done, failed or cancelled");
             Failure::new(400, "bad_args", text)
         })
     };

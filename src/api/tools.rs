@@ -4,7 +4,8 @@ use crate::{
     AppState, Caller,
     describe::{Routes, get, post},
     document::limited,
-    envelope::{Answer, Failure, Json, PathText, Query, ok},
+    envelope::{Answer, Failure, Json, PathText, ok},
+    query::Query,
 };
 use axum::{Extension, extract::State};
 use identity::TokenScope;
@@ -12,6 +13,7 @@ use registry::{Listed, MatchedBy, Registry};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Instant;
+use text_kit::first_sentence;
 use tool::{
     Output, Risk, Tool,
     prelude::{JsonSchema, schemars},
@@ -44,6 +46,9 @@ pub(crate) struct Search {
 pub(crate) struct Tools {
     count: usize,
     tools: Vec<Matched>,
+    /// Tools with similar names, where none matches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    similar: Vec<String>,
 }
 
 /// A tool in a list.
@@ -94,13 +99,6 @@ impl Matched {
     }
 }
 
-/// A text up to the end of its first sentence or line.
-fn first_sentence(text: &str) -> &str {
-    let line = text.lines().next().unwrap_or_default();
-    let ends = |at: usize| !line[at + 2..].starts_with(|next: char| next.is_lowercase());
-    line.match_indices(". ").map(|(at, _)| at).find(|at| ends(*at)).map_or(line, |at| &line[..=at])
-}
-
 /// The tools this caller may see.
 pub(crate) async fn list(
     State(house): State<AppState>,
@@ -113,7 +111,9 @@ pub(crate) async fn list(
     let is_search = !matches!(search.query.trim(), "" | "all");
     let matched = found.iter().map(|m| Matched::new(&m.tool, search.details, is_search.then_some(m.by)));
     let tools: Vec<Matched> = matched.collect();
-    Ok(ok(Tools { count: tools.len(), tools }))
+    let similar = if tools.is_empty() { house.registry.similar_names(&cx, &search.query) } else { vec![] };
+    let similar = similar.into_iter().map(|name| name.to_string()).collect();
+    Ok(ok(Tools { count: tools.len(), tools, similar }))
 }
 
 /// A tool with its help.
@@ -192,24 +192,4 @@ pub(crate) async fn execute(
     let began = Instant::now();
     let output = house.cx(&caller).call(&name, body.arguments).await?;
     Ok(ok(Ran::new(&name, output, began)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::first_sentence;
-
-    #[test]
-    fn a_list_shows_the_first_sentence() {
-        for (text, first) in [
-            ("Add a task.", "Add a task."),
-            ("Add a task. Not a note.", "Add a task."),
-            ("Round to a number, e.g. of 2. Or more.", "Round to a number, e.g. of 2."),
-            ("Two lines\nof text", "Two lines"),
-            ("Take 3.5 of it", "Take 3.5 of it"),
-            ("", ""),
-            (". ", "."),
-        ] {
-            assert_eq!(first_sentence(text), first);
-        }
-    }
 }

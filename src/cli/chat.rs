@@ -11,14 +11,18 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use std::io::{BufRead, IsTerminal};
 
-/// Sends `text`, or reads messages line by line when it is empty.
-pub async fn chat(client: &Client, text: &str, conversation: Option<String>, json: bool) -> Result<()> {
+/// Sends the words of a message, or reads messages line by line when there are none.
+pub async fn chat(client: &Client, words: &[String], conversation: Option<String>, json: bool) -> Result<()> {
+    let text = &words.join(" ");
+    if !words.is_empty() && text.trim().is_empty() {
+        bail!("the message is empty: write what you want to say, or leave it out to chat line by line");
+    }
     if json {
         let body = json!({"message": text, "conversationId": conversation});
         put(format_args!("{}\n", client.data("POST", "/api/v1/chat", Some(body)).await?))?;
         return Ok(());
     }
-    if !text.is_empty() {
+    if !words.is_empty() {
         return send(client, text, conversation).await.map(drop);
     }
     let is_interactive = std::io::stdin().is_terminal();

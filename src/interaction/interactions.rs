@@ -166,15 +166,15 @@ impl Interactions {
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
-    pub fn list(&self, cx: &Cx, which: ListFilter, limit: usize) -> Result<Vec<Interaction>> {
+    pub fn list(&self, cx: &Cx, which: ListFilter, before: Option<Id>, limit: usize) -> Result<Vec<Interaction>> {
         let fits = |question: &Stored| match which {
             ListFilter::In(state) => question.state == state,
             ListFilter::Answered => matches!(question.state, State::Answered | State::Dismissed),
             ListFilter::All => true,
         };
         match which {
-            ListFilter::In(State::Pending) => self.0.questions.pending(Some(cx.user()), None, limit),
-            _ => self.0.questions.list(Some(cx.user()), fits, None, limit),
+            ListFilter::In(State::Pending) => self.0.questions.pending(Some(cx.user()), before, limit),
+            _ => self.0.questions.list(Some(cx.user()), fits, before, limit),
         }
     }
 

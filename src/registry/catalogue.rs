@@ -229,8 +229,8 @@ impl Catalogue {
         found.into_iter().map(|(_, e)| e.tool.clone()).collect()
     }
 
-    /// The three tools with the most similar names, by their canonical names in backquotes.
-    pub fn nearest(&self, name: &str, visible: impl Fn(&Tool) -> bool) -> Vec<String> {
+    /// The three tools with the most similar names, by their canonical names.
+    pub fn nearest(&self, name: &str, visible: impl Fn(&Tool) -> bool) -> Vec<Arc<str>> {
         // A longer text is like no name, and the comparison would take long.
         let name = name.chars().take(128).collect::<String>().to_lowercase();
         let aliases = self.aliases.iter().map(|(alias, (canonical, _))| (alias, canonical));
@@ -244,7 +244,7 @@ impl Catalogue {
             .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
         let mut seen = HashSet::new();
-        near.into_iter().filter(|(_, name)| seen.insert(*name)).take(3).map(|(_, name)| format!("`{name}`")).collect()
+        near.into_iter().filter(|(_, name)| seen.insert(*name)).take(3).map(|(_, name)| name.clone()).collect()
     }
 
     /// Sets which groups people switched, and updates each tool.

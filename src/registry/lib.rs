@@ -219,6 +219,27 @@ impl Registry {
         self.read(|c| c.get(name))
     }
 
+    /// Up to three tools that this caller sees and whose names are similar, the most similar first.
+    pub fn similar_names(&self, cx: &Cx, name: &str) -> Vec<Arc<str>> {
+        self.read(|c| c.nearest(name, |tool| Self::visible(cx, tool)))
+    }
+
+    /// Checks that each entry is a tool that this caller sees, a group (`group:memory`), or `*`.
+    ///
+    /// # Errors
+    /// `BadArgs` with the first that is none.
+    pub fn check_names(&self, cx: &Cx, entries: &[String]) -> Result<()> {
+        entries.iter().try_for_each(|entry| match entry.strip_prefix("group:") {
+            _ if matches!(entry.as_str(), "*" | "group:all") => Ok(()),
+            Some(id) if self.read(|c| policy::Names::group(c, id)).is_some() => Ok(()),
+            Some(id) => {
+                let id: String = id.chars().take(64).collect();
+                Err(Error::bad_args(format!("there is no group of tools called `{id}`: see GET /api/v1/tool-groups")))
+            }
+            None => self.find(cx, entry).map(drop).map_err(|e| Error::bad_args(e.message())),
+        })
+    }
+
     /// Whether a call may change something; for a call within a call, whether the inner one may.
     pub fn may_change(&self, name: &str, args: &Value) -> bool {
         let behind = |call: &Value| {
@@ -437,10 +458,12 @@ impl Registry {
         if let Some(found) = self.read(|c| c.find(name)).filter(|f| Self::visible(cx, &f.entry.tool)) {
             return Ok(found);
         }
-        let near = self.read(|c| c.nearest(name, |t| Self::visible(cx, t)));
+        let near = self.similar_names(cx, name);
         let hint = match near.as_slice() {
             [] => "find one with search_tools".to_owned(),
-            near => format!("did you mean {}?", near.join(", ")),
+            near => {
+                format!("did you mean {}?", near.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
+            }
         };
         let name: String = name.chars().take(64).collect();
         Err(Error::not_found(format!("there is no tool called `{name}`: {hint}")))

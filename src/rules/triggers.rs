@@ -489,7 +489,8 @@ async fn history(triggers: Triggers, cx: Cx, args: History) -> Result<Output> {
         1 => format!("“{}” has fired once.", entry.value.name),
         n => format!("“{}” has fired {n} times.", entry.value.name),
     };
-    Ok(Output::json(json!({"triggerId": entry.id, "firings": all, "count": all.len()}))?.say(sentence))
+    Ok(Output::json(json!({"triggerId": entry.id, "firings": all, "count": all.len(), "hasMore": kept > limit}))?
+        .say(sentence))
 }
 
 fn at(cx: &Cx, ms: u64) -> Option<String> {

@@ -11,15 +11,24 @@ pub(crate) const EARLIEST: i64 = 1_735_689_600_000;
 const SLACK: i64 = 2000;
 /// How far, in milliseconds, a trusted clock may be behind the newest time seen: it was set back a little meanwhile.
 const MAX_BEHIND: i64 = 60_000;
-/// A clock that was not set for this long is trusted as it is.
+/// A clock that was not set for this long after the device booted is trusted as it is: one behind the newest time seen may
+/// also have been ahead before, and corrected.
 const TRUST_AFTER: Duration = Duration::from_secs(3600);
+
+/// How long ago the device booted.
+pub(crate) fn uptime() -> Duration {
+    let up = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    Duration::from_secs(u64::try_from(up.tv_sec).unwrap_or_default())
+}
 
 /// Compares the wall clock with a monotonic clock.
 #[derive(Debug)]
 pub(crate) struct WallClock {
     shown: i64,
     looked: Instant,
+    /// When it was read first, and how long the device had been up then.
     began: Instant,
+    up: Duration,
     /// The newest time ever seen, in milliseconds since 1970.
     newest: i64,
     trusted: bool,
@@ -35,10 +44,10 @@ pub(crate) struct ClockReading {
 }
 
 impl WallClock {
-    /// The first reading. `newest` is the newest time seen before.
-    pub fn new(shown: i64, newest: i64, at: Instant) -> Self {
-        let trusted = shown >= EARLIEST && shown + MAX_BEHIND >= newest;
-        Self { shown, looked: at, began: at, newest, trusted }
+    /// The first reading. `newest` is the newest time seen before, and `up` how long ago the device booted.
+    pub fn new(shown: i64, newest: i64, at: Instant, up: Duration) -> Self {
+        let trusted = shown >= EARLIEST && (shown + MAX_BEHIND >= newest || up >= TRUST_AFTER);
+        Self { shown, looked: at, began: at, up, newest, trusted }
     }
 
     /// Whether the wall clock is trusted.
@@ -57,7 +66,8 @@ impl WallClock {
             // A clock that was just set is trusted.
             true => true,
             false => {
-                set || shown + MAX_BEHIND >= self.newest || at.saturating_duration_since(self.began) >= TRUST_AFTER
+                set || shown + MAX_BEHIND >= self.newest
+                    || self.up + at.saturating_duration_since(self.began) >= TRUST_AFTER
             }
         };
         ClockReading {
@@ -77,7 +87,7 @@ mod tests {
     /// Reads a clock once a second and returns (`shift`, `anew`, trusted) for each reading.
     fn looks(first: i64, newest: i64, shown: &[i64]) -> Vec<(Option<i64>, bool, bool)> {
         let at = Instant::now();
-        let mut wall = WallClock::new(first, newest, at);
+        let mut wall = WallClock::new(first, newest, at, Duration::ZERO);
         let read = |(n, shown): (usize, &i64)| {
             let look = wall.read(*shown, at + Duration::from_secs(n as u64 + 1));
             (look.shift, look.anew, wall.is_trusted())
@@ -116,12 +126,22 @@ mod tests {
     #[test]
     fn a_clock_that_nobody_sets_is_believed_in_the_end() {
         let at = Instant::now();
-        let mut wall = WallClock::new(NOW - 86_400_000, NOW, at);
+        let mut wall = WallClock::new(NOW - 86_400_000, NOW, at, Duration::ZERO);
         assert!(!wall.is_trusted());
         let later = wall.read(NOW - 86_400_000 + 3_600_000, at + TRUST_AFTER);
         assert_eq!((later, wall.is_trusted()), (ClockReading { shift: None, anew: true }, true));
-        let mut unset = WallClock::new(1000, NOW, at);
+        let mut unset = WallClock::new(1000, NOW, at, TRUST_AFTER);
         unset.read(3_601_000, at + TRUST_AFTER);
         assert!(!unset.is_trusted(), "1970 is never trusted");
+    }
+
+    #[test]
+    fn a_clock_that_was_corrected_while_hob_was_off_is_believed_at_once() {
+        let at = Instant::now();
+        assert!(WallClock::new(NOW - 86_400_000, NOW, at, TRUST_AFTER).is_trusted());
+        let mut booted = WallClock::new(NOW - 86_400_000, NOW, at, TRUST_AFTER - Duration::from_secs(1));
+        assert!(!booted.is_trusted(), "the network may still set it");
+        let look = booted.read(NOW - 86_399_000, at + Duration::from_secs(1));
+        assert_eq!((look, booted.is_trusted()), (ClockReading { shift: None, anew: true }, true));
     }
 }

@@ -1,8 +1,12 @@
 //! The engine: sleeps until a schedule is due, claims it in the store, and makes its call.
 
 use crate::{
-    Run, Schedule, Scheduler, Status, Who, claimed::Claimed, clock::WallClock, completion::RunResult,
-    concurrency::FreeSlots, transitions,
+    Run, Schedule, Scheduler, Status, Who,
+    claimed::Claimed,
+    clock::{WallClock, uptime},
+    completion::RunResult,
+    concurrency::FreeSlots,
+    transitions,
 };
 use futures::FutureExt;
 use jiff::tz::TimeZone;
@@ -76,7 +80,7 @@ impl Scheduler {
     async fn run(&self, work: &mut Work, closing: &CancellationToken) {
         let newest = newest_seen();
         let (now, at) = self.read_clocks();
-        let mut wall = WallClock::new(now, newest, at);
+        let mut wall = WallClock::new(now, newest, at, uptime());
         if !wall.is_trusted() {
             tracing::warn!("the clock is not set yet: cron and one-time schedules wait until it is");
         }

@@ -8,9 +8,9 @@ use tool::Id;
 const GRACE: i64 = 60_000;
 /// How many missed times get a run of their own.
 const MOST: u32 = 100;
-/// How far a clock may be set back without repeating runs. A clock set back further had been wrong, and waiting for
-/// it would mean days without runs.
-const REPEATS: i64 = 36 * 3_600_000;
+/// How far a clock may be set back without repeating runs. A clock set back further had been wrong: what ran then ran at
+/// the wrong time, and waiting until the clock is there again would mean hours without runs.
+const REPEATS: i64 = 3_600_000;
 
 /// A run to store.
 pub(crate) type NewRun = (Id, Run);

@@ -15,12 +15,15 @@ use redb::Database;
 use std::{
     collections::BTreeSet,
     fs,
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
 /// The most rows in one commit of a backup: it bounds the memory.
 const ROWS: usize = 4096;
+/// The new data of a restore, and its files, before they take effect.
+const PART: &str = "hob.redb.part";
+const FILES_PART: &str = "uploads.part";
 /// How many sets of replaced data are retained after restores.
 const SET_ASIDE: usize = 3;
 
@@ -130,6 +133,15 @@ pub struct PreviousData {
     pub log: PathBuf,
 }
 
+impl PreviousData {
+    fn remove(&self) {
+        let _ = fs::remove_dir_all(&self.files);
+        let _ = fs::remove_file(&self.log);
+        // Last, as the set is known by it.
+        let _ = fs::remove_file(&self.data);
+    }
+}
+
 /// Replaces the data in `dir` with the backup `file`, and adds its files to those in `dir`. Secrets of this device
 /// are preserved; the previous data remains as `hob.redb.before-restore` and `uploads.before-restore`.
 ///
@@ -138,22 +150,23 @@ pub struct PreviousData {
 /// then.
 pub fn restore(dir: &Path, file: &Path) -> Result<PreviousData> {
     folder::prepare(dir)?;
-    let (data, part, before) = (dir.join(FILE), dir.join("hob.redb.part"), free_names(dir));
-    let (folder, files_aside) = (dir.join(FILES), dir.join(format!("{FILES}.part")));
+    let data = dir.join(FILE);
     let old = PreviousState::open(&data)?;
-    let _ = fs::remove_dir_all(&files_aside);
+    remove_cut_off(dir);
+    let (part, before, folder, files_aside) = (dir.join(PART), free_names(dir), dir.join(FILES), dir.join(FILES_PART));
     let made = check_and_copy(file, &part, (&folder, &files_aside), &old);
     let lacks_log = !matches!(old, PreviousState::Complete(_));
     drop(old);
     let swap = || -> Result<()> {
         made?;
-        // Files first: after a power cut at any point, every file that the data refers to exists.
+        // A second link to the old data, so that a data file exists at all times, and what was set aside is known by it after a
+        // power cut. Where the disk has no links, a rename.
+        let linked = fs::hard_link(&data, &before.data).is_ok();
+        // Files before the new data: after a power cut at any point, every file that the data refers to exists.
         files::set_aside(&folder, &before.files)?;
         files::add(&files_aside, &folder)?;
-        // A second link to the old data, so that a data file exists at all times; where the disk has no links, a rename.
-        if data.symlink_metadata().is_ok() {
-            let kept = fs::hard_link(&data, &before.data).or_else(|_| fs::rename(&data, &before.data));
-            kept.map_err(|e| Error::io("set the old data aside", &e))?;
+        if !linked && data.symlink_metadata().is_ok() {
+            fs::rename(&data, &before.data).map_err(|e| Error::io("set the old data aside", &e))?;
         }
         // The log of data that could not be read stays with it. The new data file does not need the one that is left.
         if lacks_log && dir.join(LOG).exists() {
@@ -161,17 +174,16 @@ pub fn restore(dir: &Path, file: &Path) -> Result<PreviousData> {
                 fs::hard_link(dir.join(LOG), &before.log).or_else(|_| fs::copy(dir.join(LOG), &before.log).map(drop));
             kept.map_err(|e| Error::io("set the old log aside", &e))?;
         }
-        put_in_place(&part, &data).inspect_err(|_| match data.symlink_metadata().is_ok() {
-            true => drop(fs::remove_file(&before.data)),
-            false => drop(fs::rename(&before.data, &data)),
-        })
+        put_in_place(&part, &data)
     };
     let swapped = swap();
     let _ = fs::remove_dir_all(&files_aside);
     if swapped.is_err() {
         let _ = fs::remove_file(&part);
-        let _ = fs::remove_dir_all(&before.files);
-        let _ = fs::remove_file(&before.log);
+        if data.symlink_metadata().is_err() {
+            let _ = fs::rename(&before.data, &data);
+        }
+        before.remove();
     }
     swapped?;
     // It would not be used, and holds words of the data that was replaced.
@@ -179,6 +191,17 @@ pub fn restore(dir: &Path, file: &Path) -> Result<PreviousData> {
     remove_oldest(dir);
     remove_log(dir)?;
     Ok(before)
+}
+
+/// Removes the files of a restore that was cut off before it took effect: the new data, and a set of old data that is still the
+/// data. The caller holds the data file.
+pub(crate) fn remove_cut_off(dir: &Path) {
+    let _ = fs::remove_file(dir.join(PART));
+    let _ = fs::remove_dir_all(dir.join(FILES_PART));
+    let inode = |path: &Path| path.symlink_metadata().map(|about| (about.dev(), about.ino())).ok();
+    let data = inode(&dir.join(FILE));
+    let sets = numbers(dir).into_iter().map(|n| names(dir, n));
+    sets.filter(|set| data.is_some() && inode(&set.data) == data).for_each(|set| set.remove());
 }
 
 /// The data that a restore replaces; it stays locked while this is held.
@@ -241,10 +264,7 @@ fn free_names(dir: &Path) -> PreviousData {
 /// Removes all but the newest sets of replaced data.
 fn remove_oldest(dir: &Path) {
     for n in numbers(dir).into_iter().rev().skip(SET_ASIDE) {
-        let old = names(dir, n);
-        let _ = fs::remove_file(old.data);
-        let _ = fs::remove_file(old.log);
-        let _ = fs::remove_dir_all(old.files);
+        names(dir, n).remove();
     }
 }
 
@@ -324,6 +344,39 @@ mod tests {
             assert!(before.data.exists(), "{}", before.data.display());
         }
         assert_eq!(numbers(&dir), BTreeSet::from([2, 3, 4]));
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_a_restore_that_was_cut_off_left_is_removed() {
+        let dir = std::env::temp_dir().join(format!("hob-cut-{}", tool::Id::new()));
+        let store = crate::Store::open(&dir).unwrap();
+        let file = dir.join("copy.hob");
+        store.backup(file.clone()).await.unwrap();
+        drop(store);
+        let upload = dir.join(FILES).join(tool::Id::new().to_string());
+        fs::create_dir_all(dir.join(FILES)).unwrap();
+        fs::write(&upload, "x").unwrap();
+        let earlier = restore(&dir, &file).unwrap();
+        for again in [false, true] {
+            // As far as a restore comes before its last rename.
+            fs::copy(&file, dir.join(PART)).unwrap();
+            fs::create_dir_all(dir.join(FILES_PART)).unwrap();
+            fs::write(dir.join(FILES_PART).join("one"), "x").unwrap();
+            let half = free_names(&dir);
+            fs::hard_link(dir.join(FILE), &half.data).unwrap();
+            fs::write(&half.log, "x").unwrap();
+            files::set_aside(&dir.join(FILES), &half.files).unwrap();
+            match again {
+                true => assert_eq!(restore(&dir, &file).unwrap().data, half.data, "its names are free again"),
+                false => drop(crate::Store::open(&dir).unwrap()),
+            }
+            assert!(!dir.join(PART).exists() && !dir.join(FILES_PART).exists() && !half.log.exists());
+            assert_eq!((half.data.exists(), earlier.data.exists()), (again, true));
+            assert!(dir.join(FILE).exists() && earlier.files.exists());
+        }
+        drop(crate::Store::open(&dir).unwrap());
+        assert_eq!(numbers(&dir), BTreeSet::from([0, 1]), "complete sets stay");
         fs::remove_dir_all(dir).unwrap();
     }
 

@@ -139,6 +139,7 @@ impl Store {
         folder::begin(dir)?;
         let engine = engine::Engine::open(dir.join(FILE))?;
         folder::remove_half_made(dir);
+        backup::remove_cut_off(dir);
         // After the data file: a key without one is damage.
         let key = key.map_or_else(|| DeviceKey::make(&path), Ok)?;
         Self::start(engine, key)

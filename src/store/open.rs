@@ -12,11 +12,15 @@ use redb::Database;
 use std::{
     path::Path,
     sync::{Arc, atomic::AtomicU64},
+    time::{Duration, Instant},
 };
 use tool::Id;
 
 /// Beyond this (the year 2248) the newest time is a flipped bit.
 const FAR_MS: u64 = 1 << 43;
+/// How long a data file in use is waited for, and how often it is tried.
+const RELEASE_TIMEOUT: Duration = Duration::from_millis(600);
+const RETRY: Duration = Duration::from_millis(5);
 pub(crate) const CACHE_BYTES: usize = 8 << 20;
 
 /// The findings of the check of a file before anything is written to it.
@@ -70,7 +74,8 @@ pub(crate) fn open_file<T>(
     let careful = StagedBackend::new(file, written).map_err(io)?;
     let backend = careful.clone();
     let open = move || {
-        let db = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(backend).map_err(told)?;
+        let db = when_free(|| Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(backend.clone()));
+        let db = db.map_err(told)?;
         let found = check(&db)?;
         Ok::<_, Error>((db, found))
     };
@@ -83,6 +88,18 @@ pub(crate) fn open_file<T>(
     let opened = opened.ok_or_else(|| damaged("its pages contradict each other".into()))??;
     careful.trust().map_err(io)?;
     Ok(opened)
+}
+
+/// Waits a moment while another process holds the data file: after a process was killed, the system takes some time to release
+/// its files.
+fn when_free(open: impl Fn() -> Result<Database, redb::DatabaseError>) -> Result<Database, redb::DatabaseError> {
+    let end = Instant::now() + RELEASE_TIMEOUT;
+    loop {
+        match open() {
+            Err(redb::DatabaseError::DatabaseAlreadyOpen) if Instant::now() < end => std::thread::sleep(RETRY),
+            opened => return opened,
+        }
+    }
 }
 
 pub(crate) fn shown(medium: &dyn Medium) -> String {

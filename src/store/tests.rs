@@ -284,6 +284,20 @@ async fn backup_and_restore_keep_everything_but_the_secrets() {
 }
 
 #[tokio::test]
+async fn a_data_file_that_is_released_soon_is_waited_for() {
+    let dir = Dir::new();
+    drop(Store::open(&dir.0).unwrap());
+    let held = std::fs::File::open(dir.0.join(FILE)).unwrap();
+    held.lock().unwrap();
+    let releasing = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        drop(held);
+    });
+    drop(Store::open(&dir.0).unwrap());
+    releasing.join().unwrap();
+}
+
+#[tokio::test]
 async fn files_that_must_not_be_touched_are_refused() {
     let dir = Dir::new();
     let file = dir.0.join(FILE);

@@ -27,6 +27,13 @@ pub fn truncate_with(text: &str, max: usize, mark: &str) -> String {
     }
 }
 
+/// A text up to the end of its first sentence or line.
+pub fn first_sentence(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    let ends = |at: usize| !line[at + 2..].starts_with(|next: char| next.is_lowercase());
+    line.match_indices(". ").map(|(at, _)| at).find(|at| ends(*at)).map_or(line, |at| &line[..=at])
+}
+
 /// The text on one line, with single spaces between words.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -109,6 +116,21 @@ mod tests {
         assert_eq!(percent_encode("a b~ü"), "a%20b~%C3%BC");
         for (odd, decoded) in [("100%", "100%"), ("%zz", "%zz"), ("%C3", "\u{fffd}"), ("%+1", "%+1")] {
             assert_eq!(percent_decode(odd), decoded);
+        }
+    }
+
+    #[test]
+    fn a_list_shows_the_first_sentence() {
+        for (text, first) in [
+            ("Add a task.", "Add a task."),
+            ("Add a task. Not a note.", "Add a task."),
+            ("Round to a number, e.g. of 2. Or more.", "Round to a number, e.g. of 2."),
+            ("Two lines\nof text", "Two lines"),
+            ("Take 3.5 of it", "Take 3.5 of it"),
+            ("", ""),
+            (". ", "."),
+        ] {
+            assert_eq!(first_sentence(text), first);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Tools for long-term memory: facts, preferences, events and skills of a person.
 
 use memory::{Change, Filter, Hit, Kind, Memories, New};
+use records::untainted;
 use text_kit::{counted_one, end_sentence};
 use tool::prelude::*;
 
@@ -203,7 +204,11 @@ struct List {
 
 async fn list(memories: Memories, cx: Cx, args: List) -> Result<Output> {
     let limit = limited(args.limit, LISTED);
-    let all = memories.list(&cx, &Filter { kind: args.kind, tags: args.tags, limit, ..Filter::default() })?;
+    let filter = Filter { kind: args.kind, tags: args.tags, limit, ..Filter::default() };
+    let all = memories.list(&cx, &filter)?;
+    // A memory that is not shown taints nobody.
+    let one_more = Filter { limit: limit + 1, ..filter };
+    let more = all.len() == limit && memories.list(&untainted(&cx), &one_more)?.len() > limit;
     let sentence = match all.as_slice() {
         [] => "I remember nothing yet.".to_owned(),
         [one] => format!("I remember one thing: {}", end_sentence(&one.content)),
@@ -213,7 +218,7 @@ async fn list(memories: Memories, cx: Cx, args: List) -> Result<Output> {
             end_sentence(&newest.content)
         ),
     };
-    let content = json!({"count": all.len(), "memories": all});
+    let content = json!({"count": all.len(), "hasMore": more, "memories": all});
     Ok(Output { content, ..Output::default() }.say(sentence))
 }
 
@@ -328,6 +333,12 @@ mod tests {
             {"content": "Ben likes coffee", "type": "preference", "importance": 1, "shared": true},
         ]});
         assert_eq!(said(&m, "batch_remember", good).await, "I will remember 2 things.");
+        let all = ask(&m, "list_memories", json!({})).await.unwrap().content;
+        let count = all["count"].as_u64().unwrap();
+        for (limit, more) in [(count, false), (count - 1, true)] {
+            let page = ask(&m, "list_memories", json!({"limit": limit})).await.unwrap().content;
+            assert_eq!((&page["count"], &page["hasMore"]), (&json!(limit), &json!(more)));
+        }
         let tagged = ask(&m, "list_memories", json!({"tags": ["drinks"]})).await.unwrap();
         assert_eq!(tagged.content["memories"][0]["content"], "Anna likes tea");
     }

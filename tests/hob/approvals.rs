@@ -118,11 +118,15 @@ fn a_question_is_told_in_full_and_the_answer_is_obeyed() {
         assert!(questions(&hob, "pending").is_empty() && questions(&hob, "settled")[0] == settled);
         answer(&hob, &question, json!({"decision": "allow_once"})).refusal(409, "unavailable");
     }
-    let limit = |query: &str| hob.get(&format!("/api/v1/approvals?{query}")).data(200)["approvals"].take();
-    let first = limit("state=all&limit=1")[0].take();
-    let second = limit(&format!("state=all&limit=1&before={}", first["id"].as_str().unwrap()))[0].take();
-    assert_eq!((&first["state"], &second["state"]), (&json!("denied"), &json!("approved")));
-    assert_eq!(limit(&format!("state=all&before={}", second["id"].as_str().unwrap())), json!([]));
+    // In pages: the count is the page's, and `next` says whether there are more.
+    let page = |query: &str| hob.get(&format!("/api/v1/approvals?state=all&{query}")).data(200);
+    let first = page("limit=1");
+    let second = page(&format!("limit=1&before={}", first["next"].as_str().unwrap()));
+    assert_eq!((&first["count"], &first["approvals"][0]["state"]), (&json!(1), &json!("denied")));
+    assert_eq!((&second["next"], &second["approvals"][0]["state"]), (&Value::Null, &json!("approved")));
+    assert_eq!((&page("limit=2")["next"], &page("limit=2")["count"]), (&Value::Null, &json!(2)));
+    let rest = page(&format!("before={}", second["approvals"][0]["id"].as_str().unwrap()));
+    assert_eq!((&rest["approvals"], &rest["next"]), (&json!([]), &Value::Null));
 }
 
 #[test]

@@ -40,6 +40,10 @@ fn what_cannot_be_done_ends_with_1_and_one_line() {
         (&["call", "calculate", "{\"expression\": \"1/0\"}"], "division by zero"),
         (&["call", "calculate", "{\"expression\": {}}"], "It takes expression (string)"),
         (&["chat", "--conversation", "zzz", "hi"], "is not an id"),
+        (&["chat", ""], "the message is empty"),
+        (&["chat", "--json", " ", ""], "the message is empty"),
+        (&["tools", "zzz"], "no tool matches `zzz`: `hob tools` lists all of them"),
+        (&["tools", "frget"], "no tool matches `frget`: did you mean `forget`?"),
         (&["backup", "/nonexistent/file"], "could not create /nonexistent/file"),
         (&["restore", "/nonexistent/file"], "nothing was restored"),
         (&["token", "new", ""], "1 to 64 characters"),
@@ -131,6 +135,9 @@ fn tools_are_listed_for_people_and_for_programs() {
 
     let found: Vec<Value> = serde_json::from_str(&hob.cli(&["tools", "--json", "pin", "level"]).ok()).unwrap();
     assert!(found.iter().any(|t| t["name"] == "gpio_read") && found.len() < tools.len(), "{found:?}");
+    assert_eq!(hob.cli(&["tools", "--json", "zzz"]).ok().trim(), "[]");
+    let similar = hob.get("/api/v1/tools?query=frget").data(200)["similar"].take();
+    assert_eq!(similar, json!(["forget"]));
     let lines = hob.cli(&["tools"]).ok();
     assert_eq!(lines.lines().count(), tools.len());
     assert!(lines.lines().any(|l| l.starts_with("calculate  ")), "{lines}");

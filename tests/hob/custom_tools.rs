@@ -147,6 +147,9 @@ fn a_tool_with_a_dangerous_permission_waits_for_a_person() {
     ] {
         assert_eq!(hob.get(&format!("{TOOLS}?{query}")).data(200)["count"], count, "{query}");
     }
+    // The page's length, and how many there are with the filter.
+    let page = hob.get(&format!("{TOOLS}?limit=1&createdBy=llm")).data(200);
+    assert_eq!((&page["count"], &page["total"]), (&json!(1), &json!(3)));
     hob.get(&format!("{TOOLS}?status=sleeping")).refusal(400, "bad_args");
 
     // A person may change their mind about a tool they rejected.

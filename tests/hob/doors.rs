@@ -197,7 +197,7 @@ fn every_mistake_gets_the_same_envelope_and_a_sentence() {
         (hob.admin("GET", "/api/v1/conversations/7"), 400, "bad_args", "is not an id"),
         (hob.admin("GET", "/api/v1/conversations/%ff"), 400, "bad_args", "not readable"),
         (hob.admin("GET", "/api/v1/tools/%ff"), 400, "bad_args", "not readable"),
-        (hob.admin("GET", "/api/v1/conversations?limit=x"), 400, "bad_args", "query"),
+        (hob.admin("GET", "/api/v1/conversations?limit=x"), 400, "bad_args", "`limit` cannot be `x`"),
         (
             hob.admin("GET", "/api/v1/conversations/0197f3a2-0000-7000-8000-000000000000"),
             404,

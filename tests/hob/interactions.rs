@@ -191,6 +191,11 @@ fn a_run_that_nobody_answers_rests_and_goes_on_also_after_a_restart() {
         server.script(vec![calls(&[ask("Which?", &[]), form])]);
         let rested = hob.say("do it");
         let shown = open(&hob, 2);
+        // In pages too.
+        let first = hob.get("/api/v1/interactions?limit=1").data(200);
+        let rest = hob.get(&format!("/api/v1/interactions?before={}", first["next"].as_str().unwrap())).data(200);
+        assert_eq!((&first["interactions"][0], &rest["interactions"][0]), (&shown[0], &shown[1]));
+        assert_eq!((&rest["count"], &rest["next"]), (&json!(1), &Value::Null));
         let mut ids: Vec<&str> = rested["waiting"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect();
         let mut asked: Vec<&str> = shown.iter().map(|s| s["id"].as_str().unwrap()).collect();
         ids.sort_unstable();

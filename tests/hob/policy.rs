@@ -198,6 +198,15 @@ fn lists_for_agents_bind_models_and_not_people() {
         assert_eq!(server.asked()[0].tools().iter().any(|t| t == "remember"), outcome == "ok", "{list}");
     }
     hob.post("/api/v1/chat", only(json!("remember"))).refusal(400, "bad_args");
+    for (list, named) in [
+        (json!(["recall", "nosuch"]), "`allowTools`: there is no tool called `nosuch`"),
+        (json!(["remembr"]), "did you mean `remember`"),
+        (json!(["group:nosuch"]), "`allowTools`: there is no group of tools called `nosuch`"),
+        (json!([""]), "`allowTools`: there is no tool called ``"),
+    ] {
+        let why = hob.post("/api/v1/chat", only(list)).refusal(400, "bad_args");
+        assert!(why.contains(named), "{why}");
+    }
 }
 
 #[test]

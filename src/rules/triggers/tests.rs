@@ -83,6 +83,8 @@ async fn an_event_fires_and_brings_its_data() {
     let cx = at.house.cx();
     let history = at.ask(&cx, "get_trigger_history", json!({"triggerId": "bell"})).await.unwrap().content;
     assert_eq!((&history["count"], &history["firings"][0]["status"]), (&json!(2), &json!("ok")));
+    let newest = at.ask(&cx, "get_trigger_history", json!({"triggerId": "bell", "limit": 1})).await.unwrap().content;
+    assert_eq!((&history["hasMore"], &newest["hasMore"], &newest["count"]), (&json!(false), &json!(true), &json!(1)));
     assert_eq!(history["firings"][1]["why"], "`pin:changed` was told");
     assert_eq!(at.ask(&cx, "get_trigger", json!({"triggerId": "Bell"})).await.unwrap().content["fired"], 2);
 }

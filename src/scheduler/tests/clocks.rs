@@ -76,6 +76,27 @@ async fn a_clock_put_back_repeats_nothing_and_intervals_go_on() {
 }
 
 #[tokio::test]
+async fn a_clock_that_was_hours_ahead_silences_nothing() {
+    let life = Life::new().started();
+    let often = life.add("often", "*/10 * * * *", "note").await;
+    let daily = life.add("daily", "0 22 * * *", "note").await;
+    life.forward(600);
+    life.until("it runs", |l| l.runs(often) == ["ok@14:40"]).await;
+    // Eight hours ahead, and corrected a minute later.
+    life.clock.set("2026-11-20T22:40:00+01:00[Europe/Vienna]");
+    life.rest().await;
+    life.until("both run", |l| l.runs(often).len() == 2 && l.runs(daily).len() == 1).await;
+    life.until("they are over", |l| [often, daily].iter().all(|id| l.get(*id).running.is_none())).await;
+    life.clock.set("2026-11-20T14:41:00+01:00[Europe/Vienna]");
+    life.rest().await;
+    let at = |text: &str| Some(text.parse::<Timestamp>().unwrap().as_millisecond());
+    life.until("the next one is in ten minutes", |l| l.get(often).next_ms == at("2026-11-20T14:50:00+01:00")).await;
+    assert_eq!(life.get(daily).next_ms, at("2026-11-20T22:00:00+01:00"), "today at the right time");
+    life.forward(600);
+    life.until("it goes on", |l| l.runs(often).last().is_some_and(|run| run == "ok@14:50")).await;
+}
+
+#[tokio::test]
 async fn a_clock_that_was_years_ahead_silences_nothing() {
     let life = Life::new().started();
     let daily = life.add("daily", "0 7 * * *", "note").await;
