@@ -23,6 +23,8 @@ const LOG_SIZE: u64 = 8 << 20;
 /// The size of a new log. It is made larger at its first checkpoint: a start need not write that much, nor does a Hob that is
 /// hardly used.
 const NEW_LOG_SIZE: u64 = 1 << 20;
+/// A log is made larger where so much is free: it must not take the last room from the data.
+const ROOM_TO_GROW: u64 = 4 * LOG_SIZE;
 /// In memory a smaller one, so that every test also passes through the data file.
 const LOG_SIZE_IN_MEMORY: u64 = 128 << 10;
 
@@ -39,7 +41,7 @@ pub(crate) trait Medium: Send + Sync {
     fn make_log(&self, first: &[u8]) -> io::Result<Backend>;
     /// The size of a new log; a smaller one is replaced.
     fn new_log_size(&self) -> u64;
-    /// The size of a log after its first checkpoint.
+    /// The size of a log after its next checkpoint; a larger one stays.
     fn log_size(&self) -> u64;
     /// The path of the data file; `None` in memory.
     fn path(&self) -> Option<&Path>;
@@ -175,7 +177,8 @@ impl Medium for Files {
     }
 
     fn log_size(&self) -> u64 {
-        LOG_SIZE
+        let free = rustix::fs::statvfs(self.folder()).map(|there| there.f_bavail.saturating_mul(there.f_frsize));
+        if free.is_ok_and(|free| free < ROOM_TO_GROW) { NEW_LOG_SIZE } else { LOG_SIZE }
     }
 
     fn path(&self) -> Option<&Path> {

@@ -201,7 +201,7 @@ impl Engine {
 }
 
 impl Writing {
-    /// What a checkpoint writes; from now on it may be on the disk. `None` when it is no longer the one under way.
+    /// The changes that a checkpoint writes; from now on they may be on the disk. `None` when it is no longer the one under way.
     fn attempt(&mut self, number: u64, grown: Option<u64>) -> Option<(Overlay, LogMark)> {
         let under_way = self.checkpoint.as_mut().filter(|under_way| under_way.number == number)?;
         under_way.mark.size = grown.unwrap_or(under_way.mark.size);
