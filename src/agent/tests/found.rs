@@ -10,7 +10,7 @@ const MANY: usize = 70;
 fn bring_in(life: &Life, n: usize) {
     let said = |at: usize| match at % 4 {
         0 => format!("Question {at} of {n}: who painted the shed?"),
-        1 if n % 9 == 0 => format!("Ben painted it; the heat\npump hums in place{n}."),
+        1 if n.is_multiple_of(9) => format!("Ben painted it; the heat\npump hums in place{n}."),
         1 => "Somebody did: the pump has heat.".to_owned(),
         2 => format!("And number{}?", n % 5),
         _ => "That one too.".to_owned(),
