@@ -9,8 +9,8 @@ use persona::{
     prompt::{ConversationState, Prompt, Sections, compose, time},
 };
 use scrub::How;
-use std::collections::BTreeMap;
-use tool::{Cx, Owner};
+use std::{collections::BTreeMap, sync::Arc};
+use tool::{Cx, Owner, Tool};
 use tools_data::ActiveGoal;
 
 /// Maximum number of memories, the same for small contexts, and their minimum similarity.
@@ -57,13 +57,14 @@ impl Agent {
             return sections;
         }
         self.read_documents(cx, &mut sections);
-        sections.categories = self.tool_categories(cx);
+        let registry = &self.parts.registry;
+        let tools = registry.tools();
+        sections.categories = self.tool_categories(cx, &tools);
         let context = provider.facts().context;
         let most = if context != 0 && context <= SMALL_CONTEXT { FEW_MEMORIES } else { MEMORIES };
         sections.memories = self.memories(cx, text, most).await;
         sections.goals = self.goals(cx, text);
-        let registry = &self.parts.registry;
-        for tool in registry.tools().iter().filter(|tool| tool.plans_ahead || !tool.ability.is_empty()) {
+        for tool in tools.iter().filter(|tool| tool.plans_ahead || !tool.ability.is_empty()) {
             if !tool.enabled || !registry.may_ever(cx, tool) {
                 continue;
             }
@@ -80,18 +81,18 @@ impl Agent {
 
     /// The categories of the tools this caller may use, the largest first. Anybody may write the category of a custom tool, so it
     /// is not part of the instructions.
-    fn tool_categories(&self, cx: &Cx) -> Vec<String> {
+    fn tool_categories(&self, cx: &Cx, tools: &[Arc<Tool>]) -> Vec<String> {
         let registry = &self.parts.registry;
-        let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
-        for tool in registry.tools().into_iter().filter(|t| t.enabled && t.owner == Owner::Core) {
-            if !registry.may_ever(cx, &tool) {
+        let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
+        for tool in tools.iter().filter(|t| t.enabled && t.owner == Owner::Core) {
+            if !registry.may_ever(cx, tool) {
                 continue;
             }
-            *sizes.entry(tool.category.to_string()).or_default() += 1;
+            *sizes.entry(&tool.category).or_default() += 1;
         }
-        let mut categories: Vec<(String, usize)> = sizes.into_iter().collect();
+        let mut categories: Vec<(&str, usize)> = sizes.into_iter().collect();
         categories.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
-        categories.into_iter().map(|(category, _)| category).collect()
+        categories.into_iter().map(|(category, _)| category.to_owned()).collect()
     }
 
     fn read_documents(&self, cx: &Cx, sections: &mut Sections) {

@@ -28,7 +28,7 @@ impl Record for Marked {
 struct Mark {
     /// The kind of the record.
     kind: u8,
-    /// Whose record it is.
+    /// The person whose record it is.
     user: UserId,
 }
 
