@@ -335,7 +335,7 @@ fn a_question_of_a_tool_waits_through_power_cuts_and_its_answer_is_told_once() {
     }
     let life = world.recovers(vec![Says("the attic then")]);
     let interactions = life.agent.parts.interactions.clone();
-    let open = interactions.list(&life.cx, interaction::ListFilter::In(interaction::State::Pending), 9).unwrap();
+    let open = interactions.list(&life.cx, interaction::ListFilter::In(interaction::State::Pending), None, 9).unwrap();
     assert_eq!(open.len(), 1, "asked once");
     let answer = serde_json::json!({"answer": "the attic"});
     let (_, wake) = life.runtime.block_on(interactions.respond(&life.cx, open[0].id, answer)).unwrap();
