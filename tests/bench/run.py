@@ -504,7 +504,7 @@ def decade(scratch):
 
 
 def reflex(scratch):
-    """What becomes of strangers' sentences at the real daemon; before, of sentences nearer to the templates."""
+    """Strangers' sentences at the real daemon, and the older measure: sentences closer to the templates."""
     try:
         peers()
     except (OSError, subprocess.CalledProcessError):
@@ -519,15 +519,16 @@ def reflex(scratch):
         for kind, now in found[name]["shares"].items():
             for label, one in [(f"{name}, {kind}", now), (f"  {before['at']}", before[name][kind])]:
                 rows.append([label, one["rows"], *(number(one[key]) for key in strangers.OUTCOMES[:-1]), one["harmful"],
-                             number(one["told"])])
-    head = ["% of sentences", "said", "right", "asked", "refused", "asked amiss", "wrong", "harmful (n)", "told amiss"]
+                             number(one["unrelated"])])
+    head = ["% of sentences", "said", "right", "asked", "refused", "misasked", "wrong", "harmful (n)", "unrelated"]
     table("Strangers' sentences, without a model", head, rows)
-    print("  Asked: “Shall I …?” of exactly what was meant. Told amiss: something kept that was not asked for.\n"
-          "  Earlier, by another 284 sentences: 39 % right, 22 % wrong, 7 harmful; of 314 requests out of scope 9 % told a memory.")
-    older = line(parts(), "reflex", ROOT / "tests" / "golden" / "reflex.tsv")
+    print("  Asked: “Shall I …?” with exactly the right call; misasked: with another. Unrelated: the reply reports a memory that was\n"
+          "  not asked for. Before issue 16, with 284 other sentences: 39 % right, 22 % wrong, 7 harmful; with 314 out-of-scope requests\n"
+          "  of CLINC150: 9 % unrelated.")
+    older = line(parts(), "reflex", ROOT / "tests" / "golden" / "heldout.tsv")
     found["older"], one = older, older["all"]
-    print(f"  Of {one['rows']} sentences nearer to the templates: tool {100 * one['tool']:.0f} % right, arguments "
-          f"{100 * one['arguments']:.0f} %, without a question {100 * one['sure']:.0f} %; {one['actedWrongly']} changed what was not meant.")
+    print(f"  Of {one['rows']} sentences closer to the templates: tool {100 * one['tool']:.0f} % right, arguments "
+          f"{100 * one['arguments']:.0f} %, without a question {100 * one['sure']:.0f} %; {one['actedWrongly']} acted wrongly.")
     return found
 
 
