@@ -1,7 +1,7 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
     tests/bench/run [start memory request size writes embedding javascript page dispatch decide search scheduler tasks
-                     recall turns decade]
+                     recall turns decade reflex]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -21,6 +21,7 @@ import tomllib
 from pathlib import Path
 
 import decade as years
+import sentences as strangers
 import turns as around
 from daemon import Daemon, ModelServer, copy_of
 
@@ -504,6 +505,35 @@ def decade(scratch):
     return {**found, "over": over}
 
 
+def reflex(scratch):
+    """Strangers' sentences at the real daemon, and the older measure: sentences closer to the templates."""
+    try:
+        peers()
+    except (OSError, subprocess.CalledProcessError):
+        print("the peers could not be installed: the system's libfaketime is used", file=sys.stderr)
+    folder = HERE / "sentences"
+    before = json.loads((folder / "before.json").read_text())
+    found, rows = {"before": before}, []
+    for name in sorted(file.stem for file in folder.glob("*.jsonl")):
+        results = strangers.measure(HOB, strangers.read_rows(folder / f"{name}.jsonl"), scratch / name)
+        found[name] = {"shares": strangers.shares(results), "counts": strangers.counts(results), "outcomes": {
+            one["id"]: one["outcome"] for one in results}}
+        for kind, now in found[name]["shares"].items():
+            for label, one in [(f"{name}, {kind}", now), (f"  {before['at']}", before[name][kind])]:
+                rows.append([label, one["rows"], *(number(one[key]) for key in strangers.OUTCOMES[:-1]), one["harmful"],
+                             number(one["unrelated"])])
+    head = ["% of sentences", "said", "right", "asked", "refused", "misasked", "wrong", "harmful (n)", "unrelated"]
+    table("Strangers' sentences, without a model", head, rows)
+    print("  Asked: “Shall I …?” with exactly the right call; misasked: with another. Unrelated: the reply reports a memory that was\n"
+          "  not asked for. Before issue 16, with 284 other sentences: 39 % right, 22 % wrong, 7 harmful; with 314 out-of-scope requests\n"
+          "  of CLINC150: 9 % unrelated.")
+    older = line(parts(), "reflex", ROOT / "tests" / "golden" / "heldout.tsv")
+    found["older"], one = older, older["all"]
+    print(f"  Of {one['rows']} sentences closer to the templates: tool {100 * one['tool']:.0f} % right, arguments "
+          f"{100 * one['arguments']:.0f} %, without a question {100 * one['sure']:.0f} %; {one['actedWrongly']} acted wrongly.")
+    return found
+
+
 def page(_):
     files = sorted(file for file in (ROOT / "web" / "dist").rglob("*") if file.is_file())
     if not files:
@@ -517,7 +547,7 @@ def page(_):
 
 
 ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, search, scheduler, tasks, recall,
-       turns, decade]
+       turns, decade, reflex]
 
 
 def main():
