@@ -23,7 +23,8 @@ const LOG_SIZE: u64 = 8 << 20;
 /// The size of a new log. It is made larger at its first checkpoint: a start need not write that much, nor does a Hob that is
 /// hardly used.
 const NEW_LOG_SIZE: u64 = 1 << 20;
-/// A log is made larger where so much is free: it must not take the last room from the data.
+/// A log is made where so much is free, and made larger where so much is: it must not take the last room from the data.
+const ROOM: u64 = LOG_SIZE;
 const ROOM_TO_GROW: u64 = 4 * LOG_SIZE;
 /// In memory a smaller one, so that every test also passes through the data file.
 const LOG_SIZE_IN_MEMORY: u64 = 128 << 10;
@@ -60,6 +61,12 @@ impl Files {
 
     fn folder(&self) -> &Path {
         self.data.parent().unwrap_or(Path::new("."))
+    }
+
+    /// Whether so many bytes are free; also where nobody knows.
+    fn has_room(&self, bytes: u64) -> bool {
+        let free = rustix::fs::statvfs(self.folder()).map(|there| there.f_bavail.saturating_mul(there.f_frsize));
+        free.is_err() || free.is_ok_and(|free| free >= bytes)
     }
 }
 
@@ -153,6 +160,9 @@ impl Medium for Files {
     }
 
     fn make_log(&self, first: &[u8]) -> io::Result<Backend> {
+        if !self.has_room(ROOM) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         let (part, path) = (self.folder().join(NEW_LOG), self.folder().join(LOG));
         let make = || -> io::Result<fs::File> {
             let _ = fs::remove_file(&part);
@@ -177,8 +187,7 @@ impl Medium for Files {
     }
 
     fn log_size(&self) -> u64 {
-        let free = rustix::fs::statvfs(self.folder()).map(|there| there.f_bavail.saturating_mul(there.f_frsize));
-        if free.is_ok_and(|free| free < ROOM_TO_GROW) { NEW_LOG_SIZE } else { LOG_SIZE }
+        if self.has_room(ROOM_TO_GROW) { LOG_SIZE } else { NEW_LOG_SIZE }
     }
 
     fn path(&self) -> Option<&Path> {
