@@ -35,7 +35,7 @@ fn phrase(search: &str) -> Option<(&str, &str)> {
     (!phrase.trim().is_empty()).then(|| (phrase, &inside[at + quote.len()..]))
 }
 
-/// Where a text in lower case contains a part of a search. Any white space may be between the words of a phrase.
+/// Finds a part of a search in a text in lower case. Any white space may be between the words of a phrase.
 pub fn find_part(lower: &str, part: &str) -> Option<usize> {
     let Some((first, others)) = part.split_once(' ') else { return lower.find(part) };
     let mut from = 0;
