@@ -16,6 +16,8 @@ pub fn file(data: &Path, backups: &[PathBuf]) -> Result<()> {
         Ok(None) | Err(store::Error::InUse(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
+    // There is nothing more to examine without a daemon, which needs to write.
+    let read_only = store::is_read_only(data);
     match pages.is_empty() {
         true => put(format_args!("file     every page is sound\n"))?,
         false => put(format_args!("file     {} is damaged: {}\n", data.join(store::FILE).display(), pages.join("; ")))?,
@@ -25,6 +27,10 @@ pub fn file(data: &Path, backups: &[PathBuf]) -> Result<()> {
         put(format_args!(
             "log      {commits} commits ({kb} KB), the newest {age} ago, for the next start to take over\n"
         ))?;
+    }
+    if pages.is_empty() && records.damages == 0 && read_only {
+        put(format_args!("data     {} records, all of them intact\n", records.records))?;
+        bail!("the data folder is on a read-only file system: Hob starts, and backs it up, once that is writable")
     }
     if pages.is_empty() && records.damages == 0 {
         return Ok(());

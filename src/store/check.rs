@@ -383,8 +383,8 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
     if !header.metadata().is_ok_and(|about| about.len() > 0) {
         return Ok(None);
     }
-    let medium = Files::new(path);
-    // Opened for writing to lock it; redb's repairs stay in memory.
+    let medium = Files::to_check(path);
+    // Opened for writing to lock it, where that can be; redb's repairs stay in memory.
     let open = || match medium.data() {
         Err(redb::DatabaseError::DatabaseAlreadyOpen) => Err(Error::InUse(shown.clone())),
         Err(e) => Err(Error::Io(format!("could not open {shown}: {e}"))),

@@ -5,7 +5,7 @@
 
 use crate::{
     Error, FILE, FILES, Result,
-    medium::{LOG, NEW_LOG},
+    medium::{LOG, NEW_LOG, is_read_only},
     meta,
     open::CACHE_BYTES,
 };
@@ -54,6 +54,12 @@ pub(crate) fn make_private_dir(dir: &Path) -> Result<()> {
 
 /// Creates the data folder. Closes an existing one that is open to other users, with its content.
 pub(crate) fn prepare(dir: &Path) -> Result<()> {
+    if is_read_only(dir) {
+        return Err(Error::Io(format!(
+            "the data folder {} is on a read-only file system: make that writable, or copy the folder elsewhere and name the copy with --data DIR; `hob doctor` examines it as it is",
+            dir.display()
+        )));
+    }
     make_private_dir(dir)?;
     let shown = dir.display();
     let failed = |e: io::Error| Error::io(format!("look at the data folder {shown}"), &e);

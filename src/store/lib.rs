@@ -65,6 +65,7 @@ pub use entry::{Entry, Listing, Stamp};
 pub use error::{Error, Result};
 pub use folder::open_plain;
 pub use log::LogContent;
+pub use medium::is_read_only;
 pub use patrol::Patrolled;
 pub use record::{Audience, Coded, Key, Level, Record, coded};
 pub use tx::Tx;

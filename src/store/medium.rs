@@ -51,12 +51,20 @@ pub(crate) trait Medium: Send + Sync {
 /// The files of a data folder.
 pub(crate) struct Files {
     data: PathBuf,
+    /// On a read-only file system they are opened for reading and not locked: nobody can write to them.
+    read_only: bool,
 }
 
 impl Files {
     /// With the path of the data file; the log is next to it.
     pub fn new(data: PathBuf) -> Self {
-        Self { data }
+        Self { data, read_only: false }
+    }
+
+    /// To look at the files without a change.
+    pub fn to_check(data: PathBuf) -> Self {
+        let read_only = data.parent().is_some_and(is_read_only);
+        Self { data, read_only }
     }
 
     fn folder(&self) -> &Path {
@@ -68,6 +76,11 @@ impl Files {
         let free = rustix::fs::statvfs(self.folder()).map(|there| there.f_bavail.saturating_mul(there.f_frsize));
         free.is_err() || free.is_ok_and(|free| free >= bytes)
     }
+}
+
+/// Whether a folder is on a read-only file system.
+pub fn is_read_only(dir: &Path) -> bool {
+    rustix::fs::statvfs(dir).is_ok_and(|at| at.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
 }
 
 /// The log on disk. Nothing of it stays in the system's cache: it is read only at a start, and where the cache holds it in
@@ -139,15 +152,18 @@ impl StorageBackend for LogFile {
 impl Medium for Files {
     fn data(&self) -> Result<Backend, redb::DatabaseError> {
         let io = |e| redb::DatabaseError::Storage(redb::StorageError::Io(e));
-        let file = fs::OpenOptions::new().read(true).write(true).open(&self.data).map_err(io)?;
+        let file = fs::OpenOptions::new().read(true).write(!self.read_only).open(&self.data).map_err(io)?;
         if file.metadata().map_err(io)?.len() == 0 {
             return Err(io(io::Error::new(io::ErrorKind::UnexpectedEof, "it is empty")));
+        }
+        if self.read_only {
+            return Ok(Box::new(LogFile(file)));
         }
         Ok(Box::new(FileBackend::new(file)?))
     }
 
     fn log(&self) -> io::Result<Option<Backend>> {
-        match fs::OpenOptions::new().read(true).write(true).open(self.folder().join(LOG)) {
+        match fs::OpenOptions::new().read(true).write(!self.read_only).open(self.folder().join(LOG)) {
             Ok(file) if file.metadata()?.is_file() => {
                 // Reads only what is asked for.
                 let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random);

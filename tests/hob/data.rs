@@ -1,6 +1,6 @@
 //! Stored data: ownership, backup and restore, power cuts, full disks.
 
-use crate::harness::{Dice, Folder, Hob, Setup, TOKEN, hob, hob_with, until};
+use crate::harness::{Dice, Folder, Hob, Setup, TOKEN, binary, hob, hob_with, run, until};
 use crate::http::{Reply, Request};
 use serde_json::json;
 use std::{
@@ -290,4 +290,43 @@ fn a_disk_without_space_is_a_full_disk() {
             }
         }
     });
+}
+
+#[test]
+fn a_read_only_data_folder_is_examined_and_else_refused() {
+    let mut hob = Hob::start();
+    hob.result("remember", json!({"content": "the valve is behind the stairs"}));
+    // What was last written is in the log alone.
+    hob.kill();
+    let data = hob.data();
+    let script = "mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\" && exec \"$@\"";
+    let read_only = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("unshare");
+        command.args(["-m", "sh", "-c", script]).arg(&data).args(arguments).env("HOB_LOG", "off");
+        command
+    };
+    if !read_only(&["true"]).output().is_ok_and(|tried| tried.status.success()) {
+        println!("not tried: nothing can be mounted here");
+        return;
+    }
+    let daemon = binary();
+    let hob_there = |arguments: &[&str]| {
+        let program = [daemon.to_str().unwrap(), "--data", data.to_str().unwrap()];
+        run(read_only(&[&program[..], arguments].concat()), "")
+    };
+    let examined = hob_there(&["doctor"]);
+    assert!(
+        examined.out.contains("every page is sound") && examined.out.contains("all of them intact"),
+        "{examined:?}"
+    );
+    assert!(examined.out.contains("for the next start to take over"), "{examined:?}");
+    let why = examined.why(1);
+    assert!(why.contains("read-only file system"), "{why}");
+    let backup = data.with_file_name("copy.hob");
+    for arguments in [&SERVE[..], &["backup", backup.to_str().unwrap()], &["chat", "hello"]] {
+        let why = hob_there(arguments).why(1);
+        assert!(why.contains("is on a read-only file system: make that writable, or copy the folder"), "{why}");
+    }
+    hob.start_again();
+    assert!(hob.cli(&["call", "list_memories"]).ok().contains("behind the stairs"));
 }
