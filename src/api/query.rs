@@ -40,7 +40,7 @@ fn parse<T: DeserializeOwned + JsonSchema>(query: &str) -> Result<T, Failure> {
     })
 }
 
-/// What a parameter takes, by its schema.
+/// The error of a wrong parameter: the values its schema allows, and its description.
 fn wrong(name: &str, value: &str, takes: &Value) -> String {
     let is =
         |kind: &str| takes["type"] == kind || takes["type"].as_array().is_some_and(|all| all.iter().any(|t| t == kind));

@@ -217,7 +217,8 @@ fn every_list_judges_its_parameters_by_one_rule() {
     hob.post("/api/v1/tools/calculate/execute", json!({"expression": "1"}));
     let own = [format!("/api/v1/conversations/{id}"), format!("/api/v1/conversations/{id}/messages")];
     // Each path with its parameters that are numbers, ids, and true or false.
-    let rows: [(&str, &[&str], &[&str], &[&str]); 12] = [
+    type Names = &'static [&'static str];
+    let rows: [(&str, Names, Names, Names); 12] = [
         ("/api/v1/conversations", &["limit", "offset"], &["before"], &[]),
         (&own[0], &["limit"], &[], &[]),
         (&own[1], &["limit"], &["before"], &[]),
