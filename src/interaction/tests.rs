@@ -78,7 +78,7 @@ fn asking(all: &Interactions, cx: &Cx, request: Request) -> JoinHandle<Result<Va
 /// Those that wait for this person, once there are so many.
 async fn open(all: &Interactions, cx: &Cx, count: usize) -> Vec<Interaction> {
     loop {
-        let open = all.list(cx, ListFilter::In(State::Pending), 100).unwrap();
+        let open = all.list(cx, ListFilter::In(State::Pending), None, 100).unwrap();
         if open.len() == count {
             return open;
         }
@@ -104,7 +104,7 @@ async fn whoever_waits_is_given_the_answer_and_only_its_person_gives_one() {
     let shown = open(&all, &me, 1).await.remove(0);
     assert_eq!((shown.question.as_deref(), &shown.options[..]), (Some("Which?"), &["A".to_owned(), "B".into()][..]));
     assert_eq!((shown.kind, shown.state, shown.run_id), (Kind::Ask, State::Pending, None));
-    assert!(all.list(&other, ListFilter::All, 100).unwrap().is_empty());
+    assert!(all.list(&other, ListFilter::All, None, 100).unwrap().is_empty());
     for refused in [
         all.get(&other, shown.id).map(drop),
         all.respond(&other, shown.id, json!({"answer": "A"})).await.map(drop),
@@ -130,7 +130,7 @@ async fn whoever_waits_is_given_the_answer_and_only_its_person_gives_one() {
     let again = all.respond(&me, shown.id, json!({"answer": "A"})).await;
     assert!(matches!(&again, Err(Error::Unavailable(text)) if text.contains("answered already")), "{again:?}");
     assert_eq!(all.get(&me, shown.id).unwrap(), ended);
-    assert_eq!(all.list(&me, ListFilter::Answered, 1).unwrap(), [ended]);
+    assert_eq!(all.list(&me, ListFilter::Answered, None, 1).unwrap(), [ended]);
 }
 
 #[tokio::test]
@@ -224,7 +224,7 @@ async fn what_cannot_be_shown_is_refused_before_anybody_hears_of_it() {
         let told = message(call(&all, &me, name, args).await);
         assert!(told.contains(why), "{name}: {told}");
     }
-    assert!(all.list(&me, ListFilter::All, 100).unwrap().is_empty());
+    assert!(all.list(&me, ListFilter::All, None, 100).unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -233,8 +233,8 @@ async fn nobody_there_ends_a_direct_call_and_parks_a_run() {
     let me = cx();
     let told = message(all.ask(&me, question("Which?")).await);
     assert!(told.contains("nobody answered within 0 s"), "{told}");
-    assert_eq!(all.list(&me, ListFilter::All, 9).unwrap()[0].state, State::Expired);
-    let (run, gone) = (Id::new(), all.list(&me, ListFilter::All, 9).unwrap()[0].id);
+    assert_eq!(all.list(&me, ListFilter::All, None, 9).unwrap()[0].state, State::Expired);
+    let (run, gone) = (Id::new(), all.list(&me, ListFilter::All, None, 9).unwrap()[0].id);
     assert!(matches!(all.respond(&me, gone, json!({"answer": "x"})).await, Err(Error::Unavailable(_))));
     // A call of a run suspends it. Repeated, it waits for the same question; once that is answered, it gets the
     // answer.
@@ -390,7 +390,7 @@ fn what_a_run_rests_on_outlives_the_daemon() {
     // Killed again, before the run was resumed.
     let (runtime, _store, all) = life();
     runtime.block_on(async {
-        assert!(all.list(&me, ListFilter::In(State::Pending), 9).unwrap().is_empty());
+        assert!(all.list(&me, ListFilter::In(State::Pending), None, 9).unwrap().is_empty());
         assert_eq!(all.ask(&call, question("Which?")).await.unwrap(), json!({"answer": "that"}));
     });
 }
@@ -403,7 +403,7 @@ async fn what_nobody_answers_in_time_ends_and_its_run_is_woken() {
     let call = in_run(&me, run, "call_1");
     let parked = all.ask(&call, question("Which?")).await;
     assert!(matches!(parked, Err(Error::Parked(_))), "{parked:?}");
-    let id = all.list(&me, ListFilter::In(State::Expired), 9).unwrap()[0].id;
+    let id = all.list(&me, ListFilter::In(State::Expired), None, 9).unwrap()[0].id;
     assert_eq!(all.questions().sweep().unwrap(), [SuspendedRun { user: me.user(), run }]);
     assert!(matches!(all.respond(&me, id, json!({"answer": "x"})).await, Err(Error::Unavailable(_))));
     store.flush().await.unwrap();
@@ -451,7 +451,7 @@ async fn there_is_an_end_to_what_waits_and_to_what_is_kept() {
         all.questions().sweep().unwrap();
         store.flush().await.unwrap();
     }
-    assert_eq!(all.list(&me, ListFilter::All, 1000).unwrap().len(), 500);
+    assert_eq!(all.list(&me, ListFilter::All, None, 1000).unwrap().len(), 500);
 }
 
 #[tokio::test]
@@ -586,11 +586,11 @@ async fn what_is_kept_has_no_secrets_and_who_waits_is_given_them() {
     assert!(kept.question.is_some_and(|q| q.starts_with("Is it ")));
     // Deleting a conversation deletes all its interactions, finished ones included.
     let call = in_run(&me, Id::new(), "call_1");
-    assert_eq!(all.list(&me, ListFilter::All, 9).unwrap().len(), 1);
+    assert_eq!(all.list(&me, ListFilter::All, None, 9).unwrap().len(), 1);
     let asked = asking(&all, &call, question("And?"));
     let id = open(&all, &me, 1).await[0].id;
     all.respond(&me, id, json!({"answer": "so"})).await.unwrap();
     asked.await.unwrap().unwrap();
     all.questions().forget_conversation(me.user(), Id::from_bytes([7; 16])).await.unwrap();
-    assert_eq!(all.list(&me, ListFilter::All, 9).unwrap().len(), 1);
+    assert_eq!(all.list(&me, ListFilter::All, None, 9).unwrap().len(), 1);
 }

@@ -101,6 +101,11 @@ impl LogFile {
         Self { file, direct, refused: AtomicBool::new(false) }
     }
 
+    /// Reads and writes through the cache.
+    fn cached(file: fs::File) -> Self {
+        Self { file, direct: None, refused: AtomicBool::new(false) }
+    }
+
     fn forget(&self) {
         // Without it the log still works.
         let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed);
@@ -157,7 +162,7 @@ impl Medium for Files {
             return Err(io(io::Error::new(io::ErrorKind::UnexpectedEof, "it is empty")));
         }
         if self.read_only {
-            return Ok(Box::new(LogFile(file)));
+            return Ok(Box::new(LogFile::cached(file)));
         }
         Ok(Box::new(FileBackend::new(file)?))
     }
