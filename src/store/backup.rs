@@ -12,15 +12,21 @@ use crate::{
     snapshot::Table,
 };
 use redb::Database;
+use rustix::{
+    fs::{CWD, RenameFlags, renameat_with},
+    io::Errno,
+};
 use std::{
     collections::BTreeSet,
-    fs,
+    fs, io,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
 /// The most rows in one commit of a backup: it bounds the memory.
 const ROWS: usize = 4096;
+/// How often a backup is begun at most.
+const TRIES: u32 = 3;
 /// How many sets of replaced data are retained after restores.
 const SET_ASIDE: usize = 3;
 
@@ -33,8 +39,17 @@ pub(crate) fn backup(engine: &Engine, file: &Path, without: &BTreeSet<String>) -
     if let Some(files) = &files {
         has_room(file, files::size(files)?, engine.size())?;
     }
-    let copy = |tx: &Snapshot| copy_all(tx, &part, without, files.as_deref());
-    let made = engine.read(copy).and_then(|()| put_in_place(&part, file));
+    let mut tries = 0;
+    let copied = loop {
+        let reopened = engine.reopened();
+        let copied = engine.read(|tx| copy_all(tx, &part, without, files.as_deref()));
+        tries += 1;
+        // The disk failed, and the data file that was being read is open no more.
+        if copied.is_ok() || engine.reopened() == reopened || tries == TRIES {
+            break copied;
+        }
+    };
+    let made = copied.and_then(|()| put_in_place(&part, file));
     if made.is_err() {
         let _ = fs::remove_file(&part);
     }
@@ -128,6 +143,8 @@ pub struct PreviousData {
     pub files: PathBuf,
     /// The log, where the data file could not be made complete without it; usually missing.
     pub log: PathBuf,
+    /// What failed after the data was restored, and what to do about it.
+    pub problem: Option<String>,
 }
 
 /// Replaces the data in `dir` with the backup `file`, and adds its files to those in `dir`. Secrets of this device
@@ -138,47 +155,85 @@ pub struct PreviousData {
 /// then.
 pub fn restore(dir: &Path, file: &Path) -> Result<PreviousData> {
     folder::prepare(dir)?;
-    let (data, part, before) = (dir.join(FILE), dir.join("hob.redb.part"), free_names(dir));
+    let (data, part, mut before) = (dir.join(FILE), dir.join("hob.redb.part"), free_names(dir));
     let (folder, files_aside) = (dir.join(FILES), dir.join(format!("{FILES}.part")));
+    // Locked until the end, as the new data is: a Hob that starts meanwhile would write to files that lose their names.
     let old = PreviousState::open(&data)?;
     let _ = fs::remove_dir_all(&files_aside);
-    let made = check_and_copy(file, &part, (&folder, &files_aside), &old);
-    let lacks_log = !matches!(old, PreviousState::Complete(_));
-    drop(old);
-    let swap = || -> Result<()> {
-        made?;
+    let prepare = || -> Result<fs::File> {
+        check_and_copy(file, &part, (&folder, &files_aside), &old)?;
+        let new = lock_synced(&part)?;
         // Files first: after a power cut at any point, every file that the data refers to exists.
         files::set_aside(&folder, &before.files)?;
         files::add(&files_aside, &folder)?;
-        // A second link to the old data, so that a data file exists at all times; where the disk has no links, a rename.
-        if data.symlink_metadata().is_ok() {
-            let kept = fs::hard_link(&data, &before.data).or_else(|_| fs::rename(&data, &before.data));
-            kept.map_err(|e| Error::io("set the old data aside", &e))?;
+        // The log of data that could not be read stays with it. A copy: the next Hob writes to the other.
+        if !matches!(old, PreviousState::Complete(_)) && dir.join(LOG).exists() {
+            let copied = fs::copy(dir.join(LOG), &before.log).and_then(|_| fs::File::open(&before.log)?.sync_all());
+            copied.map_err(|e| Error::io("set the old log aside", &e))?;
         }
-        // The log of data that could not be read stays with it. The new data file does not need the one that is left.
-        if lacks_log && dir.join(LOG).exists() {
-            let kept =
-                fs::hard_link(dir.join(LOG), &before.log).or_else(|_| fs::copy(dir.join(LOG), &before.log).map(drop));
-            kept.map_err(|e| Error::io("set the old log aside", &e))?;
-        }
-        put_in_place(&part, &data).inspect_err(|_| match data.symlink_metadata().is_ok() {
-            true => drop(fs::remove_file(&before.data)),
-            false => drop(fs::rename(&before.data, &data)),
-        })
+        exchange(&part, &data, &before.data)?;
+        Ok(new)
     };
-    let swapped = swap();
+    let swapped = prepare();
     let _ = fs::remove_dir_all(&files_aside);
     if swapped.is_err() {
         let _ = fs::remove_file(&part);
         let _ = fs::remove_dir_all(&before.files);
         let _ = fs::remove_file(&before.log);
     }
-    swapped?;
+    let new = swapped?;
+    // The new data is in its place: nothing is undone any more.
+    before.problem = tidy(dir).err().map(|e| e.to_string());
+    drop((new, old));
+    Ok(before)
+}
+
+/// Syncs a data file that only this process knows, and locks it.
+fn lock_synced(part: &Path) -> Result<fs::File> {
+    let lock = || -> io::Result<fs::File> {
+        let file = fs::OpenOptions::new().read(true).write(true).open(part)?;
+        file.sync_all()?;
+        file.lock()?;
+        Ok(file)
+    };
+    lock().map_err(|e| Error::io(format!("lock {}", part.display()), &e))
+}
+
+/// Puts `part` in the place of the data file, which becomes `before`. No name ever leads to a file that is in use under another
+/// one, and there is a data file at all times where the disk can exchange two names. Nothing has changed after an error.
+fn exchange(part: &Path, data: &Path, before: &Path) -> Result<()> {
+    let failed = |e: io::Error| Error::io(format!("put {} in place", data.display()), &e);
+    if data.symlink_metadata().is_err() {
+        return match renameat_with(CWD, part, CWD, data, RenameFlags::NOREPLACE) {
+            Err(Errno::EXIST) => Err(Error::InUse(data.display().to_string())),
+            Err(Errno::INVAL | Errno::NOSYS) => fs::rename(part, data).map_err(failed),
+            renamed => renamed.map_err(|e| failed(e.into())),
+        };
+    }
+    fs::rename(part, before).map_err(failed)?;
+    let exchanged = match renameat_with(CWD, before, CWD, data, RenameFlags::EXCHANGE) {
+        // The disk cannot exchange names.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            fs::rename(before, part).map_err(failed)?;
+            fs::rename(data, before).map_err(failed)?;
+            return fs::rename(part, data).inspect_err(|_| drop(fs::rename(before, data))).map_err(failed);
+        }
+        exchanged => exchanged,
+    };
+    exchanged.inspect_err(|_| drop(fs::rename(before, part))).map_err(|e| failed(e.into()))
+}
+
+/// After a restore: removes what belongs to the replaced data.
+fn tidy(dir: &Path) -> Result<()> {
+    let synced = fs::File::open(dir).and_then(|dir| dir.sync_all());
     // It would not be used, and holds words of the data that was replaced.
     let _ = fs::remove_file(dir.join(crate::MEMORY_INDEX));
+    synced.map_err(|e| {
+        let shown = dir.display();
+        Error::Io(format!("{shown} could not be synced ({e}): check the disk, a power cut may bring the previous data back"))
+    })?;
     remove_oldest(dir);
-    remove_log(dir)?;
-    Ok(before)
+    remove_log(dir).map_err(|e| Error::Io(format!("{e}: delete {}, it is not used any more", dir.join(LOG).display())))
 }
 
 /// The data that a restore replaces; it stays locked while this is held.
@@ -187,7 +242,9 @@ enum PreviousState {
     Complete(Box<Engine>),
     /// Its log, or what it says about itself, cannot be read.
     Incomplete(Database),
-    /// There is none, or it is damaged: often the reason for a restore.
+    /// It is damaged: often the reason for a restore.
+    Damaged { _locked: Option<fs::File> },
+    /// There is none.
     None,
 }
 
@@ -201,14 +258,23 @@ impl PreviousState {
             Err(Error::InUse(file)) => return Err(Error::InUse(file)),
             Err(_) => {}
         }
-        Ok(open::open_any(data).map_or(Self::None, Self::Incomplete))
+        match open::open_any(data) {
+            Ok(db) => return Ok(Self::Incomplete(db)),
+            Err(Error::InUse(file)) => return Err(Error::InUse(file)),
+            Err(_) => {}
+        }
+        let Ok(file) = fs::File::open(data) else { return Ok(Self::Damaged { _locked: None }) };
+        match file.try_lock() {
+            Err(fs::TryLockError::WouldBlock) => Err(Error::InUse(data.display().to_string())),
+            _ => Ok(Self::Damaged { _locked: Some(file) }),
+        }
     }
 
     fn read(&self, read: &mut dyn FnMut(&Snapshot) -> Result<()>) -> Result<()> {
         match self {
             Self::Complete(engine) => engine.read(read),
             Self::Incomplete(db) => read(&Snapshot::stored(db)?),
-            Self::None => Ok(()),
+            Self::Damaged { .. } | Self::None => Ok(()),
         }
     }
 }
@@ -217,7 +283,7 @@ impl PreviousState {
 fn names(dir: &Path, n: u32) -> PreviousData {
     let end = if n == 0 { String::new() } else { format!(".{n}") };
     let name = |of: &str| dir.join(format!("{of}.before-restore{end}"));
-    PreviousData { data: name(FILE), files: name(FILES), log: name(LOG) }
+    PreviousData { data: name(FILE), files: name(FILES), log: name(LOG), problem: None }
 }
 
 /// The numbers of replaced data in the folder, in order.
