@@ -25,7 +25,7 @@ use std::{
 
 /// The most rows in one commit of a backup: it bounds the memory.
 const ROWS: usize = 4096;
-/// How often a backup is begun at most.
+/// How often a backup is begun at most, when the disk fails meanwhile.
 const TRIES: u32 = 3;
 /// How many sets of replaced data are retained after restores.
 const SET_ASIDE: usize = 3;
@@ -39,16 +39,7 @@ pub(crate) fn backup(engine: &Engine, file: &Path, without: &BTreeSet<String>) -
     if let Some(files) = &files {
         has_room(file, files::size(files)?, engine.size())?;
     }
-    let mut tries = 0;
-    let copied = loop {
-        let reopened = engine.reopened();
-        let copied = engine.read(|tx| copy_all(tx, &part, without, files.as_deref()));
-        tries += 1;
-        // The disk failed, and the data file that was being read is open no more.
-        if copied.is_ok() || engine.reopened() == reopened || tries == TRIES {
-            break copied;
-        }
-    };
+    let copied = engine.read_again(TRIES, |tx| copy_all(tx, &part, without, files.as_deref()));
     let made = copied.and_then(|()| put_in_place(&part, file));
     if made.is_err() {
         let _ = fs::remove_file(&part);

@@ -52,8 +52,6 @@ pub(crate) struct Engine {
     commits: AtomicU64,
     /// How often what readers see has changed. It is not raised while a job has run and its changes are not shown yet.
     version: AtomicU64,
-    /// How often the data file was opened again.
-    reopened: AtomicU64,
     /// The rows that change while the data file is compacted.
     changes: Changes,
 }
@@ -138,9 +136,9 @@ impl Engine {
     ) -> Result<Self> {
         let open = Open::new(db, file, writing.saved, writing.changes.clone())?;
         let (writing, open) = (Mutex::new(writing), RwLock::new(Arc::new(open)));
-        let [commits, version, reopened] = [0; 3].map(AtomicU64::new);
+        let [commits, version] = [0; 2].map(AtomicU64::new);
         let (ended, changes) = (Condvar::new(), Changes::default());
-        Ok(Self { medium, writing, ended, open, device, lineage, written, commits, version, reopened, changes })
+        Ok(Self { medium, writing, ended, open, device, lineage, written, commits, version, changes })
     }
 
     pub fn device_id(&self) -> Id {
@@ -233,11 +231,6 @@ impl Engine {
         self.version.load(Ordering::Acquire)
     }
 
-    /// How often the data file was opened again, because the disk failed. Reads that began before it may fail.
-    pub fn reopened(&self) -> u64 {
-        self.reopened.load(Ordering::Acquire)
-    }
-
     /// Leaves the data file as an I/O error of a read does.
     #[cfg(test)]
     pub fn fail_for_a_test(&self) {
@@ -272,6 +265,18 @@ impl Engine {
         let (mut f, mut read) = (Some(f), None);
         self.with_snapshot(&mut |now| f.take().map_or(Ok(()), |f| f(now).map(|value| read = Some(value))))?;
         read.ok_or_else(|| Error::Io("nothing was read".into()))
+    }
+
+    /// Like [`Engine::read`], and runs `f` again where the disk failed meanwhile: the data file it was reading is then closed.
+    pub fn read_again<T>(&self, mut tries: u32, mut f: impl FnMut(&Snapshot) -> Result<T>) -> Result<T> {
+        loop {
+            let open = self.opened();
+            let read = self.read(&mut f);
+            tries = tries.saturating_sub(1);
+            if read.is_ok() || tries == 0 || !open.file.has_failed() {
+                return read;
+            }
+        }
     }
 
     fn with_snapshot(&self, f: &mut dyn FnMut(&Snapshot) -> Result<()>) -> Result<()> {
@@ -430,7 +435,6 @@ impl Engine {
         let new = Arc::new(Open::new(db, file, found, changes)?);
         *self.open.write().unwrap_or_else(PoisonError::into_inner) = new;
         writing.bases += 1;
-        self.reopened.fetch_add(1, Ordering::Release);
         if has_more {
             self.version.fetch_add(1, Ordering::Release);
         }

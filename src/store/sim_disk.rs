@@ -8,6 +8,7 @@ use redb::{Database, StorageBackend};
 use std::{
     collections::BTreeMap,
     io,
+    ops::Range,
     path::Path,
     sync::{Arc, Mutex, MutexGuard},
 };
@@ -52,7 +53,8 @@ struct State {
     /// How many of the next syncs of the log fail; what they should have synced is lost, although programs see it.
     failing_syncs: u32,
     /// The same for the data file, and whether the disk has all the same what they should have synced.
-    failing_data_syncs: u32,
+    failing_data_syncs: Range<u32>,
+    data_syncs: u32,
     late: bool,
     /// Whether all writes are refused.
     read_only: bool,
@@ -89,7 +91,8 @@ impl SimDisk {
             log_sizes,
             room: usize::MAX,
             failing_syncs: 0,
-            failing_data_syncs: 0,
+            failing_data_syncs: 0..0,
+            data_syncs: 0,
             late: false,
             read_only: false,
             bad_block: None,
@@ -124,10 +127,11 @@ impl SimDisk {
         self.state().failing_syncs = count;
     }
 
-    /// The next syncs of the data file fail. With `late` the disk has all the same what they should have synced.
-    pub fn fail_syncs_of_the_data(&self, count: u32, late: bool) {
+    /// Of the next syncs of the data file, those of these numbers fail. With `late` the disk has all the same what they should
+    /// have synced.
+    pub fn fail_syncs_of_the_data(&self, numbers: Range<u32>, late: bool) {
         let mut state = self.state();
-        (state.failing_data_syncs, state.late) = (count, late);
+        (state.failing_data_syncs, state.data_syncs, state.late) = (numbers, 0, late);
     }
 
     pub fn set_read_only(&self, read_only: bool) {
@@ -166,7 +170,15 @@ impl SimDisk {
         let state = self.state();
         let copied = |file: &File| File { synced: file.now.clone(), now: file.now.clone(), unsynced: vec![] };
         let files = state.files.iter().map(|(name, file)| (*name, copied(file))).collect();
-        Self(Arc::new(Mutex::new(State { dice: Dice(1), files, until_cut: None, off: false, ..*state })))
+        let failing_data_syncs = state.failing_data_syncs.clone();
+        Self(Arc::new(Mutex::new(State {
+            dice: Dice(1),
+            files,
+            until_cut: None,
+            off: false,
+            failing_data_syncs,
+            ..*state
+        })))
     }
 
     /// Ends the program alone: the system still has all that was written, and a power cut may yet take it.
@@ -346,8 +358,8 @@ impl StorageBackend for Handle {
                 file(state, name)?.unsynced.clear();
                 return Err(io::Error::other("the disk failed"));
             }
-            let fails = name == DATA && state.failing_data_syncs > 0;
-            state.failing_data_syncs -= u32::from(fails);
+            let fails = name == DATA && state.failing_data_syncs.contains(&state.data_syncs);
+            state.data_syncs += u32::from(name == DATA);
             let late = state.late;
             let file = file(state, name)?;
             if fails && !late {
