@@ -38,7 +38,7 @@ pub(crate) struct LogMark {
     pub previous: Sum,
     /// The bytes of the log that are in use.
     pub size: u64,
-    /// Where it is a log from before there were headers: the generation of the record in its first block when this one began.
+    /// For a log from before there were headers: the generation of the record in its first block when this one began.
     pub before: Option<Generation>,
 }
 
@@ -171,7 +171,7 @@ impl Log {
         match self.used {
             0 => (self.tail, self.used) = (at, length),
             _ if at == self.at => self.used += length,
-            // What was left before the end is used up too.
+            // The rest before the end is used up too.
             _ => self.used += self.size.saturating_sub(self.at) + length,
         }
         (self.at, self.previous) = (at + length, sum);
@@ -190,9 +190,12 @@ impl Log {
             let part = &mut part[..(end - at).min(ZEROS.len() as u64) as usize];
             self.disk.read(at, part)?;
             // A card wears by writes, and not by reads.
-            for (n, block) in part.chunks(BLOCK).enumerate().filter(|(_, block)| block.iter().any(|byte| *byte != 0)) {
-                self.disk.write(at + (n * BLOCK) as u64, &ZEROS[..block.len()])?;
-                wiped += block.len() as u64;
+            let is_used = |block: &[u8]| block.iter().any(|byte| *byte != 0);
+            if let Some(first) = part.chunks(BLOCK).position(is_used) {
+                let last = part.chunks(BLOCK).rposition(is_used).unwrap_or(first);
+                let used = &ZEROS[..(last + 1 - first) * BLOCK];
+                self.disk.write(at + (first * BLOCK) as u64, used)?;
+                wiped += used.len() as u64;
             }
             at += part.len() as u64;
         }
@@ -203,7 +206,7 @@ impl Log {
         Ok(())
     }
 
-    /// What makes this log larger, while it is in use; `None` when it is large enough.
+    /// The step that makes this log larger, while it is in use; `None` when it is large enough.
     pub fn growth(&self, size: u64) -> Option<Growth> {
         let grow = size > self.size;
         grow.then(|| Growth { disk: self.disk.clone(), from: self.size, to: size, written: self.written.clone() })
@@ -303,21 +306,27 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
-    /// Returns the new size once it is on the disk.
+    /// Returns the new size once it is on the disk. After an error the log is as large as before.
     pub fn run(&self) -> std::io::Result<u64> {
+        // A part of it would only take room from the data.
+        self.fill().inspect_err(|_| self.disk.set_len(self.from).unwrap_or_default())?;
+        self.written.fetch_add(self.to - self.from, Ordering::Relaxed);
+        Ok(self.to)
+    }
+
+    fn fill(&self) -> std::io::Result<()> {
         let mut at = self.from;
         while at < self.to {
             let part = &ZEROS[..(self.to - at).min(ZEROS.len() as u64) as usize];
-            if self.disk.len()? < at + part.len() as u64 {
-                self.disk.set_len(at + part.len() as u64)?;
+            let end = at + part.len() as u64;
+            if self.disk.len()? < end {
+                self.disk.set_len(end)?;
             }
             // Real zeros: an append into a hole would also write the file system's tables.
             self.disk.write(at, part)?;
-            at += part.len() as u64;
+            at = end;
         }
-        self.disk.sync_data()?;
-        self.written.fetch_add(self.to - self.from, Ordering::Relaxed);
-        Ok(self.to)
+        self.disk.sync_data()
     }
 }
 

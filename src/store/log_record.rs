@@ -29,7 +29,7 @@ pub(crate) struct Record {
     pub changes: Vec<u8>,
 }
 
-/// What of a record is known before its changes are.
+/// The part of a record that is known before its changes are.
 pub(crate) struct RecordStart {
     pub generation: Generation,
     pub number: u64,

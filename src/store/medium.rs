@@ -26,6 +26,9 @@ const LOG_SIZE: u64 = 8 << 20;
 /// The size of a new log. It is made larger at its first checkpoint: a start need not write that much, nor does a Hob that is
 /// hardly used.
 const NEW_LOG_SIZE: u64 = 1 << 20;
+/// A log is made where so much is free, and made larger where so much is: it must not take the last room from the data.
+const ROOM: u64 = LOG_SIZE;
+const ROOM_TO_GROW: u64 = 4 * LOG_SIZE;
 /// In memory a smaller one, so that every test also passes through the data file.
 const LOG_SIZE_IN_MEMORY: u64 = 128 << 10;
 
@@ -48,7 +51,7 @@ pub(crate) trait Medium: Send + Sync {
     fn make_log(&self, first: &[u8]) -> io::Result<Backend>;
     /// The size of a new log; a smaller one is replaced.
     fn new_log_size(&self) -> u64;
-    /// The size of a log after its first checkpoint.
+    /// The size of a log after its next checkpoint; a larger one stays.
     fn log_size(&self) -> u64;
     /// The path of the data file; `None` in memory.
     fn path(&self) -> Option<&Path>;
@@ -69,6 +72,12 @@ impl Files {
 
     fn folder(&self) -> &Path {
         self.data.parent().unwrap_or(Path::new("."))
+    }
+
+    /// Whether so many bytes are free; also where nobody knows.
+    fn has_room(&self, bytes: u64) -> bool {
+        let free = rustix::fs::statvfs(self.folder()).map(|there| there.f_bavail.saturating_mul(there.f_frsize));
+        free.is_err() || free.is_ok_and(|free| free >= bytes)
     }
 }
 
@@ -179,6 +188,9 @@ impl Medium for Files {
     }
 
     fn make_log(&self, first: &[u8]) -> io::Result<Backend> {
+        if !self.has_room(ROOM) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         let (part, path) = (self.folder().join(NEW_LOG), self.folder().join(LOG));
         let make = || -> io::Result<fs::File> {
             let _ = fs::remove_file(&part);
@@ -205,7 +217,7 @@ impl Medium for Files {
     }
 
     fn log_size(&self) -> u64 {
-        LOG_SIZE
+        if self.has_room(ROOM_TO_GROW) { LOG_SIZE } else { NEW_LOG_SIZE }
     }
 
     fn path(&self) -> Option<&Path> {

@@ -266,6 +266,26 @@ async fn a_log_grows_at_its_first_checkpoint() {
 }
 
 #[tokio::test]
+async fn a_log_that_has_no_room_to_grow_stays_as_it_is() {
+    let disk = SimDisk::with_log(4, (64 << 10, 1 << 20));
+    let (store, cx) = (on(&disk).unwrap(), person());
+    for n in 0..40 {
+        disk.set_room(300 << 10);
+        add(&store, &cx, &[&format!("n{n}")]).await;
+    }
+    store.0.engine.checkpoint().unwrap();
+    assert_eq!(disk.log_bytes().unwrap().len(), 64 << 10);
+    let cut = disk.copy();
+    assert_eq!(titles(&on(&cut).unwrap(), &cx).split(' ').count(), 40);
+    disk.set_room(usize::MAX);
+    for n in 40..80 {
+        add(&store, &cx, &[&format!("n{n}")]).await;
+    }
+    store.0.engine.checkpoint().unwrap();
+    assert_eq!(disk.log_bytes().unwrap().len(), 1 << 20);
+}
+
+#[tokio::test]
 async fn a_restore_keeps_what_was_in_the_log_with_the_previous_data() {
     let cx = person();
     let (dir, other) = (Dir::new(), Dir::new());

@@ -116,7 +116,7 @@ fn an_overwritten_log_is_refused_and_left() {
     }
     fs::write(&log, whole).unwrap();
     daemon.start_again();
-    let found = daemon.result("search_notes", json!({"query": "in the log alone"})).to_string();
+    let found = daemon.result("list_notes", json!({"search": "in the log alone"})).to_string();
     assert!((0..3).all(|n| found.contains(&format!("note {n}"))), "{found}");
 }
 
