@@ -221,7 +221,9 @@ fn tidy(dir: &Path) -> Result<()> {
     let _ = fs::remove_file(dir.join(crate::MEMORY_INDEX));
     synced.map_err(|e| {
         let shown = dir.display();
-        Error::Io(format!("{shown} could not be synced ({e}): check the disk, a power cut may bring the previous data back"))
+        Error::Io(format!(
+            "{shown} could not be synced ({e}): check the disk, a power cut may bring the previous data back"
+        ))
     })?;
     remove_oldest(dir);
     remove_log(dir).map_err(|e| Error::Io(format!("{e}: delete {}, it is not used any more", dir.join(LOG).display())))
@@ -366,6 +368,7 @@ fn copy_device_data(from: &Snapshot, db: &Database) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
 
     #[tokio::test]
     async fn the_newest_of_what_restores_set_aside_stay() {
@@ -381,6 +384,44 @@ mod tests {
             assert!(before.data.exists(), "{}", before.data.display());
         }
         assert_eq!(numbers(&dir), BTreeSet::from([2, 3, 4]));
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[tokio::test]
+    async fn nothing_is_undone_once_the_data_is_restored() {
+        let dir = std::env::temp_dir().join(format!("hob-undone-{}", tool::Id::new()));
+        let store = crate::Store::open(&dir).unwrap();
+        let file = dir.join("copy.hob");
+        store.backup(file.clone()).await.unwrap();
+        drop(store);
+        let old = fs::read(dir.join(FILE)).unwrap();
+        // It cannot be removed.
+        fs::create_dir_all(dir.join(LOG)).unwrap();
+        let before = restore(&dir, &file).unwrap();
+        assert!(before.problem.is_some_and(|problem| problem.contains("delete") && problem.contains(LOG)));
+        assert!(fs::read(dir.join(FILE)).unwrap() != old && before.data.exists());
+        assert_eq!(fs::metadata(&before.data).unwrap().nlink(), 1, "no other name leads to it");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[tokio::test]
+    async fn no_hob_starts_while_data_is_restored() {
+        let dir = std::env::temp_dir().join(format!("hob-locked-{}", tool::Id::new()));
+        drop(crate::Store::open(&dir).unwrap());
+        // The new data is locked before it has its name, and the previous data until it has lost it.
+        let (part, data, before) = (dir.join("part"), dir.join(FILE), dir.join("before"));
+        fs::copy(&data, &part).unwrap();
+        let held = (lock_synced(&part).unwrap(), PreviousState::open(&data).unwrap());
+        let is_refused = || matches!(crate::Store::open(&dir), Err(Error::InUse(_)));
+        assert!(is_refused() && matches!(restore(&dir, &part), Err(Error::InUse(_))));
+        exchange(&part, &data, &before).unwrap();
+        assert!(is_refused() && before.exists() && !part.exists());
+        drop(held);
+        drop(crate::Store::open(&dir).unwrap());
+        // Also where there was none, and where another has made one meanwhile.
+        fs::rename(&data, &part).unwrap();
+        exchange(&part, &data, &before).unwrap();
+        assert!(data.exists() && exchange(&dir.join("none"), &data, &before).is_err() && data.exists());
         fs::remove_dir_all(dir).unwrap();
     }
 

@@ -161,7 +161,7 @@ async fn a_read_that_meets_a_failing_disk_is_begun_anew() {
     let (dir, cx) = (Dir::new(), person());
     let store = Store::open(&dir.0).unwrap();
     for title in (0..100).map(|n| format!("{n}{}", large("c"))) {
-        add(&store, &cx, title).await.unwrap();
+        add(&store, &cx, &title).await.unwrap();
     }
     drop(store);
     let store = Store::open(&dir.0).unwrap();

@@ -164,6 +164,17 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_was_wrong_once_does_not_hold_later_ids() {
+        let now = clock_ms();
+        Id::raise_floor(now + 2 * FURTHEST);
+        assert!(Id::now_ms() < now + FURTHEST && Id::new().millis() < now + FURTHEST);
+        // While it runs, too.
+        assert!(is_absurd(now + 2 * FURTHEST, now) && !is_absurd(now + FURTHEST / 2, now));
+        // A board that starts in 1970 goes by the newest time it knows.
+        assert!(!is_absurd(now, 0) && !is_absurd(now + 2 * FURTHEST, CLOCK_IS_SET - 1));
+    }
+
+    #[test]
     fn text_and_back() {
         let id = Id::new();
         assert_eq!(id.to_string().len(), 36);

@@ -1,6 +1,6 @@
 //! Checkpoints: puts what is only in the log into the data file, on a thread of its own while more is appended to the log.
 
-use super::{caught, Engine, LOG_AGAIN, MOST_MEMORY, Open, Writing};
+use super::{Engine, LOG_AGAIN, MOST_MEMORY, Open, Writing, caught};
 use crate::{
     Error, Result,
     log::{Growth, Log, LogContent, LogMark},
@@ -78,10 +78,9 @@ impl Engine {
             tracing::warn!(%error, "there is no room for a larger log");
         }
         let Some(attempted) = self.attempt(number, grown.and_then(|size| size.ok())) else { return };
-        let saved = attempted.as_ref().map_or_else(
-            |error| Err(error.clone()),
-            |(open, changes, attempt)| self.save(open, changes, *attempt),
-        );
+        let saved = attempted
+            .as_ref()
+            .map_or_else(|error| Err(error.clone()), |(open, changes, attempt)| self.save(open, changes, *attempt));
         let attempt = attempted.ok().map(|(.., attempt)| attempt);
         // Most of what came since is put in order before others have to wait for the rest.
         let mut rest = Overlay::default();
