@@ -108,6 +108,8 @@ impl Engine {
     /// Opens the files of a medium.
     pub fn on(medium: Box<dyn Medium>) -> Result<Self> {
         let written = Arc::new(AtomicU64::new(0));
+        // The process before may have ended because the disk failed.
+        medium.forget_cached();
         let (db, file, found) = open_file(&*medium, true, written.clone(), |db| prepare(db, &*medium, &written))?;
         let Checked { device, lineage, saved, log, changes, content } = found;
         let writing = Writing { log, changes, content, ..Writing::new(saved) };

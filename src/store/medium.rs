@@ -1,6 +1,6 @@
 //! The place of the data file and the log: a folder, or memory.
 
-use crate::{Error, Result, log_record::BLOCK};
+use crate::{Error, Result, folder::open_plain, log_record::BLOCK};
 use redb::{
     StorageBackend,
     backends::{FileBackend, InMemoryBackend},
@@ -43,7 +43,7 @@ pub(crate) trait Medium: Send + Sync {
     fn is_in_place(&self) -> bool {
         true
     }
-    /// Makes later reads of the data file come from the disk: after a failed sync the system may still hold what was lost.
+    /// Makes later reads come from the disk: after a failed sync the system may still hold what was lost.
     fn forget_cached(&self) {}
     /// Opens the log; `None` when there is none.
     fn log(&self) -> io::Result<Option<Backend>>;
@@ -169,8 +169,10 @@ impl Medium for Files {
     }
 
     fn forget_cached(&self) {
-        if let Ok(file) = fs::File::open(&self.data) {
-            let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
+        for path in [&self.data, &self.folder().join(LOG)] {
+            if let Ok(file) = open_plain(path) {
+                let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
+            }
         }
     }
 

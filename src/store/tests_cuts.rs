@@ -302,8 +302,8 @@ impl World {
             }
             match self.disk.is_off() {
                 true => self.cuts += 1,
-                // It may be on the disk, or not.
-                false if std::mem::take(&mut self.failed) => {}
+                // The last commit may have failed too.
+                false if self.flaky => {}
                 // Closed in order, or not opened at all.
                 false => (clean, _) = (clean + 1, self.synced()),
             }
@@ -315,7 +315,10 @@ impl World {
         }
         let store = self.start().unwrap();
         self.check(&store).await;
-        assert!(self.cuts_in_open > cuts / 20 && clean > 0 && self.versions > cuts, "nothing was tried");
+        assert!(
+            self.cuts_in_open > cuts / 20 && (clean > 0 || self.flaky) && self.versions > cuts,
+            "nothing was tried"
+        );
         assert!(self.lost > cuts / 100 && self.stayed > cuts / 100, "{} lost, {} stayed", self.lost, self.stayed);
     }
 }

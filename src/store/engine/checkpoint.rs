@@ -138,7 +138,7 @@ impl Engine {
     }
 
     /// Writes all changes into the data file while no checkpoint is being made; with `complete` the file needs no log after
-    /// it.
+    /// it. Callers know all changes only once the file may be written to, or no commit of it is unclear.
     pub(super) fn write_through(&self, writing: &mut Writing, changes: &Overlay, complete: bool) -> Result<()> {
         self.make_writable(writing)?;
         let mark = if complete { None } else { self.next_mark(writing) };
@@ -210,6 +210,8 @@ impl Engine {
     }
 
     fn empty_log(&self, writing: &mut Writing) -> Result<()> {
+        // It may find more changes in the data file.
+        self.make_writable(writing)?;
         if writing.saved.mark.is_none() || writing.changes.tables().next().is_none() {
             return Ok(());
         }
@@ -239,6 +241,7 @@ impl Engine {
         if writing.saved.mark.is_none() || self.medium.path().is_none() {
             return Ok(());
         }
+        self.make_writable(&mut writing)?;
         let changes = writing.changes.clone();
         self.write_through(&mut writing, &changes, true)?;
         // Nothing needs it now, and deleted text may still be in it.
