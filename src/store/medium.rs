@@ -1,6 +1,6 @@
 //! The place of the data file and the log: a folder, or memory.
 
-use crate::{Error, Result, folder::open_plain, log_record::BLOCK};
+use crate::{Error, Result, log_record::BLOCK};
 use redb::{
     StorageBackend,
     backends::{FileBackend, InMemoryBackend},
@@ -170,7 +170,9 @@ impl Medium for Files {
 
     fn forget_cached(&self) {
         for path in [&self.data, &self.folder().join(LOG)] {
-            if let Ok(file) = open_plain(path) {
+            if fs::metadata(path).is_ok_and(|about| about.is_file())
+                && let Ok(file) = fs::File::open(path)
+            {
                 let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
             }
         }

@@ -42,7 +42,7 @@ pub(crate) struct Meta {
     sum: Option<Vec<u8>>,
 }
 
-/// Tells the states of a data file apart.
+/// Identifies a state of a data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Saved {
     /// `None` when the file is complete.

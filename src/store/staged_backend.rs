@@ -65,7 +65,7 @@ impl StagedBackend {
         Self(Arc::new(Inner { file, state: RwLock::new(state), failed: AtomicBool::new(false), written }))
     }
 
-    /// Ends this backend, and wraps its file anew. The file stays locked.
+    /// Ends this backend, and wraps its file again. The file stays locked.
     pub fn again(&self) -> io::Result<Self> {
         self.end();
         Self::held_back(self.0.file.clone(), self.0.written.clone())
@@ -142,10 +142,11 @@ impl StagedBackend {
             State::Held(_) => {}
         }
         match &mut *self.change() {
-            State::Held(held) => Ok(buffer(held)),
-            State::Trusted => pass(self.file()),
-            State::Ended => Err(ended()),
+            State::Held(held) => buffer(held),
+            State::Trusted => return pass(self.file()),
+            State::Ended => return Err(ended()),
         }
+        Ok(())
     }
 
     /// Calls a function of the file's locks, which another backend may hold by now.

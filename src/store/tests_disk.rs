@@ -220,7 +220,7 @@ async fn a_block_of_the_log_that_fails_is_passed_by_or_named() {
     }
     let cut = disk.copy();
     drop(store);
-    // Closed in order, nothing needs the log: it is made anew.
+    // Closed in order, nothing needs the log: it is made again.
     disk.set_bad_block(Some(0));
     let store = on(&disk).unwrap();
     for title in ["c", "d"] {
