@@ -134,7 +134,7 @@ pub struct PreviousData {
     pub files: PathBuf,
     /// The log, where the data file could not be made complete without it; usually missing.
     pub log: PathBuf,
-    /// What failed after the data was restored, and what to do about it.
+    /// A failure after the data was restored, and what to do about it.
     pub problem: Option<String>,
 }
 

@@ -61,7 +61,7 @@ struct Open {
     now: Mutex<Snapshot>,
     db: Database,
     file: StagedBackend,
-    /// What it had when it was opened.
+    /// The state it had when it was opened.
     found: Saved,
 }
 

@@ -164,7 +164,7 @@ impl Medium for Files {
 
     fn is_in_place(&self) -> bool {
         let opened = *self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        // Where it cannot be looked at, later steps say why.
+        // A file that cannot be looked at is reported by later steps.
         opened.is_none_or(|opened| fs::metadata(&self.data).map_or(true, |about| inode(&about) == opened))
     }
 
