@@ -116,7 +116,8 @@ impl Engine {
         self.ended.notify_all();
     }
 
-    /// The changes that a checkpoint writes, and the file for them; from now on they may be on the disk. `None` when it is no longer the one under way.
+    /// The changes that a checkpoint writes, and the file for them; from now on they may be on the disk. `None` when it is no
+    /// longer the one under way.
     fn attempt(&self, number: u64, grown: Option<u64>) -> Option<Result<(Arc<Open>, Overlay, Attempt)>> {
         let mut writing = self.writing();
         let writable = self.make_writable(&mut writing);
