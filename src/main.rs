@@ -10,6 +10,7 @@ use std::{
     io::{IsTerminal, Write},
     process::ExitCode,
 };
+use tokio::signal::unix::SignalKind;
 
 /// Writes the log to standard error without secrets. Never fails: a closed reader must not stop the daemon.
 struct Log(Scrubber);
@@ -58,6 +59,12 @@ fn main() -> ExitCode {
             return ExitCode::from(1);
         }
     };
+    {
+        let _entered = runtime.enter();
+        // Where the size of files is limited, a write fails; by default this signal would end the process instead.
+        let exceeded = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+        let _ = tokio::signal::unix::signal(exceeded);
+    }
     let outcome = runtime.block_on(cli::run(command, scrubber));
     // Do not wait for tasks that block on a device or a socket.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));

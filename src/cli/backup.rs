@@ -58,5 +58,8 @@ pub fn restore(data: &Path, file: &Path) -> Result<()> {
             put(format_args!("{what} in {}\n", path.display()))?;
         }
     }
+    if let Some(problem) = before.problem {
+        eprintln!("hob: the backup is restored, but {problem}");
+    }
     Ok(())
 }

@@ -26,6 +26,9 @@ pub fn finish_restore(data: &Path) {
     match store::restore(data, &pending) {
         Ok(before) => {
             tracing::info!(before = %before.data.display(), "the backup is restored; the previous data is kept");
+            if let Some(problem) = before.problem {
+                tracing::error!(%problem, "the backup is restored, but not all went well");
+            }
         }
         // Another process uses the data, so this start fails anyway.
         Err(store::Error::InUse(_)) => return,

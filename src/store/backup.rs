@@ -12,9 +12,13 @@ use crate::{
     snapshot::Table,
 };
 use redb::Database;
+use rustix::{
+    fs::{CWD, RenameFlags, renameat_with},
+    io::Errno,
+};
 use std::{
     collections::BTreeSet,
-    fs,
+    fs, io,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
@@ -24,6 +28,8 @@ const ROWS: usize = 4096;
 /// The new data of a restore, and its files, before they take effect.
 const PART: &str = "hob.redb.part";
 const FILES_PART: &str = "uploads.part";
+/// How often a backup is begun at most, when the disk fails meanwhile.
+const TRIES: u32 = 3;
 /// How many sets of replaced data are retained after restores.
 const SET_ASIDE: usize = 3;
 
@@ -36,8 +42,8 @@ pub(crate) fn backup(engine: &Engine, file: &Path, without: &BTreeSet<String>) -
     if let Some(files) = &files {
         has_room(file, files::size(files)?, engine.size())?;
     }
-    let copy = |tx: &Snapshot| copy_all(tx, &part, without, files.as_deref());
-    let made = engine.read(copy).and_then(|()| put_in_place(&part, file));
+    let copied = engine.read_again(TRIES, |tx| copy_all(tx, &part, without, files.as_deref()));
+    let made = copied.and_then(|()| put_in_place(&part, file));
     if made.is_err() {
         let _ = fs::remove_file(&part);
     }
@@ -131,6 +137,8 @@ pub struct PreviousData {
     pub files: PathBuf,
     /// The log, where the data file could not be made complete without it; usually missing.
     pub log: PathBuf,
+    /// A failure after the data was restored, and what to do about it.
+    pub problem: Option<String>,
 }
 
 impl PreviousData {
@@ -151,46 +159,92 @@ impl PreviousData {
 pub fn restore(dir: &Path, file: &Path) -> Result<PreviousData> {
     folder::prepare(dir)?;
     let data = dir.join(FILE);
+    // Locked until the end, as the new data is: a Hob that starts meanwhile would write to files that lose their names.
     let old = PreviousState::open(&data)?;
     remove_cut_off(dir);
-    let (part, before, folder, files_aside) = (dir.join(PART), free_names(dir), dir.join(FILES), dir.join(FILES_PART));
-    let made = check_and_copy(file, &part, (&folder, &files_aside), &old);
-    let lacks_log = !matches!(old, PreviousState::Complete(_));
-    drop(old);
-    let swap = || -> Result<()> {
-        made?;
-        // A second link to the old data, so that a data file exists at all times, and what was set aside is known by it after a
-        // power cut. Where the disk has no links, a rename.
-        let linked = fs::hard_link(&data, &before.data).is_ok();
-        // Files before the new data: after a power cut at any point, every file that the data refers to exists.
+    let (part, mut before, folder, files_aside) =
+        (dir.join(PART), free_names(dir), dir.join(FILES), dir.join(FILES_PART));
+    let prepare = || -> Result<fs::File> {
+        check_and_copy(file, &part, (&folder, &files_aside), &old)?;
+        let new = lock_synced(&part)?;
+        // Files first: after a power cut at any point, every file that the data refers to exists.
         files::set_aside(&folder, &before.files)?;
         files::add(&files_aside, &folder)?;
-        if !linked && data.symlink_metadata().is_ok() {
-            fs::rename(&data, &before.data).map_err(|e| Error::io("set the old data aside", &e))?;
+        // The log of data that could not be read stays with it. A copy: the next Hob writes to the other.
+        if !matches!(old, PreviousState::Complete(_)) && dir.join(LOG).exists() {
+            let copied = fs::copy(dir.join(LOG), &before.log).and_then(|_| fs::File::open(&before.log)?.sync_all());
+            copied.map_err(|e| Error::io("set the old log aside", &e))?;
         }
-        // The log of data that could not be read stays with it. The new data file does not need the one that is left.
-        if lacks_log && dir.join(LOG).exists() {
-            let kept =
-                fs::hard_link(dir.join(LOG), &before.log).or_else(|_| fs::copy(dir.join(LOG), &before.log).map(drop));
-            kept.map_err(|e| Error::io("set the old log aside", &e))?;
-        }
-        put_in_place(&part, &data)
+        exchange(&part, &data, &before.data)?;
+        Ok(new)
     };
-    let swapped = swap();
+    let swapped = prepare();
     let _ = fs::remove_dir_all(&files_aside);
     if swapped.is_err() {
         let _ = fs::remove_file(&part);
         if data.symlink_metadata().is_err() {
             let _ = fs::rename(&before.data, &data);
         }
-        before.remove();
+        // Never the last name of the old data.
+        if data.symlink_metadata().is_ok() {
+            before.remove();
+        }
     }
-    swapped?;
+    let new = swapped?;
+    // The new data is in its place: nothing is undone any more.
+    before.problem = tidy(dir).err().map(|e| e.to_string());
+    drop((new, old));
+    Ok(before)
+}
+
+/// Syncs a data file that only this process knows, and locks it.
+fn lock_synced(part: &Path) -> Result<fs::File> {
+    let lock = || -> io::Result<fs::File> {
+        let file = fs::OpenOptions::new().read(true).write(true).open(part)?;
+        file.sync_all()?;
+        file.lock()?;
+        Ok(file)
+    };
+    lock().map_err(|e| Error::io(format!("lock {}", part.display()), &e))
+}
+
+/// Puts `part` in the place of the data file, which becomes `before`. No name ever leads to a file that is in use under another
+/// one, and there is a data file at all times where the disk can exchange two names. Nothing has changed after an error.
+fn exchange(part: &Path, data: &Path, before: &Path) -> Result<()> {
+    let failed = |e: io::Error| Error::io(format!("put {} in place", data.display()), &e);
+    if data.symlink_metadata().is_err() {
+        return match renameat_with(CWD, part, CWD, data, RenameFlags::NOREPLACE) {
+            Err(Errno::EXIST) => Err(Error::InUse(data.display().to_string())),
+            Err(Errno::INVAL | Errno::NOSYS) => fs::rename(part, data).map_err(failed),
+            renamed => renamed.map_err(|e| failed(e.into())),
+        };
+    }
+    fs::rename(part, before).map_err(failed)?;
+    let exchanged = match renameat_with(CWD, before, CWD, data, RenameFlags::EXCHANGE) {
+        // The disk cannot exchange names.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            fs::rename(before, part).map_err(failed)?;
+            fs::rename(data, before).map_err(failed)?;
+            return fs::rename(part, data).inspect_err(|_| drop(fs::rename(before, data))).map_err(failed);
+        }
+        exchanged => exchanged,
+    };
+    exchanged.inspect_err(|_| drop(fs::rename(before, part))).map_err(|e| failed(e.into()))
+}
+
+/// After a restore: removes what belongs to the replaced data.
+fn tidy(dir: &Path) -> Result<()> {
+    let synced = fs::File::open(dir).and_then(|dir| dir.sync_all());
     // It would not be used, and holds words of the data that was replaced.
     let _ = fs::remove_file(dir.join(crate::MEMORY_INDEX));
+    synced.map_err(|e| {
+        let shown = dir.display();
+        Error::Io(format!(
+            "{shown} could not be synced ({e}): check the disk, a power cut may bring the previous data back"
+        ))
+    })?;
     remove_oldest(dir);
-    remove_log(dir)?;
-    Ok(before)
+    remove_log(dir).map_err(|e| Error::Io(format!("{e}: delete {}, it is not used any more", dir.join(LOG).display())))
 }
 
 /// Removes the files of a restore that was cut off before it took effect: the new data, and a set of old data that is still the
@@ -210,7 +264,9 @@ enum PreviousState {
     Complete(Box<Engine>),
     /// Its log, or what it says about itself, cannot be read.
     Incomplete(Database),
-    /// There is none, or it is damaged: often the reason for a restore.
+    /// It is damaged: often the reason for a restore.
+    Damaged { _locked: Option<fs::File> },
+    /// There is none.
     None,
 }
 
@@ -224,14 +280,23 @@ impl PreviousState {
             Err(Error::InUse(file)) => return Err(Error::InUse(file)),
             Err(_) => {}
         }
-        Ok(open::open_any(data).map_or(Self::None, Self::Incomplete))
+        match open::open_any(data) {
+            Ok(db) => return Ok(Self::Incomplete(db)),
+            Err(Error::InUse(file)) => return Err(Error::InUse(file)),
+            Err(_) => {}
+        }
+        let Ok(file) = fs::File::open(data) else { return Ok(Self::Damaged { _locked: None }) };
+        match file.try_lock() {
+            Err(fs::TryLockError::WouldBlock) => Err(Error::InUse(data.display().to_string())),
+            _ => Ok(Self::Damaged { _locked: Some(file) }),
+        }
     }
 
     fn read(&self, read: &mut dyn FnMut(&Snapshot) -> Result<()>) -> Result<()> {
         match self {
             Self::Complete(engine) => engine.read(read),
             Self::Incomplete(db) => read(&Snapshot::stored(db)?),
-            Self::None => Ok(()),
+            Self::Damaged { .. } | Self::None => Ok(()),
         }
     }
 }
@@ -240,7 +305,7 @@ impl PreviousState {
 fn names(dir: &Path, n: u32) -> PreviousData {
     let end = if n == 0 { String::new() } else { format!(".{n}") };
     let name = |of: &str| dir.join(format!("{of}.before-restore{end}"));
-    PreviousData { data: name(FILE), files: name(FILES), log: name(LOG) }
+    PreviousData { data: name(FILE), files: name(FILES), log: name(LOG), problem: None }
 }
 
 /// The numbers of replaced data in the folder, in order.
@@ -329,6 +394,7 @@ fn copy_device_data(from: &Snapshot, db: &Database) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
 
     #[tokio::test]
     async fn the_newest_of_what_restores_set_aside_stay() {
@@ -377,6 +443,44 @@ mod tests {
         }
         drop(crate::Store::open(&dir).unwrap());
         assert_eq!(numbers(&dir), BTreeSet::from([0, 1]), "complete sets stay");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[tokio::test]
+    async fn nothing_is_undone_once_the_data_is_restored() {
+        let dir = std::env::temp_dir().join(format!("hob-undone-{}", tool::Id::new()));
+        let store = crate::Store::open(&dir).unwrap();
+        let file = dir.join("copy.hob");
+        store.backup(file.clone()).await.unwrap();
+        drop(store);
+        let old = fs::read(dir.join(FILE)).unwrap();
+        // It cannot be removed.
+        fs::create_dir_all(dir.join(LOG)).unwrap();
+        let before = restore(&dir, &file).unwrap();
+        assert!(before.problem.is_some_and(|problem| problem.contains("delete") && problem.contains(LOG)));
+        assert!(fs::read(dir.join(FILE)).unwrap() != old && before.data.exists());
+        assert_eq!(fs::metadata(&before.data).unwrap().nlink(), 1, "no other name leads to it");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[tokio::test]
+    async fn no_hob_starts_while_data_is_restored() {
+        let dir = std::env::temp_dir().join(format!("hob-locked-{}", tool::Id::new()));
+        drop(crate::Store::open(&dir).unwrap());
+        // The new data is locked before it has its name, and the previous data until it has lost it.
+        let (part, data, before) = (dir.join("part"), dir.join(FILE), dir.join("before"));
+        fs::copy(&data, &part).unwrap();
+        let held = (lock_synced(&part).unwrap(), PreviousState::open(&data).unwrap());
+        let is_refused = || matches!(crate::Store::open(&dir), Err(Error::InUse(_)));
+        assert!(is_refused() && matches!(restore(&dir, &part), Err(Error::InUse(_))));
+        exchange(&part, &data, &before).unwrap();
+        assert!(is_refused() && before.exists() && !part.exists());
+        drop(held);
+        drop(crate::Store::open(&dir).unwrap());
+        // Also where there was none, and where another has made one meanwhile.
+        fs::rename(&data, &part).unwrap();
+        exchange(&part, &data, &before).unwrap();
+        assert!(data.exists() && exchange(&dir.join("none"), &data, &before).is_err() && data.exists());
         fs::remove_dir_all(dir).unwrap();
     }
 

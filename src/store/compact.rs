@@ -267,6 +267,9 @@ fn compact(engine: &Arc<Engine>, go_on: &dyn Fn() -> bool, progress: &dyn Fn(u8)
         let _ = fs::remove_file(&part);
     }
     let blocked = made?;
+    if let Err(error) = engine.wipe_log() {
+        tracing::warn!(%error, "the log still has what was written before the data file was compacted");
+    }
     let done = Compacted {
         at_ms: Id::new().millis(),
         before: before.size,

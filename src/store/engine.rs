@@ -8,10 +8,10 @@
 use crate::{
     Error, Result, Tx,
     changes::Changes,
-    log::{Appended, Log, LogContent, LogMark},
+    log::{Appended, Log, LogContent},
     medium::{Files, Medium, Memory},
-    meta::{self, read_meta},
-    open::{CACHE_BYTES, Checked, open_file, prepare, refuse_newer, shown},
+    meta::{self, Saved, read_meta},
+    open::{CACHE_BYTES, Checked, data_file, open_file, open_staged, prepare, refuse_newer, shown},
     overlay::{self, Batch, Overlay},
     snapshot::Snapshot,
     staged_backend::StagedBackend,
@@ -20,7 +20,7 @@ use redb::Database;
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, TryLockError,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -36,9 +36,6 @@ use checkpoint::{Attempt, Checkpoint};
 const MOST_MEMORY: usize = 6 << 20;
 /// After how long a log that could not be made is tried again.
 const LOG_AGAIN: Duration = Duration::from_secs(600);
-/// How long a moment without reads is waited for while writes wait too, and how often.
-const MOMENT: Duration = Duration::from_millis(200);
-const MOMENTS: usize = 30;
 
 pub(crate) struct Engine {
     medium: Box<dyn Medium>,
@@ -46,14 +43,14 @@ pub(crate) struct Engine {
     writing: Mutex<Writing>,
     /// Notified when a checkpoint has ended.
     ended: Condvar,
-    /// `None` after the disk failed, until it can be opened again.
-    open: RwLock<Option<Open>>,
+    /// Readers keep the one they began with.
+    open: RwLock<Arc<Open>>,
     device: Id,
     lineage: Id,
     /// Bytes written to the disk, and commits.
     written: Arc<AtomicU64>,
     commits: AtomicU64,
-    /// How often what readers see has changed.
+    /// How often what readers see has changed. It is not raised while a job has run and its changes are not shown yet.
     version: AtomicU64,
     /// The rows that change while the data file is compacted.
     changes: Changes,
@@ -63,12 +60,15 @@ pub(crate) struct Engine {
 struct Open {
     now: Mutex<Snapshot>,
     db: Database,
+    file: StagedBackend,
+    /// The state it had when it was opened.
+    found: Saved,
 }
 
 impl Open {
-    fn new(db: Database, changes: Overlay) -> Result<Self> {
+    fn new(db: Database, file: StagedBackend, found: Saved, changes: Overlay) -> Result<Self> {
         let stored = Arc::new(redb::ReadableDatabase::begin_read(&db)?);
-        Ok(Self { now: Mutex::new(Snapshot::new(stored, changes)), db })
+        Ok(Self { now: Mutex::new(Snapshot::new(stored, changes)), db, file, found })
     }
 
     fn now(&self) -> MutexGuard<'_, Snapshot> {
@@ -80,8 +80,8 @@ impl Open {
 struct Writing {
     /// `None` when there is none (yet), or when it failed.
     log: Option<Log>,
-    /// The mark in the data file.
-    mark: Option<LogMark>,
+    /// The state of the data file.
+    saved: Saved,
     /// A commit of the data file whose outcome is unknown.
     attempted: Option<Attempt>,
     /// The checkpoint that is being made, and how many there were.
@@ -108,35 +108,37 @@ impl Engine {
     /// Opens the files of a medium.
     pub fn on(medium: Box<dyn Medium>) -> Result<Self> {
         let written = Arc::new(AtomicU64::new(0));
-        let (db, found) = open_file(&*medium, true, written.clone(), |db| prepare(db, &*medium, &written))?;
-        let Checked { device, lineage, mark, log, changes, content } = found;
-        Self::start(medium, written, (db, device, lineage), |writing| {
-            *writing = Writing { log, mark, changes, content, ..Writing::new() };
-        })
+        // The process before may have ended because the disk failed.
+        medium.forget_cached();
+        let (db, file, found) = open_file(&*medium, true, written.clone(), |db| prepare(db, &*medium, &written))?;
+        let Checked { device, lineage, saved, log, changes, content } = found;
+        let writing = Writing { log, changes, content, ..Writing::new(saved) };
+        Self::start(medium, written, (db, file), (device, lineage), writing)
     }
 
     pub fn in_memory() -> Result<Self> {
         let medium = Memory;
         let backend = medium.data().map_err(|e| Error::Io(e.to_string()))?;
+        let file = StagedBackend::trusted(backend);
         let db = Database::builder()
             .set_cache_size(CACHE_BYTES)
-            .create_with_backend(StagedBackend::trusted(backend))
+            .create_with_backend(file.clone())
             .map_err(|e| Error::Io(e.to_string()))?;
         let device = meta::found(&db)?;
-        Self::start(Box::new(medium), Arc::default(), (db, device, Id::NIL), |_| {})
+        let writing = Writing::new(read_meta(&db)?.saved());
+        Self::start(Box::new(medium), Arc::default(), (db, file), (device, Id::NIL), writing)
     }
 
     fn start(
         medium: Box<dyn Medium>,
         written: Arc<AtomicU64>,
-        (db, device, lineage): (Database, Id, Id),
-        with: impl FnOnce(&mut Writing),
+        (db, file): (Database, StagedBackend),
+        (device, lineage): (Id, Id),
+        writing: Writing,
     ) -> Result<Self> {
-        let mut writing = Writing::new();
-        with(&mut writing);
-        let open = Open::new(db, writing.changes.clone())?;
-        let (writing, open) = (Mutex::new(writing), RwLock::new(Some(open)));
-        let (commits, version) = (AtomicU64::new(0), AtomicU64::new(0));
+        let open = Open::new(db, file, writing.saved, writing.changes.clone())?;
+        let (writing, open) = (Mutex::new(writing), RwLock::new(Arc::new(open)));
+        let [commits, version] = [0; 2].map(AtomicU64::new);
         let (ended, changes) = (Condvar::new(), Changes::default());
         Ok(Self { medium, writing, ended, open, device, lineage, written, commits, version, changes })
     }
@@ -179,55 +181,42 @@ impl Engine {
         f()
     }
 
-    /// While nobody reads or writes: replaces the open data file by one of the same content, which `prepare` returns and
-    /// `publish` puts in its place on the disk. Long reads are not waited for while others wait.
+    /// While nobody writes: replaces the open data file by one of the same content, which `prepare` returns and `publish` puts
+    /// in its place on the disk. Readers keep the old one until they end.
     pub fn replace(
         &self,
-        prepare: impl FnOnce(&Database) -> Result<Database>,
+        prepare: impl FnOnce(&Database) -> Result<(Database, StagedBackend)>,
         publish: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        for _ in 0..MOMENTS {
-            let (mut writing, began) = (self.quiet(), Instant::now());
-            while began.elapsed() < MOMENT {
-                let mut slot = match self.open.try_write() {
-                    Ok(slot) => slot,
-                    Err(TryLockError::Poisoned(slot)) => slot.into_inner(),
-                    Err(TryLockError::WouldBlock) => {
-                        std::thread::sleep(Duration::from_millis(2));
-                        continue;
-                    }
-                };
-                let Some(open) = slot.as_ref() else { return Err(redb::StorageError::PreviousIo.into()) };
-                let new = Open::new(prepare(&open.db)?, writing.changes.clone())?;
-                // From here on nothing fails: writes to a file that has lost its name would be lost.
-                publish()?;
-                let old = slot.replace(new);
-                writing.bases += 1;
-                drop((slot, writing));
-                // Closing it takes a while.
-                drop(old);
-                return Ok(());
-            }
-            drop(writing);
-            std::thread::sleep(MOMENT);
-        }
-        Err(Error::Conflict("the data file is in use all the time: try again later".into()))
+        let mut writing = self.quiet();
+        self.make_writable(&mut writing)?;
+        let (db, file) = prepare(&self.opened().db)?;
+        let new = Arc::new(Open::new(db, file, writing.saved, writing.changes.clone())?);
+        // From here on nothing fails: writes to a file that has lost its name would be lost.
+        publish()?;
+        let old = std::mem::replace(&mut *self.open.write().unwrap_or_else(PoisonError::into_inner), new);
+        writing.bases += 1;
+        drop(writing);
+        // Closing it takes a while.
+        drop(old);
+        Ok(())
     }
 
-    /// Whether a file is the one this Hob began with.
-    fn check_own(&self, db: &Database) -> Result<Option<LogMark>> {
+    /// The state of a file, which must be the one this Hob began with.
+    fn check_own(&self, db: &Database) -> Result<Saved> {
         let meta = read_meta(db)?;
-        if meta.device == Some(self.device) {
-            return Ok(meta.log);
-        }
+        if meta.device == Some(self.device) { Ok(meta.saved()) } else { Err(self.other()) }
+    }
+
+    fn other(&self) -> Error {
         let shown = shown(&*self.medium);
-        Err(Error::Io(format!("{shown} is not the data file this Hob began with: start Hob again")))
+        Error::Io(format!("{shown} is not the data file this Hob began with: start Hob again"))
     }
 
     /// Opens a copy of the data file.
-    pub fn open_copy(&self, path: &Path) -> Result<Database> {
+    pub fn open_copy(&self, path: &Path) -> Result<(Database, StagedBackend)> {
         let medium = Files::new(path.to_path_buf());
-        open_file(&medium, false, self.written(), |db| self.check_own(db)).map(|(db, _)| db)
+        open_file(&medium, false, self.written(), |db| self.check_own(db)).map(|(db, file, _)| (db, file))
     }
 
     pub fn size(&self) -> u64 {
@@ -242,6 +231,12 @@ impl Engine {
     /// How often what readers see has changed since the start: a write is counted once every reader sees it.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
+    }
+
+    /// Leaves the data file as an I/O error of a read does.
+    #[cfg(test)]
+    pub fn fail_for_a_test(&self) {
+        drop(self.opened().file.again());
     }
 
     /// The content of the log.
@@ -274,11 +269,23 @@ impl Engine {
         read.ok_or_else(|| Error::Io("nothing was read".into()))
     }
 
+    /// Like [`Engine::read`], and runs `f` again where the disk failed meanwhile: the data file it was reading is then closed.
+    pub fn read_again<T>(&self, mut tries: u32, mut f: impl FnMut(&Snapshot) -> Result<T>) -> Result<T> {
+        loop {
+            let open = self.opened();
+            let read = self.read(&mut f);
+            tries = tries.saturating_sub(1);
+            if read.is_ok() || tries == 0 || !open.file.has_failed() {
+                return read;
+            }
+        }
+    }
+
     fn with_snapshot(&self, f: &mut dyn FnMut(&Snapshot) -> Result<()>) -> Result<()> {
-        if self.is_closed() {
+        if self.opened().file.has_failed() {
             let mut writing = self.writing();
             // Another thread may have opened it meanwhile.
-            if self.is_closed() {
+            if self.opened().file.has_failed() {
                 self.reopen(&mut writing)?;
             }
         }
@@ -288,28 +295,28 @@ impl Engine {
         })
     }
 
-    fn is_closed(&self) -> bool {
-        self.open.read().unwrap_or_else(PoisonError::into_inner).is_none()
+    fn opened(&self) -> Arc<Open> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Runs `f` with the open data file.
+    /// Runs `f` with the open data file, which others may replace meanwhile.
     fn with<T>(&self, f: impl FnOnce(&Open) -> Result<T>) -> Result<T> {
-        match &*self.open.read().unwrap_or_else(PoisonError::into_inner) {
-            // An inconsistent file breaks assertions inside redb; that must not end the writer thread.
-            Some(open) => std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| f(open))).unwrap_or_else(|_| {
-                Err(Error::Damaged(
-                    "the data file could not be read, perhaps because its pages contradict each other: stop Hob and run `hob doctor`".into(),
-                ))
-            }),
-            None => Err(redb::StorageError::PreviousIo.into()),
-        }
+        let open = self.opened();
+        caught(|| f(&open))
     }
 
     /// Runs jobs over the newest state and stores what they change: durably, together with all that is only visible, or
     /// only visibly. `run` fails when the data file could not be read. After an error nothing of the jobs is stored, and
     /// what was visible before still is.
     pub fn commit(&self, durable: bool, run: &mut dyn FnMut(&Tx) -> Result<()>) -> Result<()> {
-        let base = self.writing().bases;
+        let base = {
+            let mut writing = self.writing();
+            // Jobs must not run before it is known what they would see.
+            if writing.is_unclear() {
+                self.make_writable(&mut writing).inspect_err(|error| tracing::error!(%error, "a commit failed"))?;
+            }
+            writing.bases
+        };
         let mut changed = None;
         let ran = self.with_snapshot(&mut |now| {
             let tx = Tx::new(now);
@@ -318,30 +325,26 @@ impl Engine {
             Ok(())
         });
         let (batch, changes) = changed.unwrap_or_default();
-        let (mut writing, stored) = match ran {
-            Ok(()) => self.store(self.writing(), durable, batch, (base, changes)),
-            Err(error) => (self.writing(), Err(error)),
-        };
-        if let Err(error) = &stored {
-            tracing::error!(%error, "a commit failed");
-            self.try_reopen(&mut writing);
-        }
-        stored
+        let stored = ran.and_then(|()| self.store(self.writing(), durable, batch, (base, changes)));
+        stored.inspect_err(|error| tracing::error!(%error, "a commit failed"))
     }
 
     /// Makes a batch visible; durable, together with all that is only visible: in the log, or with everything else in the data
     /// file. `changes` are those over the data file with this batch, as they were when that was `base`.
-    fn store<'w>(
+    fn store(
         &self,
-        mut writing: MutexGuard<'w, Writing>,
+        mut writing: MutexGuard<'_, Writing>,
         durable: bool,
         batch: Batch,
         (mut base, mut changes): (u64, Overlay),
-    ) -> (MutexGuard<'w, Writing>, Result<()>) {
+    ) -> Result<()> {
+        if writing.is_unclear() {
+            return Err(redb::StorageError::PreviousIo.into());
+        }
         let mut pending = writing.pending.clone();
         overlay::merge(&mut pending, batch);
         if durable && pending.is_empty() {
-            return (writing, Ok(()));
+            return Ok(());
         }
         let newest_ms = Id::now_ms();
         loop {
@@ -352,7 +355,7 @@ impl Engine {
             }
             if !durable {
                 (writing.pending, writing.changes) = (pending, changes.clone());
-                return (writing, self.show(changes));
+                return self.show(changes);
             }
             let later = writing.checkpoint.as_ref().map(|under_way| under_way.bytes_since(&changes));
             if later.is_none_or(|bytes| bytes < MOST_MEMORY) {
@@ -363,7 +366,7 @@ impl Engine {
                             under_way.add(pending);
                         }
                         self.commits.fetch_add(1, Ordering::Relaxed);
-                        return (writing, self.show(changes));
+                        return self.show(changes);
                     }
                     Ok(Appended::NoRoom) => {}
                     // Nobody knows what the disk has of it. The records before it are safe until the next commit of the data file.
@@ -380,11 +383,10 @@ impl Engine {
             // It makes room.
             writing = self.wait(writing);
         }
-        let stored = self.write_through(&mut writing, &changes, false);
-        if stored.is_ok() {
-            self.commits.fetch_add(1, Ordering::Relaxed);
-        }
-        (writing, stored)
+        self.write_through(&mut writing, &changes, false)?;
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.version.fetch_add(1, Ordering::Release);
+        Ok(())
     }
 
     /// Lets readers see changes over the data file.
@@ -398,40 +400,108 @@ impl Engine {
         Ok(())
     }
 
-    fn try_reopen(&self, writing: &mut Writing) {
+    /// Finds out what became of a commit of the data file that failed; returns whether it is on the disk all the same.
+    fn find_out(&self, writing: &mut Writing, attempt: Attempt) -> bool {
         if let Err(e) = self.reopen(writing) {
             tracing::error!(error = %e, "the data file could not be opened again yet");
         }
+        writing.attempted.is_none() && writing.saved == attempt.saved
     }
 
-    /// Reopens the file: after an I/O error redb refuses all work until then. Committed data is intact.
+    /// Makes sure that the data file may be written to.
+    fn make_writable(&self, writing: &mut Writing) -> Result<()> {
+        let open = self.opened();
+        if open.file.has_failed() || (writing.is_unclear() && open.file.is_trusted()) {
+            return self.reopen(writing).and_then(|()| self.trust(writing));
+        }
+        self.trust(writing)
+    }
+
+    /// Reopens the file: after an I/O error redb refuses all work until then. Committed data is intact. A disk that takes no
+    /// writes can still be read afterwards.
     fn reopen(&self, writing: &mut Writing) -> Result<()> {
-        let Some(path) = self.medium.path() else { return Ok(()) };
-        let mut slot = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        drop(slot.take());
-        let other =
-            || Error::Io(format!("{} is not the data file this Hob began with: start Hob again", path.display()));
-        let (db, mark) = open_file(&*self.medium, false, self.written.clone(), |db| self.check_own(db))?;
-        if mark != writing.mark {
-            // The commit that seemed to fail is on the disk.
-            match writing.attempted {
-                Some(attempt) if attempt.mark == mark => writing.settle(attempt),
-                _ => return Err(other()),
+        let Some(path) = self.medium.path() else {
+            writing.attempted = None;
+            return Ok(());
+        };
+        self.medium.forget_cached();
+        let (db, file, found) = self.open_again()?;
+        let attempt = writing.attempted.filter(|attempt| attempt.saved == found);
+        if attempt.is_none() && found != writing.saved {
+            file.release();
+            return Err(self.other());
+        }
+        // A commit that seemed to fail, and is in the file, may have more than the changes that are known.
+        let has_more = attempt.is_some_and(|attempt| attempt.all);
+        let changes = if has_more { Overlay::default() } else { writing.changes.clone() };
+        let new = Arc::new(Open::new(db, file, found, changes)?);
+        *self.open.write().unwrap_or_else(PoisonError::into_inner) = new;
+        writing.bases += 1;
+        if has_more {
+            self.version.fetch_add(1, Ordering::Release);
+        }
+        tracing::warn!(file = %path.display(), "the data file was opened again after the disk failed");
+        if let Err(error) = self.trust(writing) {
+            tracing::error!(%error, "the data file can be read, and not be written to yet");
+        }
+        Ok(())
+    }
+
+    /// Opens the data file of the medium, or else reads on in the one that is open. Ends that one.
+    fn open_again(&self) -> Result<(Database, StagedBackend, Saved)> {
+        let old = self.opened();
+        let staged = |file: StagedBackend| {
+            let (db, found) = open_staged(&*self.medium, &file, false, |db| self.check_own(db))?;
+            Ok((db, file, found))
+        };
+        let fresh = data_file(&*self.medium, self.written()).and_then(|file| {
+            // Only one of the two can have the lock.
+            old.file.release();
+            staged(file)
+        });
+        fresh.or_else(|error| match error {
+            Error::InUse(_) => Err(error),
+            _ => {
+                let file = old.file.again().map_err(|_| error.clone())?;
+                staged(file).map_err(|_| error)
             }
+        })
+    }
+
+    /// Writes what was held back since the data file was opened again.
+    fn trust(&self, writing: &mut Writing) -> Result<()> {
+        let open = self.opened();
+        if open.file.is_trusted() {
+            return Ok(());
+        }
+        open.file.trust().map_err(|e| Error::io("write the data file", &e))?;
+        // Now it is known what is on the disk.
+        if let Some(attempt) = writing.attempted.take().filter(|attempt| attempt.saved == open.found) {
+            writing.settle(attempt);
+            let changes = writing.changes.clone();
+            let mut now = open.now();
+            *now = now.with_changes(changes);
+            writing.bases += 1;
             self.ended.notify_all();
         }
-        writing.bases += 1;
-        *slot = Some(Open::new(db, writing.changes.clone())?);
-        tracing::warn!(file = %path.display(), "the data file was opened again after the disk failed");
         Ok(())
     }
 }
 
+/// Runs code over the data file. An inconsistent file breaks assertions inside redb; that must not end the writer thread.
+fn caught<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).unwrap_or_else(|_| {
+        Err(Error::Damaged(
+            "the data file could not be read, perhaps because its pages contradict each other: stop Hob and run `hob doctor`".into(),
+        ))
+    })
+}
+
 impl Writing {
-    fn new() -> Self {
+    fn new(saved: Saved) -> Self {
         Self {
             log: None,
-            mark: None,
+            saved,
             attempted: None,
             checkpoint: None,
             checkpoints: 0,
@@ -444,9 +514,14 @@ impl Writing {
         }
     }
 
+    /// Whether nobody knows if the changes of a failed commit are in the data file.
+    fn is_unclear(&self) -> bool {
+        self.attempted.is_some_and(|attempt| attempt.all)
+    }
+
     /// Appends to the log; `NoRoom` where there is none.
     fn append(&mut self, batch: &Batch, newest_ms: u64) -> std::io::Result<Appended> {
-        let (Some(log), Some(_)) = (&mut self.log, self.mark) else { return Ok(Appended::NoRoom) };
+        let (Some(log), Some(_)) = (&mut self.log, self.saved.mark) else { return Ok(Appended::NoRoom) };
         let appended = log.append(batch, newest_ms)?;
         if appended == Appended::Durable {
             self.content.newest_ms = newest_ms;

@@ -63,7 +63,7 @@ impl From<redb::StorageError> for Error {
             redb::StorageError::Corrupted(what) => {
                 Error::Damaged(format!("the data file is damaged ({what}): restore a backup with `hob restore FILE`"))
             }
-            redb::StorageError::PreviousIo => {
+            redb::StorageError::PreviousIo | redb::StorageError::DatabaseClosed => {
                 Error::Io("the disk failed a moment ago; the data file is being opened again, try once more".into())
             }
             redb::StorageError::ValueTooLarge(n) => Error::Io(format!("a value of {n} bytes is too large to keep")),

@@ -54,6 +54,8 @@ mod tests_cuts;
 #[cfg(test)]
 mod tests_damage;
 #[cfg(test)]
+mod tests_disk;
+#[cfg(test)]
 mod tests_log;
 
 pub use backup::{PreviousData, restore};

@@ -182,6 +182,30 @@ impl Log {
         self.disk.sync_data()
     }
 
+    /// Overwrites what is behind the header. The data file must need no record of the log.
+    pub fn wipe(&self) -> std::io::Result<()> {
+        let (mut at, end, mut wiped) = (START, self.disk.len()? / START * START, 0);
+        let mut part = ZEROS;
+        while at < end {
+            let part = &mut part[..(end - at).min(ZEROS.len() as u64) as usize];
+            self.disk.read(at, part)?;
+            // A card wears by writes, and not by reads.
+            let is_used = |block: &[u8]| block.iter().any(|byte| *byte != 0);
+            if let Some(first) = part.chunks(BLOCK).position(is_used) {
+                let last = part.chunks(BLOCK).rposition(is_used).unwrap_or(first);
+                let used = &ZEROS[..(last + 1 - first) * BLOCK];
+                self.disk.write(at + (first * BLOCK) as u64, used)?;
+                wiped += used.len() as u64;
+            }
+            at += part.len() as u64;
+        }
+        if wiped > 0 {
+            self.disk.sync_data()?;
+        }
+        self.written.fetch_add(wiped, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// The step that makes this log larger, while it is in use; `None` when it is large enough.
     pub fn growth(&self, size: u64) -> Option<Growth> {
         let grow = size > self.size;
@@ -203,7 +227,7 @@ impl Log {
         (log.size, log.generation, log.number) = (mark.size, mark.generation, mark.number);
         (log.at, log.tail, log.previous) = (mark.at, mark.at, mark.previous);
         let (mut changes, mut content) = (Overlay::default(), LogContent::default());
-        while let Some((at, record)) = log.next_record(start).map_err(io)? {
+        while let Some((at, record)) = log.next_record(start)? {
             decode(&record.changes, &mut changes).ok_or_else(|| damaged(at))?;
             content.newest_ms = record.newest_ms;
             log.go_behind(at, record.size(), record.sum);
@@ -211,37 +235,37 @@ impl Log {
         // A record is begun only after the one before it was synced.
         let mut at = start;
         while at + START <= log.size {
-            let begun = Record::is_begun(&log.start_at(at).map_err(io)?, log.generation, log.number);
-            if begun && log.record_at(at).map_err(io)?.is_some() {
+            let begun = Record::is_begun(&log.start_at(at)?, log.generation, log.number);
+            if begun && log.record_at(at)?.is_some() {
                 return Err(damaged(log.at));
             }
             at += START;
         }
         content.commits = log.number - mark.number;
         if content.commits == 0 {
-            log.check_owner(mark).map_err(io)??;
+            log.check_owner(mark)?;
         }
         content.bytes = log.used;
         Ok((log, changes, content))
     }
 
     /// Whether a log without records that count belongs to the data file.
-    fn check_owner(&self, mark: &LogMark) -> std::io::Result<Result<()>> {
+    fn check_owner(&self, mark: &LogMark) -> Result<()> {
         let Some(before) = mark.before else {
             let mut block = [0; BLOCK];
-            self.disk.read(0, &mut block)?;
-            return Ok(match generation_of(&block) {
+            self.disk.read(0, &mut block).map_err(|e| unreadable(0, &e))?;
+            return match generation_of(&block) {
                 Some(generation) if generation == mark.generation => Ok(()),
                 Some(_) => Err(foreign()),
                 None => Err(overwritten()),
-            });
+            };
         };
         let first = self.record_at(0)?.map(|record| record.generation);
-        Ok(if first.is_some_and(|first| first != before) { Err(foreign()) } else { Ok(()) })
+        if first.is_some_and(|first| first != before) { Err(foreign()) } else { Ok(()) }
     }
 
     /// The next record and its position: behind the last one, or at the start.
-    fn next_record(&self, start: u64) -> std::io::Result<Option<(u64, Record)>> {
+    fn next_record(&self, start: u64) -> Result<Option<(u64, Record)>> {
         for at in [self.at, start] {
             let is_next = |record: &Record| {
                 (record.generation, record.number, record.previous) == (self.generation, self.number, self.previous)
@@ -253,14 +277,14 @@ impl Log {
         Ok(None)
     }
 
-    fn start_at(&self, at: u64) -> std::io::Result<[u8; HEADER]> {
+    fn start_at(&self, at: u64) -> Result<[u8; HEADER]> {
         let mut start = [0; HEADER];
-        self.disk.read(at, &mut start)?;
+        self.disk.read(at, &mut start).map_err(|e| unreadable(at, &e))?;
         Ok(start)
     }
 
     /// The record that begins in a block; `None` unless it is sound.
-    fn record_at(&self, at: u64) -> std::io::Result<Option<Record>> {
+    fn record_at(&self, at: u64) -> Result<Option<Record>> {
         if at + START > self.size {
             return Ok(None);
         }
@@ -268,7 +292,7 @@ impl Log {
             return Ok(None);
         };
         let mut bytes = vec![0; length as usize];
-        self.disk.read(at, &mut bytes)?;
+        self.disk.read(at, &mut bytes).map_err(|e| unreadable(at, &e))?;
         Ok(Record::read(bytes))
     }
 }
@@ -304,6 +328,12 @@ impl Growth {
         }
         self.disk.sync_data()
     }
+}
+
+fn unreadable(at: u64, e: &std::io::Error) -> Error {
+    Error::Io(format!(
+        "could not read the log hob.wal at byte {at} ({e}), and the last writes may be in it alone: start Hob again; if that does not help, check the disk, and restore a backup with `hob restore FILE` (a copy of hob.redb itself is one, without those writes). Nothing was changed"
+    ))
 }
 
 fn damaged(at: u64) -> Error {

@@ -8,9 +8,12 @@ use redb::{
 use rustix::fs::OFlags;
 use std::{
     fs, io,
-    os::unix::fs::{FileExt, OpenOptionsExt},
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// The name of the log in the data folder.
@@ -36,6 +39,12 @@ pub(crate) type Backend = Box<dyn StorageBackend>;
 pub(crate) trait Medium: Send + Sync {
     /// Opens the data file. Never creates it: when the card is gone, a new empty file must not take its place.
     fn data(&self) -> Result<Backend, redb::DatabaseError>;
+    /// Whether the data file that was opened last still has its name.
+    fn is_in_place(&self) -> bool {
+        true
+    }
+    /// Makes later reads come from the disk: after a failed sync the system may still hold what was lost.
+    fn forget_cached(&self) {}
     /// Opens the log; `None` when there is none.
     fn log(&self) -> io::Result<Option<Backend>>;
     /// Makes a log of zeros behind its first block, or replaces the one that is there.
@@ -53,18 +62,20 @@ pub(crate) struct Files {
     data: PathBuf,
     /// On a read-only file system they are opened for reading and not locked: nobody can write to them.
     read_only: bool,
+    /// The device and the inode of the data file that was opened last.
+    opened: Mutex<Option<(u64, u64)>>,
 }
 
 impl Files {
     /// With the path of the data file; the log is next to it.
     pub fn new(data: PathBuf) -> Self {
-        Self { data, read_only: false }
+        Self { data, read_only: false, opened: Mutex::default() }
     }
 
     /// To look at the files without a change.
     pub fn to_check(data: PathBuf) -> Self {
         let read_only = data.parent().is_some_and(is_read_only);
-        Self { data, read_only }
+        Self { data, read_only, opened: Mutex::default() }
     }
 
     fn folder(&self) -> &Path {
@@ -154,6 +165,10 @@ impl StorageBackend for LogFile {
     }
 }
 
+fn inode(about: &fs::Metadata) -> (u64, u64) {
+    (about.dev(), about.ino())
+}
+
 impl Medium for Files {
     fn data(&self) -> Result<Backend, redb::DatabaseError> {
         let io = |e| redb::DatabaseError::Storage(redb::StorageError::Io(e));
@@ -161,10 +176,27 @@ impl Medium for Files {
         if file.metadata().map_err(io)?.len() == 0 {
             return Err(io(io::Error::new(io::ErrorKind::UnexpectedEof, "it is empty")));
         }
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(inode(&file.metadata().map_err(io)?));
         if self.read_only {
             return Ok(Box::new(LogFile::cached(file)));
         }
         Ok(Box::new(FileBackend::new(file)?))
+    }
+
+    fn is_in_place(&self) -> bool {
+        let opened = *self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        // A file that cannot be looked at is reported by later steps.
+        opened.is_none_or(|opened| fs::metadata(&self.data).map_or(true, |about| inode(&about) == opened))
+    }
+
+    fn forget_cached(&self) {
+        for path in [&self.data, &self.folder().join(LOG)] {
+            if fs::metadata(path).is_ok_and(|about| about.is_file())
+                && let Ok(file) = fs::File::open(path)
+            {
+                let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
+            }
+        }
     }
 
     fn log(&self) -> io::Result<Option<Backend>> {
@@ -195,7 +227,9 @@ impl Medium for Files {
             io::Write::write_all(&mut file, &bytes)?;
             file.sync_all()?;
             fs::rename(&part, &path)?;
-            fs::File::open(self.folder())?.sync_all()?;
+            // A power cut may take back its name: it must not be used then, nor found later.
+            let synced = fs::File::open(self.folder()).and_then(|folder| folder.sync_all());
+            synced.inspect_err(|_| drop(fs::remove_file(&path)))?;
             Ok(file)
         };
         let log = LogFile::new(make().inspect_err(|_| drop(fs::remove_file(&part)))?, &path);

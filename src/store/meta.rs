@@ -42,7 +42,20 @@ pub(crate) struct Meta {
     sum: Option<Vec<u8>>,
 }
 
+/// Identifies a state of a data file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Saved {
+    /// `None` when the file is complete.
+    pub mark: Option<LogMark>,
+    /// The newest time in it, which no two commits in a row share.
+    pub last_ms: u64,
+}
+
 impl Meta {
+    pub fn saved(&self) -> Saved {
+        Saved { mark: self.log, last_ms: self.last_ms }
+    }
+
     fn expected_sum(&self) -> [u8; checksum::LENGTH] {
         let format = self.format.unwrap_or_default().to_le_bytes();
         checksum::of(META, META_SUM, &format, self.device.as_ref().map_or(&[], |id| &id.as_bytes()[..]), &[])
@@ -155,7 +168,7 @@ fn write(tx: &redb::WriteTransaction, meta: &Meta) -> Result<()> {
 }
 
 /// Writes all changes into the data file in one durable commit, together with where later ones are going to be.
-pub(crate) fn save(db: &Database, changes: &Overlay, device: Id, log: Option<LogMark>) -> Result<()> {
+pub(crate) fn save(db: &Database, changes: &Overlay, device: Id, saved: Saved) -> Result<()> {
     let mut tx = db.begin_write()?;
     tx.set_durability(Durability::Immediate).map_err(|e| Error::Io(e.to_string()))?;
     // Opening after a power cut takes milliseconds instead of a scan of the whole file. It costs bytes that grow with the
@@ -170,8 +183,8 @@ pub(crate) fn save(db: &Database, changes: &Overlay, device: Id, log: Option<Log
             }
         }
     }
-    write_last(&tx, &Id::now_ms().to_le_bytes())?;
-    write(&tx, &Meta::of(device, log))?;
+    write_last(&tx, &saved.last_ms.to_le_bytes())?;
+    write(&tx, &Meta::of(device, saved.mark))?;
     Ok(tx.commit()?)
 }
 

@@ -2,9 +2,9 @@
 
 use crate::{
     Error, FORMAT, Result,
-    log::{self, Log, LogContent, LogMark},
+    log::{self, Log, LogContent},
     medium::{Files, Medium},
-    meta::{self, read_meta},
+    meta::{self, Saved, read_meta},
     overlay::Overlay,
     staged_backend::StagedBackend,
 };
@@ -27,7 +27,7 @@ pub(crate) const CACHE_BYTES: usize = 8 << 20;
 pub(crate) struct Checked {
     pub device: Id,
     pub lineage: Id,
-    pub mark: Option<LogMark>,
+    pub saved: Saved,
     pub log: Option<Log>,
     pub changes: Overlay,
     pub content: LogContent,
@@ -43,39 +43,72 @@ pub(crate) fn refuse_newer(path: &Path) -> Result<()> {
     }
 }
 
-/// Opens a file and writes to it only after `check` has passed, which also adds missing metadata.
+/// Opens a file and writes to it only after `check` has passed, which also adds missing metadata. Waits a moment while another
+/// process holds the file: after a process was killed, the system takes some time to release its files.
 pub(crate) fn open_file<T>(
     medium: &dyn Medium,
     starting: bool,
     written: Arc<AtomicU64>,
-    check: impl FnOnce(&Database) -> Result<T>,
-) -> Result<(Database, T)> {
-    let shown = shown(medium);
-    let damaged = |what: String| {
-        Error::Damaged(format!(
-            "{shown} is damaged or not a Hob data file ({what}): restore a backup with `hob restore FILE`; the damaged file is left as it is"
-        ))
+    check: impl Fn(&Database) -> Result<T>,
+) -> Result<(Database, StagedBackend, T)> {
+    let end = Instant::now() + RELEASE_TIMEOUT;
+    let (file, (db, found)) = loop {
+        // Opened anew each time: the other process may have changed its length.
+        let file = data_file(medium, written.clone())?;
+        match open_staged(medium, &file, starting, &check) {
+            Err(Error::InUse(_)) if Instant::now() < end => std::thread::sleep(RETRY),
+            opened => break (file, opened?),
+        }
     };
-    let io = |e: std::io::Error| Error::io(format!("open {shown}"), &e);
-    let told = |e: redb::DatabaseError| match e {
-        redb::DatabaseError::DatabaseAlreadyOpen => Error::InUse(shown.clone()),
-        redb::DatabaseError::UpgradeRequired(v) => damaged(format!("file format {v}")),
-        redb::DatabaseError::RepairAborted => damaged("repair failed".into()),
-        redb::DatabaseError::Storage(redb::StorageError::Corrupted(what)) => damaged(what),
+    file.trust().map_err(|e| Error::io(format!("open {}", shown(medium)), &e))?;
+    Ok((db, file, found))
+}
+
+/// Opens the data file of a medium; nothing is written to it yet.
+pub(crate) fn data_file(medium: &dyn Medium, written: Arc<AtomicU64>) -> Result<StagedBackend> {
+    let file = medium.data().map_err(|e| unopened(medium, e))?;
+    StagedBackend::new(file, written).map_err(|e| Error::io(format!("open {}", shown(medium)), &e))
+}
+
+fn damaged(medium: &dyn Medium, what: &str) -> Error {
+    let shown = shown(medium);
+    Error::Damaged(format!(
+        "{shown} is damaged or not a Hob data file ({what}): restore a backup with `hob restore FILE`; the damaged file is left as it is"
+    ))
+}
+
+fn unopened(medium: &dyn Medium, e: redb::DatabaseError) -> Error {
+    let shown = shown(medium);
+    match e {
+        redb::DatabaseError::DatabaseAlreadyOpen => Error::InUse(shown),
+        redb::DatabaseError::UpgradeRequired(v) => damaged(medium, &format!("file format {v}")),
+        redb::DatabaseError::RepairAborted => damaged(medium, "repair failed"),
+        redb::DatabaseError::Storage(redb::StorageError::Corrupted(what)) => damaged(medium, &what),
         redb::DatabaseError::Storage(redb::StorageError::Io(e))
             if matches!(e.kind(), std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof) =>
         {
-            damaged(e.to_string())
+            damaged(medium, &e.to_string())
         }
-        redb::DatabaseError::Storage(redb::StorageError::Io(e)) => io(e),
+        redb::DatabaseError::Storage(redb::StorageError::Io(e)) => Error::io(format!("open {shown}"), &e),
         other => Error::Io(format!("could not open {shown}: {other}")),
-    };
-    let file = medium.data().map_err(told)?;
-    let careful = StagedBackend::new(file, written).map_err(io)?;
-    let backend = careful.clone();
+    }
+}
+
+/// Opens a file and checks it; nothing is written to it yet.
+pub(crate) fn open_staged<T>(
+    medium: &dyn Medium,
+    file: &StagedBackend,
+    starting: bool,
+    check: impl FnOnce(&Database) -> Result<T>,
+) -> Result<(Database, T)> {
+    let backend = file.clone();
     let open = move || {
-        let db = when_free(|| Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(backend.clone()));
-        let db = db.map_err(told)?;
+        let db = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(backend);
+        let db = db.map_err(|e| unopened(medium, e))?;
+        // Between its opening and its locking another Hob may have put a file in its place.
+        if !medium.is_in_place() {
+            return Err(Error::InUse(shown(medium)));
+        }
         let found = check(&db)?;
         Ok::<_, Error>((db, found))
     };
@@ -85,21 +118,7 @@ pub(crate) fn open_file<T>(
         true => quietly(open),
         false => std::panic::catch_unwind(std::panic::AssertUnwindSafe(open)).ok(),
     };
-    let opened = opened.ok_or_else(|| damaged("its pages contradict each other".into()))??;
-    careful.trust().map_err(io)?;
-    Ok(opened)
-}
-
-/// Waits a moment while another process holds the data file: after a process was killed, the system takes some time to release
-/// its files.
-fn when_free(open: impl Fn() -> Result<Database, redb::DatabaseError>) -> Result<Database, redb::DatabaseError> {
-    let end = Instant::now() + RELEASE_TIMEOUT;
-    loop {
-        match open() {
-            Err(redb::DatabaseError::DatabaseAlreadyOpen) if Instant::now() < end => std::thread::sleep(RETRY),
-            opened => return opened,
-        }
-    }
+    opened.ok_or_else(|| damaged(medium, "its pages contradict each other"))?
 }
 
 pub(crate) fn shown(medium: &dyn Medium) -> String {
@@ -117,15 +136,15 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
 
 /// Opens an existing file without checking its content.
 pub(crate) fn open_any(path: &Path) -> Result<Database> {
-    open_file(&Files::new(path.to_path_buf()), true, Arc::default(), |_| Ok(())).map(|(db, ())| db)
+    open_file(&Files::new(path.to_path_buf()), true, Arc::default(), |_| Ok(())).map(|(db, ..)| db)
 }
 
 /// Checks a file's metadata and reads its log.
 pub(crate) fn prepare(db: &Database, medium: &dyn Medium, written: &Arc<AtomicU64>) -> Result<Checked> {
     let meta = read_meta(db)?;
     let device = meta::device_of(&meta, &shown(medium))?;
-    let (mark, changes, content) = (meta.log, Overlay::default(), LogContent::default());
-    let mut found = Checked { device, lineage: Id::NIL, mark, log: None, changes, content };
+    let (changes, content) = (Overlay::default(), LogContent::default());
+    let mut found = Checked { device, lineage: Id::NIL, saved: meta.saved(), log: None, changes, content };
     if let Some(mark) = meta.log {
         let disk = medium.log().map_err(|e| Error::io("read the log", &e))?.ok_or_else(log::missing)?;
         let (log, changes, content) = Log::replay(disk, &mark, written.clone())?;

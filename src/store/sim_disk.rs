@@ -8,6 +8,7 @@ use redb::{Database, StorageBackend};
 use std::{
     collections::BTreeMap,
     io,
+    ops::Range,
     path::Path,
     sync::{Arc, Mutex, MutexGuard},
 };
@@ -51,6 +52,14 @@ struct State {
     room: usize,
     /// How many of the next syncs of the log fail; what they should have synced is lost, although programs see it.
     failing_syncs: u32,
+    /// The same for the data file, and whether the disk has all the same what they should have synced.
+    failing_data_syncs: Range<u32>,
+    data_syncs: u32,
+    late: bool,
+    /// Whether all writes are refused.
+    read_only: bool,
+    /// The block of the log that can be neither read nor written.
+    bad_block: Option<usize>,
     /// Syncs so far.
     syncs: u64,
 }
@@ -74,9 +83,21 @@ impl SimDisk {
     /// A disk with a new data file, and a log that grows at its first checkpoint.
     pub fn with_log(seed: u64, log_sizes: (u64, u64)) -> Self {
         let files = BTreeMap::from([(DATA, File::default())]);
-        let (room, failing_syncs, syncs) = (usize::MAX, 0, 0);
-        let state =
-            State { dice: Dice(seed), files, until_cut: None, off: false, log_sizes, room, failing_syncs, syncs };
+        let state = State {
+            dice: Dice(seed),
+            files,
+            until_cut: None,
+            off: false,
+            log_sizes,
+            room: usize::MAX,
+            failing_syncs: 0,
+            failing_data_syncs: 0..0,
+            data_syncs: 0,
+            late: false,
+            read_only: false,
+            bad_block: None,
+            syncs: 0,
+        };
         let disk = Self(Arc::new(Mutex::new(state)));
         let db = Database::builder().create_with_backend(Handle { disk: disk.clone(), name: DATA }).unwrap();
         meta::found(&db).unwrap();
@@ -104,6 +125,21 @@ impl SimDisk {
 
     pub fn fail_syncs_of_the_log(&self, count: u32) {
         self.state().failing_syncs = count;
+    }
+
+    /// Of the next syncs of the data file, those of these numbers fail. With `late` the disk has all the same what they should
+    /// have synced.
+    pub fn fail_syncs_of_the_data(&self, numbers: Range<u32>, late: bool) {
+        let mut state = self.state();
+        (state.failing_data_syncs, state.data_syncs, state.late) = (numbers, 0, late);
+    }
+
+    pub fn set_read_only(&self, read_only: bool) {
+        self.state().read_only = read_only;
+    }
+
+    pub fn set_bad_block(&self, block: Option<usize>) {
+        self.state().bad_block = block;
     }
 
     pub fn syncs(&self) -> u64 {
@@ -134,7 +170,15 @@ impl SimDisk {
         let state = self.state();
         let copied = |file: &File| File { synced: file.now.clone(), now: file.now.clone(), unsynced: vec![] };
         let files = state.files.iter().map(|(name, file)| (*name, copied(file))).collect();
-        Self(Arc::new(Mutex::new(State { dice: Dice(1), files, until_cut: None, off: false, ..*state })))
+        let failing_data_syncs = state.failing_data_syncs.clone();
+        Self(Arc::new(Mutex::new(State {
+            dice: Dice(1),
+            files,
+            until_cut: None,
+            off: false,
+            failing_data_syncs,
+            ..*state
+        })))
     }
 
     /// Ends the program alone: the system still has all that was written, and a power cut may yet take it.
@@ -206,8 +250,31 @@ fn survivors(dice: &mut Dice, file: &File, is_data: bool) -> Vec<u8> {
     left
 }
 
+/// Makes changes to the bytes of a file.
+fn apply(bytes: &mut Vec<u8>, changes: &[Change]) {
+    for change in changes {
+        match change {
+            Change::Len(len) => bytes.resize(*len, 0),
+            Change::Write(at, data) => {
+                if bytes.len() < at + data.len() {
+                    bytes.resize(at + data.len(), 0);
+                }
+                bytes[*at..at + data.len()].copy_from_slice(data);
+            }
+        }
+    }
+}
+
 impl State {
+    fn check_block(&self, name: &str, from: usize, length: usize) -> io::Result<()> {
+        let bad = self.bad_block.filter(|block| name == LOG && from <= block * 4096 && block * 4096 < from + length);
+        if bad.is_some() { Err(io::Error::other("this block cannot be read")) } else { Ok(()) }
+    }
+
     fn op(&mut self, op: Op) -> io::Result<()> {
+        if self.read_only {
+            return Err(io::ErrorKind::ReadOnlyFilesystem.into());
+        }
         if self.off {
             return Err(io::Error::other("the power is off"));
         }
@@ -257,6 +324,7 @@ impl StorageBackend for Handle {
                 return Err(io::Error::other("the power is off"));
             }
             let from = offset as usize;
+            state.check_block(name, from, out.len())?;
             let there = file(state, name)?.now.get(from..from + out.len());
             out.copy_from_slice(there.ok_or(io::ErrorKind::UnexpectedEof)?);
             Ok(())
@@ -290,27 +358,25 @@ impl StorageBackend for Handle {
                 file(state, name)?.unsynced.clear();
                 return Err(io::Error::other("the disk failed"));
             }
-            let File { synced, unsynced, .. } = file(state, name)?;
-            for change in unsynced.drain(..) {
-                match change {
-                    Change::Len(len) => synced.resize(len, 0),
-                    Change::Write(at, bytes) => {
-                        if synced.len() < at + bytes.len() {
-                            synced.resize(at + bytes.len(), 0);
-                        }
-                        synced[at..at + bytes.len()].copy_from_slice(&bytes);
-                    }
-                }
+            let fails = name == DATA && state.failing_data_syncs.contains(&state.data_syncs);
+            state.data_syncs += u32::from(name == DATA);
+            let late = state.late;
+            let file = file(state, name)?;
+            if fails && !late {
+                file.unsynced.clear();
             }
-            Ok(())
+            let unsynced = std::mem::take(&mut file.unsynced);
+            apply(&mut file.synced, &unsynced);
+            if fails { Err(io::Error::other("the disk failed")) } else { Ok(()) }
         })
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.with(|state, name| {
             state.op(Op::Write)?;
-            let file = file(state, name)?;
             let from = offset as usize;
+            state.check_block(name, from, data.len())?;
+            let file = file(state, name)?;
             let there = file.now.get_mut(from..from + data.len());
             there.ok_or(io::ErrorKind::UnexpectedEof)?.copy_from_slice(data);
             file.unsynced.push(Change::Write(from, data.to_vec()));
@@ -322,6 +388,13 @@ impl StorageBackend for Handle {
 impl Medium for SimDisk {
     fn data(&self) -> Result<Backend, redb::DatabaseError> {
         Ok(Box::new(Handle { disk: self.clone(), name: DATA }))
+    }
+
+    fn forget_cached(&self) {
+        for file in self.state().files.values_mut() {
+            file.now = file.synced.clone();
+            apply(&mut file.now, &file.unsynced);
+        }
     }
 
     fn log(&self) -> io::Result<Option<Backend>> {
@@ -337,6 +410,8 @@ impl Medium for SimDisk {
             let mut bytes = first.to_vec();
             bytes.resize(state.log_sizes.0 as usize, 0);
             state.files.insert(LOG, File { synced: bytes.clone(), now: bytes, unsynced: vec![] });
+            // Another file, elsewhere on the disk.
+            state.bad_block = None;
         }
         made.map(|()| Box::new(Handle { disk: self.clone(), name: LOG }) as Backend)
     }

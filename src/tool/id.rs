@@ -20,7 +20,7 @@ impl Id {
     pub fn now_ms() -> u64 {
         let now = clock_ms();
         let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if now > last.0 {
+        if now > last.0 || is_absurd(last.0, now) {
             *last = (now, 0);
         }
         last.0
@@ -32,7 +32,7 @@ impl Id {
         let (ms, sequence) = {
             let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             *last = match *last {
-                (ms, _) if now > ms => (now, 0),
+                (ms, _) if now > ms || is_absurd(ms, now) => (now, 0),
                 (ms, n) if n + 1 < SEQUENCE_END => (ms, n + 1),
                 (ms, _) => (ms + 1, 0),
             };
@@ -48,10 +48,11 @@ impl Id {
     }
 
     /// Makes new ids later than `ms` (milliseconds since 1970). The store calls this with the
-    /// newest time it has seen, so that a clock that went back cannot reorder records.
+    /// newest time it has seen, so that a clock that went back cannot reorder records. A time more than a year ahead of a
+    /// clock that was set is not used: it was wrong once, and would hold all later ids there.
     pub fn raise_floor(ms: u64) {
         let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if ms > last.0 {
+        if ms > last.0 && !is_absurd(ms, clock_ms()) {
             *last = (ms, 0);
         }
     }
@@ -70,6 +71,16 @@ impl Id {
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
+}
+
+/// A clock before 2025 (milliseconds since 1970) has not been set: the newest time known is better than it.
+const CLOCK_IS_SET: u64 = 1_735_689_600_000;
+/// How far, in milliseconds, a clock that was set may be behind. A board without a battery was perhaps off for that long.
+const FURTHEST: u64 = 366 * 24 * 3_600_000;
+
+/// Whether a time cannot have been right, by what the clock says now.
+fn is_absurd(ms: u64, now: u64) -> bool {
+    now >= CLOCK_IS_SET && ms > now.saturating_add(FURTHEST)
 }
 
 fn clock_ms() -> u64 {
@@ -150,6 +161,17 @@ mod tests {
         assert!(Id::new().millis() >= future && Id::now_ms() >= future);
         let (before, time, after) = (Id::new(), Id::now_ms(), Id::new());
         assert!(before.millis() <= time && time <= after.millis() && before < after);
+    }
+
+    #[test]
+    fn a_clock_that_was_wrong_once_does_not_hold_later_ids() {
+        let now = clock_ms();
+        Id::raise_floor(now + 2 * FURTHEST);
+        assert!(Id::now_ms() < now + FURTHEST && Id::new().millis() < now + FURTHEST);
+        // While it runs, too.
+        assert!(is_absurd(now + 2 * FURTHEST, now) && !is_absurd(now + FURTHEST / 2, now));
+        // A board that starts in 1970 goes by the newest time it knows.
+        assert!(!is_absurd(now, 0) && !is_absurd(now + 2 * FURTHEST, CLOCK_IS_SET - 1));
     }
 
     #[test]

@@ -106,6 +106,10 @@ async fn get(states: States, cx: Cx, args: Get) -> Result<Output> {
         None => states.common.walk(&cx, &walk, |_| Visit::Yes)?.pop().map(|entry| entry.value.value),
     };
     let name = quote(&args.key);
+    // Records that are damaged are left out of a walk.
+    if found.is_none() && states.own.count(&cx, &walk)? + states.common.count(&cx, &walk)? > 0 {
+        return Err(Error::failed(format!("the value under {name} is damaged and cannot be read: set it again")));
+    }
     let Some(text) = found else {
         return Ok(Output::json(json!({"value": null}))?.say(format!("There is no value under {name}.")));
     };

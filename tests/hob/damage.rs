@@ -1,7 +1,7 @@
 //! Damaged, missing or exposed data: found, named, refused, and never made worse.
 
 use crate::{
-    harness::{Dice, Folder, Hob, Setup, hob, hob_with},
+    harness::{Dice, Folder, Hob, Setup, binary, hob, hob_with, run},
     visitor::{Visitor, code},
 };
 use serde_json::{Value, json};
@@ -403,6 +403,35 @@ fn damage_record(file: &Path, table: &str, mark: &[u8]) -> String {
     tx.commit().unwrap();
     assert!(!id.is_empty());
     id
+}
+
+#[test]
+fn a_damaged_value_is_not_taken_for_none() {
+    let mut daemon = Hob::start();
+    daemon.call("set_state", json!({"key": "door", "value": "closed at nine"})).data(200);
+    assert_eq!(daemon.stop(), Some(0));
+    damage_record(&daemon.data().join("hob.redb"), "state", b"closed at nine");
+    daemon.start_again();
+    let why = String::from_utf8(daemon.call("get_state", json!({"key": "door"})).body).unwrap();
+    assert!(why.contains("is damaged and cannot be read: set it again"), "{why}");
+    assert!(daemon.result("get_state", json!({"key": "window"}))["value"].is_null());
+    // The way out that the message names.
+    daemon.call("set_state", json!({"key": "door", "value": "open"})).data(200);
+    assert_eq!(daemon.result("get_state", json!({"key": "door"}))["value"], "open");
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_and_kills_nobody() {
+    let mut daemon = Hob::start();
+    let backup = daemon.folder.path("backup.hob");
+    assert_eq!(daemon.stop(), Some(0));
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -f 20; exec \"$0\" \"$@\""]).arg(binary());
+    command.arg("--data").arg(daemon.data()).arg("backup").arg(&backup);
+    let ran = run(command, "");
+    assert_eq!(ran.code, Some(1), "a signal ended it: {ran:?}");
+    assert!(ran.err.contains("disk is full"), "{ran:?}");
+    daemon.start_again();
 }
 
 #[test]
