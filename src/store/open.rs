@@ -53,7 +53,7 @@ pub(crate) fn open_file<T>(
 ) -> Result<(Database, StagedBackend, T)> {
     let end = Instant::now() + RELEASE_TIMEOUT;
     let (file, (db, found)) = loop {
-        // Opened anew each time: the other process may have changed its length.
+        // Opened again each time: the other process may have changed its length.
         let file = data_file(medium, written.clone())?;
         match open_staged(medium, &file, starting, &check) {
             Err(Error::InUse(_)) if Instant::now() < end => std::thread::sleep(RETRY),
