@@ -157,7 +157,7 @@ impl Medium for Files {
             return Err(io(io::Error::new(io::ErrorKind::UnexpectedEof, "it is empty")));
         }
         if self.read_only {
-            return Ok(Box::new(LogFile(file)));
+            return Ok(Box::new(LogFile { file, direct: None, refused: AtomicBool::new(false) }));
         }
         Ok(Box::new(FileBackend::new(file)?))
     }
