@@ -19,7 +19,7 @@ export function Actions({ turn, last, act }: { turn: Turn; last: boolean; act: A
   const answer = said(turn);
   const asked = turn.asked || text.talk.files(turn.files?.length ?? 0);
   return (
-    <div class="acts">
+    <div class="exchange-acts">
       {answer && <CopyIcon value={answer} label={words.copyMessage} />}
       {last && (turn.asked || turn.files) && !turn.trouble && (
         <button type="button" class="bare" aria-label={words.retry} title={words.retry} onClick={() => act.again(turn)}><Again /></button>
