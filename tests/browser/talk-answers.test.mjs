@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { calls, modelServer, says } from './model.mjs';
-import { accessible, answer, api, becomes, counted, desktop, enter, exchanges, fits, hob, launch, message, phone, schemes, shot, shows, sizes } from './page.mjs';
+import { accessible, api, becomes, counted, enter, exchanges, fits, hob, launch, message, phone, schemes, shot, shows, sizes } from './page.mjs';
 
 let browser, model, context, page, problems;
 before(async () => {

@@ -74,7 +74,7 @@ export function Checklist({ tasks }: { tasks: Fields[] }): JSX.Element {
   const [category = ''] = categories.size === 1 ? categories : [];
   return (
     <section class="card checklist" aria-label={category || texts.tasks}>
-      {category && <h3>{category}</h3>}
+      {category && <p class="card-title">{category}</p>}
       <ul>{shown.map((task) => <Item key={words(task['id'])} task={task} />)}</ul>
       {shown.length < tasks.length && <button type="button" class="quiet" onClick={() => setWhole(true)}>{texts.all(tasks.length)}</button>}
     </section>
