@@ -143,8 +143,8 @@ test('an error in the stream keeps what was said and what was done, with the rea
   await page.locator('.trouble').getByText('The model did not answer.').waitFor();
   await page.getByText('Let me look.').first().waitFor();
   const line = page.locator('details.did.failed');
-  await shows(() => line.locator('summary').innerText(), /searched the web · failed · 1\.2 s/);
-  await line.locator('summary').click();
+  await shows(() => line.locator('> summary').innerText(), /searched the web · failed · 1\.2 s/);
+  await line.locator('> summary').click();
   await line.getByText('Check the cable').waitFor();
   await shows(() => page.locator('[aria-live="polite"]').innerText(), /Check that it runs/);
   await accessible(page, 'a failed answer');

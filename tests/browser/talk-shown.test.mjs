@@ -143,7 +143,7 @@ test('an answer and its code are copied', async () => {
 
 test('a message is edited and sent again, asked again, and brought back by ↑', async () => {
   await say('turn on teh lamp', [says('Which lamp?')]);
-  await button(newest(), 'Edit and send again: turn on teh lamp').click();
+  await button(newest(), 'Edit and say again: turn on teh lamp').click();
   await becomes(() => message(page).inputValue(), 'turn on teh lamp');
   assert.ok(await message(page).evaluate((field) => field === document.activeElement));
   await message(page).fill('turn on the lamp');

@@ -100,6 +100,8 @@ export function useTalk(): TalkState {
   const later = useRef<ReturnType<typeof setTimeout>>(undefined);
   const loads = useRef(0);
   const history = useRef<History | null>(null);
+  const newest = useRef<Turn | undefined>(undefined);
+  newest.current = turns.at(-1);
 
   const setDraft = useCallback((value: string) => {
     setDraftState(value);
@@ -202,6 +204,9 @@ export function useTalk(): TalkState {
     if (away || current.current.length || !shown.current) return;
     if (loading || others.current || turns.at(-1)?.broken) void load(shown.current);
   }, [away]);
+
+  /** Whether the last turn on screen still waits for its rest. */
+  const turnsBroken = () => newest.current?.broken === true;
 
   /** Starts a queued run: it appears in the conversation. */
   const begin = (mine: Run) => {
@@ -336,7 +341,9 @@ export function useTalk(): TalkState {
     setHeard(mine.turn.trouble ?? said(mine.turn));
     const next = current.current[0];
     if (next && !others.current && !mine.turn.waiting) begin(next);
-    if (!current.current.length && (others.current || mine.turn.broken)) void load(shown.current);
+    if (!current.current.length && (others.current || (waited && mine.turn.broken))) void load(shown.current);
+    // The device may be back already, with the run going on.
+    else if (mine.turn.broken) void checkReachable().then(() => !deviceAway.value && !current.current.length && turnsBroken() && void load(shown.current));
   };
 
   const stopRun = (mine: Run) => {

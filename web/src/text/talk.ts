@@ -7,8 +7,8 @@ export const talk = {
   several: 'More than one decision waits here. Use the buttons of the one you mean.',
 
   copyMessage: 'Copy the answer',
-  edit: (asked: string) => `Edit and send again: ${asked}`,
-  editHere: 'Edit and send again',
+  edit: (asked: string) => `Edit and say again: ${asked}`,
+  editHere: 'Edit and say again',
   retry: 'Ask again',
   copyCode: 'Copy',
   table: 'Table',

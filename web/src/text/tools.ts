@@ -88,5 +88,6 @@ export function toolWords(name: string): { doing: string; did: string } {
 
 /** Whether a count says something about this tool's result ("looked in memory · 2 found"). */
 export function isLookup(name: string): boolean {
+  if (/^(batch_)?(add|update|delete|complete|create|clear|rename|tidy|share|set)_/.test(name)) return false;
   return /(^|_)(search|list|recall|query|find|get|glob|memories|notes|tasks|history)(_|$)/.test(name);
 }

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { label, readable } from '../../forms/schema';
 import { amount } from '../../records/amounts';
 import { dateOf, relativeDay, span, wall } from '../../records/days';
-import { facts, text, when } from '../../text';
+import { facts, moment, text, when } from '../../text';
 import { talk } from '../../text/talk';
 import { list, words, type Fields, type Summary } from './read';
 
@@ -107,6 +107,7 @@ function value(name: string, one: unknown): string {
   if (typeof one === 'boolean') return name === 'high' ? (one ? texts.on : texts.off) : one ? texts.yes : texts.no;
   if (typeof one === 'number') {
     if (BYTES.test(name) && one > 1e5) return one >= 1e9 ? `${(one / 1e9).toFixed(1)} GB` : text.talk.bytes(one);
+    if (/(Time|At)$/.test(name) && one > 1e9 && one < 5e9) return moment(one * 1000);
     if (name === 'uptime') return texts.uptime(Math.floor(one / 86_400), Math.floor(one / 3600) % 24, Math.floor(one / 60) % 60);
     return readable(one);
   }
@@ -141,12 +142,12 @@ const TITLES = ['title', 'name', 'content', 'text', 'question', 'description', '
 
 function Hit({ hit }: { hit: Fields }): JSX.Element {
   const main = TITLES.find((name) => words(hit[name]));
-  if (!main) return <li class="hit"><span>{lines(hit).map(([name, one]) => `${name}: ${one}`).slice(0, 4).join(' · ') || texts.untitled}</span></li>;
+  if (!main) return <li class="found-line"><span>{lines(hit).map(([name, one]) => `${name}: ${one}`).slice(0, 4).join(' · ') || texts.untitled}</span></li>;
   const more = ['content', 'description', 'phone', 'email', 'url', 'why'].filter((name) => name !== main).map((name) => words(hit[name])).filter(Boolean).slice(0, 2);
   const at = words(hit['createdAt']) || (typeof hit['createdMs'] === 'number' ? hit['createdMs'] : undefined);
   return (
-    <li class="hit">
-      <span><span class="hit-title">{words(hit[main])}</span><small>{facts(...more, at !== undefined && when(at), ...list(hit['tags']).map(words))}</small></span>
+    <li class="found-line">
+      <span><span class="found-title">{words(hit[main])}</span><small>{facts(...more, at !== undefined && when(at), ...list(hit['tags']).map(words))}</small></span>
     </li>
   );
 }
