@@ -87,13 +87,15 @@ export function ToolLine({ call, mark }: { call: Call; mark?: JSX.Element | unde
             {call.ms !== undefined && <><dt>{text.tool.took}</dt><dd>{duration(call.ms)}</dd></>}
           </div>
         </dl>
-        {opened && <details class="raw">
-          <summary><span class="soft small">{talk.json}</span><Chevron /></summary>
-          <dl>
-            <Detail title={talk.arguments} value={call.args} />
-            {call.ended && call.result !== undefined && <Detail title={talk.result} value={call.result} />}
-          </dl>
-        </details>}
+        {opened && (
+          <details class="raw">
+            <summary><span class="soft small">{talk.json}</span><Chevron /></summary>
+            <dl>
+              <Detail title={talk.arguments} value={call.args} />
+              {structured && <Detail title={talk.result} value={call.result} />}
+            </dl>
+          </details>
+        )}
       </div>
     </details>
   );
