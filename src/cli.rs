@@ -1,7 +1,7 @@
 //! The command line: its arguments, and the module that runs each command.
 //!
 //! Modules use only those above them: `terminal` (output), `client` (requests over the local socket), `show` (blocks as
-//! text), `answer` and `consent` (questions and approvals at the terminal), `continued` (what a short answer belongs to), then one
+//! text), `answer` and `consent` (questions and approvals at the terminal), `continued` (the conversation of a short answer), then one
 //! module a command.
 
 mod answer;
@@ -285,7 +285,7 @@ fn suggestion(similar: &Value) -> String {
 async fn send(client: &Client, command: Command) -> Result<()> {
     match command {
         Command::Chat { text, conversation, goes_on, json } => {
-            chat::chat(client, &text, chat::Where { conversation, goes_on }, json).await
+            chat::chat(client, &text, chat::Place { conversation, goes_on }, json).await
         }
         Command::Call { tool, arguments, json } => {
             let path = format!("/api/v1/tools/{}/execute", percent_encode(&tool));

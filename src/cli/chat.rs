@@ -4,7 +4,7 @@ use super::{
     answer,
     client::Client,
     consent,
-    continued::{Terminals, decide_by_word, is_reply},
+    continued::{Terminals, awaits, decide_by_word, is_reply},
     terminal::{plain, put},
 };
 use anyhow::{Result, bail};
@@ -12,8 +12,8 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use std::io::{BufRead, IsTerminal};
 
-/// Where a message is said.
-pub struct Where {
+/// The conversation of a message.
+pub struct Place {
     /// The conversation it continues.
     pub conversation: Option<String>,
     /// Whether it continues this terminal's last one, whatever it says.
@@ -21,13 +21,23 @@ pub struct Where {
 }
 
 /// Sends the words of a message, or reads messages line by line when there are none.
-pub async fn chat(client: &Client, words: &[String], place: Where, json: bool) -> Result<()> {
+pub async fn chat(client: &Client, words: &[String], place: Place, json: bool) -> Result<()> {
     let text = &words.join(" ");
-    let (terminals, Where { conversation, goes_on }) = (Terminals::of(client.folder()), place);
-    let conversation = conversation.or_else(|| (goes_on || is_reply(text)).then(|| terminals.last()).flatten());
-    if goes_on && conversation.is_none() {
-        bail!("this terminal has no conversation of the last 15 minutes: leave `--continue` out to begin one");
-    }
+    let terminals = Terminals::of(client.folder());
+    let conversation = match (place.conversation, place.goes_on) {
+        (Some(id), _) => Some(id),
+        (None, true) => match terminals.last() {
+            None => {
+                bail!("this terminal has no conversation of the last 15 minutes: leave `--continue` out to begin one")
+            }
+            last => last,
+        },
+        (None, false) if is_reply(text) => match terminals.last() {
+            Some(id) if awaits(client, text, &id).await => Some(id),
+            _ => None,
+        },
+        _ => None,
+    };
     if !words.is_empty() && text.trim().is_empty() {
         bail!("the message is empty: write what you want to say, or leave it out to chat line by line");
     }

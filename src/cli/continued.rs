@@ -1,4 +1,4 @@
-//! What `hob chat` continues without being told: the last conversation of this terminal, and an approval that waits in it.
+//! The conversation that a short answer continues: the last one of this terminal, with the approval that waits in it.
 
 use super::{
     client::Client,
@@ -23,7 +23,7 @@ const TERMINALS: usize = 64;
 /// How long the rest of an answer is waited for after an approval, and how often it is looked for.
 const REST: Duration = Duration::from_secs(10 * 60);
 const LOOK: Duration = Duration::from_millis(250);
-/// How many times in a row a run may be found waiting before it is said to wait for something else.
+/// How many times in a row a run may be found waiting before it counts as waiting for something else.
 const RESTS: usize = 20;
 
 const YES: &[&str] =
@@ -126,6 +126,19 @@ fn own_session() -> Option<String> {
 fn stat(process: &str) -> Option<Vec<String>> {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     Some(text.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Whether a short answer fits a conversation: a yes or a no where something was asked, others where it still exists.
+pub async fn awaits(client: &Client, text: &str, conversation: &str) -> bool {
+    let path = format!("/api/v1/conversations/{}?limit=1", percent_encode(conversation));
+    let Ok(found) = client.data("GET", &path, None).await else { return false };
+    if yes_or_no(text).is_none() {
+        return true;
+    }
+    let last = found["messages"].as_array().and_then(|all| all.last()).and_then(|last| last["content"].as_str());
+    let last = last.unwrap_or_default().trim_end();
+    let asked = last.strip_suffix("Say yes or no.").unwrap_or(last).trim_end().ends_with('?');
+    asked || waiting_in(client, conversation).await.is_ok_and(|waiting| !waiting.is_empty())
 }
 
 /// Answers the one approval that waits in this conversation with a typed yes or no, once, and prints the rest of the answer.

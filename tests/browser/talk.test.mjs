@@ -73,13 +73,13 @@ test('it remembers, and the line of what it did opens', async () => {
   const summary = line.locator('> summary');
   await shows(() => summary.innerText(), /memory.* · \d+(\.\d)? m?s/s);
   await summary.click();
-  assert.ok(await line.getByText('Arguments').isVisible());
+  assert.ok(await line.getByText('Arguments', { exact: true }).isVisible());
   await shows(() => line.innerText(), /Marta/);
   await shows(() => line.innerText(), /Took/);
   await accessible(page, 'an open tool line');
   await shot(page, 'tool-line');
   await summary.click();
-  assert.ok(!(await line.getByText('Arguments').isVisible()));
+  assert.ok(!(await line.getByText('Arguments', { exact: true }).isVisible()));
 });
 
 test('it sets a pin', async () => {

@@ -51,7 +51,12 @@ fn a_short_answer_continues_the_conversation_of_its_terminal() {
     hob.cli(&["chat", "--continue", "--conversation", &id, "yes"]).why(2);
     // One that is gone, and a file that is damaged.
     assert_eq!(hob.admin("DELETE", &format!("/api/v1/conversations/{id}")).send().data(200)["deleted"], true);
-    assert!(hob.cli(&["chat", "yes"]).why(1).contains("there is no conversation"));
+    server.script(vec![says("To what?"), says("Done that."), says("And what now?")]);
+    assert_eq!(hob.cli(&["chat", "yes"]).ok(), "To what?");
+    assert_eq!(hob.cli(&["chat", "no"]).ok(), "Done that.");
+    let count = conversations(&hob).len();
+    assert_eq!(hob.cli(&["chat", "yes"]).ok(), "And what now?");
+    assert_eq!(conversations(&hob).len(), count + 1, "nothing was asked, so it is no answer");
     std::fs::write(hob.data().join("terminals.json"), "{damaged").unwrap();
     server.script(vec![says("Yes to what?")]);
     assert_eq!(hob.cli(&["chat", "yes"]).ok(), "Yes to what?");
@@ -59,7 +64,7 @@ fn a_short_answer_continues_the_conversation_of_its_terminal() {
 
 #[test]
 fn a_typed_yes_or_no_decides_the_one_approval_that_waits_here() {
-    let (hob, server) = that_waits(0, "");
+    let (hob, server) = that_waits(1, "");
     let id = keep(&hob, "the old code");
     let forget = || calls(&[("forget", json!({"memoryId": id}))]);
     server.script(vec![forget(), says("Then it stays."), forget(), says("It is gone.")]);
@@ -82,7 +87,7 @@ fn a_typed_yes_or_no_decides_the_one_approval_that_waits_here() {
 
 #[test]
 fn among_several_approvals_and_in_other_conversations_a_word_decides_nothing() {
-    let (hob, server) = that_waits(0, "");
+    let (hob, server) = that_waits(1, "");
     let [first, second] = ["one", "two"].map(|content| keep(&hob, content));
     let forget = |id: &str| ("forget", json!({"memoryId": id}));
     server.script(vec![calls(&[forget(&first), forget(&second)]), says("Yes to what?")]);

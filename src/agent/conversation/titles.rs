@@ -1,4 +1,4 @@
-//! Titles of new conversations: the beginning of the first message, told apart from the titles of the newest others.
+//! Titles of new conversations: the beginning of the first message, made different from the titles of the newest others.
 
 use super::{Conversations, MessageRecord, TITLE};
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ impl Conversations {
     }
 }
 
-/// What a first message is about, at full length: its text, or the names of its files.
+/// The text of a first message, or the names of its files, at full length.
 fn subject(line: &MessageRecord) -> String {
     let words = one_line(&line.content);
     if words.is_empty() { line.media().into_iter().map(|m| m.name).collect::<Vec<_>>().join(", ") } else { words }

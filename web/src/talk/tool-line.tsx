@@ -90,10 +90,7 @@ export function ToolLine({ call, mark }: { call: Call; mark?: JSX.Element | unde
         {opened && (
           <details class="raw">
             <summary><span class="soft small">{talk.json}</span><Chevron /></summary>
-            <dl>
-              <Detail title={talk.arguments} value={call.args} />
-              {structured && <Detail title={talk.result} value={call.result} />}
-            </dl>
+            <pre tabIndex={0} role="group" aria-label={talk.json}>{shown({ arguments: parsed(call.args), ...(structured && { result: parsed(call.result) }) })}</pre>
           </details>
         )}
       </div>

@@ -13,10 +13,7 @@ export const talk = {
   copyCode: 'Copy',
   table: 'Table',
 
-  given: 'Asked for',
   json: 'Details as JSON',
-  arguments: 'Arguments',
-  result: 'Result',
 
   card: {
     tasks: 'Tasks',
