@@ -1,13 +1,15 @@
 //! The command line: its arguments, and the module that runs each command.
 //!
 //! Modules use only those above them: `terminal` (output), `client` (requests over the local socket), `show` (blocks as
-//! text), `answer` and `consent` (questions and approvals at the terminal), then one module a command.
+//! text), `answer` and `consent` (questions and approvals at the terminal), `continued` (the conversation of a short answer), then one
+//! module a command.
 
 mod answer;
 mod backup;
 mod chat;
 mod client;
 mod consent;
+mod continued;
 mod discover;
 mod doctor;
 mod show;
@@ -76,6 +78,9 @@ enum Command {
         /// Continue this conversation.
         #[arg(long, value_name = "ID")]
         conversation: Option<String>,
+        /// Continue this terminal's last conversation; a short answer such as `yes` does without.
+        #[arg(long = "continue", short = 'c', conflicts_with = "conversation")]
+        goes_on: bool,
         /// Print the whole response as JSON.
         #[arg(long)]
         json: bool,
@@ -279,7 +284,9 @@ fn suggestion(similar: &Value) -> String {
 /// Runs a command that is a request to the application.
 async fn send(client: &Client, command: Command) -> Result<()> {
     match command {
-        Command::Chat { text, conversation, json } => chat::chat(client, &text, conversation, json).await,
+        Command::Chat { text, conversation, goes_on, json } => {
+            chat::chat(client, &text, chat::Place { conversation, goes_on }, json).await
+        }
         Command::Call { tool, arguments, json } => {
             let path = format!("/api/v1/tools/{}/execute", percent_encode(&tool));
             let data = client.data("POST", &path, Some(json!({"arguments": arguments}))).await?;

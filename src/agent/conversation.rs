@@ -13,6 +13,7 @@ mod settings;
 mod start_marks;
 mod stored_run;
 mod summary;
+mod titles;
 
 pub(crate) use continuation::ContinuationCache;
 use directory::{Directory, Listed};
@@ -39,7 +40,6 @@ use serde_json::Value;
 use settings::metadata_of;
 use std::{borrow::Cow, time::Duration};
 use store::{Collection, Entry, Level, Listing, Record, Store, Visit, Walk};
-use text_kit::{one_line, truncate};
 use tool::{
     Channel, Cx, Error, Id, Label, Result, Scope, UserId,
     prelude::{JsonSchema, schemars},
@@ -300,10 +300,11 @@ impl Conversations {
             (self.lines.stamp(cx, if is_filled(cx) { FILLED } else { CHAT }), self.heads.stamp(cx, "chat"));
         let (scope, run_stamp, tainted) = (head_stamp.scope, run_stamp(cx.user()), stamp.label == tool::Label::Outside);
         stamp.label = stamp.label.max(label_of(&line));
+        let title = self.title_for(cx.user(), &line)?;
         let write = move |tx: &store::Tx| {
             let mut head = match this.heads.read(tx, scope, conversation)? {
                 Some(found) => found.value,
-                None => Head { title: title(&line), keeps: this.keeps, ..Head::default() },
+                None => Head { title: title.clone().unwrap_or_default(), keeps: this.keeps, ..Head::default() },
             };
             head.messages += 1;
             this.heads.put(tx, conversation, &head_stamp, &head)?;
@@ -581,13 +582,6 @@ pub(crate) fn summary(entry: Entry<Head>) -> ConversationSummary {
         system_prompt: Some(entry.value.system_prompt).filter(|prompt| !prompt.is_empty()),
         metadata: Some(metadata_of(&entry.value.metadata)).filter(|metadata| !metadata.is_empty()),
     }
-}
-
-fn title(line: &MessageRecord) -> String {
-    let words = one_line(&line.content);
-    let line =
-        if words.is_empty() { line.media().into_iter().map(|m| m.name).collect::<Vec<_>>().join(", ") } else { words };
-    truncate(&line, TITLE)
 }
 
 pub(crate) fn missing(id: Id) -> Error {

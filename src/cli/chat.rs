@@ -4,6 +4,7 @@ use super::{
     answer,
     client::Client,
     consent,
+    continued::{Terminals, awaits, decide_by_word, is_reply},
     terminal::{plain, put},
 };
 use anyhow::{Result, bail};
@@ -11,9 +12,32 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use std::io::{BufRead, IsTerminal};
 
+/// The conversation of a message.
+pub struct Place {
+    /// The conversation it continues.
+    pub conversation: Option<String>,
+    /// Whether it continues this terminal's last one, whatever it says.
+    pub goes_on: bool,
+}
+
 /// Sends the words of a message, or reads messages line by line when there are none.
-pub async fn chat(client: &Client, words: &[String], conversation: Option<String>, json: bool) -> Result<()> {
+pub async fn chat(client: &Client, words: &[String], place: Place, json: bool) -> Result<()> {
     let text = &words.join(" ");
+    let terminals = Terminals::of(client.folder());
+    let conversation = match (place.conversation, place.goes_on) {
+        (Some(id), _) => Some(id),
+        (None, true) => match terminals.last() {
+            None => {
+                bail!("this terminal has no conversation of the last 15 minutes: leave `--continue` out to begin one")
+            }
+            last => last,
+        },
+        (None, false) if is_reply(text) => match terminals.last() {
+            Some(id) if awaits(client, text, &id).await => Some(id),
+            _ => None,
+        },
+        _ => None,
+    };
     if !words.is_empty() && text.trim().is_empty() {
         bail!("the message is empty: write what you want to say, or leave it out to chat line by line");
     }
@@ -23,7 +47,8 @@ pub async fn chat(client: &Client, words: &[String], conversation: Option<String
         return Ok(());
     }
     if !words.is_empty() {
-        return send(client, text, conversation).await.map(drop);
+        terminals.note(&say(client, text, conversation).await?);
+        return Ok(());
     }
     let is_interactive = std::io::stdin().is_terminal();
     let mut conversation = conversation;
@@ -39,12 +64,23 @@ pub async fn chat(client: &Client, words: &[String], conversation: Option<String
         if line.trim().is_empty() {
             continue;
         }
-        match send(client, line.trim(), conversation.clone()).await {
-            Ok(id) => conversation = Some(id),
+        match say(client, line.trim(), conversation.clone()).await {
+            Ok(id) => {
+                terminals.note(&id);
+                conversation = Some(id);
+            }
             // Only piped input ends with the first failure.
             Err(error) if is_interactive => eprintln!("hob: {error:#}"),
             Err(error) => return Err(error),
         }
+    }
+}
+
+/// Says one message: a yes or a no to what waits in the conversation, or words that are answered.
+async fn say(client: &Client, text: &str, conversation: Option<String>) -> Result<String> {
+    match conversation {
+        Some(id) if decide_by_word(client, text, &id).await? => Ok(id),
+        conversation => send(client, text, conversation).await,
     }
 }
 

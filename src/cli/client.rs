@@ -12,7 +12,7 @@ use api::{AppState, Listeners};
 use http_client::{Local, Streaming};
 use scrub::Scrubber;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tokio::task::JoinHandle;
 
 /// The largest response that is not a stream, in bytes.
@@ -21,6 +21,7 @@ const MAX_RESPONSE: usize = 64 << 20;
 /// A connection to the application.
 pub struct Client {
     local: Local,
+    data: PathBuf,
     /// The application and its server task, when this command built it.
     own: Option<(AppState, JoinHandle<()>)>,
 }
@@ -31,13 +32,13 @@ impl Client {
         let socket = data.join(serve::SOCKET);
         let local = Local::new(&socket);
         if socket.exists() && local.request("GET", "/healthz", None).await.is_ok() {
-            return Ok(Self { local, own: None });
+            return Ok(Self { local, data: data.to_owned(), own: None });
         }
         let (parts, ..) = house::build(config()?, data, house::Entry { scrubber, ..house::Entry::default() })?;
         let house = api::AppState::from(parts);
         let listeners = Listeners { tcp: None, tls: None, socket: serve::open_socket(data)? };
         let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
-        Ok(Self { local, own: Some((house, serving)) })
+        Ok(Self { local, data: data.to_owned(), own: Some((house, serving)) })
     }
 
     /// Shuts down the application if this command built it.
@@ -52,6 +53,11 @@ impl Client {
     /// Whether a daemon answers, rather than an application built for this command.
     pub fn is_daemon(&self) -> bool {
         self.own.is_none()
+    }
+
+    /// The data folder.
+    pub fn folder(&self) -> &Path {
+        &self.data
     }
 
     /// Sends a request and returns `data` of its JSON response.

@@ -143,8 +143,8 @@ test('an error in the stream keeps what was said and what was done, with the rea
   await page.locator('.trouble').getByText('The model did not answer.').waitFor();
   await page.getByText('Let me look.').first().waitFor();
   const line = page.locator('details.did.failed');
-  await shows(() => line.locator('summary').innerText(), /searched the web · failed · 1\.2 s/);
-  await line.locator('summary').click();
+  await shows(() => line.locator('> summary').innerText(), /searched the web · failed · 1\.2 s/);
+  await line.locator('> summary').click();
   await line.getByText('Check the cable').waitFor();
   await shows(() => page.locator('[aria-live="polite"]').innerText(), /Check that it runs/);
   await accessible(page, 'a failed answer');
@@ -167,6 +167,27 @@ test('a stream cut off is said so, and made whole from what the device stored', 
   });
   all['GET /healthz'] = good({});
   await page.getByText('all is well').waitFor();
+  await counted(exchanges(page), 1);
+  await context.close();
+});
+
+test('a run that Hob’s restart cut off goes on in the open page', async () => {
+  const { page, context, all } = await staged({
+    'POST /api/v1/chat': stream([run, ...said('Halfway'), ['error', { code: 'closing', message: 'Hob is shutting down: the run continues by itself' }]]),
+    'GET /api/v1/runs': good({ runs: [{ id: run[1].runId, conversationId: 'c1', state: 'running' }] }),
+    'GET /api/v1/conversations/c1': good({ id: 'c1', title: 'go on', messages: [{ role: 'user', content: 'go on', createdAt: '2025-10-03T10:00:00Z' }] }),
+  });
+  await say(page, 'go on');
+  await page.getByRole('button', { name: 'Stop' }).waitFor();
+  await counted(page.locator('.trouble'), 0);
+  all['GET /api/v1/runs'] = good({ runs: [] });
+  all['GET /api/v1/conversations/c1'] = good({
+    id: 'c1', title: 'go on', messages: [
+      { role: 'user', content: 'go on', createdAt: '2025-10-03T10:00:00Z' },
+      { role: 'assistant', content: 'Halfway, and the rest.', model: 'reflex', createdAt: '2025-10-03T10:00:01Z' },
+    ],
+  });
+  await page.getByText('Halfway, and the rest.').first().waitFor();
   await counted(exchanges(page), 1);
   await context.close();
 });

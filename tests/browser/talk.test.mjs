@@ -70,16 +70,16 @@ test('it remembers, and the line of what it did opens', async () => {
   const exchange = await ask(page, 'who looked after the heating?');
   await shows(() => answer(exchange).locator('.words').innerText(), /Marta/);
   const line = exchange.locator('details.did').first();
-  const summary = line.locator('summary');
+  const summary = line.locator('> summary');
   await shows(() => summary.innerText(), /memory.* · \d+(\.\d)? m?s/s);
   await summary.click();
-  assert.ok(await line.getByText('Arguments').isVisible());
+  assert.ok(await line.getByText('Arguments', { exact: true }).isVisible());
   await shows(() => line.innerText(), /Marta/);
   await shows(() => line.innerText(), /Took/);
   await accessible(page, 'an open tool line');
   await shot(page, 'tool-line');
   await summary.click();
-  assert.ok(!(await line.getByText('Arguments').isVisible()));
+  assert.ok(!(await line.getByText('Arguments', { exact: true }).isVisible()));
 });
 
 test('it sets a pin', async () => {
@@ -104,9 +104,9 @@ test('a reload shows the conversation again', async () => {
   await counted(exchanges(page), 4);
   await shows(() => first.innerText(), /12 \* 12[^]*144/);
   const line = exchanges(page).nth(2).locator('details.did').first();
-  await line.locator('summary').click();
+  await line.locator('> summary').click();
   await shows(() => line.innerText(), /Marta/);
-  await line.locator('summary').click();
+  await line.locator('> summary').click();
 });
 
 test('both sizes, light and dark: nothing sticks out and axe finds nothing', async () => {

@@ -58,6 +58,7 @@ mod storage;
 mod tables;
 mod taint;
 mod talk;
+mod terminal_talk;
 mod tool_rules;
 mod toolsystem;
 mod trace_fixtures;

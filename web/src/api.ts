@@ -48,6 +48,7 @@ export const conversations = (query = '', limit = 40, before = '') => call('GET 
 export const conversation = (which: string, limit?: number) => call('GET /api/v1/conversations/{id}', { path: { id: which }, query: { limit } });
 /** Older messages of a conversation; `before`: `next` of the page before. */
 export const messages = (which: string, before: string, limit: number) => call('GET /api/v1/conversations/{id}/messages', { path: { id: which }, query: { before, limit } });
+export const renameConversation = (which: string, title: string) => call('PATCH /api/v1/conversations/{id}', { path: { id: which }, body: { title } });
 export const deleteConversation = (which: string) => call('DELETE /api/v1/conversations/{id}', { path: { id: which } });
 /** A copy of a conversation, up to a message where one is named. */
 export const fork = (which: string, messageId?: string) => call('POST /api/v1/conversations/{id}/fork', { path: { id: which }, body: messageId ? { messageId } : {} });

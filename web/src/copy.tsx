@@ -1,6 +1,7 @@
 // A copy button. Without encryption browsers have no clipboard API; the old command is used there.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { Check, Two } from './icons';
 import { text } from './text';
 
 /** How long the confirmation is shown. */
@@ -34,6 +35,22 @@ interface Props {
   label?: string;
   /** The element to select when the browser refuses to copy. */
   shown?: { current: HTMLElement | null };
+}
+
+/** A copy button as an icon. */
+export function CopyIcon({ value, label }: { value: string; label: string }): JSX.Element {
+  const [done, setDone] = useState(false);
+  useEffect(() => {
+    if (!done) return;
+    const timer = setTimeout(() => setDone(false), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [done]);
+  return (
+    <>
+      <button type="button" class="bare" aria-label={label} title={label} onClick={() => void copied(value).then(setDone)}>{done ? <Check /> : <Two />}</button>
+      <span class="unseen" role="status">{done && text.copy.copied}</span>
+    </>
+  );
 }
 
 export function Copy({ value, label = text.copy.copy, shown }: Props): JSX.Element {

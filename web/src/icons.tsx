@@ -20,6 +20,9 @@ export const Bin = line('M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13');
 export const Pen = line('M5 19l1-4L16 5l3 3L9 18zM14 7l3 3');
 export const Again = line('M19 12a7 7 0 1 1-2-5l2 2M19 4v5h-5');
 
+export const Two = line('M9 9h10v11H9zM5 15V4h10');
+export const Check = line('M5 13l4 4L19 7');
+
 export const Clip = line('M19 11l-7.5 7.5a4.6 4.6 0 0 1-6.5-6.5l8-8a3 3 0 0 1 4.3 4.3l-8 8a1.5 1.5 0 0 1-2.1-2.1L14 7.5');
 export const FileIcon = line('M7 3h7l4 4v14H7zM14 3v4h4');
 export const Fork = line('M7 4v16M7 13c6 0 10-2 10-8M14 8l3-3 3 3');

@@ -6,17 +6,20 @@ import { Notice } from './form';
 import { text } from './text';
 
 interface LazyComponent<P> {
-  (props: P): JSX.Element;
+  (props: P): JSX.Element | null;
   /** Prefetches the code. */
   prefetch: () => void;
 }
 
-/** A component loaded when it is first shown, with a loading text and an error with a reload button. */
-export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): LazyComponent<P> {
+/**
+ * A component loaded when it is first shown, with a loading text and an error with a reload button; a `quiet` one is left out until
+ * it is there, and where it cannot be loaded: what it shows is said in other words as well.
+ */
+export function lazy<P extends object>(load: () => Promise<ComponentType<P>>, quiet = false): LazyComponent<P> {
   let loaded: ComponentType<P> | undefined;
   // A failed prefetch is retried, and reported, when the component is shown.
   const prefetch = () => void (loaded ?? load().then((found) => (loaded = found), () => undefined));
-  function Lazy(props: P): JSX.Element {
+  function Lazy(props: P): JSX.Element | null {
     const [Part, setPart] = useState<ComponentType<P> | undefined>(() => loaded);
     const [failed, setFailed] = useState(false);
     const away = deviceAway.value;
@@ -31,6 +34,7 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): L
       );
     }, [away]);
     if (Part) return <Part {...props} />;
+    if (quiet) return null;
     if (!failed) return <p class="soft small" role="status">{text.memoryRoom.listsLoading}</p>;
     return (
       <>

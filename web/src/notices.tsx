@@ -8,6 +8,7 @@ import { useLive, useNews } from './live';
 import { rollback } from './mind/api';
 import './notices.css';
 import { href } from './rooms';
+import { keepingLastWords } from './talk/in-view';
 import { text, trouble, when } from './text';
 
 const words = text.notices;
@@ -75,7 +76,7 @@ export function Notices(): JSX.Element {
   useLayoutEffect(() => {
     const card = box.current?.querySelector<HTMLElement>('.notices');
     const root = document.documentElement.style;
-    const measure = () => root.setProperty('--notices', `${card?.offsetHeight ?? 0}px`);
+    const measure = () => keepingLastWords(() => root.setProperty('--notices', `${card?.offsetHeight ?? 0}px`));
     measure();
     if (!card) return;
     const watch = new ResizeObserver(measure);

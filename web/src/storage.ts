@@ -26,6 +26,19 @@ export const draft = {
   set: (value: string) => put(tab, 'hob.draft', value),
 };
 
+/** Models of servers of one's own that were in use: the device lists only the one in use. */
+export const recentModels = {
+  get: (): { model: string; url: string }[] => {
+    try {
+      const found: unknown = JSON.parse(take(device, 'hob.models') || '[]');
+      return Array.isArray(found) ? found.filter((one) => typeof one?.model === 'string' && typeof one?.url === 'string').slice(0, 5) : [];
+    } catch {
+      return [];
+    }
+  },
+  add: (one: { model: string; url: string }) => put(device, 'hob.models', JSON.stringify([one, ...recentModels.get().filter(({ model }) => model !== one.model)].slice(0, 5))),
+};
+
 export const lastConversation = {
   get: () => take(device, 'hob.conversation'),
   set: (id: string) => put(device, 'hob.conversation', id),

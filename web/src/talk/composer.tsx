@@ -1,17 +1,67 @@
 // The composer: grows with its text, sends on Enter, takes files; Stop is shown while Hob works.
 import type { JSX, TargetedKeyboardEvent } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
-import { Clip, Close, FileIcon, Send, Stop } from '../icons';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Chevron, Clip, Close, FileIcon, Send, Stop } from '../icons';
+import { lazy } from '../lazy';
 import { facts, text } from '../text';
+import { talk } from '../text/talk';
 import type { Files, Sent } from './files';
+import { modelName } from './model-name';
+
+const ModelPicker = lazy<{ onChosen: (model: string) => void; onClose: () => void }>(() => import('./model-picker').then((part) => part.ModelPicker));
 
 interface Props {
   value: string;
   busy: boolean;
   files: Files;
+  /** The model that answers. */
+  model: string;
+  /** Whether this person may choose another. */
+  chooses: boolean;
+  /** The message said before, for ↑. */
+  last: string;
   onInput: (value: string) => void;
   onSend: () => void;
   onStop: () => void;
+}
+
+/** The model that answers, and for admins the menu to choose another. */
+function ModelButton({ model, chooses }: { model: string; chooses: boolean }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  const [chosen, setChosen] = useState<{ before: string; model: string } | null>(null);
+  const opener = useRef<HTMLButtonElement>(null);
+  // Until the session tells the new one.
+  const { name } = modelName(chosen?.before === model ? chosen.model : model);
+  if (!chooses) return <span class="model soft">{name}</span>;
+  const close = () => {
+    setOpen(false);
+    opener.current?.focus({ preventScroll: true });
+  };
+  return (
+    <span class="model">
+      <button
+        type="button"
+        class="quiet"
+        ref={opener}
+        aria-label={talk.model.choose(name)}
+        aria-haspopup="dialog"
+        aria-expanded={open}
+        onClick={() => (open ? close() : setOpen(true))}
+        onPointerEnter={() => ModelPicker.prefetch()}
+      >
+        <span>{name}</span><Chevron />
+      </button>
+      {open && (
+        <ModelPicker
+          onChosen={(now) => {
+            setChosen({ before: model, model: now });
+            close();
+          }}
+          onClose={close}
+        />
+      )}
+    </span>
+  );
 }
 
 /** The attachments, with their upload progress. */
@@ -32,7 +82,7 @@ function Attached({ file, onDrop }: { file: Sent; onDrop: () => void }): JSX.Ele
   );
 }
 
-export function Composer({ value, busy, files, onInput, onSend, onStop }: Props): JSX.Element {
+export function Composer({ value, busy, files, model, chooses, last, onInput, onSend, onStop }: Props): JSX.Element {
   const field = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
 
@@ -53,6 +103,12 @@ export function Composer({ value, busy, files, onInput, onSend, onStop }: Props)
   const send = () => ready && onSend();
 
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLTextAreaElement>) => {
+    if (event.key === 'ArrowUp' && value === '' && last && !event.isComposing && !event.altKey && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+      event.preventDefault();
+      onInput(last);
+      requestAnimationFrame(() => field.current?.setSelectionRange(last.length, last.length));
+      return;
+    }
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     send();
@@ -83,6 +139,23 @@ export function Composer({ value, busy, files, onInput, onSend, onStop }: Props)
             ))}
           </ul>
         )}
+        <textarea
+          id="message"
+          ref={field}
+          rows={1}
+          value={value}
+          placeholder={text.talk.placeholder}
+          aria-label={text.talk.message}
+          enterkeyhint="send"
+          onInput={(event) => onInput(event.currentTarget.value)}
+          onKeyDown={onKeyDown}
+          onPaste={(event) => {
+            const pasted = [...(event.clipboardData?.files ?? [])];
+            if (!pasted.length) return;
+            event.preventDefault();
+            files.add(pasted);
+          }}
+        />
         <div class="composer-line">
           <button type="button" class="bare" aria-label={text.talk.attach} title={text.talk.attachHelp} onClick={() => picker.current?.click()}><Clip /></button>
           <input
@@ -97,23 +170,7 @@ export function Composer({ value, busy, files, onInput, onSend, onStop }: Props)
               field.current?.focus({ preventScroll: true });
             }}
           />
-          <textarea
-            id="message"
-            ref={field}
-            rows={1}
-            value={value}
-            placeholder={text.talk.placeholder}
-            aria-label={text.talk.message}
-            enterkeyhint="send"
-            onInput={(event) => onInput(event.currentTarget.value)}
-            onKeyDown={onKeyDown}
-            onPaste={(event) => {
-              const pasted = [...(event.clipboardData?.files ?? [])];
-              if (!pasted.length) return;
-              event.preventDefault();
-              files.add(pasted);
-            }}
-          />
+          <ModelButton model={model} chooses={chooses} />
           {busy && <button type="button" class="stop" aria-label={text.talk.stop} onClick={onStop}><Stop /></button>}
           {(!busy || something || files.all.length > 0) && (
             <button class="go" aria-label={text.talk.send} title={busy ? text.talk.queues : undefined} aria-disabled={!ready}><Send /></button>

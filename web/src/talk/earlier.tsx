@@ -1,10 +1,13 @@
 // The drawer: a new conversation, and a search over the earlier ones.
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Confirm } from '../form';
-import { Bin, Bring, Close, Find, Fresh, Save } from '../icons';
+import { Bin, Bring, Close, Find, Fresh, Pen, Save } from '../icons';
 import { facts, text, trouble, when } from '../text';
+import { talk as words } from '../text/talk';
+import { dayGroup } from './day-group';
+import { Rename } from './rename';
 
 interface Props {
   current: string;
@@ -38,13 +41,14 @@ export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Eleme
   const [problem, setProblem] = useState('');
   const [leaving, setLeaving] = useState('');
   const asked = useRef(0);
-  const words = query.trim();
+  const sought = query.trim();
+  const [naming, setNaming] = useState('');
 
   /** Loads the first page, or the next one. */
   const read = async (after: api.ConversationLine[] = []) => {
     const turn = ++asked.current;
     try {
-      const { conversations, next: further } = await api.conversations(words, PAGE, after.length ? next : '');
+      const { conversations, next: further } = await api.conversations(sought, PAGE, after.length ? next : '');
       if (turn !== asked.current) return;
       // A conversation that moved up appears on two pages.
       const known = new Set(after.map((line) => line.id));
@@ -66,7 +70,7 @@ export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Eleme
   useEffect(() => {
     const timer = setTimeout(() => void read(), lines === null ? 0 : DEBOUNCE_MS);
     return () => clearTimeout(timer);
-  }, [words]);
+  }, [sought]);
 
   const close = () => dialog.current?.close();
   const then = (action: () => void) => () => {
@@ -115,6 +119,21 @@ export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Eleme
     }
   };
 
+  /** Renamed, or not: the focus goes back to the pen. */
+  const named = (id: string) => {
+    setNaming('');
+    requestAnimationFrame(() => list.current?.querySelector<HTMLElement>(`.pen[data-of="${CSS.escape(id)}"]`)?.focus());
+  };
+
+  const groups = useMemo(() => {
+    const by = new Map<string, api.ConversationLine[]>();
+    for (const line of lines ?? []) {
+      const day = dayGroup(line.updatedAt);
+      by.set(day, [...(by.get(day) ?? []), line]);
+    }
+    return [...by];
+  }, [lines]);
+
   const title = (line: api.ConversationLine) => line.title || text.menu.untitled;
 
   return (
@@ -160,11 +179,24 @@ export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Eleme
         </label>
         <div class="list" ref={list} tabIndex={-1} role="group" aria-label={text.menu.earlier}>
           {problem && <p class="problem small" role="alert">{problem}</p>}
-          <p class="soft" role="status">{lines && !lines.length && (words ? text.find.nothing(words) : text.menu.none)}</p>
-          <ul>
-            {lines?.map((line) => (
+          <p class="soft" role="status">{lines && !lines.length && (sought ? text.find.nothing(sought) : text.menu.none)}</p>
+          {groups.map(([day, own]) => (
+            <section key={day} aria-label={day}>
+            <h3>{day}</h3>
+            <ul>
+            {own.map((line) => (
               <li key={line.id} class={line.id === current ? 'current' : undefined}>
-                {leaving === line.id ? (
+                {naming === line.id ? (
+                  <Rename
+                    title={line.title}
+                    onSave={async (fresh) => {
+                      const now = await api.renameConversation(line.id, fresh);
+                      setLines((all) => all && all.map((one) => (one.id === line.id ? { ...one, title: now.title } : one)));
+                      named(line.id);
+                    }}
+                    onCancel={() => named(line.id)}
+                  />
+                ) : leaving === line.id ? (
                   <Confirm
                     title={text.menu.dropAsk(title(line))}
                     yes={text.menu.drop}
@@ -184,6 +216,9 @@ export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Eleme
                       <small>{facts(line.forkedFrom && text.menu.forked, when(line.updatedAt))}</small>
                       {line.excerpt && <small class="excerpt">{line.excerpt}</small>}
                     </button>
+                    <button type="button" class="bare pen" data-of={line.id} aria-label={words.drawer.renameOne(title(line))} title={words.drawer.rename} onClick={() => setNaming(line.id)}>
+                      <Pen />
+                    </button>
                     <button type="button" class="bare" aria-label={text.menu.saveOne(title(line))} title={text.menu.save} onClick={() => void save(line)}>
                       <Save />
                     </button>
@@ -194,7 +229,9 @@ export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Eleme
                 )}
               </li>
             ))}
-          </ul>
+            </ul>
+            </section>
+          ))}
           {next && <button type="button" class="quiet" onClick={() => void read(lines ?? [])}>{text.menu.more}</button>}
         </div>
       </div>

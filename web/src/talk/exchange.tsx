@@ -1,23 +1,32 @@
 // One exchange: what the person said, and Hob's answer growing under it.
 import type { JSX } from 'preact';
-import { Fork } from '../icons';
 import { isApproval, isPending, type ApprovalQuestion, type InteractionQuestion, type Question } from '../questions';
+import { lazy } from '../lazy';
 import { text } from '../text';
+import { talk as words } from '../text/talk';
+import { Actions, type Act } from './actions';
 import { ApprovalCard } from './approval-card';
 import { hasCard, isAside, AsideLine, InteractionCard } from './asides';
 import { Markdown } from './markdown';
 import { Media } from './media';
+import { repliesTo } from './replies';
 import { ToolLines } from './tool-line';
-import type { Call, Turn } from './turns';
+import { intendedCall, said, type Call, type Turn } from './turns';
+
+/** Results as what they are: a checklist, an event, amounts of money. */
+const ResultCards = lazy<{ calls: Call[] }>(() => import('./cards/cards').then((part) => part.ResultCards), true);
+const HAS_CARD = /^(batch_)?(list|add|update|complete|query)_(tasks?|calendar_events?|expenses?)$|^expense_summary$/;
 
 interface Props {
   turn: Turn;
   lifted: boolean;
   /** Its questions: pending, or settled while somebody looked. */
   questions: Question[];
-  onAgain: (turn: Turn) => void;
-  /** Goes on from its end in a new conversation. */
-  onFork: (turn: Turn) => void;
+  /** It is the newest, and nothing is under way. */
+  last: boolean;
+  act: Act;
+  /** Says an answer that was pressed. */
+  onReply: (words: string) => void;
 }
 
 function byReflex(model: string | undefined): boolean {
@@ -47,7 +56,18 @@ function remark(turn: Turn, waits: string): string {
 
 const cards = (asked: ApprovalQuestion[]) => asked.map((one) => <ApprovalCard key={one.id} asked={one} />);
 
-export function Exchange({ turn, lifted, questions, onAgain, onFork }: Props): JSX.Element {
+/** Buttons under a question of Hob's; typing answers as well. */
+function Replies({ turn, onReply }: { turn: Turn; onReply: (words: string) => void }): JSX.Element | null {
+  const replies = repliesTo(said(turn), words.yes, words.no);
+  if (!replies.length) return null;
+  return (
+    <div class="replies" role="group" aria-label={words.answers}>
+      {replies.map(({ label, send }, n) => <button type="button" class={n === 0 && send === 'yes' ? 'go' : undefined} key={`${n}-${send}`} onClick={() => onReply(send)}>{label}</button>)}
+    </div>
+  );
+}
+
+export function Exchange({ turn, lifted, questions, last: newest, act, onReply }: Props): JSX.Element {
   const asked = questions.filter(isApproval);
   const own = questions.filter((one): one is InteractionQuestion => !isApproval(one));
   const settled = turn.state !== 'running';
@@ -60,14 +80,12 @@ export function Exchange({ turn, lifted, questions, onAgain, onFork }: Props): J
     : undefined;
   const end = turn.steps.length - 1;
   const last = turn.steps[end];
+  const results = turn.steps.flatMap(({ calls }) => calls).filter((call) => call.ended && !call.isError && call.result !== undefined && HAS_CARD.test(intendedCall(call).name));
   const next = !last || (last.shut && last.calls.every((call) => call.ended));
   return (
     <article class={`exchange${lifted ? ' lifted' : ''}`} data-key={turn.key} data-state={turn.state}>
       {(turn.asked || turn.files) && (
         <div class="you-line">
-          {settled && (turn.lastId || turn.runId) && (
-            <button type="button" class="bare fork" aria-label={text.talk.forkOf(turn.asked)} title={text.talk.forkHere} onClick={() => onFork(turn)}><Fork /></button>
-          )}
           <div class="you">
             <span class="unseen">{text.talk.you}: </span>
             {turn.asked}
@@ -107,17 +125,20 @@ export function Exchange({ turn, lifted, questions, onAgain, onFork }: Props): J
         {cards(asked.filter((one) => !placed.has(one)))}
         {own.map((one) => <InteractionCard key={one.id} it={one} />)}
         {turn.media && <Media files={turn.media} />}
+        {settled && results.length > 0 && <ResultCards calls={results} />}
+        {newest && turn.state === 'done' && !waits && !turn.trouble && <Replies turn={turn} onReply={onReply} />}
         {!settled && next && !(waits && (placed.size || own.length)) && <Waiting thinking={turn.thinking} still={waits} />}
         {remark(turn, settled ? waits : '') && <p class="soft small remark">{remark(turn, settled ? waits : '')}</p>}
         {turn.trouble && (
           <div class="trouble">
             <p>{turn.trouble}</p>
             {turn.asked && !turn.broken && (
-              <button type="button" onClick={() => onAgain(turn)}>{text.talk.again}</button>
+              <button type="button" onClick={() => act.again(turn)}>{text.talk.again}</button>
             )}
           </div>
         )}
       </div>
+      {settled && <Actions turn={turn} last={newest} act={act} />}
     </article>
   );
 }

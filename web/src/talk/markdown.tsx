@@ -2,6 +2,9 @@
 // With `live` an unfinished mark at the end counts as finished, so that streamed words do not change shape twice.
 import type { ComponentChildren, JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { Copy } from '../copy';
+import { lazy } from '../lazy';
+import { talk } from '../text/talk';
 import { text } from '../text';
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([\w+#.-]*)/;
@@ -10,7 +13,12 @@ const HEADING = /^ {0,3}#{1,6} +(.*?)(?: +#+)?$/;
 const QUOTE = /^ {0,3}> ?/;
 const RULE = /^ {0,3}([-*_])( *\1){2,} *$/;
 
-type Kind = 'p' | 'heading' | 'code' | 'ul' | 'ol' | 'quote' | 'rule';
+const ROW = /\|/;
+const TABLE_RULE = /^ {0,3}\|?(?: *:?-+:? *\|)+ *(?::?-+:? *)?$|^ {0,3}\| *:?-+:? *$/;
+
+const Table = lazy<{ lines: string[]; live: boolean }>(() => import('./table').then((part) => part.Table), true);
+
+type Kind = 'p' | 'table' | 'heading' | 'code' | 'ul' | 'ol' | 'quote' | 'rule';
 
 interface Block {
   kind: Kind;
@@ -22,8 +30,8 @@ function starts(line: string): boolean {
   return FENCE.test(line) || HEADING.test(line) || QUOTE.test(line) || RULE.test(line) || ITEM.test(line);
 }
 
-/** Splits text into blocks; a list block holds one string per item. */
-function blocks(source: string): Block[] {
+/** Splits text into blocks; a list block holds one string per item. `live`: the last line may be the head of a table. */
+function blocks(source: string, live: boolean): Block[] {
   const lines = source.replace(/\r\n?/g, '\n').replace(/\t/g, '    ').split('\n');
   const out: Block[] = [];
   let i = 0;
@@ -68,9 +76,13 @@ function blocks(source: string): Block[] {
         while (!line().trim() && i < lines.length && ITEM.test(lines[i + 1] ?? '')) i++;
       }
       out.push(block);
+    } else if (ROW.test(line()) && (TABLE_RULE.test(lines[i + 1] ?? '') || (live && /^\s*\|/.test(line()) && i >= lines.length - 2 && /^[\s|:-]*$/.test(lines[i + 1] ?? '')))) {
+      const body: string[] = [];
+      for (; i < lines.length && ROW.test(line()); i++) body.push(line());
+      out.push({ kind: 'table', lines: body });
     } else {
       const body = [line()];
-      for (i++; i < lines.length && line().trim() && !starts(line()); i++) body.push(line());
+      for (i++; i < lines.length && line().trim() && !starts(line()) && !(ROW.test(line()) && TABLE_RULE.test(lines[i + 1] ?? '')); i++) body.push(line());
       out.push({ kind: 'p', lines: body });
     }
   }
@@ -112,7 +124,7 @@ function link(href: string, label: ComponentChildren[]): ComponentChildren {
   return <a href={href} target="_blank" rel="noopener noreferrer">{label}</a>;
 }
 
-function Words({ source, live }: { source: string; live: boolean }): JSX.Element {
+export function Words({ source, live }: { source: string; live: boolean }): JSX.Element {
   return useMemo(() => <>{inline(live ? closed(source) : source)}</>, [source, live]);
 }
 
@@ -121,7 +133,14 @@ function Piece({ block, live }: { block: Block; live: boolean }): JSX.Element {
   const items = () => block.lines.map((item, n) => <li><Pieces source={item} live={live && n === block.lines.length - 1} /></li>);
   switch (block.kind) {
     case 'code':
-      return <pre tabIndex={0} role="group" aria-label={text.talk.code}><code>{source}</code></pre>;
+      return (
+        <div class="code">
+          <pre tabIndex={0} role="group" aria-label={text.talk.code}><code>{source}</code></pre>
+          {!live && source && <Copy value={source} label={talk.copyCode} />}
+        </div>
+      );
+    case 'table':
+      return <Table lines={block.lines} live={live} />;
     case 'heading':
       return <p class="heading"><Words source={source} live={live} /></p>;
     case 'quote':
@@ -138,7 +157,7 @@ function Piece({ block, live }: { block: Block; live: boolean }): JSX.Element {
 }
 
 function Pieces({ source, live }: { source: string; live: boolean }): JSX.Element {
-  const all = blocks(source);
+  const all = blocks(source, live);
   return <>{all.map((block, n) => <Piece key={n} block={block} live={live && n === all.length - 1} />)}</>;
 }
 

@@ -8,6 +8,7 @@ import { forgetSettled, isPending, questions, type Question } from '../questions
 import { text, trouble } from '../text';
 import './talk.css';
 import { Top } from '../top';
+import type { Act } from './actions';
 import { InteractionCard } from './asides';
 import { Composer } from './composer';
 import { Earlier } from './earlier';
@@ -169,6 +170,21 @@ export function Talk({ session, talk }: Props): JSX.Element {
     document.getElementById('message')?.focus();
   };
 
+  const toComposer = () => document.getElementById('message')?.focus({ preventScroll: true });
+  const act: Act = {
+    again: talk.again,
+    edit: ({ asked }) => {
+      talk.setDraft(asked);
+      toComposer();
+    },
+    fork: (turn) => void fork(turn),
+  };
+  const reply = (words: string) => {
+    talk.say(words);
+    // On a phone the keyboard would cover the answer.
+    if (matchMedia('(pointer: fine)').matches) toComposer();
+  };
+
   const empty = !talk.turns.length && !talk.loading;
   return (
     <>
@@ -220,7 +236,15 @@ export function Talk({ session, talk }: Props): JSX.Element {
             </div>
           )}
           {talk.turns.map((turn) => (
-            <Exchange key={turn.key} turn={turn} lifted={turn.key === lifted} questions={placed.get(turn.key) ?? []} onAgain={talk.again} onFork={(from) => void fork(from)} />
+            <Exchange
+              key={turn.key}
+              turn={turn}
+              lifted={turn.key === lifted}
+              questions={placed.get(turn.key) ?? []}
+              last={turn === newest && !talk.busy}
+              act={act}
+              onReply={reply}
+            />
           ))}
           <div ref={end} class="end" />
         </section>
@@ -243,6 +267,9 @@ export function Talk({ session, talk }: Props): JSX.Element {
             value={talk.draft}
             busy={talk.busy}
             files={talk.files}
+            model={session.model}
+            chooses={session.role === 'admin'}
+            last={[...talk.turns].reverse().find(({ asked }) => asked)?.asked ?? ''}
             onInput={talk.setDraft}
             onSend={() => talk.send(talk.draft)}
             onStop={talk.stop}

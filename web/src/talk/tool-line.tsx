@@ -1,12 +1,18 @@
 // A tool call as one line that opens into arguments, result and time.
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { Chevron } from '../icons';
+import { lazy } from '../lazy';
 import { duration, isLookup, text, toolWords } from '../text';
-import { parsed, type Call } from './turns';
+import { talk } from '../text/talk';
+import { Values } from '../values';
+import { intendedCall, parsed, type Call } from './turns';
+
+const ResultCard = lazy<{ call: Call }>(() => import('./cards/cards').then((part) => part.ResultCard), true);
 
 /** The number of results of a lookup, where it says so. */
 function found(call: Call): number | null {
-  if (!isLookup(call.name)) return null;
+  if (!isLookup(intendedCall(call).name)) return null;
   const result = parsed(call.result);
   if (Array.isArray(result)) return result.length;
   if (!result || typeof result !== 'object') return null;
@@ -14,6 +20,12 @@ function found(call: Call): number | null {
   const list = Object.values(fields).find(Array.isArray);
   if (list) return list.length;
   return typeof fields['count'] === 'number' ? fields['count'] : null;
+}
+
+/** Whether a result is more than words. */
+function isStructured(result: unknown): boolean {
+  const plain = parsed(result);
+  return typeof plain === 'object' && plain !== null && Object.keys(plain).length > 0;
 }
 
 /** Longer JSON is broken into lines. */
@@ -39,11 +51,14 @@ function Detail({ title, value }: { title: string; value: unknown }): JSX.Elemen
 }
 
 export function ToolLine({ call, mark }: { call: Call; mark?: JSX.Element | undefined }): JSX.Element {
-  const words = toolWords(call.name);
+  const { name, args } = intendedCall(call);
+  const words = toolWords(name);
+  const structured = call.ended && !call.isError && isStructured(call.result);
+  const [opened, setOpened] = useState(false);
   const count = call.ended && !call.isError ? found(call) : null;
   const state = !call.ended ? 'running' : call.isError ? 'failed' : 'ended';
   return (
-    <details class={`did ${state}`}>
+    <details class={`did ${state}`} onToggle={(event) => setOpened(event.currentTarget.open)}>
       <summary>
         <span class="dot" />
         <span class="label">
@@ -57,9 +72,13 @@ export function ToolLine({ call, mark }: { call: Call; mark?: JSX.Element | unde
       </summary>
       <div class="inside under">
         {call.say && <p>{call.say}</p>}
+        {opened && structured && <ResultCard call={call} />}
         <dl>
-          <Detail title={text.tool.given} value={call.args} />
-          {call.ended && call.result !== undefined && (
+          <div>
+            <dt>{text.tool.given}</dt>
+            <dd>{Object.keys(args).length ? <Values of={args} /> : text.tool.nothing}</dd>
+          </div>
+          {call.ended && call.result !== undefined && !structured && (
             <Detail title={call.isError ? text.tool.wrong : text.tool.gave} value={call.result} />
           )}
           <div class="facts">
@@ -68,6 +87,12 @@ export function ToolLine({ call, mark }: { call: Call; mark?: JSX.Element | unde
             {call.ms !== undefined && <><dt>{text.tool.took}</dt><dd>{duration(call.ms)}</dd></>}
           </div>
         </dl>
+        {opened && (
+          <details class="raw">
+            <summary><span class="soft small">{talk.json}</span><Chevron /></summary>
+            <pre tabIndex={0} role="group" aria-label={talk.json}>{shown({ arguments: parsed(call.args), ...(structured && { result: parsed(call.result) }) })}</pre>
+          </details>
+        )}
       </div>
     </details>
   );

@@ -123,7 +123,7 @@ function addCall(steps: Step[], call: Call): Step[] {
 /** The intended call: some go through a tool that calls others by name. */
 export function intendedCall(call: Call): { name: string; args: Record<string, unknown> } {
   const args = object(parsed(call.args));
-  const inner = call.name === 'use_tool' ? args['tool'] ?? args['toolName'] ?? args['name'] : undefined;
+  const inner = call.name === 'use_tool' ? args['tool_name'] ?? args['tool'] ?? args['toolName'] ?? args['name'] : undefined;
   if (typeof inner !== 'string') return { name: call.name, args };
   return { name: inner, args: object(parsed(args['args'] ?? args['arguments'] ?? args['parameters'])) };
 }

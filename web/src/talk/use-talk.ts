@@ -4,10 +4,12 @@ import * as api from '../api';
 import { deviceAway, checkReachable } from '../away';
 import { draft as keptDraft, lastConversation } from '../storage';
 import { useLive } from '../live';
-import { readQuestions, receive, runOf, type InteractionQuestion } from '../questions';
+import { decide, isApproval, isPending, questions, readQuestions, receive, runOf, type InteractionQuestion } from '../questions';
 import { text, trouble } from '../text';
+import { talk as words } from '../text/talk';
 import { useFiles, type Files, type Sent } from './files';
 import { renewed, shown as shownOf, withOlder, type History } from './history';
+import { yesOrNo } from './replies';
 import { ask, fromMessages, applyEvent, said, stop as stopped, type Turn } from './turns';
 
 /** How long a stop may take before the page lets go of the line itself. */
@@ -63,6 +65,8 @@ export interface TalkState {
   send: (message: string) => void;
   stop: () => void;
   again: (turn: Turn) => void;
+  /** Says something that is not in the composer, which stays as it is. */
+  say: (message: string) => void;
   fresh: () => void;
   open: (id: string) => void;
   /** Reads older messages, and calls `hold` right before they appear. */
@@ -96,6 +100,8 @@ export function useTalk(): TalkState {
   const later = useRef<ReturnType<typeof setTimeout>>(undefined);
   const loads = useRef(0);
   const history = useRef<History | null>(null);
+  const newest = useRef<Turn | undefined>(undefined);
+  newest.current = turns.at(-1);
 
   const setDraft = useCallback((value: string) => {
     setDraftState(value);
@@ -199,6 +205,9 @@ export function useTalk(): TalkState {
     if (loading || others.current || turns.at(-1)?.broken) void load(shown.current);
   }, [away]);
 
+  /** Whether the last turn on screen still waits for its rest. */
+  const turnsBroken = () => newest.current?.broken === true;
+
   /** Starts a queued run: it appears in the conversation. */
   const begin = (mine: Run) => {
     if (!mine.queued) return;
@@ -243,17 +252,40 @@ export function useTalk(): TalkState {
     files.putBack(sent);
   };
 
-  const send = async (message: string, again?: Turn) => {
+  /** A typed yes or no decides the one approval that waits here, once; `true` when it did, or when it is not clear which. */
+  const decides = async (message: string): Promise<boolean> => {
+    const yes = yesOrNo(message);
+    const waiting = questions.value.filter(isApproval).filter((one) => isPending(one) && one.conversationId && one.conversationId === shown.current);
+    const [one, ...more] = waiting;
+    if (yes === null || !one || files.all.length) return false;
+    if (more.length) {
+      setNote(words.several);
+      return true;
+    }
+    setNote('');
+    setDraft('');
+    try {
+      await decide(one, { decision: yes ? 'allow_once' : 'deny' });
+    } catch (cause) {
+      setDraft(message);
+      setNote(trouble(cause));
+    }
+    return true;
+  };
+
+  /** `quick`: the message is not the one in the composer. */
+  const send = async (message: string, again?: Turn, quick = again !== undefined) => {
     const asked = message.trim();
-    const sent: Sent[] = again ? [] : files.all.filter(({ id }) => id);
+    if (await decides(asked)) return;
+    const sent: Sent[] = quick ? [] : files.all.filter(({ id }) => id);
     const kept: api.StoredFile[] = again?.files ?? sent.map(({ id, name, type }) => ({ id, name, mediaType: type }));
-    if ((!asked && !kept.length) || (!again && files.busy)) return;
+    if ((!asked && !kept.length) || (!quick && files.busy)) return;
     const queued = current.current.length > 0 || others.current !== null;
     const mine: Run = { turn: ask(asked, kept), abort: new AbortController(), runId: '', stopping: false, queued };
     settle([...current.current, mine]);
     setNote('');
     setLoading(false);
-    if (!again) {
+    if (!quick) {
       files.taken();
       setDraftState('');
     }
@@ -270,7 +302,7 @@ export function useTalk(): TalkState {
             if (!event.queued) begin(mine);
           }
           // Until now a reload would have restored the draft.
-          if (keptDraft.get().trim() === asked) keptDraft.set('');
+          if (!quick && keptDraft.get().trim() === asked) keptDraft.set('');
           if (mine.stopping) void api.cancel(event.runId).catch(() => undefined);
         } else if (here()) {
           begin(mine);
@@ -285,6 +317,8 @@ export function useTalk(): TalkState {
           known.current.set(mine.runId, 'resting');
           void readQuestions();
         }
+        // Hob is restarting: the run goes on by itself, and the page follows it.
+        if (event.type === 'error' && event.code === 'closing' && mine.runId && !mine.stopping) throw new api.Unreachable('Hob is restarting');
         mine.turn = applyEvent(mine.turn, event);
         if (here()) draw();
         if (event.type === 'done' || event.type === 'error') break;
@@ -297,6 +331,8 @@ export function useTalk(): TalkState {
       else giveBack(mine, asked, sent);
     }
     if (!here()) return;
+    // What is told of it from now on comes from elsewhere: it may be resumed.
+    if (known.current.get(mine.runId) === 'heard') known.current.set(mine.runId, 'over');
     const waited = mine.queued;
     settle(current.current.filter((other) => other !== mine));
     // A removed queued message leaves nothing; one with a broken connection is on the device.
@@ -306,6 +342,8 @@ export function useTalk(): TalkState {
     const next = current.current[0];
     if (next && !others.current && !mine.turn.waiting) begin(next);
     if (!current.current.length && (others.current || (waited && mine.turn.broken))) void load(shown.current);
+    // The device may be back already, with the run going on.
+    else if (mine.turn.broken) void checkReachable().then(() => !deviceAway.value && !current.current.length && turnsBroken() && void load(shown.current));
   };
 
   const stopRun = (mine: Run) => {
@@ -330,7 +368,8 @@ export function useTalk(): TalkState {
   };
 
   const again = (turn: Turn) => {
-    setTurns((all) => all.filter((old) => old.key !== turn.key));
+    // One that failed is replaced; an answer stays, and is followed by another.
+    if (turn.trouble) setTurns((all) => all.filter((old) => old.key !== turn.key));
     void send(turn.asked, turn);
   };
 
@@ -355,6 +394,6 @@ export function useTalk(): TalkState {
     turns, conversationId, loading, older, readOlder: (hold) => void readOlder(hold), busy: mineAll.length > 0 || other !== null, sending: mineAll.some((one) => !one.queued),
     queued: mineAll.filter((one) => one.queued && !one.stopping).map((one) => ({ key: one.turn.key, asked: one.turn.asked || text.talk.files(one.turn.files?.length ?? 0), drop: () => (stopRun(one), settle([...current.current])) })),
     draft, files, note, heard, setDraft,
-    send: (message) => void send(message), stop, again, fresh: () => leave(''), open: leave,
+    send: (message) => void send(message), say: (message) => void send(message, undefined, true), stop, again, fresh: () => leave(''), open: leave,
   };
 }

@@ -20,6 +20,14 @@ const TOOLS: Record<string, readonly [string, string]> = {
   gpio_list: ['checking the pins', 'checked the pins'],
   system_info: ['checking the device', 'checked the device'],
   use_tool: ['using a tool', 'used a tool'],
+  batch_use_tool: ['doing several things', 'did several things'],
+  complete_task: ['ticking off a task', 'ticked off a task'],
+  stop_timer: ['silencing a timer', 'silenced a timer'],
+  adjust_timer: ['changing a timer', 'changed a timer'],
+  tidy_list: ['tidying a list', 'tidied a list'],
+  undo: ['undoing it', 'undid it'],
+  search_everything: ['looking everywhere', 'looked everywhere'],
+  answer_question: memory,
   search_tools: find, list_custom_tools: find,
   get_tool_help: ['reading about a tool', 'read about a tool'],
   create_tool: ['writing a tool', 'wrote a tool'],
@@ -46,14 +54,17 @@ const VERBS: Record<string, readonly [string, string]> = {
   add: ['adding', 'added'], create: ['making', 'made'], list: ['looking at', 'looked at'], query: ['looking at', 'looked at'], search: ['searching', 'searched'],
   get: ['looking at', 'looked at'], describe: ['looking at', 'looked at'], update: ['changing', 'changed'], delete: ['deleting', 'deleted'],
   complete: ['finishing', 'finished'], decompose: ['planning', 'planned'], export: ['exporting', 'exported'], trigger: ['running', 'ran'], fire: ['firing', 'fired'],
-  pause: ['pausing', 'paused'], dismiss: ['dismissing', 'dismissed'],
+  pause: ['pausing', 'paused'], set: ['setting', 'set'], cancel: ['cancelling', 'cancelled'], resume: ['resuming', 'resumed'], snooze: ['snoozing', 'snoozed'],
+  clear: ['clearing', 'cleared'], rename: ['renaming', 'renamed'], share: ['sharing', 'shared'], restore: ['bringing back', 'brought back'], boost: ['raising', 'raised'],
+  toggle: ['switching', 'switched'], dismiss: ['dismissing', 'dismissed'],
 };
 const NOUNS: Record<string, string> = {
   task: 'a task', tasks: 'tasks', note: 'a note', notes: 'the notes', bookmark: 'a bookmark', bookmarks: 'the bookmarks', contact: 'a contact', contacts: 'the contacts',
   calendar_event: 'an event', calendar_events: 'the calendar', expense: 'an expense', expenses: 'the expenses', goal: 'a goal', goals: 'the goals', step: 'a step',
   goal_details: 'a goal', next_actions: 'the next steps', custom_table: 'a table', custom_tables: 'the tables', custom_record: 'a row', custom_records: 'the rows',
   scheduled_task: 'a schedule', scheduled_tasks: 'the schedules', task_history: 'the history', trigger: 'a trigger', triggers: 'the triggers', trigger_history: 'the history',
-  notices: 'the notices', notice: 'a notice',
+  notices: 'the notices', notice: 'a notice', timer: 'a timer', timers: 'the timers', list: 'a list', lists: 'the lists', deleted: 'the bin',
+  table: 'a table',
 };
 
 function ofRecords(name: string): { doing: string; did: string } | undefined {
@@ -77,5 +88,6 @@ export function toolWords(name: string): { doing: string; did: string } {
 
 /** Whether a count says something about this tool's result ("looked in memory · 2 found"). */
 export function isLookup(name: string): boolean {
+  if (/^(batch_)?(add|update|delete|complete|create|clear|rename|tidy|share|set)_/.test(name)) return false;
   return /(^|_)(search|list|recall|query|find|get|glob|memories|notes|tasks|history)(_|$)/.test(name);
 }

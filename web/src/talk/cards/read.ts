@@ -1,0 +1,63 @@
+// Reads results of tools for the cards: what kind they are, and their fields. They may be of an older Hob, or of a custom tool.
+import { intendedCall, parsed, type Call } from '../turns';
+
+export type Fields = Record<string, unknown>;
+
+export const object = (value: unknown): Fields => (value && typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : {});
+export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+export const words = (value: unknown): string => (typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '');
+
+export const resultOf = (call: Call): unknown => parsed(call.result);
+
+const isObject = (value: unknown): value is Fields => !!value && typeof value === 'object' && !Array.isArray(value);
+const isTask = (one: Fields) => typeof one['id'] === 'string' && typeof one['title'] === 'string' && typeof one['status'] === 'string' && 'priority' in one;
+const isEvent = (one: Fields) => typeof one['title'] === 'string' && typeof one['startTime'] === 'string';
+const isExpense = (one: Fields) => typeof one['amount'] === 'number' && typeof one['currency'] === 'string';
+
+/** The objects of a result: those of its list, or the result itself. */
+function all(result: unknown): Fields[] {
+  if (Array.isArray(result)) return result.filter(isObject);
+  if (!isObject(result)) return [];
+  const inside = Object.values(result).filter((value) => Array.isArray(value) && value.some(isObject))[0];
+  return inside ? list(inside).filter(isObject) : [result];
+}
+
+export interface Summary {
+  totals: Fields[];
+  byCategory: Fields[];
+}
+
+export type Kind =
+  | { kind: 'tasks' | 'events' | 'expenses'; items: Fields[] }
+  | { kind: 'summary'; summary: Summary }
+  | { kind: 'hits'; items: Fields[]; more: number }
+  | { kind: 'readings'; values: Fields };
+
+/** What a result is; null for plain words and numbers. */
+export function kindOf(call: Call): Kind | null {
+  const result = resultOf(call);
+  const items = all(result);
+  const fields = object(result);
+  if (Array.isArray(fields['byCategory']) && Array.isArray(fields['totals'])) {
+    return { kind: 'summary', summary: { totals: list(fields['totals']).map(object), byCategory: list(fields['byCategory']).map(object) } };
+  }
+  if (items.length && items.every(isTask)) return { kind: 'tasks', items };
+  if (items.length && items.every(isEvent)) return { kind: 'events', items };
+  if (items.length && items.every(isExpense)) return { kind: 'expenses', items };
+  const isList = items.length > 0 && items[0] !== result;
+  if (isList) return { kind: 'hits', items, more: typeof fields['count'] === 'number' ? Math.max(0, fields['count'] - items.length) : 0 };
+  if (isObject(result) && Object.keys(result).length) return { kind: 'readings', values: result };
+  return null;
+}
+
+/** The items of several calls, each once, as the last call left it. */
+export function merged(kinds: (Kind | null)[], kind: 'tasks' | 'events' | 'expenses'): Fields[] {
+  const by = new Map<unknown, Fields>();
+  for (const one of kinds) {
+    if (one?.kind !== kind) continue;
+    for (const item of one.items) by.set(item['id'] ?? item, item);
+  }
+  return [...by.values()];
+}
+
+export const nameOf = (call: Call): string => intendedCall(call).name;
