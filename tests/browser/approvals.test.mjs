@@ -1,22 +1,12 @@
 // Decisions with the real daemon and a scripted model: allowed, refused, given for good and taken back, a run that rests over a reload, groups, services, activity.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { calls, modelServer, says } from './model.mjs';
-import { accessible, api, becomes, counted, desktop, enter, enterAs, exchanges, fits, hob, launch, message, phone, shot, shows, unfold, visit } from './page.mjs';
+import { calls, says, talkWithModel } from './model.mjs';
+import { accessible, api, becomes, counted, desktop, enter, enterAs, exchanges, fits, hob, message, phone, shot, shows, unfold, visit } from './page.mjs';
 
-let browser, model, context, page, problems;
-before(async () => {
-  browser = await launch();
-  model = await modelServer();
-  ({ context, page, problems } = await enter(browser, { size: phone }));
-  await api(context, 'PUT', '/api/v1/model', { model: 'custom/scripted', url: model.url });
-  await page.goto(hob);
-  await message(page).waitFor();
-});
-after(async () => {
-  await browser?.close();
-  model?.close();
-});
+let browser, model, context, page, problems, close;
+before(async () => ({ browser, model, context, page, problems, close } = await talkWithModel()));
+after(() => close?.());
 
 const button = (place, name) => place.getByRole('button', { name, exact: true });
 const card = (tool, on = page) => on.getByRole('group', { name: new RegExp(`^Hob wants to use ${tool}( |$)`) });

@@ -1,22 +1,12 @@
 // What Hob asks and shows in a conversation, with the real daemon and a scripted model: questions, blocks, a form, told words, files, a queue, runs.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { calls, modelServer, says } from './model.mjs';
-import { accessible, api, counted, desktop, enter, exchanges, fits, hob, launch, message, phone, shot } from './page.mjs';
+import { calls, says, talkWithModel } from './model.mjs';
+import { accessible, counted, desktop, enter, exchanges, fits, hob, message, phone, shot } from './page.mjs';
 
-let browser, model, context, page, problems;
-before(async () => {
-  browser = await launch();
-  model = await modelServer();
-  ({ context, page, problems } = await enter(browser, { size: phone }));
-  await api(context, 'PUT', '/api/v1/model', { model: 'custom/scripted', url: model.url });
-  await page.goto(hob);
-  await message(page).waitFor();
-});
-after(async () => {
-  await browser?.close();
-  model?.close();
-});
+let browser, model, context, page, problems, close;
+before(async () => ({ browser, model, context, page, problems, close } = await talkWithModel()));
+after(() => close?.());
 
 const button = (place, name) => place.getByRole('button', { name, exact: true });
 const card = (on = page) => on.locator('.interaction');

@@ -1,5 +1,6 @@
 // A model server with a script, on loopback: each request takes the next answer of it, in OpenAI's streaming format.
 import { createServer } from 'node:http';
+import { api, enter, hob, launch, message, phone } from './page.mjs';
 
 /** Words as an answer. */
 export const says = (content) => ({ content });
@@ -36,4 +37,24 @@ export async function modelServer() {
   it.url = `http://127.0.0.1:${server.address().port}/v1`;
   it.close = () => (server.closeAllConnections(), server.close());
   return it;
+}
+
+/** Talk on a phone, answered by a model with a script; `close` ends browser and model. */
+export async function talkWithModel() {
+  const browser = await launch();
+  const model = await modelServer();
+  const close = async () => {
+    await browser.close();
+    model.close();
+  };
+  try {
+    const { context, page, problems } = await enter(browser, { size: phone });
+    await api(context, 'PUT', '/api/v1/model', { model: 'custom/scripted', url: model.url });
+    await page.goto(hob);
+    await message(page).waitFor();
+    return { browser, model, context, page, problems, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }

@@ -1,22 +1,12 @@
 // Answers to what Hob asks, with the real daemon and a scripted model: buttons under a question, a typed yes or no, a queue.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { calls, modelServer, says } from './model.mjs';
-import { accessible, api, becomes, counted, enter, exchanges, fits, hob, launch, message, phone, schemes, shot, shows, sizes } from './page.mjs';
+import { calls, says, talkWithModel } from './model.mjs';
+import { accessible, api, becomes, counted, enter, exchanges, fits, hob, message, phone, schemes, shot, shows, sizes } from './page.mjs';
 
-let browser, model, context, page, problems;
-before(async () => {
-  browser = await launch();
-  model = await modelServer();
-  ({ context, page, problems } = await enter(browser, { size: phone }));
-  await api(context, 'PUT', '/api/v1/model', { model: 'custom/scripted', url: model.url });
-  await page.goto(hob);
-  await message(page).waitFor();
-});
-after(async () => {
-  await browser?.close();
-  model?.close();
-});
+let browser, model, context, page, problems, close;
+before(async () => ({ browser, model, context, page, problems, close } = await talkWithModel()));
+after(() => close?.());
 
 const button = (place, name) => place.getByRole('button', { name, exact: true });
 const replies = (on = page) => on.getByRole('group', { name: 'Answers' });

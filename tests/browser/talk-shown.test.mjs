@@ -1,23 +1,15 @@
 // What Talk shows and offers, with the real daemon and a scripted model: cards of results, tables, copy, edit, retry, names, models, notices.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { calls, modelServer, says } from './model.mjs';
-import { accessible, api, becomes, counted, desktop, enter, exchanges, fits, hob, launch, message, phone, schemes, shot, shows, sizes } from './page.mjs';
+import { calls, says, talkWithModel } from './model.mjs';
+import { accessible, api, becomes, counted, desktop, enter, exchanges, fits, hob, message, phone, schemes, shot, shows, sizes } from './page.mjs';
 
-let browser, model, context, page, problems;
+let browser, model, context, page, problems, close;
 before(async () => {
-  browser = await launch();
-  model = await modelServer();
-  ({ context, page, problems } = await enter(browser, { size: phone }));
+  ({ browser, model, context, page, problems, close } = await talkWithModel());
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: hob }).catch(() => undefined);
-  await api(context, 'PUT', '/api/v1/model', { model: 'custom/scripted', url: model.url });
-  await page.goto(hob);
-  await message(page).waitFor();
 });
-after(async () => {
-  await browser?.close();
-  model?.close();
-});
+after(() => close?.());
 
 const button = (place, name) => place.getByRole('button', { name, exact: true });
 const newest = (on = page) => exchanges(on).last();
