@@ -248,3 +248,16 @@ fn a_message_that_a_model_thinks_about_survives_a_cut() {
         hob.get("/api/v1/runs?state=done").data(200)["runs"].as_array().is_some_and(|r| r.len() == 1)
     });
 }
+
+#[test]
+fn a_batch_of_memories_is_one_commit() {
+    let hob = Hob::start();
+    // And at most one for the audit log, and one for the embeddings that are computed afterwards.
+    let mut round = 0;
+    let commits = counted(&hob, 3, || {
+        round += 1;
+        let all: Vec<Value> = (0..30).map(|n| json!({"content": format!("Box {round}-{n} holds nails")})).collect();
+        hob.call("batch_remember", json!({"memories": all})).data(200);
+    });
+    assert!(commits <= 3, "{commits}");
+}
