@@ -10,10 +10,16 @@ LISTEN := $(if $(LAN),0.0.0.0,127.0.0.1):$(PORT)
 PAGE := $(filter-out web/src/openapi.ts,$(shell find web/src web/public web/index.html web/package-lock.json web/openapi.mjs web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)) tests/golden/openapi.json
 
 ## Build everything and start Hob in .hob/ on loopback (LAN=1 opens it to the network).
-run: setup web/dist/index.html
-	@echo "building the daemon (the first time takes some minutes)"
-	cargo build --quiet
-	@exec target/debug/hob serve --data $(DATA) --board sim --listen $(LISTEN)
+run:
+	@echo "1 of 4  installing what this machine lacks"
+	@$(MAKE) --no-print-directory setup
+	@echo "2 of 4  building the page"
+	@$(MAKE) --no-print-directory web
+	@echo "3 of 4  building Hob: some minutes the first time; each part is named as it is compiled"
+	cargo build
+	@echo "4 of 4  Hob starts in $(DATA)/ and answers on http://$(if $(LAN),this machine:$(PORT),$(LISTEN)); Ctrl-C stops it"
+	@echo "        talk to it from another terminal, too: target/debug/hob --data $(DATA) chat"
+	@export HOB_LOG="$${HOB_LOG:-warn}"; exec target/debug/hob serve --data $(DATA) --board sim --listen $(LISTEN)
 
 ## The whole test suite.
 test: setup setup-test web/dist/index.html

@@ -1,8 +1,9 @@
 //! The command line: its arguments, and the module that runs each command.
 //!
-//! Modules use only those above them: `terminal` (output), `client` (requests over the local socket), `show` (blocks as
-//! text), `answer` and `consent` (questions and approvals at the terminal), `continued` (the conversation of a short answer), then one
-//! module a command.
+//! Modules use only those before them: `terminal` (output), `wrap` (line breaks), `screen` and `input` with its `editor` and
+//! `history` (both sides of a chat), `client` (requests over the local socket), `show` (blocks as text), `answer` and `consent`
+//! (questions and approvals at the terminal), `continued` (the conversation of a short answer), `incoming` (events while one
+//! types), then one module a command.
 
 mod answer;
 mod backup;
@@ -12,27 +13,51 @@ mod consent;
 mod continued;
 mod discover;
 mod doctor;
+mod editor;
+mod history;
+mod incoming;
+mod input;
+mod screen;
 mod show;
 mod terminal;
+mod tokens;
+mod tools;
+mod wrap;
 
 use crate::{
     config::{Config, data_dir},
     house::{restart, serve},
 };
-use anyhow::{Result, bail};
+use anyhow::Result;
 use board::BoardKind;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use client::Client;
 use scrub::Scrubber;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use terminal::{plain, put};
-use text_kit::percent_encode;
 use tracing_subscriber::EnvFilter;
+
+/// First steps, below the list of commands.
+const FIRST_STEPS: &str = "\
+First steps:
+  hob serve                 start Hob; open the link it prints
+  hob chat                  talk to it in this terminal
+  hob chat \"add milk to the shopping list\"
+  hob tools timer           what it can do with timers
+  hob doctor                check that everything is well
+
+Every command takes --help. Commands reach the Hob that runs with the same data folder; without one they open the data
+themselves. Exit codes: 0 done, 1 failed, 2 misused.";
+
+/// What the keys do in a chat.
+const KEYS: &str = "\
+Line by line: the arrow keys edit and recall lines, Ctrl-R searches them, Tab completes names of tools. Ctrl-C stops an
+answer, Ctrl-D leaves. Lines with passwords, keys or codes, and lines that begin with a space, are not stored.";
 
 /// An always-on agent for a home or workshop.
 #[derive(Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(version, arg_required_else_help = true, after_help = FIRST_STEPS)]
 pub struct Cli {
     #[command(flatten)]
     location: DataLocation,
@@ -43,7 +68,7 @@ pub struct Cli {
 /// Paths of the data and the configuration.
 #[derive(Args, Clone)]
 struct DataLocation {
-    /// The data folder.
+    /// The data folder; ~/.local/share/hob if left out.
     #[arg(long, global = true, env = "HOB_DATA", value_name = "DIR")]
     data: Option<PathBuf>,
     /// The configuration file, instead of hob.toml in the data folder.
@@ -53,27 +78,28 @@ struct DataLocation {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the daemon.
+    /// Start Hob and keep it running; prints the link to its page.
     Serve {
-        /// Address of the page and the API.
+        /// Address of the page and the API; 127.0.0.1:4620 if left out, 0.0.0.0:4620 for the network.
         #[arg(long, value_name = "ADDR:PORT")]
         listen: Option<String>,
-        /// The device's name.
+        /// The device's name on the network.
         #[arg(long)]
         name: Option<String>,
-        /// GPIO board.
+        /// The pins: this machine's, simulated ones, or none.
         #[arg(long, value_name = "auto|sim|none")]
         board: Option<BoardKind>,
-        /// Address for TLS, or `off`.
+        /// Address for https, or `off`; port 4621 if left out.
         #[arg(long, value_name = "ADDR:PORT")]
         tls: Option<String>,
-        /// Do not announce the device over mDNS, and do not browse the network.
+        /// Do not announce Hob on the network, and do not look for others.
         #[arg(long)]
         no_mdns: bool,
     },
-    /// Send a message and print the answer; without TEXT, chat line by line.
+    /// Talk to Hob: one message, or without TEXT line by line.
+    #[command(after_help = KEYS)]
     Chat {
-        /// The message.
+        /// The message; quotes are needed only for what the shell would change.
         text: Vec<String>,
         /// Continue this conversation.
         #[arg(long, value_name = "ID")]
@@ -85,9 +111,9 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Call a tool.
+    /// Call a tool with exact arguments, such as: hob call calculate '{"expression": "6*7"}'.
     Call {
-        /// The tool's name.
+        /// The tool's name; see `hob tools`.
         tool: String,
         /// Its arguments, as a JSON object.
         #[arg(default_value = "{}", value_parser = json_object)]
@@ -96,12 +122,20 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// List or search the tools.
+    /// Undo your last change, or the one with this id.
+    Undo {
+        /// The change's id; see --list.
+        id: Option<String>,
+        /// List your latest changes instead.
+        #[arg(long, conflicts_with = "id")]
+        list: bool,
+    },
+    /// List the tools, or those that match QUERY.
     Tools {
         /// Print all details as JSON.
         #[arg(long)]
         json: bool,
-        /// Print whether policy allows this tool, and which rule decides.
+        /// Print whether a call of this tool is allowed, and by which rule.
         #[arg(long, value_name = "NAME", conflicts_with = "query")]
         explain: Option<String>,
         /// The acting agent, for --explain.
@@ -110,29 +144,29 @@ enum Command {
         /// The person the agent acts for, by name or id, for --explain.
         #[arg(long, requires = "explain")]
         user: Option<String>,
-        /// Words to search for; all must match.
+        /// Words to search for, in names and descriptions; else by meaning.
         query: Vec<String>,
     },
-    /// List pending approvals.
+    /// List the calls that wait for your approval.
     Approvals {
         /// Print all details as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Approve a call.
+    /// Approve a call that waits.
     Approve {
-        /// The approval's id.
+        /// The approval's id; see `hob approvals`.
         id: String,
         /// Also allow the suggested pattern of calls from now on.
         #[arg(long)]
         always: bool,
     },
-    /// Deny a call.
+    /// Deny a call that waits.
     Deny {
-        /// The approval's id.
+        /// The approval's id; see `hob approvals`.
         id: String,
     },
-    /// List pending questions and forms.
+    /// List the questions and forms that wait for your answer.
     Interactions {
         /// Print all details as JSON.
         #[arg(long)]
@@ -145,12 +179,12 @@ enum Command {
         /// Text, the number of an option, or the fields of a form as JSON, such as {"guests": 4}.
         answer: Vec<String>,
     },
-    /// Manage API tokens.
+    /// Create, list and revoke tokens, with which programs use Hob.
     Token {
         #[command(subcommand)]
         command: TokenCommand,
     },
-    /// Check the device and the stored data.
+    /// Check that everything is well: data, model, device.
     Doctor {
         /// Report which damaged records this backup has intact; repeatable.
         #[arg(long, value_name = "FILE")]
@@ -162,12 +196,12 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Write a backup of all data except secrets to FILE.
+    /// Write a backup of all data to FILE, without passwords and keys.
     Backup {
         /// A file that does not exist yet.
         file: PathBuf,
     },
-    /// Replace the data with a backup; the daemon must not run.
+    /// Replace all data with a backup, while Hob is stopped.
     Restore {
         /// A file written by `hob backup`.
         file: PathBuf,
@@ -183,12 +217,23 @@ enum TokenCommand {
         /// Highest role of the token.
         #[arg(long, default_value = "admin")]
         role: TokenRole,
-        /// Scope: chat, tools, tool:NAME, events, approvals, device or admin; repeatable. Default: everything the role allows.
+        /// Scope: chat, tools, tool:NAME, events, approvals, device or admin; repeatable. Everything the role allows if left out.
         #[arg(long, value_name = "WORD")]
         scope: Vec<String>,
         /// Days until the token expires.
         #[arg(long)]
         days: Option<u32>,
+    },
+    /// List the tokens: names, roles, scopes, when they were made and last used.
+    List {
+        /// Print all details as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Revoke a token at once.
+    Revoke {
+        /// Its id, or its name if no other token has it.
+        token: String,
     },
 }
 
@@ -207,24 +252,55 @@ fn json_object(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Parses the command line. A usage error exits with 2 and one line that explains it.
+/// Parses the command line. A usage error exits with 2 and one line that explains it; without any command the help precedes it.
 pub fn parse() -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
         // Help and version.
         if !error.use_stderr() {
             error.exit();
         }
-        eprintln!("hob: {}; see `hob --help`", one_line(&error.to_string()));
+        let given: Vec<String> = std::env::args().skip(1).collect();
+        if given.is_empty() {
+            let _ = Cli::command().print_help();
+        }
+        eprintln!("hob: {}", misuse(&error, &given));
         std::process::exit(2)
     })
 }
 
-/// The text of a clap error on one line, without its label and hints.
+/// A usage error and where to look, on one line.
+fn misuse(error: &clap::Error, given: &[String]) -> String {
+    let cli = Cli::command();
+    // The command that was meant, with its own commands.
+    let mut path = vec!["hob"];
+    let mut command = &cli;
+    for word in given {
+        if let Some(found) = command.find_subcommand(word) {
+            path.push(found.get_name());
+            command = found;
+        }
+    }
+    let path = path.join(" ");
+    let lists_commands =
+        [ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ErrorKind::MissingSubcommand].contains(&error.kind());
+    let why = match lists_commands {
+        true => {
+            let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+            format!("write a command after `{path}`: {}", names.join(", "))
+        }
+        false => one_line(&error.to_string()),
+    };
+    format!("{why}; see `{path} --help`")
+}
+
+/// The text of a clap error on one line, without its label and usage.
 fn one_line(error: &str) -> String {
-    let lines: Vec<&str> =
-        error.trim_start_matches("error:").split("\n\nUsage:").next().unwrap_or_default().lines().collect();
-    let kept = lines.iter().map(|l| l.trim()).filter(|l| !l.is_empty() && !l.starts_with("For more information"));
-    kept.collect::<Vec<_>>().join(" ")
+    let text = error.trim_start_matches("error:").split("\n\nUsage:").next().unwrap_or_default();
+    let parts = text.split("\n\n").map(|part| {
+        let lines = part.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("For more information"));
+        lines.collect::<Vec<_>>().join(" ").trim_start_matches("tip: ").to_owned()
+    });
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// The default log level: `info` for the daemon, `error` for other commands.
@@ -270,31 +346,34 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
     }
 }
 
-/// What to try instead of a search that found no tool.
-fn suggestion(similar: &Value) -> String {
-    let names: Vec<String> =
-        similar.as_array().into_iter().flatten().filter_map(Value::as_str).map(|name| format!("`{name}`")).collect();
-    match &names[..] {
-        [] => "`hob tools` lists all of them".to_owned(),
-        [start @ .., last] if !start.is_empty() => format!("did you mean {} or {last}?", start.join(", ")),
-        [one, ..] => format!("did you mean {one}?"),
-    }
-}
-
 /// Runs a command that is a request to the application.
 async fn send(client: &Client, command: Command) -> Result<()> {
     match command {
         Command::Chat { text, conversation, goes_on, json } => {
             chat::chat(client, &text, chat::Place { conversation, goes_on }, json).await
         }
-        Command::Call { tool, arguments, json } => {
-            let path = format!("/api/v1/tools/{}/execute", percent_encode(&tool));
-            let data = client.data("POST", &path, Some(json!({"arguments": arguments}))).await?;
-            match (&data["result"], json) {
-                (_, true) => put(format_args!("{data}\n"))?,
-                (Value::String(text), false) => put(format_args!("{text}\n"))?,
-                (result, false) => put(format_args!("{result:#}\n"))?,
+        Command::Call { tool, arguments, json } => tools::call(client, &tool, arguments, json).await,
+        Command::Undo { list: true, .. } => {
+            let data = client.data("GET", "/api/v1/changes?limit=20", None).await?;
+            let changes = data["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
+            if changes.is_empty() {
+                put(format_args!("there is nothing to undo yet\n"))?;
             }
+            for change in changes {
+                let text = |name: &str| plain(change[name].as_str().unwrap_or_default());
+                let note = match (change["undone"] == true, change["reversible"] == true) {
+                    (true, _) => " (undone)",
+                    (false, true) => "",
+                    (false, false) => " (cannot be undone)",
+                };
+                put(format_args!("{}  {}  {}{note}\n", text("id"), text("at"), text("text")))?;
+            }
+            Ok(())
+        }
+        Command::Undo { id, .. } => {
+            let arguments = id.map_or_else(|| json!({}), |id| json!({"changeId": id}));
+            let data = client.data("POST", "/api/v1/tools/undo/execute", Some(json!({"arguments": arguments}))).await?;
+            put(format_args!("{}\n", plain(data["say"].as_str().unwrap_or("Undone."))))?;
             Ok(())
         }
         Command::Tools { explain: Some(tool), agent, user, json, .. } => {
@@ -314,37 +393,19 @@ async fn send(client: &Client, command: Command) -> Result<()> {
         }
         Command::Interactions { json } => answer::interactions(client, json).await,
         Command::Answer { id, answer } => answer::answer(client, &id, &answer.join(" ")).await,
-        Command::Tools { json, query, .. } => {
-            let path = format!("/api/v1/tools?query={}&details={json}", percent_encode(&query.join(" ")));
-            let mut found = client.data("GET", &path, None).await?;
-            let tools = found["tools"].take();
-            if json {
-                put(format_args!("{tools:#}\n"))?;
-                return Ok(());
+        Command::Tools { json, query, .. } => tools::list(client, &query, json).await,
+        Command::Token { command } => match command {
+            TokenCommand::New { name, role, scope, days } => {
+                let role = match role {
+                    TokenRole::Admin => "admin",
+                    TokenRole::Member => "member",
+                    TokenRole::Viewer => "viewer",
+                };
+                tokens::create(client, tokens::NewToken { name, role, scope, days }).await
             }
-            if !query.is_empty() && tools.as_array().is_none_or(Vec::is_empty) {
-                bail!("no tool matches `{}`: {}", query.join(" "), suggestion(&found["similar"]));
-            }
-            for tool in tools.as_array().into_iter().flatten() {
-                let about = tool["description"].as_str().unwrap_or_default();
-                let (name, about) =
-                    (tool["name"].as_str().unwrap_or_default(), about.lines().next().unwrap_or_default());
-                put(format_args!("{name:<26} {}\n", plain(about)))?;
-            }
-            Ok(())
-        }
-        Command::Token { command: TokenCommand::New { name, role, scope, days } } => {
-            let role = match role {
-                TokenRole::Admin => "admin",
-                TokenRole::Member => "member",
-                TokenRole::Viewer => "viewer",
-            };
-            let body = json!({"name": name, "role": role, "scope": scope, "expiresInDays": days});
-            let created = client.data("POST", "/api/v1/tokens", Some(body)).await?;
-            put(format_args!("{}\n", created["token"].as_str().unwrap_or_default()))?;
-            eprintln!("this token is not shown again: keep it safe");
-            Ok(())
-        }
+            TokenCommand::List { json } => tokens::list(client, json).await,
+            TokenCommand::Revoke { token } => tokens::revoke(client, &token).await,
+        },
         Command::Doctor { backup } => doctor::doctor(client, &backup).await,
         Command::Backup { file } => backup::backup(client, &file).await,
         Command::Serve { .. } | Command::Restore { .. } | Command::Discover { .. } => Ok(()),

@@ -25,7 +25,9 @@ const LISTEN: &str = "127.0.0.1:4620";
 pub struct Config {
     pub name: String,
     pub listen: String,
+    pub home: String,
     pub time_zone: String,
+    pub units: models::Units,
     pub board: BoardKind,
     pub pins: PinRate,
     pub model: models::Config,
@@ -114,7 +116,9 @@ impl Default for Config {
         Self {
             name: "hob".into(),
             listen: LISTEN.into(),
+            home: String::new(),
             time_zone: String::new(),
+            units: models::Units::default(),
             board: BoardKind::Auto,
             pins: PinRate::default(),
             model: models::Config::default(),

@@ -3,10 +3,17 @@
 
 mod background;
 mod compacting;
+mod known_hosts;
 pub mod restart;
 pub mod serve;
+#[cfg(test)]
+mod tests_answers;
+mod undo;
 
-use crate::config::{Config, settings::Settings};
+use crate::config::{
+    Config,
+    settings::{Settings, about_home, chosen_zone},
+};
 use agent::Agent;
 use anyhow::Result;
 use api::{AppParts, AppState, EventStreams, Network, RequestCounts, Restart};
@@ -19,6 +26,7 @@ use embed::Embedder;
 use http_client::Guarded;
 use identity::{ClaimConfig, Identity};
 use interaction::{Asks, Interactions};
+use known_hosts::known_hosts;
 use llm::Ledger;
 use memory::Memories;
 use models::{Choices, ModelDeps, Models};
@@ -52,11 +60,27 @@ pub struct Entry {
 
 /// Builds the application over the data in `data`. Starts no background tasks except those the parts themselves need.
 pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppParts, Arc<Settings>, BackgroundTasks)> {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(Some(config.time_zone.as_str()).filter(|z| !z.is_empty()))?);
+    let system_clock = Arc::new(SystemClock::new(chosen_zone(None, &config))?);
+    build_with(system_clock.clone(), system_clock, config, data, entry)
+}
 
+/// Builds the application with a clock of its own; the system's follows the home's time zone.
+fn build_with(
+    clock: Arc<dyn Clock>,
+    system_clock: Arc<SystemClock>,
+    config: Config,
+    data: &Path,
+    entry: Entry,
+) -> Result<(AppParts, Arc<Settings>, BackgroundTasks)> {
     // Parts.
     restart::finish_restore(data);
     let store = Store::open(data)?;
+    let choices = Choices::open(&store)?;
+    if let Some(zone) = choices.current().home().time_zone
+        && let Err(error) = system_clock.set_zone(Some(&zone))
+    {
+        tracing::warn!(%error, "the chosen time zone cannot be used");
+    }
     let embedder = Embedder::new(IDLE);
     let board = Board::with_rate(config.board, config.pins);
 
@@ -92,7 +116,9 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppParts, Arc
     );
     let triggers = Triggers::new(&store, registry.clone(), scheduler.clone(), ports.clone());
     let device = Device::new(data);
+    let undo = undo::undo(&store, &memories, &scheduler, &triggers, &board);
     let mut families = everyday(&store, &scheduler);
+    families.push(tools_everyday::undo(undo.clone()).into_parts());
     families.push(rules::schedules(scheduler.clone(), registry.clone()).into_parts());
     families.push(rules::triggers(triggers.clone()).into_parts());
     // Everyday tools are offered to models in this order.
@@ -104,7 +130,8 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppParts, Arc
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
     families.push(custom::family(custom.clone()).into_parts());
-    let documents = Documents::new(&store).with_base(&config.agent.prompt);
+    let documents =
+        Documents::new(&store).with_base(&config.agent.prompt).with_home(about_home(choices.clone(), &config));
     families.push(persona::family(documents.clone()).into_parts());
     families.push(interaction::family(interactions.clone()).into_parts());
 
@@ -122,12 +149,13 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppParts, Arc
         ledger,
         web: web.clone(),
         environment: models::environment(),
+        hosts: known_hosts(&config.network),
         reflex: lazy_reflex(registry.clone(), embedder.clone(), clock),
     };
     let (limits, hours) = (config.agent.clone(), config.storage.hours()?);
-    let choices = Choices::open(&store)?;
     let (models, provider) = Models::new(config.model.clone(), deps, choices.clone())?;
-    let settings = Arc::new(Settings::new(config, store.device_id(), choices, network.clone()));
+    let settings =
+        Arc::new(Settings::new(config, store.device_id(), choices, network.clone(), system_clock, scheduler.clone()));
     let uploads = Uploads::new(&store, data.join(store::FILES));
     uploads.tidy();
     let parts = agent::Parts {
@@ -141,6 +169,8 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppParts, Arc
     let agent = Agent::new(limits, &store, parts, provider);
     let chosen = agent.clone();
     models.on_change(move |provider| chosen.set_provider(provider));
+    let bus = ports.bus.clone();
+    models.on_trouble(move |model| bus.publish("model:trouble", None, serde_json::json!({"model": model})));
     families.push(agent::family(agent.clone()).into_parts());
     registry.add_families(families)?;
     custom.load()?;
@@ -148,6 +178,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppParts, Arc
     publish_pin_changes(&board, ports.bus.clone());
     schedule_backfill(memories, closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
+    undo::schedule_pruning(store.clone(), closing.clone());
     let (requests, used_agent) = (RequestCounts::default(), agent.clone());
     let (started, desk) = (Id::new(), settings.clone());
     let (kept, checking) = (store.clone(), ports.clone());
@@ -156,6 +187,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppParts, Arc
         identity,
         agent,
         registry,
+        scheduler: scheduler.clone(),
         custom,
         documents,
         interactions,
@@ -176,7 +208,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppParts, Arc
         closing,
         lasting: false,
     };
-    Ok((house, settings, BackgroundTasks { scheduler, triggers, store: kept, ports: checking, compacting }))
+    Ok((house, settings, BackgroundTasks { scheduler, triggers, board, store: kept, ports: checking, compacting }))
 }
 
 /// Reflex over the phrases of all families, built on first use.
@@ -192,11 +224,13 @@ fn lazy_reflex(registry: Registry, embedder: Embedder, clock: Arc<dyn Clock>) ->
 fn everyday(store: &Store, scheduler: &Scheduler) -> Vec<FamilyParts> {
     vec![
         tools_everyday::tasks(store).into_parts(),
+        tools_everyday::lists(store).into_parts(),
         tools_everyday::notes(store).into_parts(),
         tools_everyday::bookmarks(store).into_parts(),
         tools_everyday::contacts(store).into_parts(),
         tools_everyday::calendar(store, scheduler.clone()).into_parts(),
         tools_everyday::notices(store).into_parts(),
+        tools_everyday::timers(scheduler.timers()).into_parts(),
         tools_data::finance(store).into_parts(),
         tools_data::goals(store).into_parts(),
         tools_data::tables(store).into_parts(),

@@ -122,7 +122,7 @@ pub struct ConversationSummary {
 /// How much of a conversation a run reads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reads {
-    /// The last exchange of text: the person's message, and the answer.
+    /// The last exchange: the person's message, calls and results that are not from outside, and the answer.
     Exchange,
     /// This many of the newest messages; a run that begins reads only those after the summary.
     Last(usize),
@@ -211,13 +211,14 @@ impl Conversations {
         Ok(history)
     }
 
-    /// The person's last message and its answer, when no call was made in between. Does not taint: `reflex`, which reads only
-    /// this, merely checks whether the answer is its own question.
+    /// The person's last messages with the calls made for them and the answers. Does not taint: `reflex`, which reads only this,
+    /// checks whether the answer is its own question, and finds what "it" means among results that are not from outside.
     fn exchange(&self, cx: &Cx, id: Id) -> Result<Vec<Entry<MessageRecord>>> {
-        let mut lines = self.lines.list_in(Scope::User(cx.user()), &of_conversation(id, 2))?;
+        let mut lines = self.lines.list_in(Scope::User(cx.user()), &of_conversation(id, EXCHANGE))?;
         lines.reverse();
         let lines: Vec<_> = lines.into_iter().map(|e| self.clean(e)).collect();
-        Ok(if is_exchange(&lines) { lines } else { vec![] })
+        let from = last_exchange(&lines);
+        Ok(lines.into_iter().skip(from).collect())
     }
 
     /// Stores an answer of the model with the change of its run. On disk before this returns, or `within` a time.
@@ -559,14 +560,24 @@ pub(crate) fn vouch(cx: &Cx, lines: &[Entry<MessageRecord>]) {
     }
 }
 
-/// Whether these are a message and its answer without calls.
-pub(crate) fn is_exchange(lines: &[Entry<MessageRecord>]) -> bool {
-    match lines {
-        [said, answer] => {
-            said.value.role == Role::User && answer.value.role == Role::Assistant && answer.value.calls().is_empty()
-        }
-        _ => false,
-    }
+/// Longest exchange with calls that `reflex` reads, in messages.
+const EXCHANGE: usize = 24;
+
+/// How many exchanges it reads: "the second one" is meant of what was shown before a question about it, too.
+const EXCHANGES: usize = 6;
+
+/// Beginning of the last exchanges: message, calls with results, and answer. One without an answer, or from outside, ends them.
+pub(crate) fn last_exchange(lines: &[Entry<MessageRecord>]) -> usize {
+    let earlier = |from: &usize| exchange_at_end(&lines[..*from]);
+    std::iter::successors(Some(lines.len()), earlier).take(EXCHANGES + 1).last().unwrap_or(lines.len())
+}
+
+fn exchange_at_end(lines: &[Entry<MessageRecord>]) -> Option<usize> {
+    let from = lines.iter().rposition(|e| e.value.role == Role::User)?;
+    let answered = |e: &Entry<MessageRecord>| e.value.role == Role::Assistant && e.value.calls().is_empty();
+    let exchange = &lines[from..];
+    let own = exchange.len() <= 2 || exchange.iter().all(|e| e.label == tool::Label::Own);
+    (own && exchange.last().is_some_and(answered)).then_some(from)
 }
 
 pub(crate) fn summary(entry: Entry<Head>) -> ConversationSummary {

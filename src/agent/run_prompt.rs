@@ -10,6 +10,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// The family of `run_prompt`.
 pub fn family(agent: Agent) -> Family<Agent> {
     Family::new("prompts", "Run the agent without a person present.", agent)
+        .title("Working on its own")
         .tool("run_prompt", Risk::Write, run_prompt)
         .detached()
         .additive()

@@ -8,6 +8,7 @@ use llm::{Routing, Usage};
 use serde::Serialize;
 use serde_json::Value;
 use store::Entry;
+use text_kit::{one_line, truncate};
 use tool::{
     Channel, Cx, Error, Id, Result, Scope,
     prelude::{JsonSchema, schemars},
@@ -52,6 +53,8 @@ pub struct RunShown {
     pub error: Option<RunError>,
     /// How often it was resumed.
     pub resumed: u32,
+    /// The beginning of the request; empty when a client keeps the conversation, or it was without words.
+    pub asked: String,
 }
 
 /// Some runs, the newest first.
@@ -143,6 +146,9 @@ pub enum RunStep {
     },
 }
 
+/// How much of a request a list shows, in characters.
+const ASKED: usize = 160;
+
 /// The state of a stored run: a woken one is running before that is stored.
 fn state_now(id: Id, stored: State, under_way: &[(Id, Option<Id>, bool)]) -> State {
     let woken = stored == State::Waiting && under_way.iter().any(|(run, ..)| *run == id);
@@ -166,6 +172,7 @@ fn run_view(entry: Entry<StoredRun>, under_way: &[(Id, Option<Id>, bool)]) -> Ru
         error: over.then(|| RunError { code: run.code.clone(), message: run.error.clone() }),
         resumed: run.resumed,
         model: run.model,
+        asked: String::new(),
     }
 }
 
@@ -201,10 +208,25 @@ impl Agent {
         ids.truncate(limit);
         let next = ids.last().copied().filter(|_| more);
         let found = self.conversations.runs.get_all_in(Scope::User(cx.user()), &ids)?;
-        let mut runs: Vec<RunShown> = found.into_iter().map(|entry| run_view(entry, &under_way)).collect();
+        let shown = |entry: Entry<StoredRun>| {
+            let asked = self.asked(cx, &entry)?;
+            Ok(RunShown { asked, ..run_view(entry, &under_way) })
+        };
+        let mut runs = found.into_iter().map(shown).collect::<Result<Vec<RunShown>>>()?;
         runs.extend(unstored.iter().filter(|id| ids.contains(id)).map(|id| self.unstored_run(cx, *id)));
         runs.sort_by_key(|run| std::cmp::Reverse(run.id));
         Ok(RunPage { count: stored + unstored.len(), runs, next })
+    }
+
+    /// The beginning of a run's request, on one line.
+    fn asked(&self, cx: &Cx, entry: &Entry<StoredRun>) -> Result<String> {
+        // A queued run has its message until its turn.
+        let queued = entry.value.message().text().into_owned();
+        let words = match queued.trim() {
+            "" => self.conversations.request_of(cx, entry.value.conversation, entry.id)?,
+            _ => queued,
+        };
+        Ok(truncate(&one_line(&words), ASKED))
     }
 
     fn unstored_run(&self, cx: &Cx, run: Id) -> RunShown {
@@ -222,6 +244,7 @@ impl Agent {
             cost: None,
             error: None,
             resumed: 0,
+            asked: String::new(),
         }
     }
 
@@ -231,7 +254,9 @@ impl Agent {
     /// `NotFound` when it is not theirs.
     pub fn run(&self, cx: &Cx, id: Id) -> Result<RunDetails> {
         let entry = self.conversations.runs.get_in(Scope::User(cx.user()), id)?.ok_or_else(|| no_run(id))?;
-        let (stored, run) = (entry.value.clone(), run_view(entry, &self.queue.runs_of(cx.user())));
+        let asked = self.asked(cx, &entry)?;
+        let (stored, view) = (entry.value.clone(), run_view(entry, &self.queue.runs_of(cx.user())));
+        let run = RunShown { asked, ..view };
         let own = self.conversations.of_run(cx, stored.conversation, id, run.ended_at)?;
         let mut steps = vec![];
         for (n, line) in own.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! `/api/v1/claim`, `/session` and `/sessions`: claiming the device, signing in and out, and one's open sessions.
 
 use crate::{
-    AppState, Caller,
+    AppState, Caller, Home,
     auth_middleware::{COOKIE, SECURE_COOKIE, client, cookie, csrf_token, session_key},
     connection_limiter::RequestTracker,
     describe::{DescribeOutput, Operation, Routes, Schemas, delete, get, post},
@@ -29,6 +29,8 @@ const BROWSER_SECONDS: u64 = 400 * 24 * 3600;
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
         .route("/claim", post(claim, "Claim the device with the code on its console.").open().secret().also(limited))
+        .route("/join", post(join, "Use an invitation: choose a password and sign in.").open().secret().also(limited))
+        .route("/join/check", post(check_invitation, "Get whom an invitation is for.").open().secret().also(limited))
         .route(
             "/session",
             get(who_am_i, "Get the caller and their role.")
@@ -58,6 +60,11 @@ struct Session {
     version: &'static str,
     /// The model that answers, as `provider/model` or `reflex`.
     model: String,
+    home: Home,
+    /// Whether they claimed the device.
+    owner: bool,
+    /// Whether the set-up after the claim is open, which only its owner sees.
+    arriving: bool,
     /// Whether the person can sign in with a password.
     has_password: bool,
     /// To be sent as the header `X-CSRF-Token` with every request of this session that changes something; empty for
@@ -76,6 +83,9 @@ impl Session {
             name: house.settings.name(),
             version: env!("CARGO_PKG_VERSION"),
             model: house.agent.model(),
+            home: house.settings.home(),
+            owner: principal.user == UserId::OWNER,
+            arriving: principal.user == UserId::OWNER && house.settings.arrival().open,
             csrf_token: key.map(csrf_token).unwrap_or_default(),
         })
     }
@@ -107,13 +117,67 @@ async fn claim(
     let claimed = tokio::spawn(async move {
         let (name, password) = (body.person.as_deref(), body.password.as_deref());
         let claimed = claiming.identity.claim(&body.code, name, password, client, user_agent(&headers)).await;
-        if claimed.is_ok() {
-            claiming.settings.claimed();
+        if claimed.is_ok()
+            && let Err(error) = claiming.settings.claimed().await
+        {
+            tracing::warn!(%error, "the page will not offer the set-up: open it under Device");
         }
         claimed
     });
     let broken = |_| Failure::new(422, "failed", "the claim broke off: look whether it is done, or restart Hob");
     SignedIn::new(&house, &entrance, claimed.await.map_err(broken)??)
+}
+
+/// An invitation.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Invited {
+    /// The code of the link; dashes, blanks and case do not matter.
+    code: String,
+}
+
+/// The person an invitation is for.
+#[derive(Debug, Serialize, JsonSchema)]
+struct InvitationView {
+    /// The person's name.
+    person: String,
+    /// The home's name, else the device's.
+    home: String,
+}
+
+/// Says whom an invitation is for, without using it.
+async fn check_invitation(
+    State(house): State<AppState>,
+    Extension(entrance): Extension<Entrance>,
+    Json(body): Json<Invited>,
+) -> Answer<InvitationView> {
+    let joining = house.identity.invitation(&body.code, client(&entrance))?;
+    let home = Some(house.settings.home().name).filter(|name| !name.is_empty());
+    Ok(ok(InvitationView { person: joining.person, home: home.unwrap_or_else(|| house.settings.name()) }))
+}
+
+/// Uses an invitation.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Join {
+    /// The code of the link; dashes, blanks and case do not matter.
+    code: String,
+    /// The password to sign in with from now on, 10 characters or more.
+    password: String,
+}
+
+/// Sets the password of an invited person and signs them in. The invitation is used up, and their other sessions end.
+async fn join(
+    State(house): State<AppState>,
+    Extension(entrance): Extension<Entrance>,
+    Extension(tracker): Extension<RequestTracker>,
+    headers: HeaderMap,
+    Json(body): Json<Join>,
+) -> Result<SignedIn, Failure> {
+    // Waiting for the slow hash must not cost the connection its slot.
+    let _serving = tracker.serve();
+    let session = house.identity.join(&body.code, &body.password, client(&entrance), user_agent(&headers)).await?;
+    SignedIn::new(&house, &entrance, session)
 }
 
 /// Signs in with a password, or with a token.

@@ -113,7 +113,7 @@ fn caller(house: &AppState, request: &Request, facts: RouteFacts) -> Result<(Cal
         let template = request.extensions().get().map_or("", MatchedPath::as_str);
         check_scope(&known.scopes, facts, template, request.uri().path(), canonical)?;
         let channel = if session { Channel::Page } else { Channel::Api };
-        let via = Via { clear: is_clear(request), ..Via::direct(channel) };
+        let via = Via { clear: is_clear(request), token: known.token, ..Via::direct(channel) };
         let (principal, in_person) = (known.principal, known.in_person);
         return Ok((Caller { principal, via, key: known.id, in_person }, key.filter(|_| session)));
     }

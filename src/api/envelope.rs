@@ -177,6 +177,7 @@ impl From<identity::Error> for Failure {
             E::WrongPassword(_) => Self::new(401, "wrong_password", message),
             E::WrongCode => Self::new(401, "wrong_code", message),
             E::CodeExpired => Self::new(401, "code_expired", message),
+            E::NoInvitation => Self::new(404, "no_invitation", message),
             E::AlreadyClaimed => Self::new(409, "already_claimed", message),
             E::TooManyAttempts { retry_after_seconds, .. } => {
                 Self::new(429, "too_many_tries", message).retry_after(retry_after_seconds)

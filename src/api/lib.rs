@@ -7,6 +7,8 @@
 mod approvals;
 mod auth;
 mod auth_middleware;
+mod automation;
+mod changes;
 mod chat;
 mod check;
 mod config_services;
@@ -22,6 +24,7 @@ mod envelope;
 mod estimate;
 mod event_streams;
 mod files;
+mod home;
 mod host_check;
 mod interactions;
 mod metrics;
@@ -40,6 +43,7 @@ mod serve;
 mod settings;
 mod storage;
 mod tls;
+mod today;
 mod tokens;
 mod tools;
 
@@ -48,7 +52,7 @@ pub use metrics::RequestCounts;
 pub use network::{Network, Tls, bracketed};
 pub use restore::{PENDING, Restart, UPLOAD};
 pub use serve::{Listeners, serve};
-pub use settings::{DeviceSettings, Neighbour};
+pub use settings::{DeviceSettings, Home, HomeChange, Neighbour};
 pub use tls::Certificate;
 
 use ::models::Models;
@@ -61,6 +65,7 @@ use document::middleware_failures;
 use envelope::Failure;
 use identity::{Identity, TokenScope};
 use registry::Registry;
+use scheduler::Scheduler;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use store::Store;
@@ -93,6 +98,8 @@ pub struct AppParts {
     pub agent: Agent,
     /// The tools.
     pub registry: Registry,
+    /// People's schedules.
+    pub scheduler: Scheduler,
     /// Custom tools.
     pub custom: CustomTools,
     /// The documents that define the agent.
@@ -170,11 +177,15 @@ fn routes() -> Routes<AppState> {
     let api = Routes::new()
         .merge(auth::routes())
         .merge(people::routes())
+        .merge(home::routes())
         .merge(tokens::routes())
         .merge(chat::routes())
         .merge(runs::routes())
         .merge(conversations::routes())
         .merge(tools::routes())
+        .merge(changes::routes())
+        .merge(today::routes())
+        .merge(automation::routes())
         .merge(answers)
         .merge(policy_routes::routes())
         .merge(documents::agent_routes())
@@ -190,7 +201,7 @@ fn routes() -> Routes<AppState> {
         .nest("/config-services", config_services::routes())
         .nest("/documents", documents::routes())
         // `csrfToken` is worthless without the session's cookie; the others describe keys and contain none.
-        .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys"])
+        .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys", "keyPrefixes"])
         .all(middleware_failures)
         .otherwise(wrong_method, no_such_path);
     Routes::new().nest("/api/v1", api).nest("/v1", openai::routes()).merge(ollama::routes()).merge(metrics::routes())

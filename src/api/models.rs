@@ -10,8 +10,8 @@ use crate::{
 use axum::{Extension, extract::State};
 use identity::TokenScope;
 use models::{
-    CatalogueUpdate, KnownModels, ModelChoice, ModelInUse, ModelSettingsPatch, ProviderPatch, ProviderTest,
-    ProviderView, Spending,
+    CatalogueUpdate, FoundServers, KnownModels, ModelCheck, ModelChoice, ModelInUse, ModelSettingsPatch, ProviderPatch,
+    ProviderTest, ProviderTrial, ProviderView, Spending,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -33,10 +33,18 @@ pub(crate) fn routes() -> Routes<AppState> {
                 .admin()
                 .secret(),
         )
+        .route("/model/check", post(check, "Check whether the servers of the models answer.").admin())
+        .route(
+            "/model-servers/find",
+            post(find, "Look for model servers on this device and the household's machines.").admin(),
+        )
         .route("/models/refresh", post(refresh, "Update the catalogue of models and prices.").admin())
         .route("/providers", get(providers, "List the providers of models.").admin())
         .route("/providers/{id}", put(change, "Set the address or key of a provider.").admin().secret())
-        .route("/providers/{id}/try", post(attempt, "Test a provider by asking for its models.").admin().secret())
+        .route(
+            "/providers/{id}/try",
+            post(attempt, "Test a provider by asking for its models, or for an answer.").admin().secret(),
+        )
         .scope(TokenScope::Admin)
         .merge(reads)
 }
@@ -46,6 +54,11 @@ pub(crate) async fn in_use(State(house): State<AppState>, Extension(caller): Ext
     if must_be_admin(&caller).is_err() {
         // Only admins see the addresses of servers.
         model.url.clear();
+        for trouble in &mut model.trouble {
+            // The error names the address too.
+            trouble.url.clear();
+            trouble.message.clear();
+        }
     }
     Ok(ok(model))
 }
@@ -89,9 +102,23 @@ pub(crate) async fn change(
 pub(crate) async fn attempt(
     State(house): State<AppState>,
     PathText(id): PathText,
-    Json(patch): Json<ProviderPatch>,
+    Json(trial): Json<ProviderTrial>,
 ) -> Answer<ProviderTest> {
-    Ok(ok(house.models.test_provider(&id, patch).await?))
+    Ok(ok(house.models.test_provider(&id, trial).await?))
+}
+
+/// The models that are asked, in order.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Checked {
+    models: Vec<ModelCheck>,
+}
+
+pub(crate) async fn check(State(house): State<AppState>) -> Answer<Checked> {
+    Ok(ok(Checked { models: house.models.check().await }))
+}
+
+pub(crate) async fn find(State(house): State<AppState>) -> Answer<FoundServers> {
+    Ok(ok(house.models.find_servers().await))
 }
 
 /// Which models.

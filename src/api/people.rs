@@ -2,12 +2,12 @@
 
 use crate::{
     AppState, Caller,
-    describe::{Routes, get, patch},
+    describe::{Routes, get, patch, post},
     document::limited,
     envelope::{Answer, Created, Deleted, Failure, Json, PathId, ok},
 };
 use axum::{Extension, extract::State};
-use identity::{Editor, NewPerson, PersonPatch, PersonView, TokenScope};
+use identity::{Editor, IssuedInvitation, NewPerson, PersonPatch, PersonView, TokenScope};
 use serde::Serialize;
 use tool::{
     Channel, UserId,
@@ -26,6 +26,15 @@ pub(crate) fn routes() -> Routes<AppState> {
                 .secret()
                 .also(limited)
                 .delete(remove, "Remove a person from the household.")
+                .admin()
+                .secret(),
+        )
+        .route(
+            "/people/{id}/invitation",
+            post(invite, "Invite a person to choose a password.")
+                .admin()
+                .secret()
+                .delete(uninvite, "Take a person's invitation back.")
                 .admin()
                 .secret(),
         )
@@ -61,6 +70,17 @@ async fn change(
         at_page: caller.in_person && caller.via.channel == Channel::Page,
     };
     Ok(ok(house.identity.change_person(editor, id, body).await?))
+}
+
+/// Makes the code of a link with which the person chooses a password and is signed in. It is valid for a week, works once, and
+/// replaces an earlier one.
+async fn invite(State(house): State<AppState>, PathId(id): PathId) -> Result<Created<IssuedInvitation>, Failure> {
+    Ok(Created(house.identity.invite(id).await?))
+}
+
+async fn uninvite(State(house): State<AppState>, PathId(id): PathId) -> Answer<Deleted> {
+    house.identity.uninvite(id).await?;
+    Ok(ok(Deleted::yes()))
 }
 
 /// Removes a person and stops their runs.

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use std::time::Instant;
 use text_kit::first_sentence;
 use tool::{
-    Output, Risk, Tool,
+    Bounds, Channel, Output, Risk, Tool,
     prelude::{JsonSchema, schemars},
 };
 
@@ -147,6 +147,10 @@ pub(crate) struct Execute {
     /// An object that fits the tool's parameters.
     #[serde(default)]
     pub arguments: Value,
+    /// Whether the page only reads this to show it. With the page's own session such a call is not in the audit log, if it
+    /// observes and succeeds.
+    #[serde(default)]
+    pub display: bool,
 }
 
 /// The result of a call.
@@ -190,6 +194,10 @@ pub(crate) async fn execute(
     Json(body): Json<Execute>,
 ) -> Answer<Ran> {
     let began = Instant::now();
-    let output = house.cx(&caller).call(&name, body.arguments).await?;
+    let mut cx = house.cx(&caller);
+    if body.display && cx.channel() == Channel::Page {
+        cx = cx.bounded(Bounds { for_display: true, ..Bounds::default() });
+    }
+    let output = cx.call(&name, body.arguments).await?;
     Ok(ok(Ran::new(&name, output, began)))
 }

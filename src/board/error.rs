@@ -50,11 +50,11 @@ impl From<Error> for tool::Error {
     fn from(error: Error) -> Self {
         let text = error.to_string();
         match error {
-            Error::BadPin(_) => Self::BadArgs(text),
-            Error::NoDriver(_) => Self::Unavailable(text),
-            Error::NoSuchPin(_) => Self::NotFound(text),
-            Error::TooFast { .. } => Self::RateLimited(text),
-            Error::Failed { .. } => Self::Failed(text),
+            Error::BadPin(_) => Self::BadArgs(text.into()),
+            Error::NoDriver(_) => Self::Unavailable(text.into()),
+            Error::NoSuchPin(_) => Self::NotFound(text.into()),
+            Error::TooFast { .. } => Self::RateLimited(text.into()),
+            Error::Failed { .. } => Self::Failed(text.into()),
         }
     }
 }

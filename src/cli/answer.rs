@@ -2,38 +2,13 @@
 
 use super::{
     client::Client,
+    input::{Asked, Input, Line},
     show,
-    terminal::{plain, put},
+    terminal::{has_person, plain, put},
 };
 use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
-use std::io::{BufRead, IsTerminal, Write};
 use text_kit::percent_encode;
-
-/// Whether a person sits at the terminal.
-pub fn has_person() -> bool {
-    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
-}
-
-/// Prints to standard error, where questions go. Ignores write errors.
-pub fn print(text: std::fmt::Arguments) {
-    let mut err = std::io::stderr().lock();
-    let _ = err.write_fmt(text);
-    let _ = err.flush();
-}
-
-/// Reads a line that the person types; `None` at the end of the input.
-pub async fn read_line(prompt: String) -> Result<Option<String>> {
-    let line = tokio::task::spawn_blocking(move || {
-        print(format_args!("{prompt}"));
-        let mut bytes = vec![];
-        match std::io::stdin().lock().read_until(b'\n', &mut bytes) {
-            Ok(0) | Err(_) => None,
-            Ok(_) => Some(String::from_utf8_lossy(&bytes).trim().to_owned()),
-        }
-    });
-    Ok(line.await?)
-}
 
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_default()
@@ -44,33 +19,45 @@ fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
 }
 
 /// Asks the person at the terminal a question of the stream; without a person, prints how to answer.
-pub async fn ask_at_terminal(client: &Client, ask: &Value) -> Result<()> {
+pub async fn ask_at_terminal(client: &Client, input: &mut Input, ask: &Value) -> Result<Asked> {
     let (id, options) = (text(ask, "id"), options(ask));
-    print(format_args!("? {}\n", plain(text(ask, "question"))));
-    for (n, option) in options.iter().enumerate() {
-        print(format_args!("  {}. {}\n", n + 1, show::value(&json!(option))));
-    }
+    input.screen.note(&question_text(ask));
     if !has_person() {
-        print(format_args!("  answer with `hob answer {id} TEXT`\n"));
-        return Ok(());
+        input.screen.note(&format!("  answer with `hob answer {id} TEXT`"));
+        return Ok(Asked::Open);
     }
     let prompt = match options.len() {
         0 => "  your answer (nothing puts it aside): ".to_owned(),
         count => format!("  1 to {count} (nothing puts it aside): "),
     };
     loop {
-        let Some(line) = read_line(prompt.clone()).await? else {
-            print(format_args!("\n  it stays open: answer with `hob answer {id} TEXT`\n"));
-            return Ok(());
+        let line = match input.read_answer(&prompt).await? {
+            Line::Text(line) => line,
+            Line::Interrupted { .. } => return Ok(Asked::Interrupted),
+            Line::End => {
+                input.screen.note(&format!("  it stays open: answer with `hob answer {id} TEXT`"));
+                return Ok(Asked::Open);
+            }
         };
         if line.is_empty() {
-            return send_answer(client, id, None).await;
+            return send_answer(client, input, id, None).await;
         }
         match chosen(&options, &line) {
-            Some(answer) => return send_answer(client, id, Some(json!({"answer": answer}))).await,
-            None => print(format_args!("  choose one of these by its number\n")),
+            Some(answer) => return send_answer(client, input, id, Some(json!({"answer": answer}))).await,
+            None => input.screen.note("  choose one of these by its number"),
         }
     }
+}
+
+/// A question with its numbered options.
+pub fn question_text(ask: &Value) -> String {
+    format!("? {}", plain(text(ask, "question"))) + &numbered(&options(ask))
+}
+
+/// The options of a question, each on a line with its number.
+fn numbered(options: &[String]) -> String {
+    let line = |(n, option): (usize, &String)| format!("\n  {}. {}", n + 1, show::value(&json!(option)));
+    options.iter().enumerate().map(line).collect()
 }
 
 fn options(ask: &Value) -> Vec<String> {
@@ -88,67 +75,83 @@ fn chosen(options: &[String], line: &str) -> Option<String> {
 }
 
 /// Prints blocks of the stream and asks for the fields of a form. A view without a form is dismissed once it is printed.
-pub async fn show_at_terminal(client: &Client, ui: &Value) -> Result<()> {
+pub async fn show_at_terminal(client: &Client, input: &mut Input, ui: &Value) -> Result<Asked> {
     let (id, title) = (text(ui, "id"), ui["title"].as_str());
     if text(ui, "kind") == "component" {
         let title = title.filter(|t| !t.is_empty()).unwrap_or("something to be used with the mouse");
-        print(format_args!("? {}: open Hob's page to see and answer it\n", show::value(&json!(title))));
-        return Ok(());
+        input.screen.note(&format!("? {}: open Hob's page to see and answer it", show::value(&json!(title))));
+        return Ok(Asked::Open);
     }
     let blocks = list(ui, "blocks");
     let view = show::blocks(title, blocks);
     if !view.is_empty() {
+        input.screen.end_line()?;
         put(format_args!("{view}\n"))?;
     }
     let Some(form) = blocks.iter().find(|b| text(b, "type") == "form") else {
-        return send_answer(client, id, None).await;
+        return send_answer(client, input, id, None).await;
     };
     if !has_person() {
         let names: Vec<&str> = list(form, "fields").iter().map(|f| text(f, "name")).collect();
-        print(format_args!(
-            "? {}: fill in {} with `hob answer {id} '{{\"field\": \"value\"}}'`\n",
+        input.screen.note(&format!(
+            "? {}: fill in {} with `hob answer {id} '{{\"field\": \"value\"}}'`",
             show::value(&form["submitLabel"]),
             plain(&names.join(", "))
         ));
-        return Ok(());
+        return Ok(Asked::Open);
     }
     let mut before = Map::new();
     loop {
-        let Some(data) = read_fields(form, &before).await? else {
-            print(format_args!("\n  it stays open: see `hob interactions`\n"));
-            return Ok(());
+        let data = match read_fields(input, form, &before).await? {
+            Fields::Typed(data) => data,
+            Fields::Interrupted => return Ok(Asked::Interrupted),
+            Fields::End => {
+                input.screen.note("  it stays open: see `hob interactions`");
+                return Ok(Asked::Open);
+            }
         };
         let prompt = format!("  {}? [y]es · [n]o, once more · [p]ut it aside: ", show::value(&form["submitLabel"]));
-        let answer = match read_line(prompt).await?.as_deref().map(str::to_lowercase).as_deref() {
-            None => return Ok(()),
-            Some("" | "y" | "yes") => Some(json!({"action": "submit", "data": data})),
-            Some("p" | "put it aside") => None,
-            Some(_) => {
+        let line = match input.read_answer(&prompt).await? {
+            Line::Text(line) => line.to_lowercase(),
+            Line::Interrupted { .. } => return Ok(Asked::Interrupted),
+            Line::End => return Ok(Asked::Open),
+        };
+        let answer = match line.as_str() {
+            "" | "y" | "yes" => Some(json!({"action": "submit", "data": data})),
+            "p" | "put it aside" => None,
+            _ => {
                 before = data;
                 continue;
             }
         };
         match send(client, id, answer).await {
-            Ok(_) => return Ok(()),
+            Ok(_) => return Ok(Asked::Settled),
             // Errors of a field are printed, and all fields are asked again with what was typed as their default.
-            Err(error) if error.to_string().starts_with('`') => print(format_args!("  {error:#}\n")),
+            Err(error) if error.to_string().starts_with('`') => input.screen.note(&format!("  {error:#}")),
             Err(error) => {
-                print(format_args!("  {error:#}\n"));
-                return Ok(());
+                input.screen.note(&format!("  {error:#}"));
+                return Ok(Asked::Settled);
             }
         }
         before = data;
     }
 }
 
-/// Asks for the fields of a form one by one; `None` at the end of the input. `before` has the values of the last attempt.
-async fn read_fields(form: &Value, before: &Map<String, Value>) -> Result<Option<Map<String, Value>>> {
+/// The fields of a form, or why there are none.
+enum Fields {
+    Typed(Map<String, Value>),
+    Interrupted,
+    End,
+}
+
+/// Asks for the fields of a form one by one. `before` has the values of the last attempt.
+async fn read_fields(input: &mut Input, form: &Value, before: &Map<String, Value>) -> Result<Fields> {
     let mut data = Map::new();
     for field in list(form, "fields") {
         let (name, kind, options) = (text(field, "name"), text(field, "type"), options(field));
         let default = before.get(name).filter(|v| !v.is_null()).unwrap_or(&field["default"]);
         for (n, option) in options.iter().enumerate() {
-            print(format_args!("    {}. {}\n", n + 1, show::value(&json!(option))));
+            input.screen.note(&format!("    {}. {}", n + 1, show::value(&json!(option))));
         }
         let how = match kind {
             "number" => " (a number)",
@@ -164,25 +167,29 @@ async fn read_fields(form: &Value, before: &Map<String, Value>) -> Result<Option
         };
         let prompt = format!("  {}{how}{is}: ", show::value(&field["label"]));
         let value = loop {
-            let Some(line) = read_line(prompt.clone()).await? else { return Ok(None) };
+            let line = match input.read_answer(&prompt).await? {
+                Line::Text(line) => line,
+                Line::Interrupted { .. } => return Ok(Fields::Interrupted),
+                Line::End => return Ok(Fields::End),
+            };
             if line.is_empty() {
                 // Enter takes the default.
                 if default.is_null() && field["required"] == true && kind != "checkbox" {
-                    print(format_args!("    this has to be filled in\n"));
+                    input.screen.note("    this has to be filled in");
                     continue;
                 }
                 break default.clone();
             }
             match parse_value(kind, &options, &line) {
                 Ok(value) => break value,
-                Err(why) => print(format_args!("    {why}\n")),
+                Err(why) => input.screen.note(&format!("    {why}")),
             }
         };
         if !value.is_null() {
             data.insert(name.to_owned(), value);
         }
     }
-    Ok(Some(data))
+    Ok(Fields::Typed(data))
 }
 
 /// Parses what was typed as the value of a field of this type.
@@ -212,11 +219,11 @@ async fn send(client: &Client, id: &str, answer: Option<Value>) -> Result<Value>
 }
 
 /// Sends an answer, or dismisses. Somebody else may have answered meanwhile; that is printed and no failure of this chat.
-async fn send_answer(client: &Client, id: &str, answer: Option<Value>) -> Result<()> {
+async fn send_answer(client: &Client, input: &Input, id: &str, answer: Option<Value>) -> Result<Asked> {
     if let Err(error) = send(client, id, answer).await {
-        print(format_args!("  {error:#}\n"));
+        input.screen.note(&format!("  {error:#}"));
     }
-    Ok(())
+    Ok(Asked::Settled)
 }
 
 /// Lists open questions of one kind, `approvals` or `interactions`, each as `describe` puts it.
@@ -237,9 +244,7 @@ pub async fn list_open(client: &Client, kind: &str, json: bool, describe: impl F
 
 /// Lists open interactions.
 pub async fn interactions(client: &Client, json: bool) -> Result<()> {
-    let numbered = |(n, option): (usize, &String)| format!("\n  {}. {}", n + 1, show::value(&json!(option)));
-    let describe = |one: &Value| about(one) + &options(one).iter().enumerate().map(numbered).collect::<String>();
-    list_open(client, "interactions", json, describe).await
+    list_open(client, "interactions", json, |one| about(one) + &numbered(&options(one))).await
 }
 
 /// An interaction in a line.

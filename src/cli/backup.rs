@@ -1,18 +1,23 @@
 //! `hob backup` and `hob restore`.
 
 use super::{client::Client, terminal::put};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use futures::StreamExt;
-use std::{io::Write, os::unix::fs::OpenOptionsExt, path::Path};
+use std::{
+    io::{ErrorKind, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
 
 /// Writes a backup to `file`.
 pub async fn backup(client: &Client, file: &Path) -> Result<()> {
     let shown = file.display();
-    let open = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
-    let mut out = open.with_context(|| match file.exists() {
-        true => format!("{shown} exists already: choose another name"),
-        false => format!("could not create {shown}: choose a folder that exists and is writable"),
-    })?;
+    let mut out = match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!("{shown} exists already: choose another name"),
+        opened => {
+            opened.with_context(|| format!("could not create {shown}: choose a folder that exists and is writable"))?
+        }
+    };
     let write = async {
         let mut chunks = client.stream("POST", "/api/v1/backup", None).await?.into_stream().boxed();
         let mut size = 0;

@@ -7,12 +7,13 @@ use crate::{
     config::Config,
     house::{self, serve},
 };
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use api::{AppState, Listeners};
 use http_client::{Local, Streaming};
 use scrub::Scrubber;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use text_kit::percent_encode;
 use tokio::task::JoinHandle;
 
 /// The largest response that is not a stream, in bytes.
@@ -60,22 +61,48 @@ impl Client {
         &self.data
     }
 
+    async fn request(&self, method: &str, path: &str, body: Option<Value>) -> Result<Streaming> {
+        self.local.request(method, path, body).await.map_err(|error| match error {
+            // It answered when this command began.
+            http_client::Error::Unreachable { .. } => {
+                anyhow!("Hob is not running any more: start it again, for example with `hob serve`")
+            }
+            error => error.into(),
+        })
+    }
+
     /// Sends a request and returns `data` of its JSON response.
     pub async fn data(&self, method: &str, path: &str, body: Option<Value>) -> Result<Value> {
-        let response = self.local.request(method, path, body).await?;
+        let response = self.request(method, path, body).await?;
         let (status, bytes) = (response.status, response.bytes(MAX_RESPONSE).await?);
         unwrap_envelope(status, &bytes)
     }
 
     /// Sends a request and returns its response as a stream.
     pub async fn stream(&self, method: &str, path: &str, body: Option<Value>) -> Result<Streaming> {
-        let response = self.local.request(method, path, body).await?;
+        let response = self.request(method, path, body).await?;
         if (200..300).contains(&response.status) {
             return Ok(response);
         }
         let (status, bytes) = (response.status, response.bytes(MAX_RESPONSE).await?);
         unwrap_envelope(status, &bytes)?;
         bail!("the daemon sent an unknown response ({status}): use the `hob` of the same version")
+    }
+
+    /// Cancels a run. One that has ended meanwhile is as good as cancelled.
+    pub async fn cancel_run(&self, run: &str) -> Result<()> {
+        let path = format!("/api/v1/runs/{}/cancel", percent_encode(run));
+        let response = self.request("POST", &path, None).await?;
+        let (status, bytes) = (response.status, response.bytes(MAX_RESPONSE).await?);
+        if status != 404 {
+            unwrap_envelope(status, &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// A connection of its own to the same socket, for a task that outlives a borrow.
+    pub fn socket(&self) -> Local {
+        self.local.clone()
     }
 }
 

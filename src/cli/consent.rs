@@ -1,9 +1,10 @@
 //! Approvals at the terminal: asked in the middle of a chat, listed and answered later. Also why a call would be decided as it is.
 
 use super::{
-    answer::{has_person, list_open, print, read_line},
+    answer::list_open,
     client::Client,
-    terminal::{plain, put},
+    input::{Asked, Input, Line},
+    terminal::{has_person, plain, put},
 };
 use anyhow::Result;
 use policy::Pattern;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use text_kit::percent_encode;
 
 /// An approval in three lines: the call, what it would do, why it is asked.
-fn approval_text(approval: &Value) -> String {
+pub fn approval_text(approval: &Value) -> String {
     let text = |name: &str| approval[name].as_str().unwrap_or_default();
     let line = |name: &str| plain(text(name)).replace('\n', " ");
     let arguments = plain(&approval["arguments"].to_string());
@@ -19,30 +20,35 @@ fn approval_text(approval: &Value) -> String {
 }
 
 /// Asks the person at the terminal and sends their decision; without a person, prints how to decide.
-pub async fn ask_at_terminal(client: &Client, approval: &Value) -> Result<()> {
+pub async fn ask_at_terminal(client: &Client, input: &mut Input, approval: &Value) -> Result<Asked> {
     let id = approval["id"].as_str().unwrap_or_default();
-    print(format_args!("? {}\n", approval_text(approval)));
+    input.screen.note(&format!("? {}", approval_text(approval)));
     if !has_person() {
-        print(format_args!("  answer with `hob approve {id}` or `hob deny {id}`\n"));
-        return Ok(());
+        input.screen.note(&format!("  answer with `hob approve {id}` or `hob deny {id}`"));
+        return Ok(Asked::Open);
     }
     let decision = loop {
-        let line = read_line("  [y]es, once · [a]lways with just these values · [n]o: ".into()).await?;
-        match line.as_deref().map(str::to_lowercase).as_deref() {
-            None => return Ok(()),
-            Some("y" | "yes") => break "allow_once",
-            Some("a" | "always") => break "allow_always",
-            Some("n" | "no") => break "deny",
-            Some(_) => {}
+        match input.read_answer("  [y]es, once · [a]lways with just these values · [n]o: ").await? {
+            Line::Interrupted { .. } => return Ok(Asked::Interrupted),
+            Line::End => {
+                input.screen.note(&format!("  it stays open: answer with `hob approve {id}` or `hob deny {id}`"));
+                return Ok(Asked::Open);
+            }
+            Line::Text(line) => match line.to_lowercase().as_str() {
+                "y" | "yes" => break "allow_once",
+                "a" | "always" => break "allow_always",
+                "n" | "no" => break "deny",
+                _ => {}
+            },
         }
     };
     let pattern =
         if decision == "allow_always" { Pattern::exactly(&approval["arguments"]).to_json() } else { Value::Null };
     // Somebody else may have answered meanwhile; that is no failure of this chat.
     if let Err(error) = answer(client, id, decision, pattern, approval["nonce"].as_str()).await {
-        print(format_args!("  {error:#}\n"));
+        input.screen.note(&format!("  {error:#}"));
     }
-    Ok(())
+    Ok(Asked::Settled)
 }
 
 /// Decides an approval.

@@ -3,7 +3,8 @@
 use super::{
     client::Client,
     consent,
-    terminal::{plain, put},
+    input::{Asked, Input},
+    terminal::plain,
 };
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
@@ -141,28 +142,40 @@ pub async fn awaits(client: &Client, text: &str, conversation: &str) -> bool {
     asked || waiting_in(client, conversation).await.is_ok_and(|waiting| !waiting.is_empty())
 }
 
+/// How a typed yes or no went.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Word {
+    /// The message is something else, or nothing waits.
+    DecidedNothing,
+    /// It decided an approval, and the rest of the answer is printed.
+    Decided,
+    /// It decided an approval, and Ctrl-C stopped the rest.
+    Stopped,
+}
+
 /// Answers the one approval that waits in this conversation with a typed yes or no, once, and prints the rest of the answer.
-/// `false` when the message is something else, or nothing waits.
 ///
 /// # Errors
 /// When several wait, so that nobody allows what they did not mean.
-pub async fn decide_by_word(client: &Client, text: &str, conversation: &str) -> Result<bool> {
-    let Some(yes) = yes_or_no(text) else { return Ok(false) };
+pub async fn decide_by_word(client: &Client, input: &mut Input, text: &str, conversation: &str) -> Result<Word> {
+    let Some(yes) = yes_or_no(text) else { return Ok(Word::DecidedNothing) };
     let waiting = waiting_in(client, conversation).await?;
     let [approval] = &waiting[..] else {
         match waiting.len() {
-            0 => return Ok(false),
+            0 => return Ok(Word::DecidedNothing),
             n => bail!("{n} approvals wait in this conversation: see `hob approvals`, and answer each by its id"),
         }
     };
     let (id, decision) = (approval["id"].as_str().unwrap_or_default(), if yes { "allow_once" } else { "deny" });
+    // The questions of this run are asked here, by `print_rest`.
+    input.screen.answering(approval["runId"].as_str());
     consent::answer(client, id, decision, Value::Null, approval["nonce"].as_str()).await?;
     let tool = plain(approval["tool"].as_str().unwrap_or_default());
-    put(format_args!("{tool} is {}\n", if yes { "allowed, this once" } else { "not called" }))?;
-    if let Some(run) = approval["runId"].as_str() {
-        print_rest(client, run, conversation).await?;
+    input.screen.line(&format!("{tool} is {}", if yes { "allowed, this once" } else { "not called" }))?;
+    match approval["runId"].as_str() {
+        Some(run) => print_rest(client, input, run, conversation).await,
+        None => Ok(Word::Decided),
     }
-    Ok(true)
 }
 
 /// The approvals of this person that wait in a conversation.
@@ -173,11 +186,11 @@ async fn waiting_in(client: &Client, conversation: &str) -> Result<Vec<Value>> {
     Ok(all)
 }
 
-/// Waits until a run has ended or asks again, and prints its last words.
-async fn print_rest(client: &Client, run: &str, conversation: &str) -> Result<()> {
+/// Waits until a run has ended, asks what it asks, and prints its last words.
+async fn print_rest(client: &Client, input: &mut Input, run: &str, conversation: &str) -> Result<Word> {
     if !client.is_daemon() {
-        put(format_args!("the rest follows when the daemon runs: `hob serve`\n"))?;
-        return Ok(());
+        input.screen.line("the rest follows when the daemon runs: `hob serve`")?;
+        return Ok(Word::Decided);
     }
     let path = format!("/api/v1/runs/{}", percent_encode(run));
     let (until, mut rests) = (tokio::time::Instant::now() + REST, 0);
@@ -185,29 +198,41 @@ async fn print_rest(client: &Client, run: &str, conversation: &str) -> Result<()
         let state = client.data("GET", &path, None).await?["state"].take();
         let again = waiting_in(client, conversation).await?;
         if let Some(next) = again.first() {
-            return consent::ask_at_terminal(client, next).await;
+            match consent::ask_at_terminal(client, input, next).await? {
+                Asked::Settled => continue,
+                Asked::Open => return Ok(Word::Decided),
+                Asked::Interrupted => return stop(client, run).await,
+            }
         }
         match state.as_str().unwrap_or_default() {
             // It goes on soon, or waits for something else.
             "waiting" if rests == RESTS => {
-                put(format_args!("Hob waits for another answer of yours: see `hob interactions`\n"))?;
-                return Ok(());
+                input.screen.line("Hob waits for another answer of yours: see `hob interactions`")?;
+                return Ok(Word::Decided);
             }
             state @ ("running" | "queued" | "waiting") => {
                 rests = if state == "waiting" { rests + 1 } else { 0 };
-                tokio::time::sleep(LOOK).await;
+                tokio::select! {
+                    () = tokio::time::sleep(LOOK) => {}
+                    () = input.interrupted() => return stop(client, run).await,
+                }
             }
             _ => {
                 let path = format!("/api/v1/conversations/{}?limit=1", percent_encode(conversation));
                 let told = client.data("GET", &path, None).await?;
                 let said = told["messages"].as_array().and_then(|all| all.last()).map(|last| last["content"].clone());
                 let said = said.as_ref().and_then(Value::as_str).unwrap_or_default();
-                put(format_args!("{}\n", plain(said)))?;
-                return Ok(());
+                input.screen.line(&plain(said))?;
+                return Ok(Word::Decided);
             }
         }
     }
     bail!("the answer is still under way: look at it later with `hob chat --conversation {conversation} …`")
+}
+
+async fn stop(client: &Client, run: &str) -> Result<Word> {
+    client.cancel_run(run).await?;
+    Ok(Word::Stopped)
 }
 
 #[cfg(test)]

@@ -103,7 +103,8 @@ fn print_damaged(lines: &[Line], backups: &[PathBuf]) -> Result<()> {
 
 /// Prints the state of the device; an error when a part fails.
 pub async fn doctor(client: &Client, backups: &[PathBuf]) -> Result<()> {
-    let daemon = if client.is_daemon() { "running" } else { "not running (read the data directly)" };
+    let daemon =
+        if client.is_daemon() { "running" } else { "not running (read the data directly; `hob serve` starts it)" };
     put(format_args!("daemon   {daemon}\n"))?;
     let mut failed = vec![];
     let check = client.data("POST", "/api/v1/check", None).await?;
@@ -114,7 +115,9 @@ pub async fn doctor(client: &Client, backups: &[PathBuf]) -> Result<()> {
     let who = client.data("GET", "/api/v1/session", None).await?;
     put(format_args!("version  {}\n", who["version"].as_str().unwrap_or_default()))?;
     put(format_args!("model    {}\n", who["model"].as_str().unwrap_or_default()))?;
-    show_models(client).await?;
+    if !show_models(client).await? {
+        failed.push("model");
+    }
     for (label, tool) in [("device", "system_info"), ("pins", "gpio_list"), ("memory", "memory_stats")] {
         let path = format!("/api/v1/tools/{tool}/execute");
         let line = match client.data("POST", &path, Some(json!({"arguments": {}}))).await {
@@ -204,9 +207,15 @@ fn bytes(hex: &str) -> Vec<u8> {
     pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
 }
 
-/// Prints why the model was chosen automatically, and the fallback models.
-async fn show_models(client: &Client) -> Result<()> {
+/// Prints which models do not answer, why the model was chosen automatically, and the fallback models; returns whether all
+/// answer.
+async fn show_models(client: &Client) -> Result<bool> {
+    let checked = client.data("POST", "/api/v1/model/check", Some(json!({}))).await?;
     let model = client.data("GET", "/api/v1/model", None).await.unwrap_or_default();
+    let lines = model_lines(&checked, &model);
+    for line in &lines {
+        put(format_args!("         {line}\n"))?;
+    }
     if model["from"] == "key" {
         put(format_args!("         nobody chose it: its key is in the environment\n"))?;
     }
@@ -215,12 +224,64 @@ async fn show_models(client: &Client) -> Result<()> {
         let why = if model["automaticFallback"] == true { ", whose keys are in the environment" } else { "" };
         put(format_args!("fallback {}{why}\n", fallback.join(", ")))?;
     }
-    Ok(())
+    Ok(lines.is_empty())
+}
+
+/// For each model that does not answer: which one, since when, why, and what to do.
+fn model_lines(checked: &Value, in_use: &Value) -> Vec<String> {
+    let failed = checked["models"].as_array().into_iter().flatten().filter(|check| check["ok"] == false);
+    let line = |check: &Value| {
+        let (model, message) = (check["model"].as_str()?, check["message"].as_str()?);
+        let trouble = in_use["trouble"].as_array().into_iter().flatten().find(|trouble| trouble["model"] == model);
+        let Some(trouble) = trouble else { return Some(format!("{model}: {message}")) };
+        let text = |key: &str| trouble[key].as_str().unwrap_or_default();
+        let since = trouble["since"].as_u64().unwrap_or_default();
+        // An outage that this check found has no length yet.
+        let state = match tool::Id::now_ms().saturating_sub(since) < 60_000 {
+            true => "does not answer".to_owned(),
+            false => format!("has not answered for {}", age(since)),
+        };
+        let what_to_do = match (text("problem"), trouble["local"] == true) {
+            ("network", true) => format!("start {} at {}, or choose another model", text("provider"), text("url")),
+            ("network", false) => "check that this device is connected to the internet".to_owned(),
+            ("key", _) => format!("set a key that {} accepts", text("provider")),
+            ("credit", _) => format!("add credit at {}, or choose another model", text("provider")),
+            _ => "try again later, or choose another model".to_owned(),
+        };
+        Some(format!("{model} {state}: {message}. To do: {what_to_do} (page: Device, Models)"))
+    };
+    failed.filter_map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_that_does_not_answer_is_named_with_what_to_do() {
+        let since = tool::Id::now_ms() - 3 * 3_600_000;
+        let check = |model: &str, ok: bool| json!({"model": model, "ok": ok, "message": "it is away"});
+        let trouble = |model: &str, problem: &str, local: bool| json!({"model": model, "provider": "Ollama", "url": "http://pi:11434/v1", "local": local, "problem": problem, "since": since});
+        for (problem, local, part) in [
+            ("network", true, "start Ollama at http://pi:11434/v1"),
+            ("network", false, "connected to the internet"),
+            ("key", false, "set a key that Ollama accepts"),
+            ("credit", false, "add credit"),
+            ("server", true, "try again later"),
+        ] {
+            let checked = json!({"models": [check("a/b", false), check("c/d", true)]});
+            let lines = model_lines(&checked, &json!({"trouble": [trouble("a/b", problem, local)]}));
+            let [line] = &lines[..] else { panic!("{lines:?}") };
+            assert!(
+                line.starts_with("a/b has not answered for 3 hours: it is away. To do: ") && line.contains(part),
+                "{line}"
+            );
+        }
+        let gone = json!({"models": [check("a/b", false)]});
+        let now = json!({"trouble": [{"model": "a/b", "problem": "key", "since": tool::Id::now_ms()}]});
+        assert!(model_lines(&gone, &now)[0].starts_with("a/b does not answer: it is away"));
+        assert_eq!(model_lines(&gone, &json!({"trouble": []})), ["a/b: it is away"]);
+    }
 
     #[test]
     fn the_data_file_is_described() {

@@ -51,7 +51,12 @@ pub fn fit(interface: Interface<'_>, listens: IpAddr, ignored: &[impl AsRef<str>
         // An explicit listen address selects its interface, whatever its name.
         one => return address == one,
     };
-    heard && !ignored.iter().any(|pattern| matches(pattern.as_ref(), name))
+    heard && !is_ignored(name, ignored)
+}
+
+/// Whether an interface is one of the ignored ones.
+pub(crate) fn is_ignored(name: &str, ignored: &[impl AsRef<str>]) -> bool {
+    ignored.iter().any(|pattern| matches(pattern.as_ref(), name))
 }
 
 fn matches(pattern: &str, name: &str) -> bool {

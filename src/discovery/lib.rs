@@ -11,6 +11,7 @@ mod error;
 mod found;
 mod interface;
 mod name;
+mod neighbours;
 mod responder;
 
 pub use announced::{Announced, Tls};
@@ -19,3 +20,4 @@ pub use browse::browse;
 pub use error::{Error, Result};
 pub use found::{DiscoveredService, Kind};
 pub use interface::{IGNORED, Interface, addresses, fit};
+pub use neighbours::neighbours;

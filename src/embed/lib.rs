@@ -11,12 +11,14 @@ mod embedder;
 mod kernel;
 mod model;
 mod vector;
+mod vocabulary;
 mod weights;
 mod wordpiece;
 
 pub use allocator::{map_large_allocations, release_code_pages};
 pub use embedder::Embedder;
 pub use vector::{Quantized, Signature};
+pub use vocabulary::{is_word, word_ranks};
 
 /// How many numbers a vector has.
 pub const DIM: usize = 384;

@@ -1,10 +1,10 @@
-//! Background tasks: schedules and triggers, the indexes of words, the slow check of stored records, maintenance, events of
-//! pins.
+//! Background tasks: schedules and triggers, sensors, the indexes of words, the slow check of stored records, maintenance,
+//! events of pins.
 
 use super::compacting::{IdleHours, compact_in_idle_hours};
 use agent::Agent;
 use anyhow::Result;
-use board::Board;
+use board::{Board, Pin};
 use memory::Memories;
 use rules::Triggers;
 use scheduler::Scheduler;
@@ -32,10 +32,15 @@ const INDEX_AFTER: Duration = Duration::from_secs(20);
 const INDEX_EVERY: Duration = Duration::from_secs(60);
 const INDEX_PAUSE: Duration = Duration::from_millis(50);
 
-/// Tasks that only a daemon starts: schedules, triggers, the indexes of words and the slow check.
+/// The interval at which pins are read that triggers wait for, shorter than a press of a button; and of asking for them.
+const PINS_EVERY: Duration = Duration::from_millis(100);
+const NO_PINS: Duration = Duration::from_secs(2);
+
+/// Tasks that only a daemon starts: schedules, triggers, pins and sensors, the indexes of words and the slow check.
 pub struct BackgroundTasks {
     pub(super) scheduler: Scheduler,
     pub(super) triggers: Triggers,
+    pub(super) board: Board,
     pub(super) store: Store,
     pub(super) ports: Ports,
     pub(super) compacting: IdleHours,
@@ -45,7 +50,10 @@ impl BackgroundTasks {
     /// Runs schedules and triggers until `closing`. The returned task ends once the outcomes of the last calls are stored.
     pub fn start(self, closing: &CancellationToken) -> Result<JoinHandle<()>> {
         self.triggers.watch(closing)?;
+        tokio::spawn(closing.clone().run_until_cancelled_owned(watch_pins(self.board.clone(), self.triggers)));
         tokio::spawn(compact_in_idle_hours(self.store.clone(), self.compacting, closing.clone()));
+        let sensors = tools_hardware::watch_sensors(self.board, self.store.clone());
+        tokio::spawn(closing.clone().run_until_cancelled_owned(sensors));
         tokio::spawn(closing.clone().run_until_cancelled_owned(tend_words(self.store.clone())));
         tokio::spawn(closing.clone().run_until_cancelled_owned(check_slowly(self.store, self.ports)));
         Ok(self.scheduler.start(closing.clone()))
@@ -78,6 +86,21 @@ pub(super) fn publish_pin_changes(board: &Board, bus: Bus) {
             }
         }
     });
+}
+
+/// Reads the pins that triggers wait for: an input says nothing of itself, and a change is published when it is read.
+async fn watch_pins(board: Board, triggers: Triggers) {
+    if !board.has_driver() {
+        return;
+    }
+    loop {
+        let pins = triggers.awaited_pins();
+        for pin in pins.iter().filter_map(|number| Pin::new(*number)) {
+            // A pin that cannot be read says so wherever somebody looks at it.
+            let _ = board.read(pin).await;
+        }
+        tokio::time::sleep(if pins.is_empty() { NO_PINS } else { PINS_EVERY }).await;
+    }
 }
 
 /// Checks some stored records a minute. Publishes the number of damaged ones, and notifies the owner once a day. Everybody

@@ -88,10 +88,10 @@ impl From<Error> for tool::Error {
     fn from(error: Error) -> Self {
         let text = error.to_string();
         match error {
-            Error::BadRequest(_) => Self::BadArgs(text),
-            Error::Blocked { .. } => Self::Denied(text),
-            Error::TimedOut { .. } | Error::Unreachable { .. } | Error::Setup(_) => Self::Unavailable(text),
-            Error::Redirected(_) | Error::TooLarge { .. } | Error::Broken { .. } => Self::Failed(text),
+            Error::BadRequest(_) => Self::BadArgs(text.into()),
+            Error::Blocked { .. } => Self::Denied(text.into()),
+            Error::TimedOut { .. } | Error::Unreachable { .. } | Error::Setup(_) => Self::Unavailable(text.into()),
+            Error::Redirected(_) | Error::TooLarge { .. } | Error::Broken { .. } => Self::Failed(text.into()),
         }
     }
 }

@@ -124,13 +124,19 @@ impl ClaimCode {
     }
 }
 
-fn normalize(text: &str) -> String {
+/// The letters and digits of a typed code.
+pub(crate) fn normalize(text: &str) -> String {
     text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect()
 }
 
 /// 60 random bits, in three groups of four characters.
 fn random_code() -> tool::Result<String> {
-    let mut bytes = [0u8; 12];
+    random_groups::<12>()
+}
+
+/// `N` random letters and digits of five bits each, in groups of four.
+pub(crate) fn random_groups<const N: usize>() -> tool::Result<String> {
+    let mut bytes = [0u8; N];
     random_bytes(&mut bytes)?;
     let letter = |b: &u8| ALPHABET[usize::from(b % 32)] as char;
     let groups: Vec<String> = bytes.chunks(4).map(|g| g.iter().map(letter).collect()).collect();

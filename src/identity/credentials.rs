@@ -7,12 +7,14 @@ use crate::{
 };
 use std::time::Duration;
 use store::{Entry, Listing};
-use tool::{Id, Role, Scope, UserId};
+use tool::{Id, Label, Role, Scope, UserId};
 
 /// How long a session of the page lasts.
 pub const SESSION_LIFETIME: Duration = Duration::from_secs(90 * 24 * 3600);
 /// The most sessions one person has by their password, and by each token.
 pub(crate) const MAX_SESSIONS: usize = 50;
+/// How precisely the last use of a token is stored, so that a busy one does not wear the disk.
+const USE_PRECISION_MS: u64 = 3_600_000;
 /// How much of a user agent is stored, in characters.
 const USER_AGENT_LENGTH: usize = 200;
 
@@ -83,6 +85,26 @@ impl Identity {
         Ok(self.0.credentials.list_in(Scope::Household, &listing)?.pop())
     }
 
+    /// Notes that a token is used, once an hour.
+    pub(crate) fn note_use(&self, token: &Entry<Credential>) {
+        let (now, id, inner) = (Id::now_ms(), token.id, self.0.clone());
+        let is_due = move |token: &Credential| now >= token.last_used_ms.saturating_add(USE_PRECISION_MS);
+        if token.value.session || !is_due(&token.value) {
+            return;
+        }
+        self.0.credentials.store().write_later(move |tx| {
+            // It may have been revoked meanwhile, or noted by another request.
+            if !inner.credentials.read(tx, Scope::Household, id)?.is_some_and(|token| is_due(&token.value)) {
+                return Ok(());
+            }
+            let used = &mut |token: &mut Credential| {
+                token.last_used_ms = now;
+                Ok(())
+            };
+            inner.credentials.change(tx, Scope::Household, Label::Own, id, used).map(drop)
+        });
+    }
+
     /// Tokens (`session` false) or sessions, newest first.
     pub(crate) fn credentials(&self, session: bool) -> Result<Vec<Entry<Credential>>> {
         let listing = Listing { by: Some((2, vec![u8::from(session)])), ..Listing::default() };
@@ -116,7 +138,12 @@ impl Identity {
                 return Ok(None);
             }
             if let Some(NewOwner { name, password }) = &owner {
-                let owner = Person { name: name.clone(), ceiling: RoleCeiling::Admin, password: password.clone() };
+                let owner = Person {
+                    name: name.clone(),
+                    ceiling: RoleCeiling::Admin,
+                    password: password.clone(),
+                    program: false,
+                };
                 inner.claimed.put(tx, Id::new(), &stamp(), &Claimed { user: UserId::OWNER })?;
                 inner.people.put(tx, UserId::OWNER.0, &stamp(), &owner)?;
             }
@@ -135,6 +162,7 @@ impl Identity {
                 scope: new.scope.clone(),
                 user_agent: new.user_agent.chars().filter(|c| !c.is_control()).take(USER_AGENT_LENGTH).collect(),
                 opened_with_fixed: opened_with_fixed.clone(),
+                last_used_ms: 0,
             };
             inner.credentials.put(tx, id, &stamp(), &credential)?;
             inner.remove_oldest_sessions(tx, user, opened_with)?;
@@ -189,7 +217,8 @@ impl Inner {
     fn person_for_token(&self, tx: &store::Tx, name: &str, role: Role) -> store::Result<UserId> {
         let found = self.people.find(tx, Scope::Household, 1, name.to_lowercase().as_bytes())?.pop();
         let Some(person) = found else {
-            let (id, person) = (Id::new(), Person { name: name.into(), ceiling: role.into(), password: String::new() });
+            let (id, name) = (Id::new(), name.to_owned());
+            let person = Person { name, ceiling: role.into(), password: String::new(), program: true };
             self.people.put(tx, id, &stamp(), &person)?;
             return Ok(UserId(id));
         };
@@ -203,7 +232,7 @@ impl Inner {
                 )));
             }
             let ceiling = RoleCeiling::from(role);
-            self.people.change(tx, Scope::Household, tool::Label::Own, person.id, &mut |p: &mut Person| {
+            self.people.change(tx, Scope::Household, Label::Own, person.id, &mut |p: &mut Person| {
                 p.ceiling = ceiling;
                 Ok(())
             })?;

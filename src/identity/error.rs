@@ -12,6 +12,8 @@ pub enum Error {
     WrongCode,
     #[error("that code has expired: a fresh one is on Hob's console, and in its data folder")]
     CodeExpired,
+    #[error("this invitation was used, has expired, or was replaced: ask for a new link")]
+    NoInvitation,
     #[error("this Hob is claimed already: sign in with a password or a token")]
     AlreadyClaimed,
     /// Too many attempts, or too many people sign in at once.

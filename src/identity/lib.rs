@@ -5,6 +5,7 @@ mod attempts;
 mod claim;
 mod credentials;
 mod error;
+mod invitations;
 mod password;
 mod people;
 mod records;
@@ -16,6 +17,7 @@ pub use attempts::Client;
 pub use claim::ClaimConfig;
 pub use credentials::SESSION_LIFETIME;
 pub use error::{Error, Result};
+pub use invitations::{IssuedInvitation, Joining};
 pub use people::{Editor, NewPerson, PersonPatch, PersonView};
 pub use scope::{TokenScope, TokenScopes};
 pub use sessions::{NewSession, SessionView};
@@ -24,7 +26,7 @@ pub use tokens::{IssuedToken, NewToken, TokenView};
 use attempts::AttemptLimiter;
 use claim::ClaimCode;
 use password::Passwords;
-use records::{Claimed, Credential, Person};
+use records::{Claimed, Credential, Invitation, Person};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -45,12 +47,14 @@ struct Inner {
     credentials: Collection<Credential>,
     people: Collection<Person>,
     claimed: Collection<Claimed>,
+    invitations: Collection<Invitation>,
     /// The hash of `HOB_TOKEN`.
     fixed: Option<blake3::Hash>,
     /// `None` once the device is claimed.
     claim_code: Mutex<Option<ClaimCode>>,
     passwords: Passwords,
     code_attempts: AttemptLimiter,
+    invitation_attempts: AttemptLimiter,
     token_attempts: AttemptLimiter,
     password_attempts: AttemptLimiter,
 }
@@ -60,6 +64,8 @@ pub struct AuthenticatedKey {
     pub principal: Principal,
     /// The stored credential; `None` for `HOB_TOKEN`.
     pub id: Option<Id>,
+    /// The name of the API token; `None` for a session and for `HOB_TOKEN`.
+    pub token: Option<Arc<str>>,
     pub scopes: TokenScopes,
     /// Milliseconds since 1970; 0 is never.
     pub expires_ms: u64,
@@ -95,10 +101,12 @@ impl Identity {
             credentials,
             people,
             claimed,
+            invitations: store.collection(),
             fixed: fixed.map(|token| blake3::hash(token.as_bytes())),
             claim_code: Mutex::new(claim_code),
             passwords: Passwords::default(),
             code_attempts: AttemptLimiter::default(),
+            invitation_attempts: AttemptLimiter::default(),
             token_attempts: AttemptLimiter::default(),
             password_attempts: AttemptLimiter::default(),
         })))
@@ -141,18 +149,20 @@ impl Identity {
             return Ok(Some(AuthenticatedKey {
                 principal: Principal::owner(),
                 id: None,
+                token: None,
                 scopes: TokenScopes::default(),
                 expires_ms: 0,
                 in_person: false,
             }));
         }
         let Some(entry) = self.credential_by_hash(hash)? else { return Ok(None) };
-        let found = entry.value;
+        let found = &entry.value;
         let fixed = self.0.fixed.as_ref().map(|hash| &hash.as_bytes()[..8]);
         let stale = !found.opened_with_fixed.is_empty() && fixed != Some(&found.opened_with_fixed[..]);
         if found.has_expired(Id::now_ms()) || stale || found.session != session {
             return Ok(None);
         }
+        self.note_use(&entry);
         let most = match found.user {
             UserId::OWNER => Role::Admin,
             // A removed person is nobody.
@@ -163,8 +173,10 @@ impl Identity {
         };
         let principal = Principal { user: found.user, role: found.role.min(most), agent: AgentId::GENERAL };
         let in_person = session && found.opened_with.is_none() && found.opened_with_fixed.is_empty();
-        let scopes = TokenScopes::stored(found.scope);
-        Ok(Some(AuthenticatedKey { principal, id: Some(entry.id), scopes, expires_ms: found.expires_ms, in_person }))
+        let scopes = TokenScopes::stored(found.scope.clone());
+        let token = (!session).then(|| found.name.clone().into());
+        let (id, expires_ms) = (Some(entry.id), found.expires_ms);
+        Ok(Some(AuthenticatedKey { principal, id, token, scopes, expires_ms, in_person }))
     }
 
     /// Whether a credential is still valid; `None` (no stored one) always is.
@@ -190,6 +202,16 @@ impl tool::People for Identity {
             tool::Error::failed("who lives here could not be read: see the log")
         })?;
         Ok(person.map(|person| person.role))
+    }
+    fn name_of(&self, user: UserId) -> Option<String> {
+        self.person(user).ok().flatten().map(|person| person.name)
+    }
+    fn everybody(&self) -> tool::Result<Vec<(UserId, String)>> {
+        let people = self.people().map_err(|error| {
+            tracing::warn!(%error, "the people could not be read");
+            tool::Error::failed("who lives here could not be read: see the log")
+        })?;
+        Ok(people.into_iter().map(|person| (UserId(person.id), person.name)).collect())
     }
 }
 
@@ -269,9 +291,44 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_last_use_of_a_token_is_noted_once_an_hour() {
+        let identity = identity();
+        let mia = identity.issue(token("mia", Role::Member), None).await.unwrap();
+        let used = || identity.credentials(false).unwrap()[0].value.last_used_ms;
+        let flush = || async { identity.0.credentials.store().flush().await.unwrap() };
+        assert_eq!(used(), 0);
+        assert!(identity.authenticate(&mia.key, true).unwrap().is_none(), "a token is no session");
+        flush().await;
+        assert_eq!(used(), 0);
+        let before = Id::now_ms();
+        for _ in 0..3 {
+            identity.authenticate(&mia.key, false).unwrap().unwrap();
+        }
+        flush().await;
+        let first = used();
+        assert!((before..=Id::now_ms()).contains(&first));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        identity.authenticate(&mia.key, false).unwrap().unwrap();
+        flush().await;
+        assert_eq!(used(), first, "the hour is not over");
+        let inner = identity.0.clone();
+        let earlier = move |tx: &store::Tx| {
+            let change = &mut |token: &mut Credential| {
+                token.last_used_ms = before - 3_600_001;
+                Ok(())
+            };
+            inner.credentials.change(tx, Scope::Household, tool::Label::Own, mia.id, change).map(drop)
+        };
+        identity.0.credentials.store().write(earlier).await.unwrap();
+        identity.authenticate(&mia.key, false).unwrap().unwrap();
+        flush().await;
+        assert!(used() >= before);
+    }
+
+    #[tokio::test]
     async fn a_person_record_without_a_role_limits_no_token_and_grants_nothing() {
         let identity = identity();
-        let old = Person { name: "Old".into(), ceiling: RoleCeiling::Unset, password: String::new() };
+        let old = Person { name: "Old".into(), ceiling: RoleCeiling::Unset, password: String::new(), program: false };
         let (inner, id) = (identity.0.clone(), Id::new());
         identity.0.people.store().write(move |tx| inner.people.put(tx, id, &stamp(), &old)).await.unwrap();
         let given = identity.issue(token("old", Role::Member), None).await.unwrap();

@@ -26,6 +26,10 @@ pub struct PersonView {
     /// Whether they claimed the device; always an admin, and always there.
     pub owner: bool,
     pub has_password: bool,
+    /// Whether it is only the name of tokens: a program, not somebody who lives here.
+    pub program: bool,
+    /// Until when an open invitation is valid: milliseconds since 1970.
+    pub invited_until: Option<u64>,
     /// Milliseconds since 1970; 0 for the owner.
     pub created_at: u64,
 }
@@ -34,7 +38,16 @@ impl PersonView {
     /// The owner of a device that was set up with a token, or claimed by an older Hob: they have no record.
     fn unrecorded_owner() -> Self {
         let id = UserId::OWNER.0;
-        Self { id, name: OWNER.into(), role: Role::Admin, owner: true, has_password: false, created_at: 0 }
+        Self {
+            id,
+            name: OWNER.into(),
+            role: Role::Admin,
+            owner: true,
+            has_password: false,
+            program: false,
+            invited_until: None,
+            created_at: 0,
+        }
     }
 }
 
@@ -47,6 +60,8 @@ impl From<&Entry<Person>> for PersonView {
             role: if owner { Role::Admin } else { person.value.ceiling.role() },
             owner,
             has_password: !person.value.password.is_empty(),
+            program: person.value.program && person.value.password.is_empty(),
+            invited_until: None,
             created_at: if owner { 0 } else { person.id.millis() },
         }
     }
@@ -57,10 +72,10 @@ impl From<&Entry<Person>> for PersonView {
 #[serde(deny_unknown_fields)]
 pub struct NewPerson {
     /// 1 to 64 characters; Anna and anna are one person.
-    name: String,
-    role: Role,
-    /// 10 characters or more; without one they come in with tokens.
-    password: Option<String>,
+    pub(crate) name: String,
+    pub(crate) role: Role,
+    /// 10 characters or more; without one they come in with an invitation or tokens.
+    pub(crate) password: Option<String>,
 }
 
 /// Changes of a person; what is left out stays.
@@ -144,6 +159,9 @@ impl Identity {
         if !people.iter().any(|p| p.owner) {
             people.push(PersonView::unrecorded_owner());
         }
+        for person in &mut people {
+            person.invited_until = self.invited_until(UserId(person.id))?;
+        }
         people.sort_by_key(|p| (!p.owner, p.created_at));
         Ok(people)
     }
@@ -151,7 +169,7 @@ impl Identity {
     pub async fn add_person(&self, new: NewPerson) -> Result<PersonView> {
         let name = parse_free_name(&new.name, None)?;
         let password = self.hash_new_password(new.password.as_deref()).await?;
-        let person = Person { name, ceiling: new.role.into(), password };
+        let person = Person { name, ceiling: new.role.into(), password, program: false };
         let (inner, id) = (self.0.clone(), Id::new());
         let add = move |tx: &store::Tx| inner.people.put(tx, id, &stamp(), &person);
         Ok(PersonView::from(&self.0.people.store().write(add).await?))
@@ -218,7 +236,8 @@ impl Identity {
                 inner.revoke(tx, |c| theirs(c) && Some(c.id) != editor.credential)?;
             }
             if owner && inner.people.read(tx, Scope::Household, id)?.is_none() {
-                let person = Person { name: OWNER.into(), ceiling: Role::Admin.into(), password: String::new() };
+                let person =
+                    Person { name: OWNER.into(), ceiling: Role::Admin.into(), password: String::new(), program: false };
                 inner.people.put(tx, id, &stamp(), &person)?;
             }
             inner.people.change(tx, Scope::Household, Label::Own, id, &mut |person| {
@@ -227,6 +246,7 @@ impl Identity {
                 }
                 if let Some(password) = &password {
                     person.password.clone_from(password);
+                    person.program = false;
                 }
                 if let Some(role) = role {
                     person.ceiling = role.into();
@@ -248,6 +268,7 @@ impl Identity {
         let inner = self.0.clone();
         let remove = move |tx: &store::Tx| {
             inner.revoke(tx, |c| c.value.user == UserId(id))?;
+            inner.remove_invitations(tx, UserId(id))?;
             inner.people.remove(tx, Scope::Household, id)
         };
         match self.0.people.store().write(remove).await? {

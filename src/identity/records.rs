@@ -24,6 +24,8 @@ pub(crate) struct Credential {
     pub user_agent: String,
     /// For a session opened with `HOB_TOKEN`: the first bytes of its hash. It ends when that changes.
     pub opened_with_fixed: Vec<u8>,
+    /// For an API token, to the hour: milliseconds since 1970; 0 is never.
+    pub last_used_ms: u64,
 }
 
 impl Credential {
@@ -93,6 +95,8 @@ pub(crate) struct Person {
     pub ceiling: RoleCeiling,
     /// The hash; empty without a password.
     pub password: String,
+    /// Whether a token made it and nobody has: a program, until somebody gives it a password or an invitation.
+    pub program: bool,
 }
 
 impl Record for Person {
@@ -102,6 +106,26 @@ impl Record for Person {
     fn keys(&self) -> Vec<Key> {
         // Anna and anna are one person.
         vec![Key::unique(1, self.name.to_lowercase())]
+    }
+}
+
+/// An invitation to choose a password, stored by the hash of its code. Used once. New fields go last.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Invitation {
+    pub hash: [u8; 32],
+    pub user: UserId,
+    /// Milliseconds since 1970.
+    pub expires_ms: u64,
+}
+
+impl Record for Invitation {
+    const NAME: &'static str = "invitations";
+    const WORD: &'static str = "invitation";
+    const LEVEL: Level = Level::Household;
+    // A restored backup must not bring a used invitation back.
+    const STAYS: bool = true;
+    fn keys(&self) -> Vec<Key> {
+        vec![Key::unique(1, self.hash), Key::many(2, self.user.0.as_bytes())]
     }
 }
 

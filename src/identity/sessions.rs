@@ -117,8 +117,14 @@ impl Identity {
         let user = UserId(person.id);
         let role = if user == UserId::OWNER { Role::Admin } else { person.value.ceiling.role() };
         let principal = Principal { user, role, agent: AgentId::GENERAL };
-        let known =
-            AuthenticatedKey { principal, id: None, scopes: TokenScopes::default(), expires_ms: 0, in_person: true };
+        let known = AuthenticatedKey {
+            principal,
+            id: None,
+            token: None,
+            scopes: TokenScopes::default(),
+            expires_ms: 0,
+            in_person: true,
+        };
         self.open_session(known, OpenedWith::Password(hash), user_agent).await
     }
 
@@ -141,7 +147,7 @@ impl Identity {
         self.new_session(known.principal, key).await
     }
 
-    async fn new_session(&self, principal: Principal, key: String) -> Result<NewSession> {
+    pub(crate) async fn new_session(&self, principal: Principal, key: String) -> Result<NewSession> {
         let browser = self.browser_cookie(principal.user).await?;
         Ok(NewSession { principal, key, browser })
     }

@@ -31,6 +31,8 @@ pub struct TokenView {
     created_at: u64,
     /// Milliseconds since 1970; null is never.
     expires_at: Option<u64>,
+    /// When it was last used, to the hour: milliseconds since 1970; null is never.
+    last_used_at: Option<u64>,
 }
 
 impl From<Entry<Credential>> for TokenView {
@@ -42,6 +44,7 @@ impl From<Entry<Credential>> for TokenView {
             role: token.value.role,
             scope: token.value.scope,
             expires_at: Some(token.value.expires_ms).filter(|ms| *ms > 0),
+            last_used_at: Some(token.value.last_used_ms).filter(|ms| *ms > 0),
         }
     }
 }

@@ -10,6 +10,7 @@ const MESSAGE: usize = 16 * 1024;
 /// The tools that ask and show. Their risk is *observe*: nobody is asked whether they may be asked.
 pub fn family(interactions: Interactions) -> Family<Interactions> {
     Family::new("interaction", "Ask the person, and show forms and views.", interactions)
+        .title("Questions and forms")
         .area(Area::Memory)
         .tool("ask_user", Risk::Observe, ask_user)
         .asks_person()

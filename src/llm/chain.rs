@@ -98,6 +98,7 @@ impl Chain {
             if matches!(error, Error::Network(_) | Error::Unconnected(_) | Error::Timeout(_)) {
                 self.health.failed(&model);
             }
+            self.health.unavailable(&model, &error);
             tracing::warn!(%error, model, "a model did not answer");
             routing.failed(&model, &error, asked.elapsed());
             if at == 0 {

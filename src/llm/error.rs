@@ -30,7 +30,13 @@ pub enum Error {
         /// Retry-After, if given.
         after: Option<Duration>,
     },
-    /// The key, model name or request is rejected; retrying cannot help.
+    /// The key is missing or rejected.
+    #[error("{0}")]
+    Key(String),
+    /// The account has no credit left.
+    #[error("{0}")]
+    Credit(String),
+    /// The model name or request is rejected; retrying cannot help.
     #[error("{0}")]
     Refused(String),
     /// Stopped by the provider's content filter before the first delta.
@@ -65,6 +71,8 @@ impl Error {
             | Error::Timeout(text)
             | Error::Busy { text, .. }
             | Error::Server { text, .. }
+            | Error::Key(text)
+            | Error::Credit(text)
             | Error::Refused(text)
             | Error::Filtered(text)
             | Error::TooLong(text)
@@ -77,7 +85,15 @@ impl Error {
 
     /// Whether the request itself is at fault, so that waiting cannot help.
     pub(crate) fn is_final(&self) -> bool {
-        matches!(self, Error::Refused(_) | Error::Filtered(_) | Error::TooLong(_) | Error::Unsupported { .. })
+        matches!(
+            self,
+            Error::Key(_)
+                | Error::Credit(_)
+                | Error::Refused(_)
+                | Error::Filtered(_)
+                | Error::TooLong(_)
+                | Error::Unsupported { .. }
+        )
     }
 
     /// A stable code for its kind.
@@ -88,7 +104,7 @@ impl Error {
             Error::Timeout(_) => "timeout",
             Error::Busy { .. } => "busy",
             Error::Server { .. } => "server",
-            Error::Refused(_) => "refused",
+            Error::Key(_) | Error::Credit(_) | Error::Refused(_) => "refused",
             Error::Filtered(_) => "content_filter",
             Error::TooLong(_) => "too_long",
             Error::Unsupported { .. } => "unsupported",

@@ -159,7 +159,9 @@ impl Failure {
             _ if begun => Error::Broken(text),
             Some(ErrorKind::Busy) => Error::Busy { text, after },
             Some(ErrorKind::Timeout) => Error::Timeout(text),
-            Some(ErrorKind::Key | ErrorKind::Credit | ErrorKind::Refused) => Error::Refused(text),
+            Some(ErrorKind::Key) => Error::Key(text),
+            Some(ErrorKind::Credit) => Error::Credit(text),
+            Some(ErrorKind::Refused) => Error::Refused(text),
             Some(ErrorKind::Filtered) => Error::Filtered(text),
             Some(ErrorKind::Server | ErrorKind::Call) | None => Error::Server { text, after },
         }
@@ -215,14 +217,16 @@ impl ErrorResponse {
             (Some(telling @ (ErrorKind::Key | ErrorKind::Credit | ErrorKind::Call | ErrorKind::Filtered)), _) => {
                 telling
             }
+            // Anthropic answers 400 to an empty account.
+            (_, Some(ErrorKind::Refused)) if is_about_credit(&said) => ErrorKind::Credit,
             (_, Some(status)) => status,
             (told, None) => told.unwrap_or(ErrorKind::Refused),
         };
         match (trouble, status) {
             (ErrorKind::Key, _) => {
-                Error::Refused(format!("the model server `{who}` does not accept the key: set the right one{said}"))
+                Error::Key(format!("the model server `{who}` does not accept the key: set the right one{said}"))
             }
-            (ErrorKind::Credit, _) => Error::Refused(format!(
+            (ErrorKind::Credit, _) => Error::Credit(format!(
                 "the account at the model server `{who}` has no credit left: add some there, or choose another model{said}"
             )),
             (ErrorKind::Busy, _) => Error::Busy {
@@ -263,6 +267,14 @@ impl ErrorResponse {
             }
         }
     }
+}
+
+/// Whether the server says that the account is empty.
+fn is_about_credit(says: &str) -> bool {
+    let says = says.to_lowercase();
+    ["credit balance", "insufficient balance", "insufficient credit", "insufficient funds"]
+        .iter()
+        .any(|words| says.contains(words))
 }
 
 /// Whether the server says that the request exceeds the context size.
@@ -390,6 +402,8 @@ mod tests {
         let endpoint = Endpoint { provider: "p".into(), model: "m".into(), ..Endpoint::default() };
         let row = |status, told: Value| ErrorResponse { status, failure: Failure::of(&told) }.into_error(&endpoint);
         let is = |error: Error| match error {
+            Error::Key(text) => ("key", text),
+            Error::Credit(text) => ("credit", text),
             Error::Refused(text) => ("refused", text),
             Error::TooLong(text) => ("too long", text),
             Error::Busy { text, .. } => ("busy", text),
@@ -400,11 +414,12 @@ mod tests {
         let quota = json!({"error": {"message": "quota", "code": "insufficient_quota"}});
         let key = json!({"error": {"message": "k", "details": [{"reason": "API_KEY_INVALID"}]}});
         for (status, told, kind, part) in [
-            (401, json!({}), "refused", "key"),
-            (403, json!({}), "refused", "key"),
-            (400, key, "refused", "does not accept the key"),
-            (429, quota, "refused", "no credit left"),
-            (402, json!({}), "refused", "no credit left"),
+            (401, json!({}), "key", "key"),
+            (403, json!({}), "key", "key"),
+            (400, key, "key", "does not accept the key"),
+            (429, quota, "credit", "no credit left"),
+            (402, json!({}), "credit", "no credit left"),
+            (400, json!({"error": {"message": "Your credit balance is too low"}}), "credit", "no credit left"),
             (429, json!({"error": "slow"}), "busy", "it says: slow"),
             (404, json!({}), "refused", "no model `m`"),
             (413, json!({}), "too long", "too large"),

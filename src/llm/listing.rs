@@ -18,7 +18,15 @@ const MOST: usize = 2000;
 /// `Refused` if the key or the address is wrong or the response is not a list; `Network`, `Timeout`, `Busy` and
 /// `Server` as with every request. The texts never contain the key.
 pub async fn models_of(endpoint: &Endpoint) -> Result<Vec<String>, Error> {
-    let http = ModelHttp::new(Patience { first_byte: WAIT, idle: WAIT, overall: WAIT });
+    models_within(endpoint, WAIT).await
+}
+
+/// [`models_of`] with another timeout.
+///
+/// # Errors
+/// As [`models_of`].
+pub async fn models_within(endpoint: &Endpoint, wait: Duration) -> Result<Vec<String>, Error> {
+    let http = ModelHttp::new(Patience { first_byte: wait, idle: wait, overall: wait });
     let listed = async {
         if let Some(gate) = gate(endpoint) {
             get(&http, endpoint, &gate).await?;
@@ -64,7 +72,7 @@ async fn get(http: &ModelHttp, endpoint: &Endpoint, url: &str) -> Result<Value, 
         let said = if said.is_empty() { String::new() } else { format!(" (it says: {said})") };
         return Err(match refusal.status {
             401 | 403 if endpoint.key.is_none() => {
-                Error::Refused(format!("the model server `{who}` wants a key: give one{said}"))
+                Error::Key(format!("the model server `{who}` wants a key: give one{said}"))
             }
             404 | 405 => Error::Refused(format!(
                 "the model server `{who}` has no list of models at this address: check it; where a server has none, just \

@@ -30,6 +30,8 @@ pub struct Preset {
     pub reads_text: bool,
     /// Default model if a key is set; empty if there is none.
     pub default_model: &'static str,
+    /// How its keys begin; empty if they have no form of their own.
+    pub key_prefixes: &'static [&'static str],
     /// A sentence on how to get a key, or which server to start.
     pub key_hint: &'static str,
     /// Quirks at its default address; see [`Preset::quirks_for`].
@@ -50,6 +52,7 @@ const CLOUD: Preset = Preset {
     local: false,
     reads_text: false,
     default_model: "",
+    key_prefixes: &[],
     key_hint: "",
     quirks: Quirks::NONE,
 };
@@ -71,6 +74,7 @@ pub const PRESETS: &[Preset] = &[
         default_model: "claude-haiku-5-5",
         key_env: "ANTHROPIC_API_KEY",
         url_env: "ANTHROPIC_BASE_URL",
+        key_prefixes: &["sk-ant-"],
         key_hint: "Make one at platform.claude.com under API keys; it begins with sk-ant-.",
         ..CLOUD
     },
@@ -82,6 +86,7 @@ pub const PRESETS: &[Preset] = &[
         default_model: "gpt-6-luna",
         key_env: "OPENAI_API_KEY",
         url_env: "OPENAI_BASE_URL",
+        key_prefixes: &["sk-", "sk-proj-", "sk-svcacct-", "sk-None-"],
         key_hint: "Make one at platform.openai.com under API keys; it begins with sk-.",
         quirks: Quirks { max_completion_tokens: true, prompt_cache_key: true, file_parts: true, ..Quirks::NONE },
         ..CLOUD
@@ -95,6 +100,7 @@ pub const PRESETS: &[Preset] = &[
         default_model: "gemini-3.8-flash",
         key_env: "GEMINI_API_KEY",
         url_env: "GEMINI_BASE_URL",
+        key_prefixes: &["AIza", "AQ."],
         key_hint: "Make one at aistudio.google.com under Get API key.",
         ..CLOUD
     },
@@ -106,6 +112,7 @@ pub const PRESETS: &[Preset] = &[
         key_env: "DEEPSEEK_API_KEY",
         url_env: "DEEPSEEK_BASE_URL",
         reads_text: true,
+        key_prefixes: &["sk-"],
         key_hint: "Make one at platform.deepseek.com under API keys.",
         quirks: Quirks { reasoning_back: true, ..Quirks::NONE },
         ..CLOUD
@@ -118,6 +125,7 @@ pub const PRESETS: &[Preset] = &[
         key_env: "GROQ_API_KEY",
         url_env: "GROQ_BASE_URL",
         reads_text: true,
+        key_prefixes: &["gsk_"],
         key_hint: "Make one at console.groq.com under API keys; it begins with gsk_.",
         ..CLOUD
     },
@@ -161,6 +169,7 @@ pub const PRESETS: &[Preset] = &[
         key_env: "TOGETHER_API_KEY",
         url_env: "TOGETHER_BASE_URL",
         reads_text: true,
+        key_prefixes: &["tgp_v1_"],
         key_hint: "Make one at api.together.ai under API keys.",
         ..CLOUD
     },
@@ -172,6 +181,7 @@ pub const PRESETS: &[Preset] = &[
         key_env: "FIREWORKS_API_KEY",
         url_env: "FIREWORKS_BASE_URL",
         reads_text: true,
+        key_prefixes: &["fw_"],
         key_hint: "Make one at app.fireworks.ai under API keys; it begins with fw_.",
         ..CLOUD
     },
@@ -184,6 +194,7 @@ pub const PRESETS: &[Preset] = &[
         former_url: "https://api.perplexity.ai/.",
         key_env: "PERPLEXITY_API_KEY",
         url_env: "PERPLEXITY_BASE_URL",
+        key_prefixes: &["pplx-"],
         key_hint: "Make one at perplexity.ai in the settings under API; it begins with pplx-.",
         // It rejects unknown fields, including `include`; it never sends reasoning items.
         quirks: Quirks {
@@ -201,8 +212,21 @@ pub const PRESETS: &[Preset] = &[
         key_env: "OPENROUTER_API_KEY",
         url_env: "OPENROUTER_BASE_URL",
         reads_text: true,
+        key_prefixes: &["sk-or-"],
         key_hint: "Make one at openrouter.ai under Keys; it begins with sk-or-.",
         quirks: Quirks { file_parts: true, ..Quirks::NONE },
+        ..CLOUD
+    },
+    Preset {
+        id: "huggingface",
+        aliases: &["hf"],
+        name: "Hugging Face",
+        url: "https://router.huggingface.co/v1",
+        key_env: "HF_TOKEN",
+        url_env: "HF_BASE_URL",
+        reads_text: true,
+        key_prefixes: &["hf_"],
+        key_hint: "Make one at huggingface.co under Access Tokens; it begins with hf_.",
         ..CLOUD
     },
     Preset {
@@ -212,6 +236,7 @@ pub const PRESETS: &[Preset] = &[
         url: "https://api.x.ai/v1",
         key_env: "XAI_API_KEY",
         url_env: "XAI_BASE_URL",
+        key_prefixes: &["xai-"],
         key_hint: "Make one at console.x.ai under API keys; it begins with xai-.",
         ..CLOUD
     },
@@ -377,7 +402,7 @@ mod tests {
                 assert_eq!(preset(id).map(|p| p.id), Some(p.id));
             }
             assert!(!p.name.is_empty() && p.key_hint.ends_with('.'), "{}", p.id);
-            assert!(p.key_env.ends_with("_KEY"), "{}", p.id);
+            assert!(p.key_env.ends_with("_KEY") || p.key_env == "HF_TOKEN", "{}", p.id);
             assert!(p.id == "custom" || p.url_env.ends_with("_BASE_URL"), "{}", p.id);
             let address = p.url.starts_with("https://") || (p.local && p.url.starts_with("http://127.0.0.1:"));
             assert!(address || p.id == "custom", "{}", p.id);

@@ -1,6 +1,8 @@
 //! Routing: orders models by the request's needs and the person's strategy.
 
-use crate::{Catalogue, Facts, Kind, Message, Price, Provider, Request, provider_state};
+use crate::{
+    Catalogue, Error, Facts, Kind, Message, Outage, Price, Provider, Request, outage::Outages, provider_state,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     cmp::Ordering,
@@ -135,7 +137,10 @@ pub(crate) fn tokens(request: &Request, model: &str) -> u64 {
 /// Observed latency and availability of models, in memory. Share one between chains, so that a change of settings
 /// preserves it.
 #[derive(Default)]
-pub struct Health(Mutex<HashMap<String, ObservedModel>>);
+pub struct Health {
+    observed: Mutex<HashMap<String, ObservedModel>>,
+    outages: Outages,
+}
 
 #[derive(Debug, Clone, Copy, Default)]
 struct ObservedModel {
@@ -146,8 +151,28 @@ struct ObservedModel {
 
 impl Health {
     fn with<T>(&self, model: &str, f: impl FnOnce(&mut ObservedModel) -> T) -> T {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.observed.lock().unwrap_or_else(PoisonError::into_inner);
         f(all.entry(model.to_owned()).or_default())
+    }
+
+    /// Sets the receiver of the name of each model whose outage begins, changes or ends.
+    pub fn on_change(&self, receive: impl Fn(&str) + Send + Sync + 'static) {
+        self.outages.on_change(Box::new(receive));
+    }
+
+    /// The outage of a model that does not answer.
+    pub fn outage(&self, model: &str) -> Option<Outage> {
+        self.outages.get(model)
+    }
+
+    /// Records a failed request or check.
+    pub fn unavailable(&self, model: &str, error: &Error) {
+        self.outages.failed(model, error);
+    }
+
+    /// Records that a model is well: it answered, passed a check, or its settings changed.
+    pub fn recovered(&self, model: &str) {
+        self.outages.ended(model);
     }
 
     /// Records the time to the first delta.
@@ -159,6 +184,7 @@ impl Health {
             seen.times = seen.times.saturating_add(1);
             seen.is_cooling_down = None;
         });
+        self.recovered(model);
     }
 
     /// Records that a model was unreachable or timed out.

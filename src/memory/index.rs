@@ -41,6 +41,8 @@ pub(crate) struct Facts {
 pub(crate) struct IndexHit {
     pub id: Id,
     pub score: f32,
+    /// The cosine of both vectors; 0 where it was not computed.
+    pub cosine: f32,
     pub why: String,
 }
 
@@ -289,6 +291,17 @@ impl Index {
         self.meaningful(&self.visible(user)).count()
     }
 
+    /// The cosine of a memory's vector and another.
+    pub fn cosine_with(&self, id: Id, meaning: &Quantized, fetch: Fetch) -> f32 {
+        let row = self.row_of(id).filter(|row| self.rows.with_vector.has(*row));
+        row.and_then(|row| self.vector(row, fetch)).map_or(0.0, |vector| vector.dot(meaning))
+    }
+
+    /// How many memories have a term.
+    pub fn count_with(&self, term: &str) -> usize {
+        self.words.term(term).map_or(0, |term| term.count() as usize)
+    }
+
     /// Counts the memories that a person may find.
     pub fn counts(&self, user: UserId) -> Counts {
         let visible = self.visible(user);
@@ -505,5 +518,6 @@ fn hit(id: Id, evidence: &Evidence, terms: &[String]) -> IndexHit {
         (false, false) => format!("same words: {}", words.join(", ")),
     };
     let by_words = 0.15 * words.len() as f32;
-    IndexHit { id, score: (evidence.cosine.max(0.0) + by_words).min(1.0), why }
+    let score = (evidence.cosine.max(0.0) + by_words).min(1.0);
+    IndexHit { id, score, cosine: evidence.cosine, why }
 }

@@ -4,6 +4,7 @@
 //! meaning (the local model) over an in-memory index, and fuses both rankings. Without the model it uses words alone
 //! and reports that.
 
+mod answer;
 mod file;
 mod holder;
 mod index;
@@ -15,17 +16,21 @@ mod vectors;
 mod view;
 mod words;
 
-pub use records::{Change, Filter, Kind, LONGEST, New, Stats};
-pub use view::{Hit, Memory, Recalled};
+pub use answer::{Commonness, Decision, Fact, Question, masked};
+pub use records::{COLLECTION, Change, Filter, Kind, LONGEST, New, Stats};
+pub use view::{Candidate, Candidates, Hit, Memory, Recalled};
 
 use embed::{Embedder, Quantized};
 use holder::{Changed, IndexHolder, Saving, unless_damaged};
+use index::{Fetch, Index};
 use records::{Stored, Vector};
-use std::sync::Arc;
-use store::{Audience, Coded, Collection, Entry, Listing, Stamp, Store, Tx};
+use std::{collections::HashMap, sync::Arc};
+use store::{Audience, Coded, Collection, Entry, Listing, Part, Record, Stamp, Store, Tx};
 use tool::{Cx, Error, Id, Label, Result, Scope, UserId};
 use view::visible_to;
 
+/// How many memories are considered as answers to a question.
+const CONSIDERED: usize = 24;
 /// How many memories without a vector get one in one commit.
 const BACKFILLED: usize = 32;
 
@@ -195,22 +200,90 @@ impl Memories {
         Ok(Recalled { hits, by_meaning: by_meaning || (none && nothing) })
     }
 
-    /// Delete a memory; `false` when this person has no memory with that id.
+    /// The memories that may answer a question, the likeliest first. They do not taint the run: the caller does that
+    /// with the label of the one that it shows.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub async fn candidates(&self, cx: &Cx, text: &str, question: &Question) -> Result<Candidates> {
+        let user = cx.user();
+        let (none, count) = self.index.with(move |index, _| (index.with_meaning(user) == 0, index.len())).await?;
+        let meaning = if none { None } else { self.embed(text).await };
+        let (widened, stems, searched) = (question.widened(), question.stems(), meaning.clone());
+        let search = move |index: &mut Index, fetch: Fetch| {
+            let with: HashMap<String, usize> =
+                stems.into_iter().map(|s| (index.count_with(&s), s)).map(|(n, s)| (s, n)).collect();
+            let mut ranked = index.search(user, &widened, searched.as_ref(), fetch);
+            ranked.truncate(CONSIDERED);
+            // A memory found by its words alone is compared, too.
+            for hit in ranked.iter_mut().filter(|hit| hit.cosine == 0.0) {
+                hit.cosine = searched.as_ref().map_or(0.0, |meaning| index.cosine_with(hit.id, meaning, fetch));
+            }
+            (ranked, with)
+        };
+        let (ranked, with) = self.index.with(search).await?;
+        let mut found = vec![];
+        for hit in ranked {
+            if let Some(entry) = unless_damaged(self.records.peek(cx, hit.id))? {
+                let (label, similarity) = (entry.label, meaning.is_some().then_some(hit.cosine));
+                found.push(Candidate { memory: visible_to(cx, entry), similarity, label });
+            }
+        }
+        Ok(Candidates { found, commonness: Commonness { with, memories: count } })
+    }
+
+    /// The similarity of each text to a question, in meaning; `None` without the model.
+    pub async fn similarities(&self, question: &str, texts: &[&str]) -> Vec<Option<f32>> {
+        let Some(question) = self.embed(question).await else { return vec![None; texts.len()] };
+        let mut all = vec![];
+        for text in texts {
+            all.push(self.embed(text).await.map(|vector| vector.dot(&question)));
+        }
+        all
+    }
+
+    /// Delete a memory; `false` when this person has no memory with that id. `for_good` leaves no copy for undoing, also none
+    /// of earlier changes.
     ///
     /// # Errors
     /// `Unavailable` when the disk is full.
-    pub async fn forget(&self, cx: &Cx, id: Id) -> Result<bool> {
+    pub async fn forget(&self, cx: &Cx, id: Id, for_good: bool) -> Result<bool> {
         let (this, owner, scope) = (self.clone(), cx.user(), Scope::User(cx.user()));
         let changed = Changed { owner, id, content: true };
         let job = move |tx: &Tx| {
             this.vectors.remove(tx, scope, id)?;
-            let gone = this.records.remove(tx, scope, id)?;
+            let mut gone = this.records.remove(tx, scope, id)?;
             if gone {
                 this.index.journal.mark(tx, owner, id)?;
             }
+            if for_good {
+                let of_this = |part: &Part| part.table == Stored::NAME && part.id() == Some(id);
+                gone |= this.records.store().erase_copies(tx, owner, of_this)? > 0;
+            }
             Ok(gone)
         };
-        Ok(self.write(vec![changed], job).await?)
+        let written = self.write(vec![changed], job);
+        Ok(if for_good { store::without_change(written).await? } else { written.await? })
+    }
+
+    /// Within the write that makes a memory what it was before a change, or removes it. Its vector is computed again in
+    /// [`Memories::was_put_back`], or at the next start.
+    ///
+    /// # Errors
+    /// As every write.
+    pub fn put_back_in(&self, tx: &Tx, owner: UserId, id: Id) -> store::Result<()> {
+        self.vectors.remove(tx, Scope::User(owner), id)?;
+        self.index.journal.mark(tx, owner, id)
+    }
+
+    /// After such a write.
+    pub async fn was_put_back(&self, owner: UserId, id: Id) {
+        self.index.apply(vec![Changed { owner, id, content: true }]).await;
+        let Ok(Some(entry)) = unless_damaged(self.records.get_in(Scope::User(owner), id)) else { return };
+        let Some(vector) = self.embed(&entry.value.content).await else { return };
+        if let Err(error) = self.add_vectors(vec![(entry, Vector::of(&vector))]).await {
+            tracing::warn!(%error, "a restored memory is found by words alone until the next start");
+        }
     }
 
     /// List the newest memories of this person and those shared with them.

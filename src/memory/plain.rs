@@ -128,5 +128,5 @@ fn ranked_hit(facts: &Facts, evidence: Evidence) -> (f32, IndexHit) {
     };
     let by_words = 0.15 * evidence.words.len() as f32;
     let score = (evidence.cosine.max(0.0) + by_words).min(1.0);
-    (rank, IndexHit { id: facts.id, score, why })
+    (rank, IndexHit { id: facts.id, score, cosine: evidence.cosine, why })
 }

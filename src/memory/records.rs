@@ -36,10 +36,23 @@ impl Coded for Kind {
     const UNKNOWN: Self = Kind::Fact;
 }
 
+/// The collection of memories.
+pub const COLLECTION: &str = "memories";
+
 impl Record for Stored {
-    const NAME: &'static str = "memories";
+    const NAME: &'static str = COLLECTION;
     const WORD: &'static str = "memory";
     const LEVEL: Level = Level::User;
+    const UNDO: bool = true;
+    fn title(&self) -> String {
+        self.content.clone()
+    }
+    fn settle(&mut self) {
+        self.uses = 0;
+    }
+    fn revive(&mut self, now: Option<&Self>) {
+        self.uses = now.map_or(self.uses, |now| now.uses);
+    }
     fn keys(&self) -> Vec<Key> {
         vec![Key::many(1, [self.kind.code()])]
     }

@@ -69,8 +69,8 @@ async fn filters_boosts_counts_and_forgets() {
     assert_eq!(memories.boost(&cx, tea.id, 0.9).await.unwrap().importance, 1.0);
     let stats = memories.stats(&cx).await.unwrap();
     assert_eq!((stats.total, stats.preferences, stats.with_meaning), (2, 1, 2));
-    assert!(memories.forget(&cx, tea.id).await.unwrap());
-    assert!(!memories.forget(&cx, tea.id).await.unwrap());
+    assert!(memories.forget(&cx, tea.id, false).await.unwrap());
+    assert!(!memories.forget(&cx, tea.id, false).await.unwrap());
     assert!(memories.recall(&cx, "green tea", Filter { limit: 5, ..only }).await.unwrap().hits.is_empty());
     for bad in ["", "   ", &"x".repeat(LONGEST + 1)] {
         assert!(memories.remember(&cx, new(bad)).await.is_err());
@@ -162,7 +162,7 @@ async fn a_change_keeps_what_it_does_not_name_and_obeys_the_same_rules() {
         let refused = memories.update(&anna, id, bad).await;
         assert!(matches!(refused, Err(Error::BadArgs(_))), "{refused:?}");
     }
-    assert!(memories.forget(&anna, id).await.unwrap());
+    assert!(memories.forget(&anna, id, false).await.unwrap());
     assert_eq!(memories.update(&anna, id, content("again")).await.unwrap(), None);
 }
 

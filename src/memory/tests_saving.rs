@@ -118,7 +118,7 @@ async fn after_changes_and_restarts_it_finds_what_is_stored() {
             }
             (4, Some(at)) => {
                 let (whose, id) = ids.swap_remove(at);
-                assert!(memories.forget(if whose { &home.anna } else { &home.ben }, id).await.unwrap());
+                assert!(memories.forget(if whose { &home.anna } else { &home.ben }, id, false).await.unwrap());
             }
             (5 | 6, Some(at)) => {
                 let (whose, id) = ids[at];

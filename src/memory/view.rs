@@ -1,6 +1,9 @@
 //! The views of memories that callers get.
 
-use crate::records::{Kind, Stored};
+use crate::{
+    answer::Commonness,
+    records::{Kind, Stored},
+};
 use serde::Serialize;
 use store::{Audience, Entry};
 use tool::{Cx, Id, Label};
@@ -31,6 +34,9 @@ pub struct Memory {
     /// always taints.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_outside: bool,
+    /// The name of the person who shared it, where that is not the caller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_by: Option<String>,
 }
 
 impl From<Entry<Stored>> for Memory {
@@ -45,6 +51,7 @@ impl From<Entry<Stored>> for Memory {
             uses: e.value.uses,
             shared: e.audience == Audience::Household,
             from_outside: e.label == Label::Outside,
+            shared_by: None,
         }
     }
 }
@@ -52,8 +59,10 @@ impl From<Entry<Stored>> for Memory {
 /// The memory as this caller may see it. `from_outside` is shown to the owner alone, who can vouch for the memory.
 pub(crate) fn visible_to(cx: &Cx, entry: Entry<Stored>) -> Memory {
     let own = entry.owner == cx.user();
+    let name = || cx.ports().people.name_of(entry.owner).unwrap_or_else(|| "somebody else".to_owned());
+    let shared_by = (!own).then(name);
     let memory = Memory::from(entry);
-    Memory { from_outside: memory.from_outside && own, ..memory }
+    Memory { from_outside: memory.from_outside && own, shared_by, ..memory }
 }
 
 /// A found memory and the reason.
@@ -67,6 +76,26 @@ pub struct Hit {
     pub score: f32,
     /// The reason, such as `same words: boiler` or `similar meaning`.
     pub why: String,
+}
+
+/// A memory that may answer a question.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// The memory.
+    pub memory: Memory,
+    /// Its similarity to the question in meaning; `None` without the model.
+    pub similarity: Option<f32>,
+    /// The label that telling it taints the run with.
+    pub label: Label,
+}
+
+/// The memories that may answer a question.
+#[derive(Debug, Clone)]
+pub struct Candidates {
+    /// The likeliest first.
+    pub found: Vec<Candidate>,
+    /// How common the question's words are among all memories.
+    pub commonness: Commonness,
 }
 
 /// The result of a search.

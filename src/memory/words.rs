@@ -37,7 +37,7 @@ pub(crate) fn distinct_terms(text: &str) -> Vec<String> {
 }
 
 /// Strip the most common English endings.
-fn stem(word: &str) -> &str {
+pub(crate) fn stem(word: &str) -> &str {
     const ENDINGS: &[&str] = &["ings", "ing", "edly", "ies", "ied", "ed", "es", "ly", "s", "e", "y"];
     if !word.is_ascii() || word.bytes().any(|b| b.is_ascii_digit()) {
         return word;

@@ -1,6 +1,7 @@
-//! Settings chosen at the page or over the API, in one stored record: the device's name and how models are chosen. They win
-//! over hob.toml; flags and the environment win over them.
+//! Settings chosen at the page or over the API, in one stored record: the device's name, the home, and how models are
+//! chosen. They win over hob.toml; flags and the environment win over them.
 
+use crate::home::HomeSettings;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -23,6 +24,8 @@ pub struct ChosenSettings {
     pub url: String,
     /// [`ModelSettings`] as JSON text.
     model_settings: String,
+    /// [`HomeSettings`] as JSON text.
+    home: String,
 }
 
 /// How models are chosen; `None` means not chosen.
@@ -53,6 +56,17 @@ impl ChosenSettings {
         // Never fails: numbers are checked to be finite before.
         if let Ok(text) = serde_json::to_string(settings) {
             self.model_settings = text;
+        }
+    }
+
+    pub fn home(&self) -> HomeSettings {
+        serde_json::from_str(&self.home).unwrap_or_default()
+    }
+
+    pub fn set_home(&mut self, home: &HomeSettings) {
+        // Never fails: it is made of texts.
+        if let Ok(text) = serde_json::to_string(home) {
+            self.home = text;
         }
     }
 }

@@ -20,6 +20,7 @@ pub struct Config {
     pub first_word_seconds: u64,
     pub silence_seconds: u64,
     pub answer_seconds: u64,
+    pub recheck_seconds: u64,
 }
 
 /// The models that answer when the first one does not.
@@ -56,6 +57,7 @@ impl Default for Config {
             first_word_seconds: 120,
             silence_seconds: 60,
             answer_seconds: 300,
+            recheck_seconds: 60,
         }
     }
 }
@@ -82,6 +84,11 @@ impl Config {
             idle: seconds(self.silence_seconds),
             overall: seconds(self.answer_seconds),
         }
+    }
+
+    /// The first pause before a model that does not answer is looked at again.
+    pub(crate) fn recheck(&self) -> Duration {
+        Duration::from_secs(self.recheck_seconds.max(1))
     }
 
     /// The first pause before a retry.

@@ -164,6 +164,7 @@ impl Models {
             has_key: key_from.is_some(),
             key_from,
             key_hint: preset.key_hint.into(),
+            key_prefixes: preset.key_prefixes.to_vec(),
             local: preset.local,
         }
     }

@@ -8,14 +8,21 @@ mod catalogue;
 mod choices;
 mod config;
 mod endpoints;
+mod home;
+mod servers;
+mod trial;
 mod views;
+mod watch;
 
 pub use choices::{Choices, ChosenSettings};
 pub use config::{Auto, Config, Fallback};
+pub use home::{Arrival, ArrivalStep, HomeSettings, StepState, Units};
+pub use servers::{FoundServers, KnownHost, KnownHosts, ModelServer};
 pub use views::{
-    CatalogueUpdate, ChosenBy, KnownModels, ModelChoice, ModelInUse, ModelSettingsPatch, ProviderPatch, ProviderTest,
-    ProviderView, Spending, SpendingToday,
+    CatalogueUpdate, ChosenBy, KnownModels, ModelChoice, ModelInUse, ModelSettingsPatch, ModelTrouble, ProviderPatch,
+    ProviderTest, ProviderTrial, ProviderView, Spending, SpendingToday,
 };
+pub use watch::ModelCheck;
 
 use catalogue::{CurrentCatalogue, StoredCatalogue};
 use choices::ModelSettings;
@@ -25,7 +32,7 @@ use llm::{Chain, Endpoint, Facts, Health, Ledger, Link, Metered, Price, Provider
 use scrub::Scrubber;
 use std::{
     collections::HashSet,
-    sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock},
+    sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock, atomic::AtomicBool},
 };
 use store::{Collection, Store};
 use tool::{Error, Result};
@@ -43,6 +50,8 @@ pub struct ModelDeps {
     pub ledger: Arc<Ledger>,
     pub web: Guarded,
     pub environment: Environment,
+    /// The machines on which a model server is looked for.
+    pub hosts: KnownHosts,
     /// Answers last, or alone where no model is chosen.
     pub reflex: Arc<dyn Provider>,
 }
@@ -66,6 +75,8 @@ struct Inner {
     on_change: OnceLock<OnChange>,
     /// Observed health of the models, shared by all chains.
     health: Arc<Health>,
+    /// Whether models in trouble are looked at from time to time.
+    looking: AtomicBool,
 }
 
 /// Called with the new provider after each change.
@@ -91,8 +102,9 @@ impl Models {
         let stored = stored_catalogue.clone();
         let load: LoadCatalogue = Box::new(move || RwLock::new(CurrentCatalogue::load(&stored)));
         let catalogue = LazyLock::new(load);
-        let (changing, on_change, health) = Default::default();
-        let inner = Inner { config, deps, choices, keys, stored_catalogue, catalogue, changing, on_change, health };
+        let (changing, on_change, health, looking) = Default::default();
+        let inner =
+            Inner { config, deps, choices, keys, stored_catalogue, catalogue, changing, on_change, health, looking };
         let models = Self(Arc::new(inner));
         models.register_secrets();
         models.0.deps.ledger.set_budget(models.budget());
@@ -246,6 +258,7 @@ impl Models {
             strategy: self.strategy(),
             prefer_reflex: self.prefer_reflex(),
             daily_budget: self.budget(),
+            trouble: self.troubles(),
         }
     }
 
@@ -272,6 +285,7 @@ impl Models {
             self.update_settings(|_| {}).await?;
             self.endpoint(&model, &patch)?;
             self.store_provider(preset, &patch).await?;
+            self.forget_troubles(preset.id);
         } else if !["", "reflex"].contains(&model.as_str()) {
             return Err(Error::bad_args(
                 "`model` is provider/model, such as openai/gpt-5-mini or custom/qwen3; or `reflex`, which needs none",
@@ -367,31 +381,9 @@ impl Models {
             self.endpoint(&first, &patch)?;
         }
         self.store_provider(preset, &patch).await?;
+        self.forget_troubles(preset.id);
         self.apply()?;
         Ok(self.provider_view(preset))
-    }
-
-    /// Asks a provider for its models, as if the patch were stored.
-    pub async fn test_provider(&self, id: &str, mut patch: ProviderPatch) -> Result<ProviderTest> {
-        let preset = llm::preset(id).ok_or_else(|| Error::not_found(unknown_provider(id).message().to_owned()))?;
-        normalize_patch(&mut patch)?;
-        // Any name works: the model is not asked.
-        let endpoint = self.endpoint(&format!("{}/any", preset.id), &patch)?;
-        if endpoint.key.is_none() && preset.needs_key {
-            let message = format!("{} answers nobody without a key. {}", preset.name, preset.key_hint);
-            return Ok(ProviderTest { ok: false, models: vec![], message });
-        }
-        Ok(match llm::models_of(&endpoint).await {
-            Ok(models) => {
-                let message = match models.len() {
-                    0 => format!("{} answers, and offers no models.", preset.name),
-                    1 => format!("{} answers, and offers one model.", preset.name),
-                    n => format!("{} answers, and offers {n} models.", preset.name),
-                };
-                ProviderTest { ok: true, models, message }
-            }
-            Err(error) => ProviderTest { ok: false, models: vec![], message: error.to_string() },
-        })
     }
 
     /// The full name and price of a model; of the first model when `None`.

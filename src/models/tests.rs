@@ -19,6 +19,7 @@ fn models_of(store: &Store, variables: Variables, file: &str) -> Result<Models> 
         ledger: Arc::new(Ledger::open(store, clock)?),
         web: Guarded::new(vec![]),
         environment: Arc::new(move |name| variables.get(name).map(|v| (*v).to_owned())),
+        hosts: Arc::new(|| Box::pin(std::future::ready(vec![]))),
         reflex: Arc::new(Silent),
     };
     Ok(Models::new(toml::from_str(file).unwrap(), deps, Choices::open(store)?)?.0)

@@ -1,6 +1,6 @@
 //! The shapes of requests and responses about models.
 
-use llm::{Strategy, Wire};
+use llm::{Problem, Strategy, Wire};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use tool::prelude::{JsonSchema, schemars};
@@ -45,6 +45,27 @@ pub struct ModelInUse {
     pub prefer_reflex: bool,
     /// How much may be spent on models in a day, in US dollars; null is any amount.
     pub daily_budget: Option<f64>,
+    /// Those of them that do not answer, in order.
+    pub trouble: Vec<ModelTrouble>,
+}
+
+/// A model that does not answer.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ModelTrouble {
+    /// As `provider/model`.
+    pub model: String,
+    /// The provider's display name.
+    pub provider: String,
+    /// The server's address.
+    pub url: String,
+    /// Whether it is a local server.
+    pub local: bool,
+    /// The reason.
+    pub problem: Problem,
+    /// The last error, in a sentence.
+    pub message: String,
+    /// When it first did not answer: milliseconds since 1970.
+    pub since: u64,
 }
 
 /// The model to use.
@@ -108,6 +129,8 @@ pub struct ProviderView {
     pub key_from: Option<&'static str>,
     /// A sentence that says where to get one.
     pub key_hint: String,
+    /// How its keys begin; empty if they have no form of their own.
+    pub key_prefixes: Vec<&'static str>,
     /// Whether it is a local server, which costs nothing.
     pub local: bool,
 }
@@ -122,8 +145,20 @@ pub struct ProviderPatch {
     pub key: Option<String>,
 }
 
-/// The result of asking a provider for its models.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+/// An address and a key to try, which are not stored.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProviderTrial {
+    /// Its address; empty for the default. Left out: the stored one.
+    pub url: Option<String>,
+    /// Its key; left out: the stored one.
+    pub key: Option<String>,
+    /// A model to ask for a short answer as well, which may cost a little; empty for the one Hob suggests.
+    pub model: Option<String>,
+}
+
+/// The result of asking a provider for its models, and one of them for an answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ProviderTest {
     /// Whether it answered, and took the key.
     pub ok: bool,
@@ -131,6 +166,12 @@ pub struct ProviderTest {
     pub models: Vec<String>,
     /// The outcome, in a sentence.
     pub message: String,
+    /// The reason why it did not answer; null if it did.
+    pub problem: Option<Problem>,
+    /// The model to begin with.
+    pub suggested: Option<String>,
+    /// The model that answered; null if none was asked.
+    pub answered: Option<String>,
 }
 
 /// The known models.

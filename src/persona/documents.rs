@@ -152,19 +152,31 @@ pub struct Documents {
     versions: Collection<Version>,
     notices: Collection<Notice>,
     base: Arc<str>,
+    home: Arc<dyn Fn() -> String + Send + Sync>,
 }
 
 impl Documents {
     /// Open the documents in `store`.
     pub fn new(store: &Store) -> Self {
         let (current, versions, notices) = (store.collection(), store.collection(), store.collection());
-        Self { current, versions, notices, base: BASE.into() }
+        Self { current, versions, notices, base: BASE.into(), home: Arc::new(String::new) }
     }
 
     /// Replace the default system prompt; an empty text keeps Hob's own.
     pub fn with_base(mut self, text: &str) -> Self {
         self.base = if text.trim().is_empty() { BASE.into() } else { text.into() };
         self
+    }
+
+    /// Add sentences about the home, which may change while Hob runs.
+    pub fn with_home(mut self, home: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        self.home = Arc::new(home);
+        self
+    }
+
+    /// Sentences about the home for a model; may be empty.
+    pub fn home(&self) -> String {
+        (self.home)()
     }
 
     /// The default text of a document that is empty or was never written.

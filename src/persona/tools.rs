@@ -8,6 +8,7 @@ use tool::prelude::*;
 pub fn family(documents: Documents) -> Family<Documents> {
     let about = "The personality of the agent, and its learned notes.";
     Family::new("persona", about, documents)
+        .title("Personality")
         .area(Area::Memory)
         .tool("read_system_prompt", Risk::Observe, read_prompt)
         .tags("own instructions behaviour behavior personality who am I self identity")

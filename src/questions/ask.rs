@@ -109,9 +109,9 @@ impl<T: Question> PendingQuestion<T> {
             let _settling = service.0.settling.lock().await;
             if matches!(answer.has_changed(), Ok(false)) && self.waiter.give_up() {
                 let hours = service.timeouts().parked_hours;
-                return Err(Error::Parked(format!(
-                    "this waits for a person: the run is resumed when they answer, within {hours} hours"
-                )));
+                let text =
+                    format!("this waits for a person: the run is resumed when they answer, within {hours} hours");
+                return Err(Error::Parked(text.into()));
             }
         }
         self.waiter.ended(None)

@@ -46,7 +46,7 @@ pub trait Question: Record {
     }
     /// The error of a call whose question is one too many; `why` is a sentence.
     fn refused(&self, why: String) -> Error {
-        Error::Unavailable(why)
+        Error::unavailable(why)
     }
 }
 

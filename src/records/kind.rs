@@ -1,10 +1,11 @@
 //! The tools `add_*`, `batch_add_*`, `update_*` and `delete_*` of a [`RecordKind`]: functions that a family registers, with
 //! arguments whose schemas follow from the record.
 
-use crate::{BATCH, NamedRecord, Page, RecordStore, batch, counted, join_list, quote, rejected, view};
+use crate::{BATCH, NamedRecord, Page, RecordStore, batch, join_list, quote, rejected, view};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use std::{borrow::Cow, marker::PhantomData};
 use store::Entry;
+use text_kit::counted_one;
 use tool::{
     Cx, Error, Output, Result,
     prelude::{
@@ -32,6 +33,9 @@ pub trait RecordKind: NamedRecord {
     const TITLE: &'static str;
     /// Parameters of `update_*` that are no fields, with their descriptions: texts that [`RecordKind::merge`] takes out.
     const MORE_CHANGES: &'static [(&'static str, &'static str)] = &[];
+
+    /// The description of `shared` where records are not private by default.
+    const SHARED_UNLESS: Option<&'static str> = None;
 
     /// Checks arguments, and brings them into the form in which they are stored.
     ///
@@ -61,7 +65,7 @@ pub trait RecordKind: NamedRecord {
 
     /// The sentence after several were added.
     fn all_added(added: &[Entry<Self>]) -> String {
-        format!("I saved {}: {}.", counted(added.len(), Self::WORD), join_list(&names(added), false))
+        format!("I saved {}: {}.", counted_one(added.len(), Self::WORD), join_list(&names(added), false))
     }
 
     /// The sentence after it was changed.
@@ -132,6 +136,14 @@ impl<T, S> Args<T, S> {
         Self(parameters, PhantomData)
     }
 
+    /// The value of this parameter, if no other changes anything.
+    pub fn only(&self, name: &str) -> Option<&Value>
+    where
+        T: RecordKind,
+    {
+        self.0.get(name).filter(|_| self.0.keys().all(|key| key == name || key == T::ID))
+    }
+
     /// Whether this parameter is given.
     pub fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
@@ -146,7 +158,8 @@ impl<T: RecordKind, S> Args<T, S> {
 
     /// Takes out which record is meant.
     fn which(&mut self) -> Result<String> {
-        self.take(T::ID)?.ok_or_else(|| Error::bad_args(format!("`{}` is missing: give an id or a name", T::ID)))
+        let text = || format!("`{}` is missing: give an id or a name", T::ID);
+        self.take(T::ID)?.ok_or_else(|| Error::bad_args(text()).say(format!("Which {}?", T::WORD)))
     }
 }
 
@@ -159,14 +172,26 @@ impl Shape for Add {
         with_parameters(T::Input::json_schema(generator), |fields| {
             // An empty text is no useful default.
             fields.values_mut().filter(|field| field["default"] == "").for_each(without_default);
-            fields.insert("shared".into(), json!({"type": "boolean", "default": false, "description": SHARED}));
+            let shared = match T::SHARED_UNLESS {
+                Some(about) => json!({"type": "boolean", "description": about}),
+                None => json!({"type": "boolean", "default": false, "description": SHARED}),
+            };
+            fields.insert("shared".into(), shared);
         })
     }
 }
 
 impl<T: RecordKind> Args<T, Add> {
-    fn read(mut self, records: &RecordStore<T>, cx: &Cx) -> Result<(T, bool)> {
-        let shared = self.take("shared")?.unwrap_or(false);
+    fn read(self, records: &RecordStore<T>, cx: &Cx) -> Result<(T, bool)> {
+        self.checked(records, cx).map(|(record, shared)| (record, shared.unwrap_or(false)))
+    }
+
+    /// The checked record, and whether to share it where that is given.
+    ///
+    /// # Errors
+    /// As [`RecordKind::read`].
+    pub fn checked(mut self, records: &RecordStore<T>, cx: &Cx) -> Result<(T, Option<bool>)> {
+        let shared = self.take("shared")?;
         Ok((T::read(records, cx, parse(self.0.into())?)?, shared))
     }
 }
@@ -192,6 +217,17 @@ impl Shape for Batch {
         let items = json!({"description": about, "type": "array", "items": items, "minItems": 1, "maxItems": BATCH});
         let about = format!("Add several {}s at once: all of them, or none when one is wrong.", T::WORD);
         object(&about, T::PLURAL, items)
+    }
+}
+
+impl<T: RecordKind> Args<T, Batch> {
+    /// The checked records of a batch, each with whether to share it where that is given.
+    ///
+    /// # Errors
+    /// As [`batch`] and [`RecordKind::read`].
+    pub fn checked(mut self, records: &RecordStore<T>, cx: &Cx) -> Result<Vec<(T, Option<bool>)>> {
+        let items: Vec<Fields> = self.take(T::PLURAL)?.unwrap_or_default();
+        batch(T::WORD, items, |item| Args::<T, Add>::new(item).checked(records, cx))
     }
 }
 
@@ -237,7 +273,8 @@ impl<T: RecordKind> Args<T, Update> {
         let (which, shared) = (self.which()?, self.take("shared")?);
         let found = records.find_own(cx, &which)?;
         if self.0.is_empty() && shared.is_none() {
-            return Err(Error::bad_args(format!("say what to change: give at least one field of the {}", T::WORD)));
+            let text = format!("say what to change: give at least one field of the {}", T::WORD);
+            return Err(Error::bad_args(text).say(format!("What shall I change about the {}?", T::WORD)));
         }
         let (here, store, changes) = (cx.clone(), records.clone(), self.0);
         let changed = move |record: &T| -> Result<T> {
@@ -268,7 +305,7 @@ pub enum Delete {}
 impl Shape for Delete {
     const NAME: &'static str = "Delete";
     fn schema<T: RecordKind>(_: &mut SchemaGenerator) -> Schema {
-        object(&format!("Delete {} for good.", with_article(T::WORD)), T::ID, which_schema())
+        object(&format!("Delete {}. It can be restored for 30 days.", with_article(T::WORD)), T::ID, which_schema())
     }
 }
 

@@ -1,14 +1,18 @@
 //! Layer 2: personal records. A [`RecordStore`] adds one or a batch, finds by id or name, changes, deletes and lists in order,
 //! and publishes each change on the bus.
 
+mod addressee;
 mod args;
 mod due;
 pub mod kind;
 mod notices;
+mod several;
 #[cfg(test)]
 mod tests;
+pub mod undo;
 mod words;
 
+pub use addressee::{Addressee, EVERYONE};
 pub use args::{
     BATCH, Patch, batch, contains_all_words, day_of, millis, optional_text, page_params, passes, read_when,
     required_text, same_or_before, same_text, set_optional, set_required, tags,
@@ -16,11 +20,15 @@ pub use args::{
 pub use due::{Due, is_past};
 pub use kind::{RecordKind, names};
 pub use notices::{DocumentChange, Notice, tell_notice};
-pub use text_kit::{counted, truncate};
-pub use words::{day_words, iso, join_list, quote, view, when_words};
+pub use several::{Change, can_change};
+pub use text_kit::{counted, day_words, truncate};
+pub use undo::{Undo, Undoer};
+pub use words::{iso, join_list, local_text, names_owner, quote, view, when_words};
 
+use several::Caller;
 use std::fmt::Write as _;
 use store::{Audience, Collection, Entry, Record, Store, Tx, Visit, Walk, Words, order};
+use text_kit::{plural, which_one};
 use tool::{Cx, Error, Id, Result, Scope, UserId};
 
 /// How many candidates an error names when a name fits several.
@@ -49,6 +57,14 @@ pub trait NamedRecord: Record {
     /// A detail that distinguishes it from others of its name, for an error.
     fn distinguishing_detail(&self) -> String {
         format!("`{}`", truncate(self.name(), 80))
+    }
+    /// Whether members of the household change and delete it while it is shared, not only its owner.
+    fn is_everybodys(&self) -> bool {
+        false
+    }
+    /// The name of the list or area it belongs to.
+    fn group(&self) -> Option<&str> {
+        None
     }
     /// The order in which records are searched for words of a name, the likelier first.
     fn likely() -> Walk {
@@ -144,7 +160,8 @@ impl<T: NamedRecord> RecordStore<T> {
         exactly_one(cx, which, self.matching(cx, which, None)?)
     }
 
-    /// The record this caller means and owns; among equal names their own wins.
+    /// The record this caller means and can change: their own, or a shared one that is everybody's; among equal names their own
+    /// wins.
     ///
     /// # Errors
     /// As [`RecordStore::find`]; `Denied` when it is another person's.
@@ -158,13 +175,13 @@ impl<T: NamedRecord> RecordStore<T> {
             return exactly_one(cx, which, mine);
         }
         let found = self.find(cx, which)?;
-        if found.owner == cx.user() {
+        if can_change(cx, &found) {
             return Ok(found);
         }
         let (word, name) = (T::WORD, truncate(found.value.name(), 80));
-        Err(Error::denied(format!(
-            "the {word} `{name}` is somebody else's and shared with you: only they can change it"
-        )))
+        let text = format!("the {word} `{name}` is somebody else's and shared with you: only they can change it");
+        let said = format!("{} belongs to somebody else, and only they can change it.", quote(&name));
+        Err(Error::denied(text).say(said))
     }
 
     /// The last changed of the caller's own records of this name, if all of them are finished.
@@ -264,9 +281,17 @@ impl<T: NamedRecord> RecordStore<T> {
         A: FnMut(&Tx, &Entry<T>) -> store::Result<()> + Send + 'static,
     {
         let found = self.find_own(cx, which)?;
-        let (records, scope, label, id) = (self.0.clone(), Scope::User(cx.user()), cx.label(), found.id);
+        if shared.is_some() && found.owner != cx.user() {
+            return Err(Error::denied(format!(
+                "the {} {} is somebody else's: only they choose who sees it",
+                T::WORD,
+                quote(found.value.name())
+            )));
+        }
+        let (records, scope, id) = (self.0.clone(), Scope::User(found.owner), found.id);
+        let caller = Caller::of(cx);
         let changed = self.0.store().write(move |tx| {
-            let mut changed = records.change(tx, scope, label, id, &mut change)?;
+            let mut changed = caller.change(tx, &records, scope, id, &mut change)?;
             if let Some(audience) = shared.map(audience).filter(|audience| *audience != changed.audience) {
                 changed = records.share(tx, scope, id, audience)?;
             }
@@ -278,7 +303,8 @@ impl<T: NamedRecord> RecordStore<T> {
         if found.audience == Audience::Household && changed.audience == Audience::Private {
             publish_change(cx, &found, "changed");
         }
-        publish_change(cx, &changed, "changed");
+        let finished = !found.value.is_finished() && changed.value.is_finished();
+        publish(cx, &changed, "changed", finished);
         Ok(changed)
     }
 
@@ -301,8 +327,10 @@ impl<T: NamedRecord> RecordStore<T> {
     {
         let found = self.find_own(cx, which)?;
         require_exact_name(which, found.id, found.value.name())?;
-        let (records, scope, entry) = (self.0.clone(), Scope::User(cx.user()), found.clone());
+        let (records, scope, entry) = (self.0.clone(), Scope::User(found.owner), found.clone());
+        let caller = Caller::of(cx);
         let removed = self.0.store().write(move |tx| {
+            caller.check(tx, &records, scope, entry.id)?;
             let removed = records.remove(tx, scope, entry.id)?;
             if removed {
                 also(tx, &entry)?;
@@ -374,7 +402,9 @@ pub fn require_exact_name(which: &str, id: Id, name: &str) -> Result<()> {
     if which.trim().parse::<Id>().is_ok_and(|given| given == id) || words(which) == words(name) {
         return Ok(());
     }
-    Err(Error::bad_args(format!("nothing was deleted; if you mean {}, give its whole name or its id", quote(name))))
+    let text = format!("nothing was deleted; if you mean {}, give its whole name or its id", quote(name));
+    let said = format!("Nothing was deleted. Do you mean {}? Then say its whole name.", quote(name));
+    Err(Error::bad_args(text).say(said))
 }
 
 /// The audience of a record that is shared or not.
@@ -385,8 +415,16 @@ pub fn audience(shared: bool) -> Audience {
 /// Publishes that a record was `added`, `changed` or `deleted`, to those who can read it: `{"id", "change"}` under
 /// `NAME:changed`.
 pub fn publish_change<T: Record>(cx: &Cx, entry: &Entry<T>, change: &str) {
+    publish(cx, entry, change, false);
+}
+
+/// Like [`publish_change`]; a change that finished the record says so: `"finished": true`.
+fn publish<T: Record>(cx: &Cx, entry: &Entry<T>, change: &str, finished: bool) {
     let to = Some(entry.owner).filter(|_| entry.audience == Audience::Private);
-    let data = tool::prelude::json!({"id": entry.id, "change": change});
+    let mut data = tool::prelude::json!({"id": entry.id, "change": change});
+    if finished {
+        data["finished"] = true.into();
+    }
     cx.ports().bus.publish(format!("{}:changed", T::NAME), to, data);
 }
 
@@ -436,7 +474,8 @@ fn name_prefixes<T: NamedRecord>(name: &str) -> impl Iterator<Item = NamePrefix>
 fn checked_name<T: NamedRecord>(which: &str) -> Result<&str> {
     let (word, list, which) = (T::WORD, T::LISTED_BY, which.trim());
     if which.is_empty() {
-        return Err(Error::bad_args(format!("say which {word}: by its id, which `{list}` shows, or by its name")));
+        let text = format!("say which {word}: by its id, which `{list}` shows, or by its name");
+        return Err(Error::bad_args(text).say(format!("Which {word}?")));
     }
     if which.chars().nth(NAME).is_some() { Err(not_found::<T>(which)) } else { Ok(which) }
 }
@@ -456,7 +495,8 @@ fn exactly_one<T: NamedRecord>(cx: &Cx, which: &str, fits: Vec<Entry<T>>) -> Res
 
 fn not_found<T: NamedRecord>(which: &str) -> Error {
     let which = truncate(which.trim(), 80);
-    Error::not_found(format!("there is no {} `{which}`: `{}` shows what there is, with ids", T::WORD, T::LISTED_BY))
+    let text = format!("there is no {} `{which}`: `{}` shows what there is, with ids", T::WORD, T::LISTED_BY);
+    Error::not_found(text).say(format!("I found no {} called {}.", T::WORD, quote(&which)))
 }
 
 fn ambiguous<T: NamedRecord>(which: &str, matches: &[Entry<T>]) -> Error {
@@ -469,5 +509,14 @@ fn ambiguous<T: NamedRecord>(which: &str, matches: &[Entry<T>]) -> Error {
     if matches.len() > NAMED {
         text.push_str(", …");
     }
-    Error::bad_args(text)
+    let mut details: Vec<String> =
+        matches.iter().map(|one| one.value.distinguishing_detail().replace('`', "")).collect();
+    let more = details.len() > NAMED;
+    details.truncate(NAMED);
+    let question = match details.windows(2).all(|pair| pair[0] == pair[1]) {
+        true => format!("There are {count} {} called {}. Choose one on the page.", plural(T::WORD), quote(&details[0])),
+        false if more => format!("Which {}: {}?", T::WORD, join_list(&details, true)),
+        false => which_one(T::WORD, &details),
+    };
+    Error::bad_args(text).say(question)
 }

@@ -1,54 +1,68 @@
 //! Built-in replies: help, courtesy, and how to phrase what reflex will not guess.
 
-use crate::{days, phrases::Intent, slots::LAST_PIN};
+use crate::{days, help, phrases::Intent, slots::LAST_PIN};
 use jiff::Zoned;
 use llm::Kind;
 use serde_json::{Map, Value};
+use text_kit::join_and;
 
 /// The reply of a built-in intent (`/help`, `/forget` …); `shown` are the available tools with example sentences.
-pub(crate) fn answer(name: &str, shown: &[(&str, &str)]) -> String {
+pub(crate) fn answer(name: &str, arguments: &Map<String, Value>, shown: &[(&str, &str)]) -> String {
+    let available = |tool: &str| shown.iter().any(|(here, _)| *here == tool);
     match name {
-        "/hello" => "Hello. Say “help” to see what I understand.".to_owned(),
+        "/topic" => {
+            let asked = arguments.get("topic").and_then(Value::as_str).unwrap_or_default();
+            help::topic(asked, &available).unwrap_or_else(|| help::overview(&available))
+        }
+        "/hello" => "Hello! Say “help” to see what I can do.".to_owned(),
         "/thanks" => "You are welcome.".to_owned(),
         "/bye" => "I am here when you need me.".to_owned(),
-        "/who" => "I am Hob. I run on this device, and just now without a language model, so I understand plain \
-                   sentences only. Say “help” to see which."
-            .to_owned(),
-        "/sorry" => {
-            "I am sorry. Without a language model I follow plain sentences only: say “help” to see which.".to_owned()
+        "/who" => {
+            "I am Hob, and I live on this device. I understand plain sentences: say “help” to see which.".to_owned()
         }
-        "/forget" => "Say what it is, so that nothing else goes: “delete the task buy milk”, “delete the note about the car”, \
-                      “cancel my timer”. What I remember can be deleted by its id, with the tool `forget`: say “what do \
-                      you remember?” to see it."
-            .to_owned(),
-        "/remind" => "When? Say it like “remind me at 7 to call mum” or “every monday at 8 remind me to put out the bins”."
-            .to_owned(),
+        "/sorry" => {
+            "I am sorry. I understand plain sentences only: say “help” to see which, or “undo that”.".to_owned()
+        }
+        "/forget" => {
+            "Say what it is, so that nothing else goes: “delete the task buy milk”, “cancel my timer”, “forget the \
+                      spare key”."
+                .to_owned()
+        }
+        "/remind" => {
+            "When? Say it like “remind me at 7 to call mum” or “every monday at 8 remind me to put out the bins”."
+                .to_owned()
+        }
         "/timer" => "For how long? Say it like “set a timer for 10 minutes”.".to_owned(),
         "/alarm" => "For when? Say it like “wake me at 6:30” or “set an alarm for 7 am”.".to_owned(),
-        "/when" => "I can wait for a time, but not for something to happen: without a language model, rules are made at \
-                    the page."
-            .to_owned(),
-        "/which" => "Which one? Say it by name: “cancel the reminder to call mum”, “delete the task buy milk”.".to_owned(),
-        "/task" => "What is to be done? Say it like “add a task to call the bank by friday” or “add milk to the shopping \
+        "/when" => {
+            "I can wait for a time: “remind me at 7 pm to call mum”. To do something when something else happens, make \
+                    a trigger on the page."
+                .to_owned()
+        }
+        "/which" => {
+            "Which one? Say it by name: “cancel the reminder to call mum”, “delete the task buy milk”.".to_owned()
+        }
+        "/task" => {
+            "What shall I add? Say it like “add a task to call the bank by friday” or “add milk to the shopping \
                     list”."
-            .to_owned(),
-        "/note" => "What shall I note? Say it whole: “note: the paint in the hall is RAL 9010”.".to_owned(),
+                .to_owned()
+        }
+        "/note" => "What shall I note? Say it like this: “note: the paint in the hall is RAL 9010”.".to_owned(),
         "/event" => "When is that? Say it like “add dentist on tuesday at 3 pm to my calendar”.".to_owned(),
-        "/contact" => "Whom? Say it like “add Ben, 0664 1234567” or “add Anna Berger to my contacts”.".to_owned(),
+        "/contact" => "Who? Say it like “add Ben, 0664 1234567” or “add Anna Berger to my contacts”.".to_owned(),
         "/expense" => "How much, and for what? Say it like “I spent 12.50 on lunch”.".to_owned(),
         "/bookmark" => "Which address? Say it like “bookmark https://www.rust-lang.org”.".to_owned(),
         "/goal" => "What do you want to reach? Say it like “add the goal learn Italian”.".to_owned(),
-        "/remember" => "What shall I remember? Say it whole: “remember that the spare key is at Ana's”.".to_owned(),
-        "/units" => {
-            "I miss a part of that. To convert, say the amount and both units: “how many km are 5 miles?”.".to_owned()
-        }
-        _ => help(shown),
+        "/remember" => "What shall I remember? Say it like this: “remember that the spare key is at Ana's”.".to_owned(),
+        "/units" => "Say the amount and both units, like “how many km are 5 miles?”.".to_owned(),
+        _ => help::overview(&available),
     }
 }
 
 /// Whether a built-in reply is complete: others ask for more, or apologise for the missing model.
-pub(crate) fn is_whole(name: &str) -> bool {
-    matches!(name, "/hello" | "/thanks" | "/bye" | "/help" | "/day" | "/then")
+pub(crate) fn is_whole(name: &str, arguments: &Map<String, Value>) -> bool {
+    let topic = || arguments.get("topic").and_then(Value::as_str).is_some_and(help::is_topic);
+    matches!(name, "/hello" | "/thanks" | "/bye" | "/help" | "/day" | "/then") || name == "/topic" && topic()
 }
 
 /// The reply to media without text.
@@ -59,7 +73,7 @@ pub(crate) fn media_reply(kinds: &[Kind]) -> String {
         _ => ("read files", "a file"),
     };
     format!(
-        "I cannot {what} without a language model: tell me in words what it is about, or choose a model for {which}."
+        "I cannot {what} by myself. Tell me in words what it is about, or add a model for {which} on the Models page."
     )
 }
 
@@ -70,7 +84,7 @@ pub(crate) fn computed_reply(name: &str, arguments: &Map<String, Value>, now: &Z
         "/day" => Some(days::day_sentence(said("day"), now).unwrap_or_else(|| no_such_day(said("day")))),
         "/then" => days::moment(said("then"), now),
         "/place" => Some(format!(
-            "I do not know where {} is. I know the time in many countries and large cities: say “what time is it in \
+            "I do not know where {} is. I know the time in many countries and large cities, such as “what time is it in \
              Tokyo?”.",
             said("place")
         )),
@@ -80,59 +94,46 @@ pub(crate) fn computed_reply(name: &str, arguments: &Map<String, Value>, now: &Z
 
 /// The reply to a date that does not exist.
 pub(crate) fn no_such_day(phrase: &str) -> String {
-    format!("I find no day “{phrase}” in the calendar. Say it like “what day is 3 October 2027?” or “next Tuesday”.")
-}
-
-fn help(shown: &[(&str, &str)]) -> String {
-    let lines: Vec<String> = shown.iter().map(|(_, sentence)| format!("- {sentence}")).collect();
-    if lines.is_empty() {
-        return "There is nothing I can do here without a language model.".to_owned();
-    }
-    format!("I understand sentences like these:\n{}\nAny other question I look up in memory.", lines.join("\n"))
+    format!("There is no day “{phrase}”. Say it like “what day is 3 October 2027?” or “next Tuesday”.")
 }
 
 /// The reply to a sentence that was not understood.
 pub(crate) fn unknown(shown: &[(&str, &str)]) -> String {
-    // One sentence for each of a few tools is more helpful than all sentences of one.
-    let mut tools: Vec<&str> = vec![];
-    let mut some = vec![];
-    for (tool, sentence) in shown {
-        if !tools.contains(tool) && some.len() < 4 {
-            tools.push(tool);
-            some.push(format!("“{sentence}”"));
+    let some = help::some(&|tool| shown.iter().any(|(here, _)| *here == tool));
+    let some: Vec<String> = some.iter().map(|sentence| format!("“{sentence}”")).collect();
+    match some.as_slice() {
+        [] => "I did not understand that.".to_owned(),
+        some => {
+            format!("I did not understand that. You can say, for example, {}. Say “help” for more.", join_and(some))
         }
-    }
-    match some.is_empty() {
-        true => "I did not understand that.".to_owned(),
-        false => format!("I did not understand that. Try {}, or say “help”.", some.join(", ")),
     }
 }
 
 /// The reply to an empty or overlong message.
 pub(crate) fn unreadable_reply(too_long: bool) -> String {
     match too_long {
-        true => "That is too long for me to follow without a language model: say it in one sentence.".to_owned(),
-        false => "I heard nothing. Say “help” to see what I understand.".to_owned(),
+        true => "That is too long for me. Say it in one sentence.".to_owned(),
+        false => "I heard nothing. Say “help” to see what I can do.".to_owned(),
     }
 }
 
 /// How to phrase `intent` plainly, with the given pin; a refusal if the sentence is negated.
-pub(crate) fn plain_wording_reply(intent: &Intent, pin: Option<u32>, forbids: bool) -> String {
+pub(crate) fn plain_wording_reply(intent: Option<&Intent>, pin: Option<u32>, forbids: bool) -> String {
     if let Some(pin) = pin.filter(|pin| *pin > LAST_PIN) {
         return format!("There is no pin {pin}: pins go from 0 to {LAST_PIN}.");
     }
     if forbids {
         return match pin {
-            Some(pin) => format!("Understood: I leave pin {pin} as it is."),
-            None => "Understood: I do nothing.".to_owned(),
+            Some(pin) => format!("All right, I leave pin {pin} as it is."),
+            None => "All right, I do nothing.".to_owned(),
         };
     }
-    let Some(shown) = intent.shown.first() else { return unknown(&[]) };
+    let Some(shown) = intent.and_then(|intent| intent.shown.first()) else { return unknown(&[]) };
     let shown = match pin {
         Some(pin) => with_pin(shown, pin),
         None => shown.clone(),
     };
-    format!("I do such things only when they are said plainly, and at once: say “{shown}”.")
+    format!("I do that only when you say it plainly, like “{shown}”.")
 }
 
 /// The sentence with its "pin 17" replaced.
@@ -158,9 +159,12 @@ mod tests {
     }
 
     #[test]
-    fn a_few_tools_are_named() {
-        let shown = [("a", "one"), ("a", "two"), ("b", "three")];
-        assert_eq!(unknown(&shown), "I did not understand that. Try “one”, “three”, or say “help”.");
-        assert!(help(&shown).contains("- two"));
+    fn what_was_not_understood_gets_examples_of_what_is() {
+        assert_eq!(
+            unknown(&[("set_timer", "x"), ("add_task", "x")]),
+            "I did not understand that. You can say, for example, “add milk to the shopping list” and “set a timer \
+             for 10 minutes”. Say “help” for more."
+        );
+        assert_eq!(unknown(&[]), "I did not understand that.");
     }
 }

@@ -125,7 +125,8 @@ pub(crate) fn answer(text: &str) -> Option<Answer> {
     ];
     let s = Sentence::whole(text);
     let words: Vec<&str> = s.tokens.iter().map(|t| t.word.as_str()).collect();
-    const AROUND: &[&str] = &["hob", "please", "thanks", "thank", "you", "now", "then", "just"];
+    const AROUND: &[&str] =
+        &["hob", "please", "thanks", "thank", "you", "now", "then", "just", "dear", "love", "darling", "oh", "well"];
     let said = |words: &[&str]| {
         let text = words.join(" ");
         if YES.contains(&text.as_str()) {
@@ -140,23 +141,28 @@ pub(crate) fn answer(text: &str) -> Option<Answer> {
     said(&words).or_else(|| said(&core))
 }
 
-/// The question in the message before the person's last one, and the sentence it refers to.
-pub(crate) fn open_question(messages: &[Message]) -> Option<(&str, Cow<'_, str>)> {
+/// The question in the message before the person's last one, and the sentence it refers to with its place.
+pub(crate) fn open_question(messages: &[Message]) -> Option<(&str, usize, Cow<'_, str>)> {
     let last = messages.iter().rposition(|m| matches!(m, Message::User(_)))?;
     let question = messages[..last].iter().rposition(|m| matches!(m, Message::Assistant(_)))?;
     let Message::Assistant(Turn { content, tool_calls, .. }) = &messages[question] else { return None };
     let asked = tool_calls.is_empty() && content.starts_with(BEGINS) && content.ends_with(ENDS);
     let before = messages[..question].iter().next_back().filter(|_| asked)?;
     match before {
-        Message::User(said) => Some((content, said.text())),
+        Message::User(said) => Some((content, question - 1, said.text())),
         _ => None,
     }
 }
 
-/// The confirmation question for a guess; `wording` is the family's, such as `add the task “{title}”`.
-pub(crate) fn question(tool: &str, wording: Option<&str>, arguments: &Map<String, Value>, now: &Zoned) -> String {
-    let what =
-        wording.and_then(|wording| worded(wording, arguments, now)).unwrap_or_else(|| plain(tool, arguments, now));
+/// The confirmation question for a guess; `wordings` are the family's, such as `add the task “{title}”`, the fitting ones first.
+pub(crate) fn question<'w>(
+    tool: &str,
+    wordings: impl IntoIterator<Item = &'w str>,
+    arguments: &Map<String, Value>,
+    now: &Zoned,
+) -> String {
+    let what = wordings.into_iter().find_map(|wording| worded(wording, arguments, now));
+    let what = what.unwrap_or_else(|| plain(tool, arguments, now));
     format!("{BEGINS}{what}{ENDS}")
 }
 
@@ -183,9 +189,12 @@ fn worded(wording: &str, arguments: &Map<String, Value>, now: &Zoned) -> Option<
 
 /// The tool's name in words, with what it would be called with: `add the note “paint” (category “house”)`.
 fn plain(tool: &str, arguments: &Map<String, Value>, now: &Zoned) -> String {
-    let (verb, rest) = tool.split_once('_').unwrap_or(("call", tool));
-    let mut what = format!("{verb} the {}", rest.replace('_', " "));
-    const NAMES: &[&str] = &["title", "name", "content", "text", "message", "url", "key", "table"];
+    let mut what = match tool.split_once('_') {
+        Some((verb, rest)) => format!("{verb} the {}", rest.replace('_', " ")),
+        None => tool.to_owned(),
+    };
+    const NAMES: &[&str] =
+        &["title", "name", "content", "text", "message", "url", "key", "table", "timer", "list", "query"];
     let main = NAMES.iter().find(|name| arguments.get(**name).is_some_and(Value::is_string));
     let main = main.copied().or_else(|| arguments.keys().find(|k| k.ends_with("Id")).map(String::as_str));
     if let Some(value) = main.and_then(|name| format_value(arguments.get(name)?, now)) {
@@ -263,22 +272,19 @@ mod tests {
         let task = object(json!({"title": "buy milk", "dueDate": "2026-11-21"}));
         let wording = "add the task “{title}”[ to the {category} list][, due {dueDate}]";
         assert_eq!(
-            question("add_task", Some(wording), &task, &now),
+            question("add_task", [wording], &task, &now),
             "Shall I add the task “buy milk”, due tomorrow? Say yes or no."
         );
         assert_eq!(
-            question("add_task", None, &task, &now),
+            question("add_task", [], &task, &now),
             "Shall I add the task “buy milk” (due date tomorrow)? Say yes or no."
         );
         assert_eq!(
-            question("delete_note", None, &object(json!({"noteId": "car"})), &now),
+            question("delete_note", [], &object(json!({"noteId": "car"})), &now),
             "Shall I delete the note “car”? Say yes or no."
         );
         // A wording with a missing value is not used.
-        assert_eq!(
-            question("add_task", Some("add {nothing}"), &Map::new(), &now),
-            "Shall I add the task? Say yes or no."
-        );
+        assert_eq!(question("add_task", ["add {nothing}"], &Map::new(), &now), "Shall I add the task? Say yes or no.");
     }
 
     #[test]
@@ -287,7 +293,7 @@ mod tests {
         let said = |text: &str| Message::text_only(text.to_owned());
         let question = "Shall I add the task “milk”? Say yes or no.";
         let messages = [user("milk maybe"), said(question), user("yes")];
-        assert_eq!(open_question(&messages), Some((question, "milk maybe".into())));
+        assert_eq!(open_question(&messages), Some((question, 0, "milk maybe".into())));
         assert_eq!(open_question(&[user("x"), said("Hello."), user("yes")]), None);
         assert_eq!(open_question(&[said(question), user("yes")]), None);
         assert_eq!(open_question(&[user("milk maybe"), said(question), user("hm"), said("What?"), user("yes")]), None);

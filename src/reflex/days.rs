@@ -8,6 +8,7 @@ use crate::{
     },
 };
 use jiff::{Zoned, civil::Date};
+use text_kit::{capitalized, clock_words, day_words};
 
 /// A sentence with the date a phrase means; `None` if it means none.
 pub(crate) fn day_sentence(phrase: &str, now: &Zoned) -> Option<String> {
@@ -33,7 +34,13 @@ pub(crate) fn day_sentence(phrase: &str, now: &Zoned) -> Option<String> {
 pub(crate) fn moment(phrase: &str, now: &Zoned) -> Option<String> {
     let found = when::when(&Sentence::whole(phrase), 0, now)?;
     let verb = if phrase.ends_with("ago") { "was" } else { "is" };
-    Some(format!("{} {verb} {}.", subject(phrase), found.when.label()))
+    let words = match found.when {
+        when::When::At(at) if at.date() == now.date() => clock_words(at.time()),
+        when::When::At(at) => format!("{} at {}", day_words(at.date(), now.date()), clock_words(at.time())),
+        when::When::Day(day) => day_words(day, now.date()),
+        other => other.label(),
+    };
+    Some(format!("{} it {verb} {words}.", subject(phrase)))
 }
 
 /// Whether a date range ends before today.
@@ -56,14 +63,9 @@ fn names_weekday(s: &Sentence) -> bool {
 fn subject(phrase: &str) -> String {
     let words = phrase.split_whitespace().enumerate().map(|(i, word)| {
         let low = word.to_lowercase();
-        if i == 0 || date::weekday_named(&low, false).is_some() { capital(&low) } else { low }
+        if i == 0 || date::weekday_named(&low, false).is_some() { capitalized(&low) } else { low }
     });
     words.collect::<Vec<_>>().join(" ")
-}
-
-fn capital(word: &str) -> String {
-    let mut chars = word.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// The nonexistent date a question consists of: "31 february".

@@ -1,26 +1,39 @@
 //! The head: a linear classifier of intents for sentences that no template matches.
 //!
-//! Features are the embedding of the masked sentence and its hashed words and word pairs. The weights are trained
-//! from the phrase files by `make head` (`head/train.rs`) and embedded in the binary: 4 bits for words, 8 for the
-//! embedding. Classes are named, so phrases may change before retraining: unknown intents get no probability, and
-//! missing ones are ignored.
+//! One layer over the embedding of the masked sentence, its hashed words and word pairs, and the hashed beginnings, middles
+//! and ends of its words, by which misspelt and unknown words are recognised. The weights are trained by `make head`
+//! (`head/train.rs`) from the phrase files and from `learn/*.en`, and embedded in the binary: 4 bits for words, 8 for the
+//! embedding. Classes are named, so phrases may change before retraining: unknown intents get no probability, and missing
+//! ones are ignored. Behind them the file has the weights of the tagger of slots (`tagger.rs`).
 
-use crate::phrases::Intent;
-use std::collections::{BTreeSet, HashMap};
+use crate::{hash::fingerprint, tagger::Tagger};
+#[cfg(test)]
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 #[cfg(test)]
+mod expand;
+#[cfg(test)]
+mod learn;
+#[cfg(test)]
+mod prune;
+#[cfg(test)]
+#[allow(clippy::type_complexity)]
 mod samples;
 #[cfg(test)]
 mod train;
 
-/// Number of hash buckets for words.
-pub(crate) const BUCKETS: usize = 2048;
+/// Number of hash buckets for words, and with the pieces of words.
+const WORD_BUCKETS: usize = 4096;
+pub(crate) const BUCKETS: usize = WORD_BUCKETS + 2048;
+/// Weight of the pieces of words beside the words.
+const PIECES: f32 = 0.6;
 /// The class of sentences that mean no tool.
 pub(crate) const NONE: &str = "/none";
 
 /// The weights written by `make head`.
 const FILE: &[u8] = include_bytes!("../../models/reflex-head.bin");
-const MAGIC: &[u8] = b"hob head 1\n";
+const MAGIC: &[u8] = b"hob head 2\n";
 
 /// One class in the file.
 struct Class {
@@ -33,6 +46,7 @@ struct Class {
 }
 
 /// The classifier, over weights in the binary.
+#[derive(Default)]
 pub(crate) struct Head {
     /// Hash of the phrases it was trained from.
     #[cfg_attr(not(test), allow(dead_code))]
@@ -40,23 +54,33 @@ pub(crate) struct Head {
     /// Calibration temperatures: with the embedding, and with words alone.
     temperature: [f32; 2],
     classes: Vec<Class>,
+    /// The tagger of slots, trained on the same sentences.
+    pub tagger: Tagger,
 }
 
-/// The class of an intent: the tool and its fixed arguments; all built-in replies share one class.
-pub(crate) fn class_of(intent: &Intent) -> String {
-    if intent.is_own() {
+/// The class of sentences for a tool with fixed arguments; all built-in replies share one class.
+#[cfg(test)]
+fn class_name(tool: &str, fixed: &Map<String, Value>) -> String {
+    if tool.starts_with('/') {
         return NONE.to_owned();
     }
-    let fixed = serde_json::to_string(&intent.fixed).unwrap_or_default();
-    format!("{} {fixed}", intent.tool)
+    let fixed = serde_json::to_string(fixed).unwrap_or_default();
+    format!("{tool} {fixed}")
 }
 
 impl Head {
     /// The built-in head; empty if the file is invalid.
     pub fn built_in() -> Self {
-        Self::read(FILE).unwrap_or(Self { fingerprint: 0, temperature: [1.0; 2], classes: vec![] })
+        // A freshly trained one can be measured without compiling again.
+        #[cfg(test)]
+        if let Some(path) = std::env::var_os("HEAD") {
+            let file = std::fs::read(path).unwrap_or_default();
+            return Self::read(Box::leak(file.into_boxed_slice())).unwrap_or_default();
+        }
+        Self::read(FILE).unwrap_or_default()
     }
 
+    /// Reads the file in place; `None` if it is not valid.
     fn read(file: &'static [u8]) -> Option<Self> {
         let mut rest = file.strip_prefix(MAGIC)?;
         let mut take = |count: usize| {
@@ -82,7 +106,7 @@ impl Head {
                 words: take(BUCKETS / 2)?,
             });
         }
-        rest.is_empty().then_some(Self { fingerprint, temperature, classes })
+        Some(Self { fingerprint, temperature, classes, tagger: Tagger::read(rest)? })
     }
 
     /// Class probabilities, likeliest first; `meaning` is the embedding of the masked sentence, if available.
@@ -119,38 +143,28 @@ fn softmax(scores: &[f32]) -> Vec<f32> {
     shares.iter().map(|share| share / sum).collect()
 }
 
-/// Hashed words and word pairs of a masked sentence including its ends, normalized to unit length.
+/// Hashed words and word pairs of a masked sentence including its ends, and the pieces of its words, each normalized.
 pub(crate) fn features(words: &[String]) -> Vec<(usize, f32)> {
     let edge = "|";
     let word = |i: usize| words.get(i.wrapping_sub(1)).map_or(edge, String::as_str);
-    let singles = words.iter().map(|w| bucket(&[w]));
-    let pairs = (0..words.len() + 1).map(|i| bucket(&[word(i), word(i + 1)]));
-    let all: BTreeSet<usize> = singles.chain(pairs).collect();
-    let value = 1.0 / (all.len() as f32).sqrt();
-    all.into_iter().map(|bucket| (bucket, value)).collect()
+    let singles = words.iter().map(|w| bucket(&[w], WORD_BUCKETS));
+    let pairs = (0..words.len() + 1).map(|i| bucket(&[word(i), word(i + 1)], WORD_BUCKETS));
+    let gaps = (1..words.len().max(1)).map(|i| bucket(&[word(i), "", word(i + 2)], WORD_BUCKETS));
+    let pieces = words.iter().flat_map(|w| pieces(w)).map(|b| WORD_BUCKETS + b);
+    let unit = |all: BTreeSet<usize>, weight: f32| {
+        let value = weight / (all.len().max(1) as f32).sqrt();
+        all.into_iter().map(move |bucket| (bucket, value))
+    };
+    unit(singles.chain(pairs).chain(gaps).collect(), 1.0).chain(unit(pieces.collect(), PIECES)).collect()
 }
 
-fn bucket(words: &[&str]) -> usize {
-    (fingerprint(words) % BUCKETS as u64) as usize
+/// The buckets of a word's runs of three and four letters, ends included.
+fn pieces(word: &str) -> Vec<usize> {
+    let chars: Vec<char> = std::iter::once('<').chain(word.chars()).chain(['>']).collect();
+    let runs = [3, 4].into_iter().flat_map(|length| chars.windows(length));
+    runs.map(|run| bucket(&[&run.iter().collect::<String>()], BUCKETS - WORD_BUCKETS)).collect()
 }
 
-/// FNV-1a over separated texts: the same on every machine and in every version.
-pub(crate) fn fingerprint<'a>(texts: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for text in texts {
-        for byte in text.as_ref().bytes().chain([0]) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-    // The low bits alone are not mixed well enough for bucket numbers.
-    hash ^ (hash >> 29)
-}
-
-/// Indices of the intents of each class.
-pub(crate) fn by_class(intents: &[Intent]) -> HashMap<String, Vec<usize>> {
-    let mut all: HashMap<String, Vec<usize>> = HashMap::new();
-    for (i, intent) in intents.iter().enumerate() {
-        all.entry(class_of(intent)).or_default().push(i);
-    }
-    all
+fn bucket(words: &[&str], of: usize) -> usize {
+    (fingerprint(words) % of as u64) as usize
 }

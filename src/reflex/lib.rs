@@ -1,11 +1,13 @@
 //! Layer 4: a provider without a model. Maps sentences to tool calls and results to sentences; emits calls and never runs them.
 //!
-//! A message becomes one tool call or one answer; the results of that call become a sentence. The stages, in order of
-//! reliability: a **template** that matches the whole sentence; else a match after **spelling** correction; else
-//! words and **meaning** together; else a question goes to **memory** (`recall`); else it says that it did not
-//! understand. A tool that changes something ([`tool::Risk`] above `Observe`) is called only from a template, and from a
-//! question ("turn on pin 17?") only if it is a request ("could you turn on pin 17?"). Empty content is not stored
-//! ("remember that"), and dates need no tool ("what date is next tuesday").
+//! A message becomes tool calls or one answer; the results of the calls become a sentence. The stages, in order of
+//! reliability: a **template** that matches the whole sentence, or each of several commands in it; else a match after
+//! **spelling** correction; else the **learned** path, a class by words and meaning with arguments found by a tagger; else a
+//! question goes to **memory** (`recall`); else it says that it did not understand. A tool that changes something
+//! ([`tool::Risk`] above `Observe`) is called from a template, and from a question ("turn on pin 17?") only if it is a
+//! request ("could you turn on pin 17?"); from the learned path only if it is sure and `undo` takes it back. Empty content is
+//! not stored ("remember that"), and dates need no tool ("what date is next tuesday"). "It" and "no, I meant 6" are read with
+//! the exchange before (`context.rs`).
 //!
 //! # Phrase files
 //! Each family keeps the sentences for its tools beside them, one file per language (`memory.en`), and registers them
@@ -55,26 +57,42 @@
 #[cfg(test)]
 extern crate self as reflex;
 
+mod adjust;
 mod builtin_replies;
 mod classify;
+mod compound;
 mod confirmation;
+mod context;
 mod days;
 mod empty_content;
 mod error;
 mod format_value;
-mod guess;
+mod hash;
 mod head;
+mod help;
+mod items;
 mod lazy;
+mod learned;
 mod mask;
 mod meaning;
 mod pattern;
 mod phrases;
+mod refusal;
 mod reply;
 mod sentence;
 mod slots;
+mod span;
 mod spelling;
+mod stance;
+mod tagger;
+mod talkback;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_talk;
+#[cfg(test)]
+mod tests_talkback;
+mod whole;
 
 pub use classify::{Classification, Stage};
 pub use error::Error;
@@ -82,6 +100,7 @@ pub use lazy::lazy;
 
 use classify::Classifier;
 use confirmation::Answer;
+use context::Context;
 use futures::{
     FutureExt, StreamExt,
     future::{self, BoxFuture},
@@ -90,8 +109,7 @@ use futures::{
 use head::Head;
 use jiff::{ToSpan, Zoned};
 use llm::{
-    Confidence, Content, Delta, Facts, Kind, Message, Provider, ProviderState, Request, ToolCall, ToolChoice, Turn,
-    Usage,
+    Confidence, Content, Delta, Facts, Kind, Message, Provider, ProviderState, Request, ToolCall, ToolChoice, Usage,
 };
 use meaning::{Embed, Meaning};
 use phrases::Intent;
@@ -99,7 +117,6 @@ use serde_json::Value;
 use spelling::Spelling;
 use std::{
     borrow::Cow,
-    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
 };
 use tool::{Clock, Risk};
@@ -121,8 +138,6 @@ pub struct Reflex(Arc<Inner>);
 
 struct Inner {
     intents: Vec<Intent>,
-    /// Indices of intents by class name.
-    classes: HashMap<String, Vec<usize>>,
     head: Head,
     spelling: Spelling,
     meaning: Meaning,
@@ -157,10 +172,10 @@ impl Reflex {
         for (i, text) in phrases.iter().chain(std::iter::once(&OWN)).enumerate() {
             intents.extend(phrases::read(text, i + 1)?);
         }
-        let (classes, spelling) = (head::by_class(&intents), Spelling::new(&intents));
+        let spelling = Spelling::new(&intents);
         let (head, meaning) = (Head::built_in(), Meaning::new(embed));
         let last_check = Mutex::default();
-        Ok(Self(Arc::new(Inner { intents, classes, head, spelling, meaning, risk, clock, last_check })))
+        Ok(Self(Arc::new(Inner { intents, head, spelling, meaning, risk, clock, last_check })))
     }
 
     /// Classifies a sentence without acting on it.
@@ -169,12 +184,12 @@ impl Reflex {
     }
 
     async fn place_at(&self, text: &str, now: &Zoned) -> Classification {
-        self.places(now).classify(text).await
+        whole::only_whole(self.places(now).classify(text).await)
     }
 
     fn places<'a>(&'a self, now: &'a Zoned) -> Classifier<'a> {
-        let Inner { intents, classes, head, spelling, meaning, risk, .. } = &*self.0;
-        Classifier { intents, classes, head, spelling, meaning, risk: &**risk, now }
+        let Inner { intents, head, spelling, meaning, risk, .. } = &*self.0;
+        Classifier { intents, head, spelling, meaning, risk: &**risk, now }
     }
 
     /// Whether it is certain what was meant. Uses words alone, so that no lamp waits for the embedding model to load.
@@ -192,52 +207,104 @@ impl Reflex {
         }
         let now = self.0.clock.local();
         let Some(placed) = self.places(&now).classify_literal(&said) else { return false };
+        // What means something else after the exchange before is not certain.
+        if let Some(back) = self.talks_back(&said, &Context::of(&request.messages), &now) {
+            return back.tool == placed.tool && back.arguments == placed.arguments && may_call(&placed, request);
+        }
         let may = may_call(&placed, request);
         *self.0.last_check.lock().unwrap_or_else(PoisonError::into_inner) = Some((said.into_owned(), now, placed));
         may
     }
 
     /// Classifies a sentence, reusing the result of a preceding confidence check.
-    async fn classify_cached(&self, text: &str) -> Classification {
+    async fn classify_cached(&self, text: &str, context: &Context<'_>) -> Classification {
         let known = self.0.last_check.lock().unwrap_or_else(PoisonError::into_inner).take();
         let now = self.0.clock.local();
+        // The check may have been made without the exchange before.
+        if let Some(placed) = self.talks_back(text, context, &now) {
+            return placed;
+        }
         let recent = |then: &Zoned| (0..=1).contains(&(now.timestamp().as_second() - then.timestamp().as_second()));
         match known.filter(|(said, then, _)| said == text && recent(then)) {
             Some((_, _, placed)) => placed,
-            None => self.place_at(text, &now).await,
+            None => self.in_context(text, context, &now).await,
         }
+    }
+
+    /// What a sentence means only after the calls before it, and their results.
+    fn talks_back(&self, text: &str, context: &Context<'_>, now: &Zoned) -> Option<Classification> {
+        let places = self.places(now);
+        let command = |text: &str| places.classify_literal(text).is_some_and(|placed| placed.tool.is_some());
+        talkback::classified(text, &context.exchanges(), now, &*self.0.risk, &command)
+    }
+
+    /// Classifies a sentence after those before it: a correction says the one before again, "it" is what was shown or changed,
+    /// and an answer completes what was asked about.
+    async fn in_context(&self, text: &str, context: &Context<'_>, now: &Zoned) -> Classification {
+        if let Some(placed) = self.talks_back(text, context, now) {
+            return placed;
+        }
+        // With its arguments the call itself tells what a correction may change.
+        let known =
+            context.exchanges().first().is_some_and(|last| last.calls.iter().any(|call| !call.arguments.is_empty()));
+        if let Some(again) = context.corrected(text, now).filter(|_| !known) {
+            let placed = self.place_at(&again, now).await;
+            if let Some(corrected) = context::instead(placed, context, &*self.0.risk) {
+                return corrected;
+            }
+        }
+        let acts = |placed: &Classification| placed.tool.is_some() || placed.proposes.is_some();
+        if let Some(named) = context.resolved(text) {
+            let placed = self.place_at(&named, now).await;
+            if acts(&placed) && !matches!(placed.stage, Stage::Question) {
+                return placed;
+            }
+        }
+        let plain = self.place_at(text, now).await;
+        if !plain.sure {
+            for whole in context.completed(text) {
+                let placed = self.place_at(&whole, now).await;
+                if acts(&placed) && placed.stage != Stage::Question {
+                    return placed;
+                }
+            }
+        }
+        plain
     }
 
     /// The answer to a request, as deltas.
     async fn answer(&self, request: Request) -> Vec<Delta> {
         let results = reply::pending(&request.messages);
         let first = if !results.is_empty() {
-            Delta::Text(reply::sentence(&results))
+            vec![Delta::Text(reply::sentence(&results))]
         } else if let Some(kinds) = last_words(&request).map(kinds).filter(|kinds| !kinds.is_empty()) {
-            Delta::Text(builtin_replies::media_reply(&kinds))
+            vec![Delta::Text(builtin_replies::media_reply(&kinds))]
         } else {
             let said = said_in(&request);
             let placed = match (confirmation::answer(&said), confirmation::open_question(&request.messages)) {
-                (Some(answer), Some((question, about))) => self.answered(answer, question, &about).await,
-                _ => self.classify_cached(&said).await,
+                (Some(answer), Some((question, at, about))) => {
+                    let before = Context::before(&request.messages, at);
+                    self.answered(answer, question, &about, &before).await
+                }
+                _ => self.classify_cached(&said, &Context::of(&request.messages)).await,
             };
             tracing::debug!(stage = ?placed.stage, tool = placed.tool.as_deref(), why = placed.why, "placed");
-            delta(placed, &request)
+            deltas(placed, &request)
         };
         // Marks its calls, so that their results come back to it.
-        let calls = matches!(first, Delta::ToolCall(_));
+        let calls = matches!(first[..], [Delta::ToolCall(_), ..]);
         let kept = calls.then(|| Delta::Keep(ProviderState { provider: NAME.to_owned(), value: Value::Null }));
         let done = Delta::Done { cut: false, usage: Usage::default() };
-        std::iter::once(first).chain(kept).chain([done]).collect()
+        first.into_iter().chain(kept).chain([done]).collect()
     }
 
     /// Handles a yes or no to its own question. The sentence is classified again, as of now or of some minutes ago,
     /// since "in 20 minutes" was confirmed as a time; it must yield the same question.
-    async fn answered(&self, answer: Answer, question: &str, about: &str) -> Classification {
+    async fn answered(&self, answer: Answer, question: &str, about: &str, before: &Context<'_>) -> Classification {
         let now = self.0.clock.local();
         for ago in 0..=confirmation::MAX_AGE_MINUTES {
             let then = now.checked_sub(ago.minutes()).unwrap_or_else(|_| now.clone());
-            let placed = self.place_at(about, &then).await;
+            let placed = self.in_context(about, before, &then).await;
             if placed.say.as_deref() != Some(question) {
                 continue;
             }
@@ -289,20 +356,19 @@ fn may_call(placed: &Classification, request: &Request) -> bool {
     }
 }
 
-/// The delta for a classification: a call where calls are allowed.
-fn delta(placed: Classification, request: &Request) -> Delta {
+/// The deltas for a classification: its calls where calls are allowed.
+fn deltas(placed: Classification, request: &Request) -> Vec<Delta> {
     let allowed = may_call(&placed, request);
-    let Some(name) = placed.tool else { return Delta::Text(placed.say.unwrap_or_default()) };
+    let Some(name) = placed.tool else { return vec![Delta::Text(placed.say.unwrap_or_default())] };
     if !allowed {
-        return Delta::Text(format!("That would need the tool `{name}`, which I may not use here."));
+        return vec![Delta::Text("I may not do that here.".to_owned())];
     }
-    // Numbered within the conversation, so that call ids are unique.
-    let made = request.messages.iter().map(|m| match m {
-        Message::Assistant(Turn { tool_calls, .. }) => tool_calls.iter().filter(|c| c.id.starts_with(IDS)).count(),
-        _ => 0,
-    });
-    let id = format!("{IDS}{}", made.sum::<usize>() + 1);
-    Delta::ToolCall(ToolCall { id, name, arguments: placed.arguments.to_string() })
+    let calls = std::iter::once((name, placed.arguments)).chain(placed.more);
+    // Unique in the conversation, of which the request holds only the end: the page finds a call's approval by its id.
+    let call = |(name, arguments): (String, Value)| {
+        Delta::ToolCall(ToolCall { id: format!("{IDS}{}", tool::Id::new()), name, arguments: arguments.to_string() })
+    };
+    calls.map(call).collect()
 }
 
 impl Provider for Reflex {

@@ -323,6 +323,7 @@ pub(crate) fn slots_of(nodes: &[Node]) -> Vec<(Option<String>, Kind)> {
 }
 
 /// Whether the template has a slot for arbitrary text.
+#[cfg(test)]
 pub(crate) fn has_open_slot(nodes: &[Node]) -> bool {
     nodes.iter().any(|node| match node {
         Node::Word(_) => false,

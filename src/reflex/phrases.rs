@@ -117,7 +117,7 @@ fn file_named(line: &str) -> Option<&str> {
 }
 
 /// Parses `gpio_write high=true` into the tool and its fixed arguments.
-fn heading_of(text: &str) -> Result<(String, Map<String, Value>), String> {
+pub(crate) fn heading_of(text: &str) -> Result<(String, Map<String, Value>), String> {
     let (tool, mut rest) = text.split_once(' ').unwrap_or((text, ""));
     let plain = tool.strip_prefix('/').unwrap_or(tool);
     if plain.is_empty() || !plain.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {

@@ -1,8 +1,9 @@
 //! Formats tool results as sentences.
 
+use crate::refusal;
 use llm::{Message, ToolResult};
 use serde_json::Value;
-use text_kit::truncate;
+use text_kit::{capitalized, truncate};
 
 /// Maximum length of a formatted result; it may be read aloud.
 const MOST_CHARS: usize = 1500;
@@ -26,11 +27,9 @@ pub(crate) fn sentence(results: &[&ToolResult]) -> String {
 }
 
 fn one(result: &ToolResult) -> String {
-    if result.is_error {
-        return format!("That did not work: {}", truncate(&error_text(&result.content), MOST_CHARS));
-    }
-    match &result.say {
-        Some(say) if !say.trim().is_empty() => say.trim().to_owned(),
+    match result.say.as_deref().map(str::trim) {
+        Some(say) if !say.is_empty() => say.to_owned(),
+        _ if result.is_error => truncate(&refusal::for_people(&error_text(&result.content)), MOST_CHARS),
         _ => truncate(&plain(&result.content), MOST_CHARS),
     }
 }
@@ -52,17 +51,14 @@ fn error_text(content: &str) -> String {
     let text = text.trim();
     let kinds = ["bad_args", "not_found", "denied", "unavailable", "failed", "Error", "error"];
     let led = kinds.iter().find_map(|kind| text.strip_prefix(kind)?.strip_prefix(':'));
-    match led.unwrap_or(text).trim() {
-        "" => "the tool gave no reason.".to_owned(),
-        text if text.ends_with(['.', '!', '?']) => text.to_owned(),
-        text => format!("{text}."),
-    }
+    led.unwrap_or(text).trim().to_owned()
 }
 
 /// Text unchanged; JSON as lines.
 fn plain(content: &str) -> String {
     match serde_json::from_str::<Value>(content) {
-        Ok(value @ (Value::Object(_) | Value::Array(_) | Value::String(_))) => lines(&value, 0).join("\n"),
+        Ok(value @ (Value::Object(_) | Value::Array(_))) => lines(&value, 0).join("\n"),
+        Ok(Value::String(text)) => text,
         Ok(Value::Null) => String::new(),
         Ok(Value::Bool(yes)) => if yes { "Yes." } else { "No." }.to_owned(),
         _ => content.trim().to_owned(),
@@ -73,23 +69,23 @@ fn plain(content: &str) -> String {
 fn lines(value: &Value, depth: usize) -> Vec<String> {
     match value {
         Value::Object(map) => {
-            let fields = map.iter().filter(|(_, v)| !v.is_null());
+            let fields = map.iter().filter(|(key, v)| !v.is_null() && !is_id(key));
             fields
                 .flat_map(|(key, value)| match value {
                     Value::Object(_) | Value::Array(_) if depth == 0 => {
                         let inner = lines(value, depth + 1);
                         let inner = inner.into_iter().map(|line| format!("  {line}"));
-                        std::iter::once(format!("{}:", spaced(key))).chain(inner).collect()
+                        std::iter::once(format!("{}:", capitalized(&spaced(key)))).chain(inner).collect()
                     }
-                    _ => vec![format!("{}: {}", spaced(key), brief(value))],
+                    _ => vec![format!("{}: {}", capitalized(&spaced(key)), brief(value))],
                 })
                 .collect()
         }
-        Value::Array(all) if all.is_empty() => vec!["(nothing)".to_owned()],
+        Value::Array(all) if all.is_empty() => vec!["Nothing.".to_owned()],
         Value::Array(all) => {
             let more = all.len().saturating_sub(MOST_ENTRIES);
-            let told = all.iter().take(MOST_ENTRIES).map(|entry| format!("- {}", brief(entry)));
-            told.chain((more > 0).then(|| format!("and {more} more"))).collect()
+            let told = all.iter().take(MOST_ENTRIES).map(|entry| format!("- {}", capitalized(&brief(entry))));
+            told.chain((more > 0).then(|| format!("- … and {more} more"))).collect()
         }
         other => vec![brief(other)],
     }
@@ -105,11 +101,21 @@ fn brief(value: &Value) -> String {
         Value::Array(all) => all.iter().map(brief).collect::<Vec<_>>().join(", "),
         Value::Object(map) => {
             let told = ["content", "text", "name", "title"].iter().find_map(|key| map.get(*key)?.as_str());
-            let fields =
-                || map.iter().map(|(k, v)| format!("{} {}", spaced(k), brief(v))).collect::<Vec<_>>().join(", ");
+            let fields = || {
+                map.iter()
+                    .filter(|(key, _)| !is_id(key))
+                    .map(|(k, v)| format!("{} {}", spaced(k), brief(v)))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            };
             told.map_or_else(fields, str::to_owned)
         }
     }
+}
+
+/// Whether a field holds an id, which people cannot use.
+fn is_id(key: &str) -> bool {
+    key == "id" || key.ends_with("Id") || key.ends_with("_id")
 }
 
 /// `freeBytes` and `free_bytes` as "free bytes".
@@ -150,14 +156,21 @@ mod tests {
             ("null", None, false, "Done."),
             ("true", None, false, "Yes."),
             ("\"a text\"", None, false, "a text"),
-            (r#"{"freeBytes":12,"host_name":"hob","x":null}"#, None, false, "free bytes: 12\nhost name: hob"),
-            (r#"{"memories":[{"id":"1","content":"Anna likes tea"}]}"#, None, false, "memories:\n  - Anna likes tea"),
-            ("[]", None, false, "(nothing)"),
-            ("pin 40 does not exist", None, true, "That did not work: pin 40 does not exist."),
-            ("denied: a viewer may not.", Some("ignored"), true, "That did not work: a viewer may not."),
-            (r#"{"code":"denied","message":"a viewer may not"}"#, None, true, "That did not work: a viewer may not."),
-            (r#"{"error":{"message":"no"}}"#, None, true, "That did not work: no."),
-            ("", None, true, "That did not work: the tool gave no reason."),
+            (
+                r#"{"freeBytes":12,"host_name":"hob","x":null,"runId":"7"}"#,
+                None,
+                false,
+                "Free bytes: 12\nHost name: hob",
+            ),
+            (r#"{"memories":[{"id":"1","content":"Anna likes tea"}]}"#, None, false, "Memories:\n  - Anna likes tea"),
+            (r#"[{"id":"1","level":3}]"#, None, false, "- Level 3"),
+            ("[]", None, false, "Nothing."),
+            ("pin 40 does not exist", None, true, "Pin 40 does not exist."),
+            ("Error: 2 timers fit; give an id", Some("Which timer: pizza or tea?"), true, "Which timer: pizza or tea?"),
+            ("denied: a viewer may not.", None, true, "A viewer may not."),
+            (r#"{"code":"denied","message":"a viewer may not"}"#, None, true, "A viewer may not."),
+            (r#"{"error":{"message":"no"}}"#, None, true, "No."),
+            ("", None, true, refusal::NO_REASON),
         ] {
             assert_eq!(sentence(&[&result(content, say, is_error)]), wanted, "{content}");
         }

@@ -198,6 +198,8 @@ fn number_length(chars: &[(usize, char)], i: usize) -> usize {
     loop {
         match at(k) {
             Some(',') if digits(k + 1) == 3 => k += 4,
+            // "64,20" as half of the world writes it.
+            Some(',') if digits(k + 1) == 2 && !chars[i..k].iter().any(|c| [',', '.', ':'].contains(&c.1)) => k += 3,
             Some('.' | ':') if digit(k + 1) => k += 1 + digits(k + 1),
             _ => break,
         }
@@ -242,8 +244,9 @@ pub(crate) fn words_of(run: &str) -> Vec<String> {
             return vec![prefix.to_owned(), digits.to_owned()];
         }
     }
-    let thousands = run.starts_with(|c: char| c.is_ascii_digit()) && run.contains(',');
-    vec![if thousands { run.replace(',', "") } else { run }]
+    let digits = run.starts_with(|c: char| c.is_ascii_digit());
+    let decimals = run.split_once(',').is_some_and(|(_, cents)| cents.len() == 2);
+    vec![if digits { run.replace(',', if decimals { "." } else { "" }) } else { run }]
 }
 
 /// Contractions and shorthand not covered by a rule.
@@ -482,6 +485,7 @@ mod tests {
             ("12*12", "12 * 12"),
             ("what is 12x12?", "what is 12 x 12"),
             ("1,234.5 + 2", "1234.5 + 2"),
+            ("€ 64,20 for lunch", "64.20 for lunch"),
             ("twenty-five per-cent", "twenty five per cent"),
             ("at 17:30 on 2026-11-21", "at 17:30 on 2026-11-21"),
             ("the 4th of July", "the 4th of july"),

@@ -58,7 +58,8 @@ impl Spelling {
     /// letters and frequent words are preferred.
     fn meant(&self, word: &str) -> Option<&str> {
         let length = word.chars().count();
-        if !(LEAST..24).contains(&length) || !word.chars().all(char::is_alphabetic) || self.words.contains_key(word) {
+        let known = || self.words.contains_key(word) || embed::is_word(word);
+        if !(LEAST..24).contains(&length) || !word.chars().all(char::is_alphabetic) || known() {
             return None;
         }
         let sorted = |word: &str| {

@@ -7,14 +7,17 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tool::FixedClock;
 
-pub(crate) const PHRASES: [&str; 20] = [
+pub(crate) const PHRASES: [&str; 23] = [
     include_str!("../tools-everyday/memory.en"),
     include_str!("../tools-everyday/tasks.en"),
+    include_str!("../tools-everyday/lists.en"),
+    include_str!("../tools-everyday/timers.en"),
     include_str!("../tools-everyday/notes.en"),
     include_str!("../tools-everyday/bookmarks.en"),
     include_str!("../tools-everyday/calendar.en"),
     include_str!("../tools-everyday/contacts.en"),
     include_str!("../tools-everyday/notices.en"),
+    include_str!("../tools-everyday/undo.en"),
     include_str!("../tools-data/finance.en"),
     include_str!("../tools-data/goals.en"),
     include_str!("../tools-data/tables.en"),
@@ -31,7 +34,7 @@ pub(crate) const PHRASES: [&str; 20] = [
 ];
 
 #[path = "../../tests/bench/reflex.rs"]
-mod exam;
+pub(crate) mod exam;
 use exam::risk;
 
 const SENTENCES: &str = include_str!("../../tests/golden/reflex.tsv");
@@ -45,7 +48,7 @@ fn with(embed: Embed) -> Reflex {
 }
 
 /// Without the embedding model.
-fn reflex() -> Reflex {
+pub(crate) fn reflex() -> Reflex {
     with(Arc::new(|_| async { Err("no model here".to_owned()) }.boxed()))
 }
 
@@ -56,14 +59,14 @@ fn alike() -> Vec<f32> {
     vector
 }
 
-struct Row {
-    text: &'static str,
-    tool: &'static str,
+pub(crate) struct Row {
+    pub text: &'static str,
+    pub tool: &'static str,
     wanted: &'static str,
-    holds: &'static str,
+    pub holds: &'static str,
 }
 
-fn rows() -> Vec<Row> {
+pub(crate) fn rows() -> Vec<Row> {
     let lines = SENTENCES.lines().filter(|l| !l.starts_with('#'));
     let row = |line: &'static str| match line.split('\t').collect::<Vec<_>>()[..] {
         [text, tool, wanted, holds] => Row { text, tool, wanted, holds },
@@ -155,7 +158,8 @@ async fn a_turn_is_one_call_and_one_answer() {
     };
     let mut messages = vec![Message::System("Be kind.".into()), user("turn on pin 17")];
     let kept = Delta::Keep(ProviderState { provider: "reflex".into(), value: Value::Null });
-    assert_eq!(deltas(&reflex, request(messages.clone())).await, [Delta::ToolCall(call.clone()), kept, END]);
+    let first = numbered(deltas(&reflex, request(messages.clone())).await);
+    assert_eq!(first, [Delta::ToolCall(call.clone()), kept, END]);
 
     messages.push(Message::calls("", vec![call.clone()]));
     messages.push(result("reflex-1", "{}", Some("Pin 17 is high."), false));
@@ -165,12 +169,23 @@ async fn a_turn_is_one_call_and_one_answer() {
     messages.push(Message::text_only("Pin 17 is high."));
     messages.push(user("turn off pin 17"));
     match &deltas(&reflex, request(messages.clone())).await[0] {
-        Delta::ToolCall(call) => assert_eq!(call.id, "reflex-2"),
+        Delta::ToolCall(call) => assert!(call.id.starts_with("reflex-") && call.id != "reflex-1", "{}", call.id),
         other => panic!("{other:?}"),
     }
     messages.push(result("reflex-2", "the pin is taken", None, true));
     let answer = deltas(&reflex, request(messages)).await;
-    assert_eq!(answer, [Delta::Text("That did not work: the pin is taken.".into()), END]);
+    assert_eq!(answer, [Delta::Text("The pin is taken.".into()), END]);
+}
+
+/// With the ids of calls, which are new each time, replaced.
+fn numbered(mut deltas: Vec<Delta>) -> Vec<Delta> {
+    for delta in &mut deltas {
+        if let Delta::ToolCall(call) = delta {
+            assert!(call.id.starts_with("reflex-"), "{}", call.id);
+            call.id = "reflex-1".into();
+        }
+    }
+    deltas
 }
 
 /// The answer to the last message of a dialogue.
@@ -340,7 +355,8 @@ async fn what_it_would_answer_among_others() {
         let understands = reflex.would_answer(&request, Confidence::Understood).await;
         assert_eq!((is_sure, understands), *wanted, "{messages:?}");
         let anew = self::reflex();
-        assert_eq!(deltas(&reflex, request.clone()).await, deltas(&anew, request).await, "being asked changes nothing");
+        let (after, without) = (deltas(&reflex, request.clone()).await, deltas(&anew, request).await);
+        assert_eq!(numbered(after), numbered(without), "being asked changes nothing");
     }
     for (choice, tools, wanted) in [
         (ToolChoice::None, true, false),
@@ -371,7 +387,11 @@ async fn what_others_said_before_misleads_nobody() {
     ];
     let then = |text: &str| [before.clone(), vec![Message::user(text)]].concat();
     let Delta::ToolCall(call) = answer_to(&reflex, &then("turn on pin 17")).await else { panic!("it calls") };
-    assert_eq!((call.id.as_str(), call.arguments.as_str()), ("reflex-1", r#"{"high":true,"pin":17}"#));
+    assert!(call.id.starts_with("reflex-"), "{}", call.id);
+    assert_eq!(call.arguments, r#"{"high":true,"pin":17}"#);
+    // Of the same sentence said again, too: the page finds an approval by it.
+    let Delta::ToolCall(again) = answer_to(&reflex, &then("turn on pin 17")).await else { panic!("it calls") };
+    assert_ne!(call.id, again.id);
     for text in ["yes", "do it", "go on"] {
         let answer = answer_to(&reflex, &then(text)).await;
         assert!(matches!(&answer, Delta::Text(_)), "{text}: {answer:?}");
@@ -507,7 +527,7 @@ async fn sentences_are_placed_with_the_model() {
         let placed = reflex.place(row.text).await;
         match placed.tool.as_deref().unwrap_or("-") {
             tool if tool == row.tool => {}
-            "recall" | "-" => missed.push(row.text),
+            "recall" | "answer_question" | "-" => missed.push(row.text),
             tool => all.push(format!("{}\n    wanted {}\n    got    {tool} [{}]", row.text, row.tool, placed.why)),
         }
     }

@@ -106,11 +106,13 @@ impl Approvals {
             State::Approved => Ok(id),
             State::Denied => Err(Error::denied(format!(
                 "the person was asked and said no to `{tool}`: do not try again, and go on without it"
-            ))),
+            ))
+            .say("All right, I leave it.")),
             State::Pending | State::Expired => Err(Error::denied(format!(
                 "nobody answered within {} s whether `{tool}` may run: it was not called",
                 timeouts.in_call_seconds
-            ))),
+            ))
+            .say("Nobody answered, so I did not do it.")),
         }
     }
 

@@ -359,6 +359,12 @@ fn maker(owner: &Owner) -> String {
     }
 }
 
+/// Whether the page itself reads, and no code but Hob's own does it.
+fn is_for_display(call: &Call) -> bool {
+    let is_own = *call.cx.maker() == Owner::Core && call.tool().owner == Owner::Core;
+    is_own && call.cx.channel() == Channel::Page && call.caller.bounds().for_display
+}
+
 impl Audit {
     /// Records the outcome of a call.
     pub fn note(&self, call: &Call, outcome: &str) {
@@ -428,9 +434,10 @@ impl Middleware for Audit {
         self.end(call.cx.call_id());
         self.counts.count(call, outcome(&result));
         // Observing calls of schedules and triggers repeat for years and would push everything else out of the log.
-        let looks =
-            call.tool().risk == Risk::Observe && call.cx.channel() == Channel::Machine && call.cx.run().is_none();
-        if !(looks && result.is_ok()) {
+        // So would what the page reads to show it.
+        let repeats = call.cx.channel() == Channel::Machine || is_for_display(call);
+        let looks = call.tool().risk == Risk::Observe && repeats && call.cx.run().is_none();
+        if !(looks && result.is_ok() && call.approval.is_none()) {
             self.note(call, outcome(&result));
         }
         // The most important entries are on the disk before the caller receives the result. In a run, and of a schedule, they

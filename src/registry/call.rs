@@ -107,7 +107,7 @@ pub trait Middleware: Send + Sync {
     }
 }
 
-/// The steps of every call, in order: `audit · cap · scrub · (yours) · confidential · limits · validate · decide · rates · events · begin`.
+/// The steps of every call, in order: `audit · cap · scrub · (yours) · confidential · limits · validate · decide · rates · events · changes · begin`.
 pub(crate) type Chain = Arc<[Arc<dyn Middleware>]>;
 
 /// Runs a call through the chain; `run` is the tool itself.

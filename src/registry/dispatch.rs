@@ -11,8 +11,10 @@ use futures::{FutureExt, future::BoxFuture};
 use policy::{Decision, DecisionRequest, Pattern, RuleOutcome, Verdict};
 use serde_json::{Value, json};
 use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
-use store::EffectSource;
-use tool::{Answer, Ask, Consult, Cx, Dispatch, Error, Label, Output, Owner, Question, Result, Risk, Tool, ToolInfo};
+use store::{ChangeSource, EffectSource};
+use tool::{
+    Answer, Ask, Channel, Consult, Cx, Dispatch, Error, Label, Output, Owner, Question, Result, Risk, Tool, ToolInfo,
+};
 use tracing::Instrument;
 
 /// How often to check whether a person is still being asked, once the timeout of a call has passed.
@@ -117,8 +119,9 @@ impl Registry {
         let data = json!({"tool": name, "runId": cx.run(), "rule": decision.rule, "reason": reason});
         cx.ports().bus.publish("tool:refused", Some(cx.user()), data);
         Err(match decision.rule {
-            "group-off" => Error::unavailable(decision.reason),
-            _ => Error::denied(decision.reason),
+            "group-off" => Error::unavailable(decision.reason).say("That is turned off here. An admin can turn it on."),
+            // Only the role or the rights of this person keep them from it.
+            _ => Error::denied(decision.reason).say("You may not do that here. Ask an admin of this Hob."),
         })
     }
 
@@ -178,6 +181,7 @@ async fn run_within_limits(cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Outpu
     let paused_before = cx.pause().total();
     let broke = || Error::failed(format!("`{name}` broke inside; this is a fault of Hob, and the log has more"));
     let run = store::with_effect(effect_of(&cx, &tool), (tool.run)(cx.clone(), args));
+    let run = store::with_change(change_of(&cx, &tool), run);
     let run = store::with_soon(sync_within(&cx, &tool), run);
     let mut call = pin!(AssertUnwindSafe(run).catch_unwind());
     // Cancels on return everything the call has started and left running.
@@ -219,6 +223,24 @@ async fn run_within_limits(cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Outpu
 fn effect_of(cx: &Cx, tool: &Tool) -> Option<EffectSource> {
     let key = cx.bounds().effect.filter(|_| tool.risk.changes_something())?;
     Some(EffectSource { key, tool: tool.name.clone(), whole: cx.is_direct() })
+}
+
+/// Whether all that a call of this tool changes is one change. Calls of a batch belong to the batch.
+pub(crate) fn is_change(tool: &Tool) -> bool {
+    tool.risk.changes_something() || *tool.name == *crate::meta::BATCH_USE_TOOL
+}
+
+/// The change that a tool's writes belong to, unless it runs within another one.
+fn change_of(cx: &Cx, tool: &Tool) -> Option<ChangeSource> {
+    is_change(tool).then(|| ChangeSource {
+        id: cx.call_id(),
+        user: cx.user(),
+        tool: tool.name.clone(),
+        conversation: cx.conversation(),
+        run: cx.run(),
+        unattended: cx.channel() == Channel::Machine,
+        undoes: None,
+    })
 }
 
 /// Within which time the writes of a tool have to be durable; `None` is before each returns. A schedule's call that only

@@ -136,6 +136,9 @@ impl Registry {
             chain.push(Arc::new(middleware::Decide(inner.clone())));
             chain.push(Arc::new(rates::Rates::new(per_minute)));
             chain.push(Arc::new(middleware::Events));
+            if let Some(store) = &store {
+                chain.push(Arc::new(middleware::Changes(store.clone(), scrubber.clone())));
+            }
             let audit = desk.as_ref().map(|desk| desk.audit.clone());
             chain.push(Arc::new(middleware::Begin { store, audit }));
             let mut catalogue = Catalogue::default();

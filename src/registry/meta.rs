@@ -19,6 +19,8 @@ pub(crate) const BATCH_USE_TOOL: &str = "batch_use_tool";
 const MATCHES: usize = 40;
 /// How many of them come with their parameters unless the caller wants more or none.
 const BEST: usize = 5;
+/// How many tools a sentence for the person describes.
+const TOLD: usize = 5;
 /// The longest description in a list of all tools, in characters.
 const SHORT: usize = 100;
 /// The timeout of tools that call others: those have their own, and a person may be asked meanwhile.
@@ -27,6 +29,7 @@ const BATCH: usize = 20;
 
 pub(crate) fn family(registry: Registry) -> Family<Registry> {
     Family::new("system", "Find, understand and call any tool.", registry)
+        .title("Finding tools")
         .start(Start::Always)
         .tool("search_tools", Risk::Observe, search)
         .meta()
@@ -101,12 +104,13 @@ async fn search(registry: Registry, cx: Cx, args: Search) -> Result<Output> {
     if !hint.is_empty() {
         content["hint"] = hint.into();
     }
-    let names: Vec<&str> = found.iter().take(MATCHES).map(|m| &*m.tool.name).collect();
+    // People do not call tools by name: they read what these do.
+    let does = |m: &Match| text_kit::first_sentence(m.tool.description()).trim_end_matches('.').to_owned();
+    let first: Vec<String> = found.iter().take(TOLD).map(does).collect();
     let say = match found.len() {
-        0 => "I have no tool for that.".to_owned(),
-        1 => format!("I have one tool for that: {}.", names.join(", ")),
-        n if n > names.len() => format!("I have {n} tools, such as {}.", names.join(", ")),
-        n => format!("I have {n} tools: {}.", names.join(", ")),
+        0 => "I have nothing for that.".to_owned(),
+        n if everything => format!("I can do {n} different things. Say “help” for examples."),
+        n => text_kit::listing("What I have for that", &first, text_kit::More::Count(n - first.len())),
     };
     // `more` has only the names of a stranger's tools, but the names are theirs too.
     let label = found.iter().map(|m| m.tool.label).max().unwrap_or_default();

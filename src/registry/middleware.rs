@@ -33,12 +33,16 @@ impl Middleware for Confidential {
             Err(Error::denied(format!(
                 "`{}` handles secrets, and others can read along here: use it over https, or on the device itself",
                 tool.name
-            )))
+            ))
+            .say(
+                "That is secret, and others can read along here. Use a safe connection (https), or the device itself.",
+            ))
         } else if via.channel == Channel::Machine && tool.returns_secret {
             Err(Error::denied(format!(
                 "`{}` returns a secret, and the results of schedules and triggers are stored: call it while you are there",
                 tool.name
-            )))
+            ))
+            .say("That is secret, so I only do it while you are here."))
         } else {
             Ok(())
         };
@@ -132,6 +136,29 @@ impl Middleware for Begin {
     }
 }
 
+/// Publishes changes that can be undone, to the person they were made for: `change`.
+pub(crate) struct Changes(pub Store, pub scrub::Scrubber);
+
+impl Middleware for Changes {
+    fn name(&self) -> &'static str {
+        "changes"
+    }
+    fn after<'a>(&'a self, call: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
+        let (cx, tool) = (&call.cx, call.tool());
+        // A call that failed may have changed something before.
+        if crate::dispatch::is_change(tool)
+            && let Ok(Some(change)) = self.0.change(cx.user(), cx.call_id())
+        {
+            let text = records::undo::changed_words(&self.0, change.too_large, &change.parts);
+            let text = self.1.text(&text, scrub::How::All);
+            let data = json!({"changeId": change.id, "text": text, "tool": change.tool, "conversationId": change.conversation,
+                              "runId": change.run, "undoes": change.undoes, "reversible": change.is_reversible(), "unattended": change.unattended});
+            cx.ports().bus.publish("change", Some(cx.user()), data);
+        }
+        Box::pin(ready(result))
+    }
+}
+
 /// Publishes on the bus that a tool runs, and how it ended.
 pub(crate) struct Events;
 
@@ -168,6 +195,7 @@ impl Middleware for Cap {
 }
 
 fn cap_refusal(error: Error) -> Error {
+    let error = error.map_said(|said| text_kit::truncate(said, REFUSAL_CAP / 4));
     let text = error.message();
     if text.len() <= REFUSAL_CAP {
         return error;
@@ -249,10 +277,13 @@ impl Middleware for Scrub {
                 }
                 Ok(output)
             }
-            Err(error) => Err(match self.0.text(error.message(), how) {
-                std::borrow::Cow::Borrowed(_) => error,
-                std::borrow::Cow::Owned(clean) => error.with_message(clean),
-            }),
+            Err(error) => {
+                let error = error.map_said(|said| self.0.text(said, how).into_owned());
+                Err(match self.0.text(error.message(), how) {
+                    std::borrow::Cow::Borrowed(_) => error,
+                    std::borrow::Cow::Owned(clean) => error.with_message(clean),
+                })
+            }
         };
         Box::pin(ready(clean))
     }

@@ -66,7 +66,7 @@ impl Policies {
         let _changing = self.changing.lock().await;
         let (mut policy, mut switches) = self.now().clone();
         change(&mut policy, &mut switches)?;
-        policy.check().map_err(tool::Error::BadArgs)?;
+        policy.check().map_err(tool::Error::bad_args)?;
         let text = |e: serde_json::Error| tool::Error::failed(format!("the policy could not be written: {e}"));
         let stored = Stored {
             policy: serde_json::to_string(&policy).map_err(text)?,

@@ -24,7 +24,7 @@ impl Registry {
         let later = Cx::root(
             cx.ports().clone(),
             cx.principal().clone(),
-            Via { channel: Channel::Machine, chat: None, peer: Peer::Machine, clear: false },
+            Via { channel: Channel::Machine, chat: None, peer: Peer::Machine, clear: false, token: None },
         );
         later.taint(cx.label());
         self.arm_as(cx, &[cx.clone(), later], name, args, about).await

@@ -109,7 +109,7 @@ impl Middleware for Rates {
                 (Key::Session(..), most) => format!("{most} calls a minute are let through in one session"),
                 (_, most) => format!("{most} calls a minute are let through"),
             };
-            Error::RateLimited(format!("{of}: try again in {seconds} s"))
+            Error::RateLimited(format!("{of}: try again in {seconds} s").into())
         });
         Box::pin(ready(taken))
     }

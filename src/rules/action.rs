@@ -1,5 +1,6 @@
 //! The action of a schedule or trigger: call a tool, give the agent a prompt, or notify the person.
 
+use records::Addressee;
 use registry::Registry;
 use text_kit::prefix;
 use tool::{PreauthorizedCall, prelude::*};
@@ -33,6 +34,9 @@ pub struct ActionObject {
     /// The message to the person.
     #[serde(alias = "text")]
     message: Option<String>,
+    /// For a message: the person it is for, by name, or `everyone`.
+    #[serde(alias = "for", alias = "to")]
+    person: Option<String>,
     /// For a prompt: the conversation to continue; a new one if omitted.
     conversation_id: Option<Id>,
 }
@@ -56,6 +60,7 @@ pub(crate) struct ActionArgs {
     pub arguments: Option<Value>,
     pub prompt: Option<String>,
     pub message: Option<String>,
+    pub person: Option<String>,
     pub action: Option<ActionObject>,
 }
 
@@ -66,8 +71,8 @@ pub(crate) enum Action {
     Tool { name: String, arguments: Value },
     /// Prompt the agent, in a conversation or a new one.
     Prompt { text: String, conversation: Option<Id> },
-    /// Notify the person.
-    Notify(String),
+    /// Notify the person, or the one named.
+    Notify { text: String, person: Option<String> },
 }
 
 impl ActionArgs {
@@ -76,7 +81,7 @@ impl ActionArgs {
     /// # Errors
     /// `BadArgs` if they name more than one, or one that is empty or too long.
     pub fn parse(self) -> Result<Option<Action>> {
-        let Self { mut tool, mut arguments, mut prompt, mut message, action } = self;
+        let Self { mut tool, mut arguments, mut prompt, mut message, mut person, action } = self;
         let (mut kind, mut conversation) = (None, None);
         if let Some(object) = action {
             if tool.is_some() || prompt.is_some() || message.is_some() || arguments.is_some() {
@@ -84,6 +89,7 @@ impl ActionArgs {
             }
             (kind, conversation) = (object.kind, object.conversation_id);
             (tool, arguments, prompt, message) = (object.tool, object.arguments, object.prompt, object.message);
+            person = object.person.or(person);
         }
         match kind {
             // Callers often confuse `prompt` and `message`.
@@ -95,10 +101,13 @@ impl ActionArgs {
             (None, None, None) if arguments.is_some() => {
                 return Err(Error::bad_args("`arguments` need a `tool`: name it"));
             }
+            (None, None, None) if person.is_some() => {
+                return Err(Error::bad_args("a `person` needs a `message`: say what to tell them"));
+            }
             (None, None, None) if kind.is_none() => return Ok(None),
             (Some(name), None, None) => Action::Tool { name, arguments: arguments.take().unwrap_or_else(|| json!({})) },
             (None, Some(text), None) => Action::Prompt { text, conversation },
-            (None, None, Some(text)) => Action::Notify(text),
+            (None, None, Some(text)) => Action::Notify { text, person: person.take() },
             _ => {
                 return Err(Error::bad_args("give exactly one of `tool` (with `arguments`), `prompt` and `message`"));
             }
@@ -106,12 +115,15 @@ impl ActionArgs {
         if arguments.is_some() {
             return Err(Error::bad_args("`arguments` need a `tool`; a prompt or message takes none"));
         }
+        if person.is_some_and(|person| !person.trim().is_empty()) {
+            return Err(Error::bad_args("only a `message` is for a `person`: a tool or prompt runs in your own name"));
+        }
         let fits = matches!(
             (kind, &chosen),
             (None, _)
                 | (Some(ActionKind::Tool), Action::Tool { .. })
                 | (Some(ActionKind::Prompt), Action::Prompt { .. })
-                | (Some(ActionKind::Notify), Action::Notify(_))
+                | (Some(ActionKind::Notify), Action::Notify { .. })
         );
         if !fits {
             return Err(Error::bad_args("the action's `type` does not match its fields"));
@@ -136,7 +148,9 @@ impl Action {
             Self::Prompt { text, conversation } => {
                 Self::Prompt { text: records::required_text("prompt", &text, LONGEST_PROMPT)?, conversation }
             }
-            Self::Notify(text) => Self::Notify(records::required_text("message", &text, LONGEST_MESSAGE)?),
+            Self::Notify { text, person } => {
+                Self::Notify { text: records::required_text("message", &text, LONGEST_MESSAGE)?, person }
+            }
         })
     }
 
@@ -155,8 +169,16 @@ impl Action {
                 }
                 (PROMPT.to_owned(), arguments)
             }
-            Self::Notify(text) if text == title => (NOTIFY.to_owned(), json!({"text": text})),
-            Self::Notify(text) => (NOTIFY.to_owned(), json!({"text": text, "title": title})),
+            Self::Notify { text, person } => {
+                let mut arguments = json!({"text": text});
+                if text != title {
+                    arguments["title"] = title.into();
+                }
+                if let Some(person) = Addressee::read(cx, person.as_deref())?.stored() {
+                    arguments["person"] = person.into();
+                }
+                (NOTIFY.to_owned(), arguments)
+            }
         };
         let armed = registry.arm(cx, &name, arguments, about).await?;
         if registry.get(&armed.tool).is_some_and(|tool| tool.automates) {
@@ -168,8 +190,8 @@ impl Action {
 }
 
 /// A pre-authorized call as JSON: `{"type": "tool", "tool", "arguments"}`, `{"type": "prompt", "prompt"}` or
-/// `{"type": "notify", "message"}`.
-pub(crate) fn action_json(armed: &PreauthorizedCall) -> Value {
+/// `{"type": "notify", "message", "person"?}`.
+pub(crate) fn action_json(cx: &Cx, armed: &PreauthorizedCall) -> Value {
     let text = |field: &str| armed.args.get(field).and_then(Value::as_str);
     match (&*armed.tool, text("prompt"), text("text")) {
         (PROMPT, Some(prompt), _) => {
@@ -179,9 +201,20 @@ pub(crate) fn action_json(armed: &PreauthorizedCall) -> Value {
             }
             told
         }
-        (NOTIFY, _, Some(message)) => json!({"type": "notify", "message": message}),
+        (NOTIFY, _, Some(message)) => {
+            let mut told = json!({"type": "notify", "message": message});
+            if let Some(person) = text("person") {
+                told["person"] = Addressee::shown(cx, person).into();
+            }
+            told
+        }
         _ => json!({"type": "tool", "tool": armed.tool, "arguments": armed.args}),
     }
+}
+
+/// Whether it is a message to people.
+pub(crate) fn reminds(armed: &PreauthorizedCall) -> bool {
+    &*armed.tool == NOTIFY && armed.args["text"].is_string()
 }
 
 #[cfg(test)]
@@ -197,6 +230,7 @@ mod tests {
             arguments: field("arguments"),
             prompt: text("prompt"),
             message: text("message"),
+            person: text("person"),
             action: field("action").map(|a| serde_json::from_value(a).unwrap()),
         }
         .parse()
@@ -206,7 +240,8 @@ mod tests {
     fn one_thing_is_chosen() {
         let tool = |arguments| Some(Action::Tool { name: "ping".into(), arguments });
         let prompt = || Some(Action::Prompt { text: "say hi".into(), conversation: None });
-        let notify = || Some(Action::Notify("hi".into()));
+        let notify = || Some(Action::Notify { text: "hi".into(), person: None });
+        let for_anna = || Some(Action::Notify { text: "hi".into(), person: Some("Anna".into()) });
         let rows = [
             (json!({}), None),
             (json!({"tool": "ping"}), tool(json!({}))),
@@ -218,6 +253,8 @@ mod tests {
             (json!({"action": {"type": "prompt", "message": "say hi"}}), prompt()),
             (json!({"message": "hi"}), notify()),
             (json!({"action": {"type": "notify", "text": "hi"}}), notify()),
+            (json!({"message": "hi", "person": "Anna"}), for_anna()),
+            (json!({"action": {"type": "notify", "message": "hi", "person": "Anna"}}), for_anna()),
             (json!({"action": {"type": "notify", "prompt": "hi"}}), notify()),
         ];
         for (args, wanted) in rows {
@@ -227,6 +264,9 @@ mod tests {
         for (args, word) in [
             (json!({"tool": "ping", "prompt": "x"}), "exactly one"),
             (json!({"message": "m", "prompt": "x"}), "exactly one"),
+            (json!({"person": "Anna"}), "say what to tell them"),
+            (json!({"person": "Anna", "prompt": "x"}), "in your own name"),
+            (json!({"person": "Anna", "tool": "ping"}), "in your own name"),
             (json!({"tool": "ping", "action": {"tool": "ping"}}), "not both"),
             (json!({"arguments": {}}), "name it"),
             (json!({"prompt": "x", "arguments": {}}), "takes none"),
@@ -258,11 +298,18 @@ mod tests {
                 Action::Prompt { text: "say hi".into(), conversation: Some(conversation) },
                 json!({"type": "prompt", "prompt": "say hi", "conversationId": conversation}),
             ),
-            (Action::Notify("hi".into()), json!({"type": "notify", "message": "hi"})),
+            (Action::Notify { text: "hi".into(), person: None }, json!({"type": "notify", "message": "hi"})),
+            (
+                Action::Notify { text: "hi".into(), person: Some("Everybody".into()) },
+                json!({"type": "notify", "message": "hi", "person": "everyone"}),
+            ),
         ] {
             let armed = action.clone().arm(&cx, &house.registry, "greeting", "daily").await.unwrap();
-            assert_eq!(action_json(&armed), wanted, "{action:?}");
+            assert_eq!(action_json(&cx, &armed), wanted, "{action:?}");
         }
+        let nobody = Action::Notify { text: "hi".into(), person: Some("Nobody".into()) };
+        let refused = nobody.arm(&cx, &house.registry, "x", "daily").await.unwrap_err();
+        assert!(refused.message().contains("nobody here is called “Nobody”"), "{refused}");
         let unknown = Action::Tool { name: "no_such".into(), arguments: json!({}) };
         assert!(matches!(unknown.arm(&cx, &house.registry, "x", "daily").await, Err(Error::NotFound(_))));
     }

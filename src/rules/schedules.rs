@@ -44,18 +44,18 @@ pub fn family(scheduler: Scheduler, registry: Registry) -> Family<ScheduleTools>
         .tool("create_scheduled_task", Risk::Write, create)
         .automates()
         .plans_ahead()
-        .tags("schedule remind reminder timer alarm cron every daily weekly later at time repeat recurring automation")
+        .tags("schedule remind reminder alarm cron every daily weekly later at time repeat recurring automation")
         .example(json!({"name": "Take out the bins", "schedule": "every monday at 19:00", "message": "Take out the bins"}))
         .example(json!({"name": "Morning news", "schedule": "0 7 * * 1-5", "prompt": "Sum up today's news in five sentences."}))
         .persists_instructions()
         .tool("list_scheduled_tasks", Risk::Observe, list)
-        .tags("schedules reminders timers alarms planned upcoming cron jobs")
+        .tags("schedules reminders alarms planned upcoming cron jobs")
         .tool("update_scheduled_task", Risk::Write, update)
         .automates()
         .tags("change move edit reschedule pause resume schedule reminder")
         .persists_instructions()
         .tool("delete_scheduled_task", Risk::Destroy, delete)
-        .tags("remove cancel stop schedule reminder timer alarm")
+        .tags("remove cancel stop schedule reminder alarm")
         .tool("get_task_history", Risk::Observe, history)
         .page((RUNS, MOST))
         .tags("runs log ran failed when schedule")
@@ -99,6 +99,8 @@ pub(crate) struct Create {
     pub prompt: Option<String>,
     /// The message to the person.
     pub message: Option<String>,
+    /// For a message: the name of the person it is for, or `everyone`. Default: the person.
+    pub person: Option<String>,
     /// The action as an object: {"type": "tool", "tool", "arguments"}, {"type": "prompt", "prompt"} or {"type":
     /// "notify", "message"}.
     pub action: Option<ActionObject>,
@@ -130,10 +132,13 @@ pub(crate) async fn create(desk: ScheduleTools, cx: Cx, args: Create) -> Result<
     let about = recurrence.text(&clock.local());
     let description = described(args.description)?.unwrap_or_default();
     let ends_ms = args.end_at.as_deref().map(|end| end_of(&cx, end)).transpose()?.flatten();
-    let (tool, arguments, prompt, message, action) =
-        (args.tool, args.arguments, args.prompt, args.message, args.action);
-    let parse = ActionArgs { tool, arguments, prompt, message, action }.parse()?;
-    let parse = parse.unwrap_or_else(|| Action::Notify(name.clone()));
+    let (tool, arguments, prompt, action) = (args.tool, args.arguments, args.prompt, args.action);
+    let person = args.person.filter(|person| !person.trim().is_empty());
+    // Without an action, the name is the message.
+    let is_named = tool.is_some() || prompt.is_some() || action.is_some() || arguments.is_some();
+    let message = args.message.or_else(|| (!is_named).then(|| name.clone()));
+    let parse = ActionArgs { tool, arguments, prompt, message, person, action }.parse()?;
+    let parse = parse.unwrap_or_else(|| Action::Notify { text: name.clone(), person: None });
     let new = New {
         action: parse.arm(&cx, &desk.registry, &name, &about).await?,
         name,
@@ -148,8 +153,8 @@ pub(crate) async fn create(desk: ScheduleTools, cx: Cx, args: Create) -> Result<
         max_runs: args.max_runs.unwrap_or(0),
     };
     let kept = desk.scheduler.create(&cx, new).await?;
-    let sentence = sentences::created_sentence(&kept.value, &clock.local());
-    Ok(Output::json(sentences::task(&kept, &*clock))?.say(sentence))
+    let sentence = sentences::created_sentence(&cx, &kept.value);
+    Ok(Output::json(sentences::task(&cx, &desk.registry, &kept))?.say(sentence))
 }
 
 /// The schedule as written: text unchanged, an object as JSON.
@@ -213,10 +218,12 @@ pub(crate) async fn list(desk: ScheduleTools, cx: Cx, args: List) -> Result<Outp
         args.enabled.is_none_or(|enabled| enabled == schedule.enabled)
             && contains_all_words(&search, &[&schedule.name, &schedule.description])
     })?;
-    let clock = &cx.ports().clock;
     let some: Vec<&Entry<Schedule>> = all.iter().skip(offset).take(limit).collect();
-    let tasks: Vec<Value> = some.iter().map(|entry| sentences::task(entry, &**clock)).collect();
-    let sentence = sentences::listed(&some, all.len() - offset.min(all.len()), &clock.local());
+    let tasks: Vec<Value> = some.iter().map(|entry| sentences::task(&cx, &desk.registry, entry)).collect();
+    let sentence = match some.is_empty() && search.eq_ignore_ascii_case("alarm") {
+        true => "No alarm is set.".to_owned(),
+        false => sentences::listed(&cx, &some, all.len() - offset.min(all.len())),
+    };
     let has_more = all.len() > offset.saturating_add(limit);
     Ok(Output::json(json!({"count": tasks.len(), "hasMore": has_more, "tasks": tasks}))?.say(sentence))
 }
@@ -228,15 +235,15 @@ pub(crate) fn status(desk: &ScheduleTools, cx: &Cx, which: Option<&str>) -> Resu
         let found = desk.scheduler.find(cx, which)?;
         let last = desk.scheduler.history(cx, found.id, 1)?;
         let sentence = sentences::ran(&found.value, last.first().map(|run| &run.value), &clock.local());
-        return Ok(Output::json(sentences::task(&found, clock))?.say(sentence));
+        return Ok(Output::json(sentences::task(cx, &desk.registry, &found))?.say(sentence));
     }
     let all = desk.scheduler.list(cx, |_| true)?;
     let enabled = all.iter().filter(|entry| entry.value.enabled).count();
     let running = all.iter().filter(|entry| entry.value.running.is_some()).count();
     let some: Vec<&Entry<Schedule>> = all.iter().take(1).collect();
-    let next = some.first().map(|entry| sentences::task(entry, clock));
+    let next = some.first().map(|entry| sentences::task(cx, &desk.registry, entry));
     let content = json!({"jobs": all.len(), "enabled": enabled, "running": running, "next": next});
-    Ok(Output::json(content)?.say(sentences::listed(&some, all.len(), &clock.local())))
+    Ok(Output::json(content)?.say(sentences::listed(cx, &some, all.len())))
 }
 
 /// Change a scheduled task; omitted fields stay unchanged. `enabled: false` pauses it.
@@ -247,7 +254,8 @@ pub(crate) struct Update {
     pub task_id: String,
     /// New name.
     pub name: Option<String>,
-    /// New schedule, as for create_scheduled_task.
+    /// New schedule, as for create_scheduled_task. A date-time moves the time of day of one that repeats, which keeps its days;
+    /// {"type": "once", "at"} makes it a single one.
     #[schemars(extend("type" = ["string", "object"]))]
     pub schedule: Option<Value>,
     /// The tool to call.
@@ -259,6 +267,8 @@ pub(crate) struct Update {
     pub prompt: Option<String>,
     /// The message to the person.
     pub message: Option<String>,
+    /// For a message: the name of the person it is for, or `everyone`. Default: the person.
+    pub person: Option<String>,
     /// The action as an object.
     pub action: Option<ActionObject>,
     /// Time zone of the schedule.
@@ -286,9 +296,9 @@ pub(crate) async fn update(desk: ScheduleTools, cx: Cx, args: Update) -> Result<
     let clock = cx.ports().clock.clone();
     let name = args.name.as_deref().map(|name| required_text("name", name, LONGEST_NAME)).transpose()?;
     let recurrence = new_recurrence(&cx, &found.value, args.schedule.as_ref(), args.timezone.as_deref())?;
-    let (tool, arguments, prompt, message, action) =
-        (args.tool, args.arguments, args.prompt, args.message, args.action);
-    let parse = ActionArgs { tool, arguments, prompt, message, action }.parse()?;
+    let (tool, arguments, prompt, action) = (args.tool, args.arguments, args.prompt, args.action);
+    let (message, person) = (args.message, args.person.filter(|person| !person.trim().is_empty()));
+    let parse = ActionArgs { tool, arguments, prompt, message, person, action }.parse()?;
     let title = name.as_deref().unwrap_or(&found.value.name);
     let action = new_call(&desk, &cx, &found.value, parse, recurrence.as_ref(), title).await?;
     let change = Change {
@@ -305,7 +315,7 @@ pub(crate) async fn update(desk: ScheduleTools, cx: Cx, args: Update) -> Result<
     };
     let kept = desk.scheduler.update(&cx, &found.id.to_string(), change).await?;
     let sentence = sentences::changed(&kept.value, &clock.local());
-    Ok(Output::json(sentences::task(&kept, &*clock))?.say(sentence))
+    Ok(Output::json(sentences::task(&cx, &desk.registry, &kept))?.say(sentence))
 }
 
 /// The new recurrence; a new time zone alone moves the times of a cron pattern.
@@ -321,6 +331,11 @@ fn new_recurrence(
         Some(Recurrence::Once { zone, .. }) => (None, zone),
         _ => (None, None),
     };
+    if let (Some(wanted), None, Some(expression)) = (wanted, zone, &before)
+        && let Some(moved) = moved_time(wanted, expression)?
+    {
+        return Ok(Some((moved.clone(), parse(&Value::String(moved), own.as_deref(), clock)?)));
+    }
     match (wanted, zone, before) {
         (Some(wanted), zone, _) => Ok(Some((written(wanted), parse(wanted, zone.or(own.as_deref()), clock)?))),
         (None, None, _) => Ok(None),
@@ -328,6 +343,22 @@ fn new_recurrence(
             Ok(Some((schedule.written.clone(), parse(&Value::String(expression), zone, clock)?)))
         }
         (None, Some(_), None) => Err(Error::bad_args("an interval has no time zone: give a cron `schedule` with it")),
+    }
+}
+
+/// The pattern with the time of day of a moment: "move the reminder to 9" keeps its days.
+fn moved_time(wanted: &Value, expression: &str) -> Result<Option<String>> {
+    let Some(Ok(at)) = wanted.as_str().map(str::parse::<jiff::civil::DateTime>) else { return Ok(None) };
+    let single = |field: &str| field.bytes().all(|b| b.is_ascii_digit());
+    match expression.split(' ').collect::<Vec<_>>()[..] {
+        [minute, hour, day, month, weekday] if single(minute) && single(hour) => {
+            Ok(Some(format!("{} {} {day} {month} {weekday}", at.minute(), at.hour())))
+        }
+        _ => Err(Error::bad_args(
+            "this repeats at several times: give all of its new times, such as `0 8,18 * * *`; {\"type\": \"once\", \"at\"} makes it a \
+             single one",
+        )
+        .say("It comes at several times. Say all of the new ones together, for example “every day at 8 and 18”.")),
     }
 }
 
@@ -365,7 +396,7 @@ pub(crate) async fn delete(desk: ScheduleTools, cx: Cx, args: Delete) -> Result<
     let meant = desk.scheduler.find(&cx, &args.task_id)?;
     records::require_exact_name(&args.task_id, meant.id, &meant.value.name)?;
     let gone = desk.scheduler.delete(&cx, &meant.id.to_string()).await?;
-    let sentence = format!("I have deleted the schedule “{}”.", gone.value.name);
+    let sentence = format!("“{}” is cancelled.", gone.value.name);
     Ok(Output::json(json!({"taskId": gone.id, "name": gone.value.name, "deleted": true}))?.say(sentence))
 }
 

@@ -116,6 +116,8 @@ struct Notify {
     text: String,
     /// The title.
     title: Option<String>,
+    /// Its addressee.
+    person: Option<String>,
 }
 
 /// Prompt the agent.
@@ -149,7 +151,11 @@ fn family(calls: Calls) -> Family<Calls> {
             Err::<u8, _>(Error::failed("it broke"))
         })
         .tool("notify", Risk::Write, async |calls: Calls, _, n: Notify| {
-            note(&calls, "notify", json!({"text": n.text, "title": n.title}));
+            let mut args = json!({"text": n.text, "title": n.title});
+            if let Some(person) = n.person {
+                args["person"] = person.into();
+            }
+            note(&calls, "notify", args);
             Ok(json!({"id": Id::new()}))
         })
         .additive()

@@ -1,5 +1,6 @@
 //! Trigger tools: run something when something else happens.
 
+mod causes;
 mod matching;
 mod record;
 mod recover;
@@ -8,16 +9,23 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
-use crate::action::{Action, ActionArgs, ActionObject, action_json};
+use crate::{
+    action::{Action, ActionArgs, ActionObject, action_json},
+    sentences,
+};
+use causes::in_words;
 use matching::{Op, has_placeholders};
 use record::{BY_NAME, BY_TRIGGER, Call, Check, Config, Firing, Kind, Status, Trigger};
 use records::required_text;
 use registry::Registry;
 use scheduler::{Missed, Planned, Recurrence};
 use store::{Entry, Tx, Visit, Walk};
+use text_kit::listing;
 use tool::{Channel, Owner, PreauthorizedCall, Scope, prelude::*};
 use watch::{Fired, FiredBy};
 
+pub use causes::{Cause, CauseField, CauseOption, causes};
+pub use record::COLLECTION;
 pub use watch::Triggers;
 
 /// Maximum number of triggers per person.
@@ -80,6 +88,8 @@ struct Create {
     prompt: Option<String>,
     /// The message to the person.
     message: Option<String>,
+    /// For a message: the name of the person it is for, or `everyone`. Default: the person.
+    person: Option<String>,
     /// The action as an object: {"type": "tool", "tool", "arguments"}, {"type": "prompt", "prompt"} or {"type":
     /// "notify", "message"}.
     action: Option<ActionObject>,
@@ -103,9 +113,9 @@ async fn create(triggers: Triggers, cx: Cx, args: Create) -> Result<Output> {
     }
     let config = Config::read(args.r#type, &args.config)?;
     let times = times(&cx, &config)?;
-    let Create { tool, arguments, prompt, message, action, .. } = args;
-    let action = ActionArgs { tool, arguments, prompt, message, action };
-    let about = when(args.r#type, &args.config);
+    let Create { tool, arguments, prompt, message, person, action, .. } = args;
+    let action = ActionArgs { tool, arguments, prompt, message, person, action };
+    let about = in_words(&cx, &parts.registry, args.r#type, &args.config);
     let action = armed(&triggers, &cx, action, &name, &about)
         .await?
         .ok_or_else(|| Error::bad_args("give an action: one of `tool` with `arguments`, `prompt` or `message`"))?;
@@ -127,7 +137,7 @@ async fn create(triggers: Triggers, cx: Cx, args: Create) -> Result<Output> {
     let entry = added.pop().ok_or_else(|| Error::failed("the trigger could not be stored: try again"))?;
     triggers.put(&entry);
     let sentence = format!("The trigger “{}” is set: {about}.", entry.value.name);
-    Ok(Output::json(trigger_json(&cx, &entry))?.say(sentence))
+    Ok(Output::json(trigger_json(&cx, &triggers, &entry))?.say(sentence))
 }
 
 /// The recurrence of a schedule trigger.
@@ -269,13 +279,16 @@ async fn list(triggers: Triggers, cx: Cx, args: List) -> Result<Output> {
                 && search.as_deref().is_none_or(|s| records::contains_all_words(s, &[&t.name, &t.description]))
         },
     )?;
-    let names: Vec<&str> = page.entries.iter().take(3).map(|e| &*e.value.name).collect();
+    let all: Vec<Value> = page.entries.iter().map(|e| trigger_json(&cx, &triggers, e)).collect();
+    let text = |trigger: &Value, field: &str| trigger[field].as_str().unwrap_or_default().to_owned();
+    let names: Vec<String> = all.iter().map(|t| format!("“{}”, {}", text(t, "name"), text(t, "when"))).collect();
     let sentence = match page.entries.len() {
-        0 => "There are no triggers.".to_owned(),
-        1 => format!("There is one trigger: {}.", names.join("")),
-        n => format!("There are {n} triggers: {}{}.", names.join(", "), if n > 3 { " and more" } else { "" }),
+        0 => "There are no triggers yet.".to_owned(),
+        1 if !page.more => listing("There is one trigger", &names, false),
+        n => {
+            listing(&format!("There are {}{n} triggers", if page.more { "more than " } else { "" }), &names, page.more)
+        }
     };
-    let all: Vec<Value> = page.entries.iter().map(|e| trigger_json(&cx, e)).collect();
     Ok(Output::json(json!({"triggers": all, "count": all.len(), "hasMore": page.more}))?.say(sentence))
 }
 
@@ -289,8 +302,9 @@ struct Which {
 
 async fn get(triggers: Triggers, cx: Cx, args: Which) -> Result<Output> {
     let entry = triggers.parts().shelf.find(&cx, &args.trigger_id)?;
-    let sentence = format!("“{}” fires {}.", entry.value.name, when(entry.value.kind, &config_of(&entry.value)));
-    Ok(Output::json(trigger_json(&cx, &entry))?.say(sentence))
+    let told = trigger_json(&cx, &triggers, &entry);
+    let sentence = format!("“{}”: {}", entry.value.name, told["sentence"].as_str().unwrap_or_default());
+    Ok(Output::json(told)?.say(sentence))
 }
 
 /// Change a trigger; omitted fields stay unchanged.
@@ -311,6 +325,8 @@ struct Update {
     prompt: Option<String>,
     /// The message to the person.
     message: Option<String>,
+    /// For a message: the name of the person it is for, or `everyone`. Default: the person.
+    person: Option<String>,
     /// The action as an object.
     action: Option<ActionObject>,
     /// Short description.
@@ -332,10 +348,10 @@ async fn update(triggers: Triggers, cx: Cx, args: Update) -> Result<Output> {
     let written = args.config.clone().unwrap_or_else(|| config_of(&before.value));
     let config = Config::read(before.value.kind, &written)?;
     let times = times(&cx, &config)?;
-    let Update { tool, arguments, prompt, message, action, .. } = args;
-    let action = ActionArgs { tool, arguments, prompt, message, action };
-    let (called, about) =
-        (name.clone().unwrap_or_else(|| before.value.name.clone()), when(before.value.kind, &written));
+    let Update { tool, arguments, prompt, message, person, action, .. } = args;
+    let action = ActionArgs { tool, arguments, prompt, message, person, action };
+    let called = name.clone().unwrap_or_else(|| before.value.name.clone());
+    let about = in_words(&cx, &parts.registry, before.value.kind, &written);
     let mut action = armed(&triggers, &cx, action, &called, &about).await?;
     let (old, anew) = (before.value.action.armed(), args.config.is_some());
     if action.is_none() && anew && old.consented {
@@ -365,7 +381,7 @@ async fn update(triggers: Triggers, cx: Cx, args: Update) -> Result<Output> {
     let entry = parts.shelf.change_with(&cx, &id, None, change, planned).await?;
     triggers.put(&entry);
     let sentence = format!("I have changed the trigger “{}”.", entry.value.name);
-    Ok(Output::json(trigger_json(&cx, &entry))?.say(sentence))
+    Ok(Output::json(trigger_json(&cx, &triggers, &entry))?.say(sentence))
 }
 
 /// Pause or resume a trigger.
@@ -399,9 +415,9 @@ async fn pause(triggers: Triggers, cx: Cx, args: Pause) -> Result<Output> {
     let planned = planning(&triggers, &cx, times);
     let entry = parts.shelf.change_with(&cx, &id, None, change, planned).await?;
     triggers.put(&entry);
-    let how = if args.paused { "is paused" } else { "waits again" };
+    let how = if args.paused { "is paused" } else { "is on again" };
     let sentence = format!("The trigger “{}” {how}.", entry.value.name);
-    Ok(Output::json(trigger_json(&cx, &entry))?.say(sentence))
+    Ok(Output::json(trigger_json(&cx, &triggers, &entry))?.say(sentence))
 }
 
 /// Delete a trigger and its history.
@@ -505,12 +521,18 @@ fn text(given: Option<String>) -> Result<String> {
 }
 
 /// A trigger as JSON.
-fn trigger_json(cx: &Cx, entry: &Entry<Trigger>) -> Value {
+fn trigger_json(cx: &Cx, triggers: &Triggers, entry: &Entry<Trigger>) -> Value {
     let t = &entry.value;
-    let config = config_of(t);
+    let (config, call, registry) = (config_of(t), t.action.armed(), &triggers.parts().registry);
+    let when = in_words(cx, registry, t.kind, &config);
+    let clock = &*cx.ports().clock;
+    let times =
+        || scheduler::parse(&config["schedule"], config["timezone"].as_str(), clock).ok()?.choice(&clock.local());
+    let choice = if t.kind == Kind::Schedule { times() } else { None };
     json!({
-        "id": entry.id, "name": t.name, "description": t.description, "type": t.kind, "when": when(t.kind, &config), "config": config,
-        "action": action_json(&t.action.armed()), "enabled": t.enabled, "cooldownSeconds": t.cooldown_s,
+        "id": entry.id, "name": t.name, "description": t.description, "type": t.kind,
+        "sentence": sentences::armed(cx, registry, &when, &call), "when": when, "choice": choice, "config": config,
+        "action": action_json(cx, &call), "enabled": t.enabled, "cooldownSeconds": t.cooldown_s,
         "maxPerHour": t.per_hour, "fired": t.count, "failures": t.failures, "lastFired": at(cx, t.last_ms),
         "createdAt": at(cx, entry.id.millis()), "updatedAt": at(cx, entry.updated_ms),
     })
@@ -527,45 +549,4 @@ fn firing(cx: &Cx, entry: &Entry<Firing>) -> Value {
 
 fn config_of(t: &Trigger) -> Value {
     serde_json::from_str(&t.config).unwrap_or_default()
-}
-
-/// Its cause, in words.
-fn when(kind: Kind, config: &Value) -> String {
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    match kind {
-        Kind::Schedule => format!("on the schedule `{}`", text(&config["schedule"])),
-        Kind::Event => match config["match"].as_object().filter(|m| !m.is_empty()) {
-            Some(fields) => {
-                let fields: Vec<String> = fields.iter().map(|(k, v)| format!("{k} {}", wished(v))).collect();
-                format!("on `{}` with {}", text(&config["topic"]), fields.join(" and "))
-            }
-            None => format!("on `{}`", text(&config["topic"])),
-        },
-        Kind::Condition => {
-            let check = &config["check"];
-            let what = format!("{} {}", text(&check["tool"]), check["path"].as_str().unwrap_or("")).trim().to_owned();
-            let becomes = match check["op"].as_str() {
-                Some("changed") => "changes".to_owned(),
-                _ => format!("becomes {}", wished(check)),
-            };
-            format!("when `{what}` {becomes}")
-        }
-        Kind::Unknown => "by hand".into(),
-    }
-}
-
-fn wished(value: &Value) -> String {
-    let word = |op: &str| match op {
-        "ne" => "not",
-        "gt" => "more than",
-        "gte" => "at least",
-        "lt" => "less than",
-        "lte" => "at most",
-        "contains" => "with",
-        _ => "",
-    };
-    match value["op"].as_str() {
-        Some(op) => format!("{} {}", word(op), value["value"]).trim().to_owned(),
-        None => value.to_string(),
-    }
 }

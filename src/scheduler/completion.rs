@@ -88,7 +88,7 @@ impl RunResult {
         if !done.is_empty() && done != format!("`{}`", claimed.schedule.tool) {
             text.push_str(&format!(" (started or completed: {done})"));
         }
-        Self { status: Status::Interrupted, ..Self::new(claimed, Err(Error::BadArgs(text))) }
+        Self { status: Status::Interrupted, ..Self::new(claimed, Err(Error::bad_args(text))) }
     }
 
     /// The result of a run whose call completed just before Hob stopped.

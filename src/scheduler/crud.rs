@@ -5,8 +5,10 @@ use crate::{
     record::{BY_NAME, BY_SCHEDULE},
     transitions,
 };
+use jiff::Zoned;
 use serde_json::json;
 use store::{Audience, Entry, Stamp, Tx, Visit, Walk, order};
+use text_kit::{join_and, moment_words, plural, which_one};
 use tool::{AgentId, Cx, Error, Id, Label, PreauthorizedCall, Result, Scope, UserId};
 
 /// Maximum number of schedules per person.
@@ -221,9 +223,8 @@ impl Scheduler {
             return Ok(found);
         }
         if which.is_empty() {
-            return Err(Error::bad_args(
-                "say which scheduled task: by its id, which `list_scheduled_tasks` shows, or by its name",
-            ));
+            let text = "say which scheduled task: by its id, which `list_scheduled_tasks` shows, or by its name";
+            return Err(Error::bad_args(text).say("Which reminder?"));
         }
         let exact = self.0.schedules.walk(cx, &Walk::prefix(BY_NAME, order::text(which)), |_| Visit::Yes)?;
         let wanted = words(which);
@@ -240,7 +241,7 @@ impl Scheduler {
         match meant.len() {
             0 => Err(not_found(which)),
             1 => Ok(meant.remove(0)),
-            _ => Err(several(which, &meant)),
+            _ => Err(several(which, &meant, &cx.ports().clock.local())),
         }
     }
 
@@ -307,6 +308,38 @@ impl Scheduler {
             self.0.changed.notify_one();
         }
         Ok(())
+    }
+
+    /// Within the write that makes a schedule what it was before a change, or removes it: plans its next due time. Times that
+    /// passed meanwhile are not made up for.
+    ///
+    /// # Errors
+    /// Any store error.
+    pub fn put_back_in(&self, tx: &Tx, user: UserId, id: Id) -> store::Result<()> {
+        let (scope, now, zone) = (Scope::User(user), self.now(), self.0.ports.clock.zone());
+        let Some(found) = self.0.schedules.read(tx, scope, id)? else {
+            for run in self.0.runs.find(tx, scope, BY_SCHEDULE, id.as_bytes())? {
+                self.0.runs.remove(tx, scope, run.id)?;
+            }
+            self.plan().announce(user, id, Id::new(), true);
+            return Ok(());
+        };
+        let planned = self.0.schedules.change(tx, scope, Label::Own, found.id, &mut |schedule: &mut Schedule| {
+            let done = schedule.max_runs > 0 && schedule.runs >= schedule.max_runs;
+            schedule.next_ms = transitions::next(schedule, now, &zone).filter(|_| !done);
+            schedule.enabled &= schedule.next_ms.is_some() || schedule.running.is_some();
+            schedule.revision = Id::new();
+            Ok(())
+        })?;
+        self.plan().announce(user, id, planned.value.revision, false);
+        Ok(())
+    }
+
+    /// After such a write.
+    pub fn was_put_back(&self) {
+        // Counted again with the next one that is created.
+        self.0.counts.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
+        self.0.changed.notify_one();
     }
 
     /// Creates or replaces the reminder of a record, within that record's write.
@@ -391,17 +424,36 @@ fn words(text: &str) -> Vec<String> {
 
 fn not_found(which: &str) -> Error {
     let which: String = which.chars().take(80).collect();
+    let said = match which.to_lowercase().as_str() {
+        "alarm" => "No alarm is set.".to_owned(),
+        "reminder" => "There is no reminder.".to_owned(),
+        _ => format!("I found no reminder called “{which}”."),
+    };
     Error::not_found(format!("there is no scheduled task `{which}`: `list_scheduled_tasks` lists them with ids"))
+        .say(said)
 }
 
-fn several(which: &str, meant: &[Entry<Schedule>]) -> Error {
+fn several(which: &str, meant: &[Entry<Schedule>], now: &Zoned) -> Error {
     let named: Vec<String> =
         meant.iter().take(NAMED).map(|entry| format!("`{}` ({})", entry.value.name, entry.id)).collect();
     let rest = if meant.len() > NAMED { ", …" } else { "" };
     let which: String = which.chars().take(80).collect();
-    Error::bad_args(format!(
-        "{} scheduled tasks fit `{which}`; name one by its id: {}{rest}",
-        meant.len(),
-        named.join(", ")
-    ))
+    let count = meant.len();
+    let text = format!("{count} scheduled tasks fit `{which}`; name one by its id: {}{rest}", named.join(", "));
+    let first = &meant[0].value.name;
+    let is_alike = meant.iter().all(|entry| entry.value.name == *first);
+    let called = |entry: &Entry<Schedule>| match entry.value.recurrence() {
+        Some(Recurrence::Once { at, .. }) if is_alike => {
+            let at = jiff::Timestamp::from_millisecond(at).unwrap_or_else(|_| now.timestamp());
+            moment_words(&at.to_zoned(now.time_zone().clone()), now)
+        }
+        Some(recurrence) if is_alike => recurrence.text(now),
+        _ => entry.value.name.clone(),
+    };
+    let all: Vec<String> = meant.iter().take(NAMED).map(called).collect();
+    let noun = if which.eq_ignore_ascii_case("alarm") { "alarm" } else { "reminder" };
+    Error::bad_args(text).say(match is_alike {
+        true => format!("There are {count} {}: {}. Choose one on the page.", plural(noun), join_and(&all)),
+        false => which_one(noun, &all),
+    })
 }

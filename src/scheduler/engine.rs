@@ -87,6 +87,12 @@ impl Scheduler {
         if self.load(work, newest, wall.is_trusted(), closing).await.is_none() {
             return;
         }
+        while let Err(error) = self.load_timers(now, newest, wall.is_trusted()).await {
+            tracing::error!(%error, "the timers could not be read; retrying");
+            if closing.run_until_cancelled(tokio::time::sleep(STORE_RETRY)).await.is_none() {
+                return;
+            }
+        }
         let mut prune_at = Instant::now() + FIRST_PRUNE;
         // A claimed run is always started: the loop exits only between claims.
         while !closing.is_cancelled() {
@@ -97,12 +103,21 @@ impl Scheduler {
                 if let Err(error) = self.replan(look.shift).await {
                     tracing::error!(%error, "due times could not be recomputed");
                 }
+                if let Some(by) = look.shift
+                    && let Err(error) = self.shift_timers(by).await
+                {
+                    tracing::error!(%error, "the timers could not follow the clock");
+                }
             }
             if prune_at <= Instant::now() {
                 prune_at = Instant::now() + PRUNE_INTERVAL;
                 self.forget_old().await;
             }
             self.apply_announced();
+            if let Err(error) = self.ring_timers(now).await {
+                tracing::error!(%error, "due timers could not ring; retrying");
+                closing.run_until_cancelled(tokio::time::sleep(STORE_RETRY)).await;
+            }
             while work.running.try_join_next().is_some() {}
             let room = WAITING.saturating_sub(work.running.len()).min(CHUNK);
             let due = self.plan().due(now, wall.is_trusted(), room);
@@ -133,12 +148,14 @@ impl Scheduler {
             (plan.next(), plan.has_announced())
         };
         let most = if has_announced { ANNOUNCED_SLEEP } else { MAX_SLEEP };
+        let timer = self.next_timer();
         let wait = match next {
-            None if !has_announced => return changed.await,
+            None if !has_announced && timer.is_none() => return changed.await,
             // A due schedule that was not taken waits for the clock or for a slot.
             Some(next) if next > now && room > 0 => Duration::from_millis((next - now) as u64).min(most),
             _ => most,
         };
+        let wait = timer.map_or(wait, |due| wait.min(Duration::from_millis((due - now).max(0) as u64)));
         tokio::select! {
             () = changed => {}
             () = tokio::time::sleep(wait) => {}
@@ -267,6 +284,14 @@ impl Scheduler {
             }
             cancel.run_until_cancelled(tokio::time::sleep(STORE_RETRY)).await?;
         }
+    }
+
+    /// Recomputes the due times after the household's time zone was changed.
+    ///
+    /// # Errors
+    /// As every write.
+    pub async fn zone_changed(&self) -> tool::Result<()> {
+        Ok(self.replan(None).await?)
     }
 
     /// Recomputes the due times after the clock was set.

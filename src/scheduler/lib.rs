@@ -4,6 +4,8 @@
 //! A due time is *claimed* in the store before its call runs, so a crash never loses it. The run's id is the call's
 //! idempotency key ([`store::with_effect`]), so a crash never repeats it. At the next start a call without effects is
 //! made again, a completed one counts as done, and an uncertain one is reported to the person.
+//!
+//! [`Timers`] are countdowns in the same engine: no call, but a state that the store holds.
 
 mod claimed;
 mod clock;
@@ -16,7 +18,9 @@ mod perform;
 mod plan;
 mod record;
 mod recover;
+mod timers;
 mod transitions;
+mod upcoming;
 mod when;
 
 #[cfg(test)]
@@ -24,7 +28,9 @@ mod tests;
 
 pub use crud::{Change, New, Planned, Reminder};
 pub use record::{Kind, Missed, Run, Schedule, Status, Who};
-pub use when::{Recurrence, parse};
+pub use timers::{Timer, TimerState, Timers};
+pub use upcoming::Upcoming;
+pub use when::{Choice, Recurrence, parse, pattern_in_words};
 
 use concurrency::CallSlots;
 use plan::Plan;
@@ -56,6 +62,9 @@ pub struct Scheduler(Arc<Inner>);
 struct Inner {
     schedules: Collection<Schedule>,
     runs: Collection<Run>,
+    timers: Collection<Timer>,
+    /// When a timer has to ring, or to stop ringing.
+    timers_due: Mutex<Option<i64>>,
     ports: Ports,
     tools: LookUpTool,
     /// In-memory due times; empty until started.
@@ -85,6 +94,8 @@ impl Scheduler {
         Self(Arc::new(Inner {
             schedules: store.collection(),
             runs: store.collection(),
+            timers: store.collection(),
+            timers_due: Mutex::default(),
             ports,
             tools,
             plan: Mutex::default(),

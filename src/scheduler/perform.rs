@@ -23,7 +23,7 @@ impl Scheduler {
             return Err(Error::denied("the person this was created for was removed"));
         };
         let principal = Principal { user: who.user, role, agent: who.agent };
-        let via = Via { channel: Channel::Machine, chat: None, peer: Peer::Machine, clear: who.clear };
+        let via = Via { channel: Channel::Machine, chat: None, peer: Peer::Machine, clear: who.clear, token: None };
         let consent = armed.consented.then(|| Consent::new(armed.tool.as_str().into(), armed.version, armed.digest));
         let cx =
             Cx::root(self.0.ports.clone(), principal, via).bounded(Bounds { consent, effect, ..Bounds::default() });

@@ -68,6 +68,12 @@ impl Plan {
         come.filter(|(_, known)| trusted || !known.needs_clock).take(most).map(|(id, known)| (id, known.user)).collect()
     }
 
+    /// The schedules of a person that are due before `until`, with their times, soonest first.
+    pub fn of(&self, user: UserId, until: i64, most: usize) -> Vec<(i64, Id)> {
+        let theirs = |(_, id): &&(i64, Id)| self.known.get(id).is_some_and(|known| known.user == user);
+        self.due.iter().take_while(|(due, _)| *due < until).filter(theirs).take(most).copied().collect()
+    }
+
     /// The next due time, if anything is planned.
     pub fn next(&self) -> Option<i64> {
         self.due.first().map(|(due, _)| *due)

@@ -195,6 +195,28 @@ impl Record for Schedule {
     const NAME: &'static str = "schedules";
     const WORD: &'static str = "scheduled task";
     const LEVEL: Level = Level::User;
+    const UNDO: bool = true;
+    fn title(&self) -> String {
+        if self.kind == Kind::Task { self.name.clone() } else { String::new() }
+    }
+    fn settle(&mut self) {
+        self.take_state(None);
+        (self.revision, self.changed_ms) = (Id::NIL, 0);
+        // A schedule that is over pauses by itself, and an interval moves with the clock.
+        self.enabled |= self.stopped.is_empty() && self.next_ms.is_none();
+        self.next_ms = None;
+        if self.sort == RecurrenceKind::Every {
+            self.at_ms = 0;
+        }
+    }
+    fn revive(&mut self, now: Option<&Self>) {
+        // A deleted schedule has no run any more; what it did until then is still true.
+        match now {
+            Some(now) => self.take_state(Some(now)),
+            None => (self.running, self.retry_ms) = (None, None),
+        }
+        self.revision = Id::new();
+    }
     fn keys(&self) -> Vec<Key> {
         match self.kind {
             Kind::Task => vec![Key::many(BY_NAME, order::text(&self.name))],
@@ -253,6 +275,21 @@ impl Schedule {
         schedule.set_recurrence(written, recurrence);
         schedule.set_action(armed);
         schedule
+    }
+
+    /// Takes over what Hob notes about its runs; without another schedule, clears it.
+    fn take_state(&mut self, other: Option<&Self>) {
+        self.running = other.and_then(|other| other.running);
+        self.retry_ms = other.and_then(|other| other.retry_ms);
+        self.retry_slot_ms = other.map_or(0, |other| other.retry_slot_ms);
+        self.retry_attempt = other.map_or(0, |other| other.retry_attempt);
+        self.last_ms = other.and_then(|other| other.last_ms);
+        self.last_status = other.map_or(0, |other| other.last_status);
+        self.runs = other.map_or(0, |other| other.runs);
+        self.failures = other.map_or(0, |other| other.failures);
+        self.refused = other.map_or(0, |other| other.refused);
+        self.conversation = other.and_then(|other| other.conversation);
+        self.taken_ms = other.and_then(|other| other.taken_ms);
     }
 
     /// The recurrence; `None` if a newer version stored one this version does not know.

@@ -5,6 +5,7 @@ mod ends;
 mod keeping;
 mod restarts;
 mod running;
+mod timers;
 
 use crate::*;
 use futures::future::BoxFuture;

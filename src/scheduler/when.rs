@@ -1,6 +1,11 @@
 //! Recurrences: cron patterns, intervals and single moments.
 
+mod choice;
+mod days;
+mod time_of_day;
 mod words;
+
+pub use choice::Choice;
 
 use crate::{cron, cron::Pattern};
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp, Zoned, tz::TimeZone};
@@ -54,6 +59,11 @@ impl Recurrence {
         words::describe_recurrence(self, now)
     }
 
+    /// The choices a person makes for it; `None` for one that takes more than them. `now` is in the household's zone.
+    pub fn choice(&self, now: &Zoned) -> Option<Choice> {
+        Choice::of(self, now)
+    }
+
     /// Compiles it for repeated evaluation; `None` if it cannot be parsed.
     pub(crate) fn compile(&self, household: &TimeZone) -> Option<CompiledRecurrence> {
         Some(match self {
@@ -64,6 +74,12 @@ impl Recurrence {
             Self::Once { at, .. } => CompiledRecurrence::Once(*at),
         })
     }
+}
+
+/// A cron pattern in words: "every first Monday at 09:00"; `None` for a text that is none.
+pub fn pattern_in_words(text: &str) -> Option<String> {
+    let pattern = Pattern::read(text).ok()?;
+    Some(words::pattern_in_words(&pattern))
 }
 
 /// A zone by name; the household's if there is no name or it is unknown.
@@ -183,14 +199,13 @@ impl<'c> Reader<'c> {
         if let Some(rest) = lower.strip_prefix("in ") {
             return self.once(self.clock.now().as_millisecond().saturating_add(span(rest)?));
         }
-        if let Some(rest) = lower.strip_prefix("every ").or_else(|| lower.strip_prefix("@every ")) {
-            return match words::days(rest)? {
-                Some(expression) => self.cron(&expression),
-                None => self.every(span(rest)?),
-            };
+        if ["every ", "each ", "from ", "the ", "on ", "daily at "].iter().any(|lead| lower.starts_with(lead))
+            && let Some(expression) = days::recurring(&lower)?
+        {
+            return self.cron(&expression);
         }
-        if let Some(rest) = lower.strip_prefix("daily at ") {
-            return self.text(&format!("every day at {rest}"));
+        if let Some(rest) = ["every ", "@every ", "each "].iter().find_map(|lead| lower.strip_prefix(lead)) {
+            return self.every(span(rest)?);
         }
         if lower == "hourly" || text.starts_with('@') {
             let name = if lower == "hourly" { "@hourly" } else { &lower };
@@ -320,3 +335,5 @@ fn span(text: &str) -> Result<i64> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_choices;

@@ -4,7 +4,7 @@
 //! are on disk together or not at all. After a power cut, a call without a mark has changed nothing in the store and
 //! can be made again; one with a mark must not be. The commit that stores the outcome of the call removes the mark.
 
-use crate::{Audience, Level, Record, Result, Stamp, Store, Tx, kind::Kind, record::Tails, rows};
+use crate::{Audience, Level, Record, Result, Stamp, Store, Tx, journal, kind::Kind, record::Tails, rows};
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
 use tool::{Id, Scope};
@@ -86,9 +86,9 @@ pub async fn with_effect<F: Future>(source: Option<EffectSource>, work: F) -> F:
     CURRENT.scope(source, work).await
 }
 
-/// Wraps work to be spawned, so that its writes count as the effect of the current call.
+/// Wraps work to be spawned, so that its writes count as the effect of the current call, and belong to its change.
 pub fn inherit_effect<F: Future>(work: F) -> impl Future<Output = F::Output> {
-    with_effect(current(), work)
+    with_effect(current(), journal::inherit(work))
 }
 
 /// The key of one call of a run, by the model's id of it.

@@ -91,10 +91,10 @@ impl From<Error> for tool::Error {
     fn from(e: Error) -> Self {
         let text = e.to_string();
         match e {
-            Error::Conflict(_) => tool::Error::BadArgs(text),
-            Error::Missing(_) => tool::Error::NotFound(text),
-            Error::Full | Error::InUse(_) | Error::Restoring => tool::Error::Unavailable(text),
-            Error::Newer { .. } | Error::Damaged(_) | Error::Io(_) => tool::Error::Failed(text),
+            Error::Conflict(_) => tool::Error::BadArgs(text.into()),
+            Error::Missing(_) => tool::Error::NotFound(text.into()),
+            Error::Full | Error::InUse(_) | Error::Restoring => tool::Error::Unavailable(text.into()),
+            Error::Newer { .. } | Error::Damaged(_) | Error::Io(_) => tool::Error::Failed(text.into()),
         }
     }
 }

@@ -29,6 +29,38 @@ pub(crate) struct Kind {
     pub encode: fn(&dyn Any, Vec<u8>) -> Result<Vec<u8>>,
     /// Reads a record, and what a newer Hob wrote behind it.
     pub decode: fn(&[u8]) -> Option<Decoded>,
+    /// Present where changes are journaled.
+    pub undo: Option<UndoKind>,
+}
+
+/// The part of a type that undoing needs.
+pub(crate) struct UndoKind {
+    pub part: bool,
+    pub title: fn(&dyn Any) -> String,
+    pub on_list: fn(&dyn Any) -> String,
+    /// A copy without the fields that Hob changes by itself.
+    pub settled: fn(&dyn Any) -> Result<Erased>,
+    pub revive: fn(&mut dyn Any, Option<&dyn Any>),
+}
+
+impl UndoKind {
+    const fn of<T: Record>() -> Self {
+        Self {
+            part: T::PART,
+            title: |value| value.downcast_ref::<T>().map(T::title).unwrap_or_default(),
+            on_list: |value| value.downcast_ref::<T>().map(T::on_list).unwrap_or_default(),
+            settled: |value| {
+                let mut copy = value.downcast_ref::<T>().ok_or_else(mixed_up)?.clone();
+                copy.settle();
+                Ok(Box::new(copy))
+            },
+            revive: |value, now| {
+                if let Some(value) = value.downcast_mut::<T>() {
+                    value.revive(now.and_then(|now| now.downcast_ref::<T>()));
+                }
+            },
+        }
+    }
 }
 
 impl Kind {
@@ -53,6 +85,7 @@ impl Kind {
                     let (value, tail) = decode_padded::<T>(bytes)?;
                     Some((Box::new(value), tail))
                 },
+                undo: if T::UNDO { Some(UndoKind::of::<T>()) } else { None },
             }
         }
     }

@@ -66,6 +66,23 @@ pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     fn words(&self) -> String {
         String::new()
     }
+    /// Whether calls that change such a record journal it as it was before, so that they can be undone.
+    const UNDO: bool = false;
+    /// Whether it is a part of another record of the same change (a step of a goal), which alone is named then.
+    const PART: bool = false;
+    /// Its name in sentences about a change: "milk". Empty where the change names another record (an event, for its reminder).
+    fn title(&self) -> String {
+        String::new()
+    }
+    /// The list it is on, where it is on one: "the shopping list".
+    fn on_list(&self) -> String {
+        String::new()
+    }
+    /// Clears the fields that Hob changes by itself, such as a count of uses: they do not count when an undo checks whether a
+    /// record is still as a change left it.
+    fn settle(&mut self) {}
+    /// Takes those fields over from the record as it is now; an undo stores this earlier copy in its place.
+    fn revive(&mut self, _now: Option<&Self>) {}
 }
 
 /// An enum as a number in a record. Variants are only ever added at the end of `ALL`; a number that this code does not

@@ -257,7 +257,15 @@ pub(crate) fn find(kind: &Kind, tx: &Tx, scope: Scope, index: u8, value: &[u8]) 
 ///
 /// # Errors
 /// `Conflict` when a unique value is taken by another record.
-pub(crate) fn put(kind: &Kind, tx: &Tx, id: Id, stamp: &Stamp, value: &dyn Any, tails: Tails) -> Result<Entry<()>> {
+pub(crate) fn put(
+    kind: &'static Kind,
+    tx: &Tx,
+    id: Id,
+    stamp: &Stamp,
+    value: &dyn Any,
+    tails: Tails,
+) -> Result<Entry<()>> {
+    tx.note_before(kind, &record_key(stamp.scope, id))?;
     let (scope, keys, index) = (stamp.scope.key(), (kind.keys)(value), index_table(kind.name));
     let (old, before) = stored(kind, tx, stamp.scope, id)?;
     let after = index_rows(kind, &scope, id, stamp.audience, &keys);
@@ -294,7 +302,7 @@ pub(crate) fn put(kind: &Kind, tx: &Tx, id: Id, stamp: &Stamp, value: &dyn Any, 
 
 /// Within a write: changes a record in place, and its stamp.
 pub(crate) fn change(
-    kind: &Kind,
+    kind: &'static Kind,
     tx: &Tx,
     scope: Scope,
     id: Id,
@@ -323,7 +331,8 @@ fn is_taken(kind: &Kind, tx: &Tx, scope: Scope, prefix: &[u8], own: Id) -> Resul
 }
 
 /// Within a write: removes a record; `false` when it is not there.
-pub(crate) fn remove(kind: &Kind, tx: &Tx, scope: Scope, id: Id) -> Result<bool> {
+pub(crate) fn remove(kind: &'static Kind, tx: &Tx, scope: Scope, id: Id) -> Result<bool> {
+    tx.note_before(kind, &record_key(scope, id))?;
     let old = unindex(kind, tx, scope, id)?;
     word_rows::note(kind, tx, (scope, id), old.as_ref(), None)?;
     tx.remove_raw(kind.name, &record_key(scope, id))

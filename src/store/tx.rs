@@ -2,13 +2,15 @@
 
 use crate::{
     Error, Result,
+    kind::Kind,
     overlay::{Batch, Overlay, Value},
+    part::{Noted, Part},
     snapshot::{Snapshot, Stored, View, open_stored},
 };
 use redb::ReadTransaction;
 use std::{
     cell::{Cell, RefCell},
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     ops::Bound,
     sync::Arc,
 };
@@ -19,6 +21,15 @@ pub struct Tx<'a> {
     state: RefCell<State>,
     /// Whether the data file could not be read: then the job's own error says nothing about the job.
     unreadable: Cell<bool>,
+    /// The records the running job has written, where it is journaled.
+    journal: RefCell<Option<Journal>>,
+}
+
+#[derive(Default)]
+struct Journal {
+    seen: HashSet<(&'static str, Vec<u8>)>,
+    noted: Vec<Noted>,
+    outside: Vec<Part>,
 }
 
 struct State {
@@ -42,7 +53,12 @@ impl<'a> Tx<'a> {
     pub(crate) fn new(snapshot: &'a Snapshot) -> Self {
         let overlay = snapshot.changes().clone();
         let state = State { overlay, open: HashMap::new(), batch: Batch::new(), job: Batch::new() };
-        Self { stored: snapshot.data_file(), state: RefCell::new(state), unreadable: Cell::new(false) }
+        Self {
+            stored: snapshot.data_file(),
+            state: RefCell::new(state),
+            unreadable: Cell::new(false),
+            journal: RefCell::default(),
+        }
     }
 
     /// Keeps the changes of the job that just ran.
@@ -70,6 +86,37 @@ impl<'a> Tx<'a> {
     pub(crate) fn finish(self) -> (Batch, Overlay) {
         let state = self.state.into_inner();
         (state.batch, state.overlay)
+    }
+
+    /// Begins a job, whose writes are journaled or not.
+    pub(crate) fn begin(&self, journaling: bool) {
+        *self.journal.borrow_mut() = journaling.then(Journal::default);
+    }
+
+    /// Notes the record under a key as it is before the running job first writes it, where that is journaled.
+    pub(crate) fn note_before(&self, kind: &'static Kind, key: &[u8]) -> Result<()> {
+        let first = |journal: &mut Journal| journal.seen.insert((kind.name, key.to_vec()));
+        if kind.undo.is_none() || !self.journal.borrow_mut().as_mut().is_some_and(first) {
+            return Ok(());
+        }
+        let before = self.get_raw(kind.name, key)?;
+        if let Some(journal) = &mut *self.journal.borrow_mut() {
+            journal.noted.push(Noted { kind, key: key.to_vec(), before });
+        }
+        Ok(())
+    }
+
+    /// Notes a change of something outside the store.
+    pub(crate) fn note_outside(&self, part: Part) {
+        if let Some(journal) = &mut *self.journal.borrow_mut() {
+            journal.outside.push(part);
+        }
+    }
+
+    /// Ends journaling, and returns the records and the rest that changed.
+    pub(crate) fn take_journal(&self) -> (Vec<Noted>, Vec<Part>) {
+        let Journal { noted, outside, .. } = self.journal.borrow_mut().take().unwrap_or_default();
+        (noted, outside)
     }
 
     /// The names and the stored part of a table.

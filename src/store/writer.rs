@@ -1,7 +1,7 @@
 //! The writer thread: it batches jobs into durable commits, because a commit costs a card far more than the bytes in it, and
 //! puts the log into the data file.
 
-use crate::{EffectSource, Error, Result, effects, engine::Engine, tx::Tx};
+use crate::{ChangeSource, EffectSource, Error, Result, effects, engine::Engine, journal, tx::Tx};
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -31,13 +31,17 @@ struct Job {
     work: Work,
     /// The call whose effect this is.
     source: Option<EffectSource>,
+    /// The change this belongs to.
+    change: Option<ChangeSource>,
     value: Option<Value>,
     to: Option<oneshot::Sender<Result<Value>>>,
 }
 
 impl Job {
     fn run(&mut self, tx: &Tx) -> Result<()> {
+        tx.begin(self.change.is_some());
         self.value = Some((self.work)(tx)?);
+        self.change.as_ref().map_or(Ok(()), |change| journal::store(tx, change))?;
         self.source.as_ref().map_or(Ok(()), |source| effects::mark(tx, source))
     }
 
@@ -153,7 +157,7 @@ impl Writer {
     /// Runs a job and returns its value once it is durable, or visible when it is to be durable `within` a time.
     async fn send_job(&self, work: Work, within: Option<Duration>) -> Result<Value> {
         let (to, answer) = oneshot::channel();
-        let job = Job { work, source: effects::current(), value: None, to: Some(to) };
+        let job = Job { work, source: effects::current(), change: journal::source(), value: None, to: Some(to) };
         self.send(match within {
             Some(within) => Urgency::Soon(job, within),
             None => Urgency::Now(job),
@@ -186,7 +190,7 @@ impl Writer {
     where
         F: FnMut(&Tx) -> Result<()> + Send + 'static,
     {
-        let _ = self.send(Urgency::Later(Job { work: erase(job), source: None, value: None, to: None }));
+        let _ = self.send(Urgency::Later(Job { work: erase(job), source: None, change: None, value: None, to: None }));
     }
 }
 

@@ -1,10 +1,19 @@
-//! Small text functions that several crates need: truncate, join, count, percent-encode, check an email address, read a search.
+//! Small text functions that several crates need: truncate, join, count, percent-encode, check an email address, read a search;
+//! and the words people read: days, times, lengths of time, money, lists.
 
 mod email;
+mod listing;
+mod money;
 mod search;
+mod times;
 
 pub use email::{check_email, check_host};
+pub use listing::{More, listing};
+pub use money::{CURRENCY_SIGNS, money_words};
 pub use search::{find_part, search_parts};
+pub use times::{
+    clock_words, date_words, day_name, day_words, days_words, duration_words, moment_words, rough_duration_words,
+};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use std::fmt::Display;
@@ -45,6 +54,18 @@ pub fn end_sentence(text: &str) -> String {
     if text.ends_with(['.', '!', '?', '…']) { text.to_owned() } else { format!("{text}.") }
 }
 
+/// A text that begins with a capital, unless its first word is written in its own way, as `iPhone` and `http://…` are.
+pub fn capitalized(text: &str) -> String {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    let word = word.trim_end_matches(['.', ':']);
+    let is_plain = word.chars().skip(1).all(|c| !c.is_uppercase() && !"/@:.".contains(c));
+    let mut rest = text.chars();
+    match rest.next() {
+        Some(first) if is_plain => first.to_uppercase().chain(rest).collect(),
+        _ => text.to_owned(),
+    }
+}
+
 /// `a`, `a and b`, `a, b and c`.
 pub fn join_and<T: AsRef<str>>(items: &[T]) -> String {
     let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
@@ -54,19 +75,38 @@ pub fn join_and<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
+/// Which of several is meant: `Which timer: pizza or tea?`
+pub fn which_one<T: AsRef<str>>(noun: &str, items: &[T]) -> String {
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    match items.as_slice() {
+        [rest @ .., last] if !rest.is_empty() => format!("Which {noun}: {} or {last}?", rest.join(", ")),
+        _ => format!("Which {noun}?"),
+    }
+}
+
 /// `1 step`, `3 steps`, `2 matches`.
 pub fn counted<N: Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
     if n == N::from(1) { format!("1 {noun}") } else { format!("{n} {}", plural(noun)) }
 }
 
 /// Like [`counted`], with the number one in letters: `one task`, `3 tasks`.
-pub fn counted_one(n: usize, noun: &str) -> String {
-    if n == 1 { format!("one {noun}") } else { counted(n, noun) }
+pub fn counted_one<N: Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
+    if n == N::from(1) { format!("one {noun}") } else { counted(n, noun) }
 }
 
-/// The regular plural of an English noun.
-fn plural(noun: &str) -> String {
-    format!("{noun}{}", if noun.ends_with("ch") { "es" } else { "s" })
+/// The plural of an English noun: its last word in the plural.
+pub fn plural(noun: &str) -> String {
+    let before = |ending: &str| noun.strip_suffix(ending);
+    match noun {
+        "person" => "people".to_owned(),
+        _ if noun.ends_with("ch") || noun.ends_with('x') || noun.ends_with("sh") || noun.ends_with("ss") => {
+            format!("{noun}es")
+        }
+        _ => match before("y").filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u'])) {
+            Some(stem) => format!("{stem}ies"),
+            None => format!("{noun}s"),
+        },
+    }
 }
 
 /// Percent-encode everything but the unreserved characters of RFC 3986.
@@ -104,8 +144,32 @@ mod tests {
             ("1 match".into(), "2 matches".into(), "0 steps".into())
         );
         assert_eq!((counted_one(1, "task"), counted_one(2, "task")), ("one task".into(), "2 tasks".into()));
+        assert_eq!(which_one("timer", &["pizza", "tea"]), "Which timer: pizza or tea?");
+        assert_eq!(which_one("timer", &["a", "b", "c"]), "Which timer: a, b or c?");
+        assert_eq!(which_one::<&str>("timer", &[]), "Which timer?");
         assert_eq!((end_sentence(" Done "), end_sentence("Done!")), ("Done.".into(), "Done!".into()));
         assert_eq!(one_line(" a \n b\tc "), "a b c");
+    }
+
+    #[test]
+    fn sentences_begin_with_a_capital() {
+        for (text, capital) in [
+            ("buy milk", "Buy milk"),
+            ("“a” is done", "“a” is done"),
+            ("éclair", "Éclair"),
+            ("iPhone case", "iPhone case"),
+            ("http://a.org is slow", "http://a.org is slow"),
+            ("rust-lang.org", "rust-lang.org"),
+            ("ana@example.com", "ana@example.com"),
+            ("pizza: ready", "Pizza: ready"),
+            ("done.", "Done."),
+            ("", ""),
+        ] {
+            assert_eq!(capitalized(text), capital);
+        }
+        for (noun, many) in [("entry", "entries"), ("day", "days"), ("match", "matches"), ("box", "boxes")] {
+            assert_eq!(plural(noun), many);
+        }
     }
 
     #[test]

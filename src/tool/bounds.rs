@@ -35,6 +35,9 @@ pub struct Bounds {
     pub consent: Option<Consent>,
     /// Records calls before they change anything; see [`Begins`].
     pub begins: Option<Arc<dyn Begins>>,
+    /// Whether the page reads this to show it, without anybody having asked for a call. The audit log leaves out such calls of
+    /// built-in tools if they only observe and succeed.
+    pub for_display: bool,
     /// The idempotency key of the call, under which the store marks its effects.
     pub effect: Option<crate::Id>,
 }

@@ -49,7 +49,7 @@ impl Topics {
             Some(wrong) => {
                 let wrong: String = wrong.chars().take(64).collect();
                 let text = format!("`{wrong}` is no topic: write it as `tool:after`, `tool:*` or `*:changed`");
-                Err(crate::Error::BadArgs(text))
+                Err(crate::Error::BadArgs(text.into()))
             }
             None if all.len() > 32 => Err(crate::Error::bad_args("name 32 topics at most, or use `*`")),
             None => Ok(Self(all)),

@@ -1,6 +1,7 @@
 //! The clock as a port, so that tests can fix the time.
 
 use jiff::{Timestamp, Zoned, tz::TimeZone};
+use std::sync::{PoisonError, RwLock};
 
 /// The time and the time zone.
 pub trait Clock: Send + Sync + 'static {
@@ -14,9 +15,9 @@ pub trait Clock: Send + Sync + 'static {
     }
 }
 
-/// The system's clock.
+/// The system's clock, in a time zone that can be changed while it runs.
 pub struct SystemClock {
-    zone: TimeZone,
+    zone: RwLock<TimeZone>,
 }
 
 impl SystemClock {
@@ -25,13 +26,17 @@ impl SystemClock {
     /// # Errors
     /// `BadArgs` when the zone is unknown.
     pub fn new(zone: Option<&str>) -> crate::Result<Self> {
-        let zone = match zone {
-            None => crate::zone::system(),
-            Some(name) => crate::zone(name).ok_or_else(|| {
-                crate::Error::bad_args(format!("`{name}` is not a time zone: use a name such as Europe/Vienna"))
-            })?,
-        };
-        Ok(Self { zone })
+        Ok(Self { zone: RwLock::new(zone_or_system(zone)?) })
+    }
+
+    /// Changes the zone, named as in [`SystemClock::new`].
+    ///
+    /// # Errors
+    /// `BadArgs` when the zone is unknown; the clock keeps its own then.
+    pub fn set_zone(&self, zone: Option<&str>) -> crate::Result<()> {
+        let zone = zone_or_system(zone)?;
+        *self.zone.write().unwrap_or_else(PoisonError::into_inner) = zone;
+        Ok(())
     }
 }
 
@@ -40,8 +45,14 @@ impl Clock for SystemClock {
         Timestamp::now()
     }
     fn zone(&self) -> TimeZone {
-        self.zone.clone()
+        self.zone.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+fn zone_or_system(name: Option<&str>) -> crate::Result<TimeZone> {
+    let Some(name) = name else { return Ok(crate::zone::system()) };
+    crate::zone(name)
+        .ok_or_else(|| crate::Error::bad_args(format!("`{name}` is not a time zone: use a name such as Europe/Vienna")))
 }
 
 /// A fixed time, for tests.

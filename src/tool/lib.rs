@@ -29,7 +29,7 @@ pub use bus::{Bus, BusEvent, Event, Listener, Topics};
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use cx::{Cx, MAX_DEPTH};
 pub use definition::{Additive, Alias, Offer, Run, Tool};
-pub use error::{Error, Result};
+pub use error::{Error, ErrorText, Result};
 pub use family::{Family, FamilyParts};
 pub use group::{Start, ToolGroup};
 pub use id::Id;

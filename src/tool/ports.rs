@@ -68,7 +68,7 @@ pub trait Ask: Send + Sync + 'static {
     /// Decides by the rules and, where a person must approve, asks and waits. `Denied` when a rule or the person refuses, or
     /// nobody answers in time.
     fn consult(&self, _: Cx, consult: Consult) -> BoxFuture<'static, Result<()>> {
-        Box::pin(async move { if consult.ask { Err(crate::Error::Denied(consult.reason)) } else { Ok(()) } })
+        Box::pin(async move { if consult.ask { Err(crate::Error::Denied(consult.reason.into())) } else { Ok(()) } })
     }
     /// Asks and waits. `Unavailable` where nobody can be asked.
     fn ask(&self, cx: Cx, question: Question) -> BoxFuture<'static, Result<Answer>>;
@@ -113,6 +113,17 @@ pub trait People: Send + Sync + 'static {
     /// # Errors
     /// `Failed` when the data cannot be read.
     fn role_of(&self, user: UserId) -> Result<Option<Role>>;
+    /// The name of a person; `None` when they are gone.
+    fn name_of(&self, _user: UserId) -> Option<String> {
+        None
+    }
+    /// Everybody, with their names.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    fn everybody(&self) -> Result<Vec<(UserId, String)>> {
+        Ok(vec![])
+    }
 }
 
 /// The ports a call carries.
@@ -138,7 +149,7 @@ pub struct Unconnected;
 impl Dispatch for Unconnected {
     fn call(&self, _: Cx, name: &str, _: Value) -> BoxFuture<'static, Result<Output>> {
         let text = format!("there is no tool called `{name}`");
-        Box::pin(async { Err(crate::Error::NotFound(text)) })
+        Box::pin(async { Err(crate::Error::NotFound(text.into())) })
     }
     fn list(&self, _: &Cx) -> Vec<ToolInfo> {
         vec![]

@@ -102,12 +102,14 @@ pub struct Via {
     pub peer: Peer,
     /// Whether others can read the connection: it must carry no secrets.
     pub clear: bool,
+    /// The name of the API token, where a program calls with one. A resumed run has none.
+    pub token: Option<Arc<str>>,
 }
 
 impl Via {
     /// A direct conversation through `channel`, which nobody else can read.
     pub fn direct(channel: Channel) -> Self {
-        Self { channel, chat: None, peer: Peer::Direct, clear: false }
+        Self { channel, chat: None, peer: Peer::Direct, clear: false, token: None }
     }
 }
 
@@ -162,6 +164,20 @@ impl Scope {
         }
         key
     }
+
+    /// The scope of a [`Scope::key`].
+    pub fn from_key(key: &[u8]) -> Option<Self> {
+        let id = |bytes: &[u8]| Some(Id::from_bytes(bytes.try_into().ok()?));
+        match key.split_first()? {
+            (0, []) => Some(Scope::Household),
+            (1, rest) => Some(Scope::User(UserId(id(rest)?))),
+            (2, rest) => Some(Scope::Agent(AgentId(id(rest)?))),
+            (3, rest) if rest.len() == 32 => {
+                Some(Scope::AgentUser(AgentId(id(&rest[..16])?), UserId(id(&rest[16..])?)))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The origin of content. The worse label wins when content is combined; only a person clears it.
@@ -184,6 +200,8 @@ mod tests {
         let (user, agent) = (UserId(Id::new()), AgentId(Id::new()));
         let all = [Scope::Household, Scope::User(user), Scope::Agent(agent), Scope::AgentUser(agent, user)];
         for (i, a) in all.iter().enumerate() {
+            assert_eq!(Scope::from_key(&a.key()), Some(*a));
+            assert_eq!(Scope::from_key(&[&a.key()[..], &[7]].concat()), None);
             for (j, b) in all.iter().enumerate() {
                 assert_eq!(i == j, b.key().starts_with(&a.key()), "{a:?} {b:?}");
             }

@@ -9,12 +9,31 @@ const FOLDERS: [&str; 2] = ["/usr/share/zoneinfo", "/usr/share/lib/zoneinfo"];
 const LOCAL: &str = "/etc/localtime";
 /// The part of that link's target before the name.
 const BEFORE_NAME: &str = "zoneinfo/";
+/// Zones whose old name browsers still report and systems have dropped, with the name they have now.
+const RENAMED: [(&str, &str); 14] = [
+    ("America/Buenos_Aires", "America/Argentina/Buenos_Aires"),
+    ("America/Catamarca", "America/Argentina/Catamarca"),
+    ("America/Cordoba", "America/Argentina/Cordoba"),
+    ("America/Godthab", "America/Nuuk"),
+    ("America/Indianapolis", "America/Indiana/Indianapolis"),
+    ("America/Louisville", "America/Kentucky/Louisville"),
+    ("America/Mendoza", "America/Argentina/Mendoza"),
+    ("Asia/Calcutta", "Asia/Kolkata"),
+    ("Asia/Katmandu", "Asia/Kathmandu"),
+    ("Asia/Rangoon", "Asia/Yangon"),
+    ("Asia/Saigon", "Asia/Ho_Chi_Minh"),
+    ("Atlantic/Faeroe", "Atlantic/Faroe"),
+    ("Europe/Kiev", "Europe/Kyiv"),
+    ("Pacific/Truk", "Pacific/Chuuk"),
+];
 /// The largest file of a zone; the real ones have some thousand bytes.
 const MAX_FILE: u64 = 64 << 10;
 
 /// The zone of this IANA name, such as `Europe/Vienna`; `None` when it is unknown. The name may be in any case.
 pub fn zone(name: &str) -> Option<TimeZone> {
-    in_folders(name).or_else(|| TimeZone::get(name).ok())
+    let known = |name: &str| in_folders(name).or_else(|| TimeZone::get(name).ok());
+    let renamed = || RENAMED.iter().find(|(old, _)| old.eq_ignore_ascii_case(name)).map(|(_, now)| *now);
+    known(name).or_else(|| known(renamed()?))
 }
 
 /// The system's own zone.
@@ -70,6 +89,13 @@ mod tests {
         }
         for name in ["", "Mars/Olympus", "../etc/passwd", "Europe", "Europe/../UTC", "/etc/localtime", "posixrules "] {
             assert!(zone(name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_renamed_zone_is_found_by_both_names() {
+        for (old, now) in RENAMED {
+            assert!(zone(old).is_some() && zone(now).is_some(), "{old} {now}");
         }
     }
 

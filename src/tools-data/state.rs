@@ -1,8 +1,9 @@
 //! State: values by key that an agent stores for a person across conversations.
 
 use crate::json_text::{bounded_json, run_blocking};
-use records::{counted, join_list, quote, truncate};
+use records::{quote, truncate};
 use store::{Collection, Key, Level, Record, Store, Visit, Walk};
+use text_kit::listing;
 use tool::{Label, Scope, prelude::*};
 
 /// The most characters of a key.
@@ -66,6 +67,7 @@ pub struct States {
 pub fn family(store: &Store) -> Family<States> {
     let states = States { own: store.collection(), common: store.collection() };
     Family::new("state", "Values that an agent stores by key.", states)
+        .title("Stored values")
         .area(Area::Memory)
         .phrases(include_str!("state.en"))
         .tool("get_state", Risk::Observe, get)
@@ -111,7 +113,7 @@ async fn get(states: States, cx: Cx, args: Get) -> Result<Output> {
         return Err(Error::failed(format!("the value under {name} is damaged and cannot be read: set it again")));
     }
     let Some(text) = found else {
-        return Ok(Output::json(json!({"value": null}))?.say(format!("There is no value under {name}.")));
+        return Ok(Output::json(json!({"value": null}))?.say(format!("No value is stored for {name}.")));
     };
     let value: Value = serde_json::from_str(&text)
         .map_err(|_| Error::failed(format!("the value under {name} cannot be read: set it again")))?;
@@ -152,7 +154,7 @@ async fn set(states: States, cx: Cx, args: Set) -> Result<Output> {
         own.put(tx, id, &stamp, &new).map(drop)
     });
     write.await?;
-    Ok(Output::json(json!({"ok": true}))?.say(format!("I stored that under {}.", quote(&args.key))))
+    Ok(Output::json(json!({"ok": true}))?.say(format!("I stored that as {}.", quote(&args.key))))
 }
 
 /// Delete the value that this agent stored for this person under a key.
@@ -173,7 +175,7 @@ async fn delete(states: States, cx: Cx, args: Delete) -> Result<Output> {
     });
     let deleted = write.await?;
     let name = quote(&args.key);
-    let sentence = if deleted { format!("I deleted {name}.") } else { format!("There was no value under {name}.") };
+    let sentence = if deleted { format!("I deleted {name}.") } else { format!("No value was stored for {name}.") };
     Ok(Output::json(json!({"deleted": deleted}))?.say(sentence))
 }
 
@@ -207,8 +209,9 @@ async fn list(states: States, cx: Cx, args: List) -> Result<Output> {
     .await?;
     let names: Vec<String> = keys.iter().map(|key| quote(key)).collect();
     let sentence = match keys.len() {
-        0 => "There are no stored values.".to_owned(),
-        n => format!("There are values under {}: {}.", counted(n, "key"), join_list(&names, false)),
+        0 => "No values are stored.".to_owned(),
+        1 => format!("One value is stored: {}.", names.concat()),
+        n => listing(&format!("{n} values are stored"), &names, false),
     };
     Ok(Output::json(json!({"keys": keys}))?.say(sentence))
 }
@@ -232,7 +235,7 @@ mod tests {
         let cx = cx();
         for kept in [json!("x"), json!(null), json!({"a": [1, 2.5, "ü", null]}), json!(7), json!(false)] {
             let set = ask(&store, &cx, "set_state", json!({"key": "k", "value": kept})).await.unwrap();
-            assert_eq!((set.content, set.say.unwrap().as_str()), (json!({"ok": true}), "I stored that under “k”."));
+            assert_eq!((set.content, set.say.unwrap().as_str()), (json!({"ok": true}), "I stored that as “k”."));
             assert_eq!(value(&store, &cx, "k").await, kept);
         }
         assert_eq!(store.collection::<Own>().count(&cx, &Walk::prefix(BY_KEY, [])).unwrap(), 1, "replaced, not added");
@@ -313,7 +316,7 @@ mod tests {
         assert_eq!(listed.content["keys"].as_array().unwrap().len(), 9);
         assert_eq!(
             listed.say.unwrap(),
-            "There are values under 9 keys: “k00000”, “k00002”, “k00003”, “k00004”, “k00005” and 4 more."
+            "9 values are stored:\n- “k00000”\n- “k00002”\n- “k00003”\n- “k00004”\n- “k00005”\n- “k00006”\n- “k00007”\n- “k00008”\n- “k00009”"
         );
     }
 

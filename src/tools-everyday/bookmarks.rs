@@ -4,12 +4,12 @@
 mod tests;
 
 use records::{
-    NamedRecord, RecordKind, RecordStore, contains_all_words, join_list,
-    kind::{add, add_all, delete, page_output, update},
+    NamedRecord, RecordKind, RecordStore, contains_all_words,
+    kind::{Args, Update, add, add_all, delete, page_output},
     names, optional_text, page_params, passes, quote, required_text, same_text, tags, truncate,
 };
 use store::{Key, Level, Record, Store, Walk, Words, order};
-use text_kit::{one_line, percent_decode};
+use text_kit::{counted_one, listing, one_line, percent_decode};
 use tool::prelude::*;
 use url::Url;
 
@@ -75,6 +75,10 @@ impl Record for Bookmark {
     const NAME: &'static str = "bookmarks";
     const WORD: &'static str = "bookmark";
     const LEVEL: Level = Level::User;
+    const UNDO: bool = true;
+    fn title(&self) -> String {
+        self.title.clone()
+    }
     const WORDS: u8 = 1;
     fn words(&self) -> String {
         [&self.title, &self.url, self.description.as_deref().unwrap_or_default(), &self.tags.join("\n")].join("\n")
@@ -116,6 +120,18 @@ impl RecordKind for Bookmark {
         it.tags = tags(&it.tags)?;
         Ok(it)
     }
+}
+
+async fn update(bookmarks: RecordStore<Bookmark>, cx: Cx, args: Args<Bookmark, Update>) -> Result<Output> {
+    let favorite = args.only("isFavorite").and_then(Value::as_bool);
+    let changed = args.apply(&bookmarks, &cx).await?;
+    let title = quote(&changed.value.title);
+    let sentence = match favorite {
+        Some(true) => format!("{title} is a favourite now."),
+        Some(false) => format!("{title} is no favourite any more."),
+        None => changed.value.changed(),
+    };
+    Ok(Output::json(Bookmark::view(&cx, &changed))?.say(sentence))
 }
 
 /// List bookmarks, newest first.
@@ -160,11 +176,14 @@ async fn list(bookmarks: RecordStore<Bookmark>, cx: Cx, args: List) -> Result<Ou
         },
     )?;
     let sentence = match page.entries.as_slice() {
-        [] => "I found no bookmarks.".to_owned(),
-        [one] if !page.more => {
-            format!("One bookmark: {} at {}.", quote(&one.value.title), truncate(&one.value.url, 200))
-        }
-        all => format!("The latest bookmarks: {}.", join_list(&names(all), page.more)),
+        [] => match (&search, args.is_favorite) {
+            (Some(search), _) => format!("I found no bookmarks about {}.", quote(search)),
+            (None, Some(true)) => "No bookmark is a favourite.".to_owned(),
+            (None, _) => "There are no bookmarks yet.".to_owned(),
+        },
+        [one] if !page.more => format!("{} is at {}", quote(&one.value.title), truncate(&one.value.url, 200)),
+        all if page.more => listing("Your latest bookmarks", &names(all), true),
+        all => listing(&format!("You have {}", counted_one(all.len(), "bookmark")), &names(all), false),
     };
     page_output(&cx, &page, sentence)
 }

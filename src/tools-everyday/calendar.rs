@@ -1,20 +1,23 @@
 //! The calendar: appointments and events, and reminders of them.
 
+mod next;
 mod query;
 mod record;
 #[cfg(test)]
 mod tests;
 
+pub use next::{NextEvent, NextEvents, next_events};
+
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 use query::EventFilter;
 use record::{Event, Times};
 use records::{
-    Patch, RecordStore, batch, day_of, day_words, join_list, millis, optional_text, page_params, quote, read_when,
-    rejected, required_text, set_optional, set_required, truncate, view, when_words,
+    Patch, RecordStore, batch, day_of, millis, optional_text, page_params, quote, read_when, rejected, required_text,
+    set_optional, set_required, truncate, view, when_words,
 };
 use scheduler::{Reminder, Scheduler};
 use store::{Entry, Store, Tx};
-use text_kit::counted_one;
+use text_kit::{capitalized, clock_words, counted_one, day_name, days_words, duration_words, listing};
 use tool::{AgentId, When, prelude::*};
 
 /// The most characters of a title, a location, a description and a category.
@@ -145,9 +148,7 @@ async fn add(calendar: Calendar, cx: Cx, args: Add) -> Result<Output> {
     let mut added = calendar.events.add_all_with(&cx, "add_calendar_event", vec![added], also).await?;
     let added = added.pop().ok_or_else(|| Error::failed("the event was not saved: try again"))?;
     let (title, when) = (quote(&added.value.title), when_of(&cx, &added.value));
-    let when = when.strip_prefix("on ").unwrap_or(&when);
-    let when = if when.starts_with("from ") { when.to_owned() } else { format!("for {when}") };
-    Ok(Output::json(to_json(&cx, &added))?.say(format!("I put {title} in the calendar {when}.")))
+    Ok(Output::json(to_json(&cx, &added))?.say(format!("I put {title} in your calendar, {when}.")))
 }
 
 /// Add several events at once: all of them, or none when one is wrong.
@@ -164,8 +165,7 @@ async fn add_all(calendar: Calendar, cx: Cx, args: AddAll) -> Result<Output> {
     let also = calendar.reminding(&cx);
     let added = calendar.events.add_all_with(&cx, "batch_add_calendar_events", read, also).await?;
     let titles: Vec<String> = added.iter().map(|event| named(&cx, &event.value, false)).collect();
-    let count = counted_one(added.len(), "event");
-    let sentence = format!("I put {count} in the calendar: {}.", join_list(&titles, false));
+    let sentence = listing(&format!("I put {} in your calendar", counted_one(added.len(), "event")), &titles, false);
     let views: Vec<Value> = added.iter().map(|event| to_json(&cx, event)).collect();
     Ok(Output::json(json!({"added": views.len(), "events": views}))?.say(sentence))
 }
@@ -196,7 +196,7 @@ async fn list(calendar: Calendar, cx: Cx, args: List) -> Result<Output> {
     if last.is_some_and(|last| last < from) {
         let text =
             format!("endDate is before {from}, where the list begins: give a later endDate or an earlier startDate");
-        return Err(Error::bad_args(text));
+        return Err(Error::bad_args(text).say("That ends before it begins: say the earlier day first."));
     }
     let start_of = |day| millis(&When::Day(day), &zone);
     // The calendar library ends a year after the last accepted date.
@@ -208,14 +208,26 @@ async fn list(calendar: Calendar, cx: Cx, args: List) -> Result<Output> {
         zone: zone.clone(),
     };
     let page = wanted.page(&calendar.events, &cx, page_params(args.offset, args.limit, LISTED))?;
-    let one_day = last.filter(|last| *last == from).map(|day| day_words(day, today));
-    let names: Vec<String> = page.entries.iter().map(|event| named(&cx, &event.value, one_day.is_some())).collect();
-    let sentence = match (&one_day, names.is_empty()) {
-        (Some(day), true) => format!("There is nothing in the calendar {day}."),
-        (None, true) if first.is_none() && last.is_none() => "There is nothing coming up in the calendar.".to_owned(),
-        (None, true) => "There is nothing in the calendar for that time.".to_owned(),
-        (Some(day), false) => format!("{}: {}.", capitalised(day), join_list(&names, page.more)),
-        (None, false) => format!("In the calendar: {}.", join_list(&names, page.more)),
+    let days = match last {
+        Some(last) => days_words(from, last, today),
+        None => first
+            .filter(|first| *first != today)
+            .map(|first| format!("from {}", day_name(first, today)))
+            .unwrap_or_default(),
+    };
+    let is_one_day = last == Some(from);
+    let names: Vec<String> = page.entries.iter().map(|event| named(&cx, &event.value, is_one_day)).collect();
+    let sentence = match names.as_slice() {
+        [] if wanted.search.is_some() || wanted.category.is_some() => {
+            format!("I found nothing like that in your calendar {days}").trim_end().to_owned() + "."
+        }
+        [] if days.is_empty() => "Nothing is coming up in your calendar.".to_owned(),
+        [] => format!("Nothing on your calendar {days}."),
+        // Somebody who asks for one event asks for the next.
+        [one] if args.limit == Some(1) => format!("Next: {one}."),
+        some if wanted.search.is_some() || days.is_empty() => listing("On your calendar", some, page.more),
+        some if is_one_day => listing(&capitalized(&days), some, page.more),
+        some => listing(&format!("On your calendar {days}"), some, page.more),
     };
     let views: Vec<Value> = page.entries.iter().map(|event| to_json(&cx, event)).collect();
     Ok(Output::json(json!({"count": views.len(), "hasMore": page.more, "events": views}))?.say(sentence))
@@ -264,9 +276,8 @@ impl Update {
 
 async fn update(calendar: Calendar, cx: Cx, args: Update) -> Result<Output> {
     if args == (Update { event_id: args.event_id.clone(), ..Update::default() }) {
-        return Err(Error::bad_args(
-            "say what to change: title, startTime, endTime, isAllDay, location, description, category, reminder or shared",
-        ));
+        let text = "say what to change: title, startTime, endTime, isAllDay, location, description, category, reminder or shared";
+        return Err(Error::bad_args(text).say("What shall I change about it? Say “move the dentist to Friday at 4”."));
     }
     let day =
         || calendar.events.find_own(&cx, &args.event_id).map(|it| it.value.start.chars().take(10).collect::<String>());
@@ -280,8 +291,15 @@ async fn update(calendar: Calendar, cx: Cx, args: Update) -> Result<Output> {
     let also = calendar.reminding(&cx);
     let changed = calendar.events.change_with(&cx, &args.event_id, args.shared, change, also).await?;
     let (title, when) = (quote(&changed.value.title), when_of(&cx, &changed.value));
-    let sentence =
-        if moved { format!("{title} is {when} now.") } else { format!("I changed {title} in the calendar.") };
+    let sentence = match (moved, args.reminder.change()) {
+        (true, _) => format!("{title} is {when} now."),
+        (false, Some(Some(0))) => format!("I will remind you when {title} begins."),
+        (false, Some(Some(minutes))) => {
+            format!("I will remind you {} before {title}, {when}.", duration_words(i64::from(*minutes) * 60))
+        }
+        (false, Some(None)) => format!("I will not remind you of {title}."),
+        (false, None) => format!("I changed {title} in your calendar."),
+    };
     Ok(Output::json(to_json(&cx, &changed))?.say(sentence))
 }
 
@@ -307,7 +325,7 @@ fn retime(
     it.set_times(&times, zone)
 }
 
-/// Delete an event from the calendar for good.
+/// Delete an event from the calendar. It can be restored for 30 days.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Delete {
@@ -319,7 +337,7 @@ async fn delete(calendar: Calendar, cx: Cx, args: Delete) -> Result<Output> {
     let scheduler = calendar.scheduler.clone();
     let forget = move |tx: &Tx, event: &Entry<Event>| scheduler.forget(tx, event.owner, event.id);
     let gone = calendar.events.remove_with(&cx, &args.event_id, forget).await?;
-    let sentence = format!("I deleted {} from the calendar.", quote(&gone.value.title));
+    let sentence = format!("I took {} off your calendar.", quote(&gone.value.title));
     Ok(Output::json(json!({"deleted": true, "id": gone.id, "title": gone.value.title}))?.say(sentence))
 }
 
@@ -345,11 +363,7 @@ fn when_of(cx: &Cx, event: &Event) -> String {
     let Ok(times) = event.times(now.time_zone()) else { return event.start.clone() };
     match (&times.start, &times.end) {
         (When::Day(first), When::Day(last)) if first != last => {
-            let plain = |day| {
-                let words = day_words(day, now.date());
-                words.strip_prefix("on ").map_or(words.clone(), str::to_owned)
-            };
-            format!("from {} to {}", plain(*first), plain(*last))
+            format!("from {} to {}", day_name(*first, now.date()), day_name(*last, now.date()))
         }
         (start, _) => when_words(start, &now),
     }
@@ -361,12 +375,7 @@ fn named(cx: &Cx, event: &Event, one_day: bool) -> String {
     let zone = cx.ports().clock.zone();
     match When::read(&event.start, &zone) {
         Ok(When::Day(_)) if one_day => title,
-        Ok(When::At(at)) if one_day => format!("{title} at {}", at.with_time_zone(zone).strftime("%H:%M")),
-        _ => format!("{title} {}", when_of(cx, event)),
+        Ok(When::At(at)) if one_day => format!("{title} at {}", clock_words(at.with_time_zone(zone).time())),
+        _ => format!("{title}, {}", when_of(cx, event)),
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

@@ -6,12 +6,13 @@ mod tests;
 
 use record::{BY_COMPANY, BY_NAME, BY_RELATIONSHIP, Contact, FAVORITES, SHORT, digits};
 use records::{
-    RecordStore, contains_all_words, day_words, join_list,
-    kind::{add, add_all, delete, page_output, update},
-    names, optional_text, page_params, passes, truncate,
+    RecordKind, RecordStore, contains_all_words, day_words,
+    kind::{Add, Args, Update, add_all, delete, page_output},
+    names, optional_text, page_params, passes, quote, truncate, untainted,
 };
 use store::{Store, Walk, Words, order};
-use tool::prelude::*;
+use text_kit::{counted_one, listing};
+use tool::{Label, prelude::*};
 
 /// The default and the largest limit of a list.
 const LISTED: (u32, u32) = (20, 50);
@@ -21,7 +22,7 @@ pub fn family(store: &Store) -> Family<RecordStore<Contact>> {
     Family::new("contacts", "People and how to reach them.", RecordStore::new(store))
         .phrases(include_str!("contacts.en"))
         .area(Area::Memory)
-        .tool("add_contact", Risk::Write, add)
+        .tool("add_contact", Risk::Write, add_or_complete)
         .additive()
         .tags("person friend address book phone email birthday new create save")
         .example(
@@ -38,6 +39,28 @@ pub fn family(store: &Store) -> Family<RecordStore<Contact>> {
         .persists_instructions()
         .tool("delete_contact", Risk::Destroy, delete)
         .tags("remove erase person address book")
+}
+
+/// Adds somebody, or completes the one contact of that name: "mum's birthday is 12 March" is about the mum who is there. What is
+/// known already is never replaced, and a run that read from outside only adds.
+async fn add_or_complete(contacts: RecordStore<Contact>, cx: Cx, args: Args<Contact, Add>) -> Result<Output> {
+    let (new, shared) = args.checked(&contacts, &cx)?;
+    let known = contacts.find_own(&untainted(&cx), &new.name).ok().filter(|known| {
+        let same = known.value.name.to_lowercase() == new.name.to_lowercase() && known.owner == cx.user();
+        same && shared.is_none() && cx.label() == Label::Own && known.label == Label::Own
+    });
+    let completed = known.and_then(|known| Some((known.id, known.value.completed(&new)?)));
+    let Some((id, completed)) = completed else {
+        let added = contacts.add(&cx, "add_contact", new, shared.unwrap_or(false)).await?;
+        return Ok(Output::json(Contact::view(&cx, &added))?.say(added.value.added(&cx)));
+    };
+    let change = move |record: &mut Contact| {
+        *record = completed.clone();
+        Ok(())
+    };
+    let changed = contacts.change(&cx, &id.to_string(), None, change).await?;
+    let sentence = format!("I added that to {} in your contacts.", truncate(&changed.value.name, 80));
+    Ok(Output::json(Contact::view(&cx, &changed))?.say(sentence))
 }
 
 /// List contacts by name.
@@ -77,11 +100,29 @@ async fn list(contacts: RecordStore<Contact>, cx: Cx, args: List) -> Result<Outp
                 && search.as_deref().is_none_or(|search| is_match(it, search))
         })?;
     let sentence = match page.entries.as_slice() {
-        [] => "I found nobody in your contacts.".to_owned(),
-        [one] if !page.more => spoken(&cx, &one.value),
-        all => format!("Your contacts: {}.", join_list(&names(all), page.more)),
+        [] => match (&search, args.is_favorite) {
+            (Some(search), _) => format!("I found nobody called {} in your contacts.", quote(search)),
+            (None, Some(true)) => "No contact is a favourite.".to_owned(),
+            (None, _) => "You have no contacts yet.".to_owned(),
+        },
+        [one] if !page.more => spoken(&cx, &one.value, search.is_some()),
+        all if page.more => listing("Your contacts", &names(all), true),
+        all => listing(&format!("You have {}", counted_one(all.len(), "contact")), &names(all), false),
     };
     page_output(&cx, &page, sentence)
+}
+
+async fn update(contacts: RecordStore<Contact>, cx: Cx, args: Args<Contact, Update>) -> Result<Output> {
+    let (favorite, phone) = (args.only("isFavorite").and_then(Value::as_bool), args.only("phone").is_some());
+    let changed = args.apply(&contacts, &cx).await?;
+    let (it, name) = (&changed.value, truncate(&changed.value.name, 80));
+    let sentence = match (favorite, it.phone.as_deref().filter(|_| phone)) {
+        (Some(true), _) => format!("{name} is a favourite contact now."),
+        (Some(false), _) => format!("{name} is no favourite contact any more."),
+        (None, Some(phone)) => format!("{name} has the number {phone} now."),
+        (None, None) => it.changed(),
+    };
+    Ok(Output::json(Contact::view(&cx, &changed))?.say(sentence))
 }
 
 /// Whether a search fits: by words, or by the digits of a phone number.
@@ -109,7 +150,7 @@ fn words_of(search: &str) -> Words {
 }
 
 /// A contact as a sentence: `Ben Huber (friend): phone 0664 1234567, birthday on 14 May.`
-fn spoken(cx: &Cx, contact: &Contact) -> String {
+fn spoken(cx: &Cx, contact: &Contact, asked: bool) -> String {
     let today = cx.ports().clock.local().date();
     // The year is obvious.
     let birthday = contact.next_birthday(today).map(|day| match day_words(day, today) {
@@ -120,11 +161,15 @@ fn spoken(cx: &Cx, contact: &Contact) -> String {
         ("phone", contact.phone.clone()),
         ("email", contact.email.clone()),
         ("birthday", birthday),
-        ("company", contact.company.clone()),
+        ("works at", contact.company.clone()),
         ("address", contact.address.clone()),
     ];
     let known: Vec<String> = known.into_iter().filter_map(|(what, text)| Some(format!("{what} {}", text?))).collect();
     let who = contact.relationship.as_deref().map(|who| format!(" ({who})")).unwrap_or_default();
     let name = format!("{}{who}", truncate(&contact.name, 80));
-    if known.is_empty() { format!("{name} is in your contacts.") } else { format!("{name}: {}.", known.join(", ")) }
+    match known.as_slice() {
+        [] if asked => format!("{name} is in your contacts, but you have not told me more."),
+        [] => format!("{name} is in your contacts."),
+        known => format!("{name}: {}.", known.join(", ")),
+    }
 }

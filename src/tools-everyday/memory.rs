@@ -1,14 +1,24 @@
 //! Tools for long-term memory: facts, preferences, events and skills of a person.
 
-use memory::{Change, Filter, Hit, Kind, Memories, New};
-use records::untainted;
-use text_kit::{counted_one, end_sentence};
+mod answer;
+mod everything;
+mod sources;
+
+use answer::answer_question;
+use everything::search_everything;
+use memory::{Change, Filter, Hit, Kind, Memories, New, masked};
+use records::{contains_all_words, quote, untainted};
+use text_kit::{capitalized, counted_one, end_sentence, listing, truncate, which_one};
 use tool::prelude::*;
 
 /// The largest limit, and the default limits.
 const MOST: u32 = 50;
 const RECALLED: u32 = 10;
 const LISTED: u32 = 20;
+/// How many memories a question names.
+const NAMED: usize = 3;
+/// The most characters of a memory in a list.
+const LINE: usize = 200;
 /// How many memories one call may store.
 const BATCH: usize = 50;
 
@@ -33,6 +43,11 @@ pub fn family(memories: Memories) -> Family<Memories> {
         .page((RECALLED, MOST))
         .alias("memory_recall")
         .tags("search find memory know remember what when who where")
+        .tool("answer_question", Risk::Observe, answer_question)
+        .tags("question ask fact who when where what password")
+        .tool("search_everything", Risk::Observe, search_everything)
+        .page(everything::PAGE)
+        .tags("find search all memories notes tasks calendar contacts bookmarks expenses tables")
         .tool("update_memory", Risk::Write, update)
         .tags("edit change correct rewrite memory")
         .persists_instructions()
@@ -125,7 +140,7 @@ async fn recall(memories: Memories, cx: Cx, args: Recall) -> Result<Output> {
     let limit = limited(args.limit, RECALLED);
     let filter = Filter { kind: args.kind, tags: args.tags, limit, ..Filter::default() };
     let found = memories.recall(&cx, &args.query, filter).await?;
-    let sentence = best_answer(&found.hits);
+    let sentence = best_answer(&found.hits, &args.query);
     let content = json!({"count": found.hits.len(), "memories": found.hits, "byMeaning": found.by_meaning});
     Ok(Output { content, ..Output::default() }.say(sentence))
 }
@@ -173,20 +188,28 @@ async fn update(memories: Memories, cx: Cx, args: Update) -> Result<Output> {
     Ok(Output::json(memory)?.say(sentence))
 }
 
-/// Remove a specific memory for good.
+/// Forget one memory: erase what was remembered. It can be brought back for 30 days, unless it is forgotten permanently.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Forget {
     /// The id of the memory, as `recall` and `list_memories` show it.
     memory_id: String,
+    /// Whether to leave no copy to bring back: only where the person asks for that.
+    #[serde(default)]
+    permanently: bool,
 }
 
 async fn forget(memories: Memories, cx: Cx, args: Forget) -> Result<Output> {
-    let id: Id = args.memory_id.trim().parse()?;
-    if !memories.forget(&cx, id).await? {
+    let id = meant(&memories, &cx, &args.memory_id).await?;
+    if !memories.forget(&cx, id, args.permanently).await? {
         return Err(unknown(id));
     }
-    Ok(Output::json(json!({"memoryId": id, "forgotten": true}))?.say("I have forgotten it."))
+    let content = json!({"memoryId": id, "forgotten": true, "permanently": args.permanently});
+    let sentence = match args.permanently {
+        true => "I have forgotten it for good.",
+        false => "I have forgotten it. You can bring it back for 30 days.",
+    };
+    Ok(Output::json(content)?.say(sentence))
 }
 
 /// List recent memories, newest first.
@@ -212,11 +235,11 @@ async fn list(memories: Memories, cx: Cx, args: List) -> Result<Output> {
     let sentence = match all.as_slice() {
         [] => "I remember nothing yet.".to_owned(),
         [one] => format!("I remember one thing: {}", end_sentence(&one.content)),
-        [newest, ..] => format!(
-            "Here are {} I remember; the newest: {}",
-            counted_one(all.len(), "thing"),
-            end_sentence(&newest.content)
-        ),
+        several => {
+            let contents: Vec<String> = several.iter().map(|memory| truncate(&memory.content, LINE)).collect();
+            let over = if more { "more than " } else { "" };
+            listing(&format!("I remember {over}{} things. The latest first", several.len()), &contents, more)
+        }
     };
     let content = json!({"count": all.len(), "hasMore": more, "memories": all});
     Ok(Output { content, ..Output::default() }.say(sentence))
@@ -263,15 +286,49 @@ fn limited(asked: Option<u32>, default: u32) -> usize {
     asked.unwrap_or(default).clamp(1, MOST) as usize
 }
 
-/// The best memory in its own words, with up to two that fit nearly as well.
-fn best_answer(hits: &[Hit]) -> String {
+/// The best memory in its own words, without secrets that the query does not name.
+fn best_answer(hits: &[Hit], query: &str) -> String {
     let Some(best) = hits.first() else { return "I remember nothing about that.".into() };
-    let good = hits.iter().take(3).filter(|hit| hit.score >= 0.8 * best.score);
-    good.map(|hit| end_sentence(&hit.memory.content)).collect::<Vec<_>>().join(" ")
+    sentence_of(&masked(&best.memory.content, query))
+}
+
+/// A memory as a sentence.
+fn sentence_of(content: &str) -> String {
+    capitalized(&end_sentence(content))
+}
+
+/// The one memory with this id, or with all of these words.
+async fn meant(memories: &Memories, cx: &Cx, which: &str) -> Result<Id> {
+    const SMALL: [&str; 9] = ["the", "a", "an", "my", "our", "that", "this", "about", "is"];
+    let which = which.trim();
+    if let Ok(id) = which.parse() {
+        return Ok(id);
+    }
+    let words: Vec<&str> = which.split_whitespace().filter(|word| !SMALL.contains(&&*word.to_lowercase())).collect();
+    if words.is_empty() {
+        return Err(Error::bad_args("pass the id of the memory").say("What shall I forget?"));
+    }
+    let found = memories.recall(cx, which, Filter { limit: MOST as usize, ..Filter::default() }).await?;
+    let fits: Vec<_> =
+        found.hits.iter().filter(|hit| contains_all_words(&words.join(" "), &[&hit.memory.content])).collect();
+    match fits.as_slice() {
+        [one] => Ok(one.memory.id),
+        [] => Err(Error::not_found(format!(
+            "no memory contains `{}`: `recall` shows memories with their ids",
+            truncate(which, 80)
+        ))
+        .say(format!("I remember nothing about {}.", quote(which)))),
+        several => {
+            let some: Vec<String> = several.iter().take(NAMED).map(|hit| quote(&hit.memory.content)).collect();
+            let text = format!("{} memories fit: name one by its id, which `recall` shows", several.len());
+            Err(Error::bad_args(text).say(which_one("one", &some)))
+        }
+    }
 }
 
 fn unknown(id: Id) -> Error {
     Error::not_found(format!("there is no memory with the id {id}: `list_memories` and `recall` show ids"))
+        .say("I do not remember that any more.")
 }
 
 #[cfg(test)]
@@ -312,12 +369,39 @@ mod tests {
         let id = stored.content["id"].clone();
         let boosted = ask(&m, "boost_memory", json!({"memoryId": id, "amount": 0.25})).await.unwrap();
         assert_eq!(boosted.content["importance"], 0.75);
-        assert_eq!(said(&m, "forget", json!({"memoryId": id})).await, "I have forgotten it.");
+        assert_eq!(
+            said(&m, "forget", json!({"memoryId": id})).await,
+            "I have forgotten it. You can bring it back for 30 days."
+        );
         assert_eq!(said(&m, "recall", json!({"query": "boiler"})).await, nothing);
         for tool in ["forget", "boost_memory"] {
             assert!(matches!(ask(&m, tool, json!({"memoryId": id})).await, Err(Error::NotFound(_))), "{tool}");
-            assert!(matches!(ask(&m, tool, json!({"memoryId": "7"})).await, Err(Error::BadArgs(_))), "{tool}");
         }
+        assert!(matches!(ask(&m, "boost_memory", json!({"memoryId": "7"})).await, Err(Error::BadArgs(_))));
+    }
+
+    #[tokio::test]
+    async fn a_memory_is_forgotten_by_words_that_only_it_contains() {
+        let m = memories();
+        for content in ["the spare key is at Ana's", "the shed key is in the drawer"] {
+            ask(&m, "remember", json!({"content": content})).await.unwrap();
+        }
+        for (which, code, said) in [
+            ("the boiler", "not_found", "I remember nothing about “the boiler”."),
+            ("the", "bad_args", "What shall I forget?"),
+        ] {
+            let error = ask(&m, "forget", json!({"memoryId": which})).await.unwrap_err();
+            assert_eq!((error.code(), error.said()), (code, Some(said)), "{which}");
+        }
+        let which = ask(&m, "forget", json!({"memoryId": "the key"})).await.unwrap_err();
+        let question = which.said().unwrap_or_default();
+        assert!(question.starts_with("Which one: “") && question.contains(" or “"), "{question}");
+        assert_eq!(
+            said(&m, "forget", json!({"memoryId": "my spare key"})).await,
+            "I have forgotten it. You can bring it back for 30 days."
+        );
+        let left = said(&m, "list_memories", json!({})).await;
+        assert_eq!(left, "I remember one thing: the shed key is in the drawer.");
     }
 
     #[tokio::test]

@@ -4,11 +4,12 @@
 mod tests;
 
 use records::{
-    NamedRecord, RecordKind, RecordStore, contains_all_words, join_list,
+    NamedRecord, RecordKind, RecordStore, contains_all_words,
     kind::{Args, Fields, Update, add, add_all, delete, page_output},
     names, optional_text, page_params, passes, quote, required_text, tags, truncate, view,
 };
 use store::{Entry, Key, Level, Record, Store, Walk, Words, order};
+use text_kit::{capitalized, counted_one, end_sentence, listing, one_line};
 use tool::prelude::*;
 
 /// The most characters of a title, a text and a category.
@@ -77,6 +78,10 @@ impl Record for Note {
     const NAME: &'static str = "notes";
     const WORD: &'static str = "note";
     const LEVEL: Level = Level::User;
+    const UNDO: bool = true;
+    fn title(&self) -> String {
+        self.title.clone()
+    }
     const WORDS: u8 = 1;
     fn words(&self) -> String {
         [&self.title[..], &self.content].join("\n")
@@ -178,9 +183,15 @@ async fn list(notes: RecordStore<Note>, cx: Cx, args: List) -> Result<Output> {
                 && search.as_deref().is_none_or(|search| contains_all_words(search, &[&it.words()]))
         })?;
     let sentence = match page.entries.as_slice() {
-        [] => "I found no notes.".to_owned(),
-        [one] if !page.more => spoken(&one.value),
-        all => format!("The notes: {}.", join_list(&names(all), page.more)),
+        [] => match (&search, args.is_pinned) {
+            (Some(search), _) => format!("I found no notes about {}.", quote(search)),
+            (None, Some(true)) => "No note is pinned.".to_owned(),
+            (None, _) => "There are no notes yet.".to_owned(),
+        },
+        // Somebody who asks for one note wants to read it.
+        [one] if !page.more || args.limit == Some(1) => spoken(&one.value),
+        all if page.more => listing("Your latest notes", &names(all), true),
+        all => listing(&format!("You have {}", counted_one(all.len(), "note")), &names(all), false),
     };
     page_output(&cx, &page, sentence)
 }
@@ -200,14 +211,23 @@ async fn get(notes: RecordStore<Note>, cx: Cx, args: Get) -> Result<Output> {
 
 async fn update(notes: RecordStore<Note>, cx: Cx, args: Args<Note, Update>) -> Result<Output> {
     let appended = args.has(APPEND);
+    let pinned = args.only("isPinned").and_then(Value::as_bool);
     let changed = args.apply(&notes, &cx).await?;
     let title = quote(&changed.value.title);
-    let sentence =
-        if appended { format!("I added that to the note {title}.") } else { format!("I changed the note {title}.") };
+    let sentence = match pinned {
+        _ if appended => format!("I added that to the note {title}."),
+        Some(true) => format!("The note {title} is pinned."),
+        Some(false) => format!("The note {title} is not pinned any more."),
+        None => format!("I changed the note {title}."),
+    };
     Ok(Output::json(Note::view(&cx, &changed))?.say(sentence))
 }
 
 /// A note as a sentence.
 fn spoken(note: &Note) -> String {
-    format!("{}: {}", quote(&note.title), truncate(&note.content, SPOKEN))
+    let content = truncate(&note.content, SPOKEN);
+    match one_line(&content).trim_end_matches(['.', '!', '?']) == note.title.trim_end_matches(['.', '!', '?']) {
+        true => capitalized(&end_sentence(&content)),
+        false => format!("{}: {}", capitalized(&note.title), end_sentence(&content)),
+    }
 }

@@ -1,11 +1,14 @@
-//! Notices: messages that Hob shows a person unasked, such as reminders and timers. Only the newest are stored.
+//! Notices: messages that Hob shows a person unasked, such as reminders. Only the newest are stored.
 
 #[cfg(test)]
 mod tests;
 
-use records::{Notice, RecordStore, join_list, optional_text, page_params, required_text, tell_notice, truncate, view};
-use store::{Entry, Store, Tx, Walk};
-use tool::{Owner, Scope, prelude::*};
+use records::{
+    Addressee, Notice, RecordStore, optional_text, page_params, quote, required_text, tell_notice, truncate, view,
+};
+use store::{Audience, Entry, Stamp, Store, Tx, Walk};
+use text_kit::{capitalized, end_sentence, listing};
+use tool::{Label, Owner, Scope, prelude::*};
 
 /// The most characters of a title and a text.
 const TITLE: usize = 200;
@@ -22,11 +25,12 @@ const UNSEEN: u8 = Notice::UNSEEN;
 
 /// Messages that Hob shows a person unasked.
 pub fn family(store: &Store) -> Family<RecordStore<Notice>> {
-    Family::new("notices", "Notifications to a person: reminders, timers.", RecordStore::new(store))
+    Family::new("notices", "Notifications to a person, such as reminders.", RecordStore::new(store))
         .phrases(include_str!("notices.en"))
         .area(Area::Memory)
         .tool("notify", Risk::Write, notify)
-        .additive()
+        // A message to somebody else is more than a new record of the caller's.
+        .additive_where(|_, _, args| args["person"].as_str().is_none_or(str::is_empty))
         .tags("notice notification alert tell reminder message")
         .example(json!({"text": "The washing machine is done."}))
         .tool("list_notices", Risk::Observe, list)
@@ -45,6 +49,8 @@ struct Notify {
     /// Title, in a few words.
     #[schemars(length(max = 200))]
     title: Option<String>,
+    /// Its addressee: the name of somebody in the household, or `everyone`. Default: the person.
+    person: Option<String>,
 }
 
 async fn notify(notices: RecordStore<Notice>, cx: Cx, args: Notify) -> Result<Output> {
@@ -61,6 +67,14 @@ async fn notify(notices: RecordStore<Notice>, cx: Cx, args: Notify) -> Result<Ou
             "a run adds at most {PER_RUN} notices, and this one has: say the rest in your answer"
         )));
     }
+    let to = Addressee::read(&cx, args.person.as_deref())?;
+    if to != Addressee::Caller {
+        return notify_others(&notices, &cx, notice, to).await.inspect_err(|_| {
+            if counts {
+                cx.uncount("notify");
+            }
+        });
+    }
     let records = notices.records().clone();
     let forget_old = move |tx: &Tx, added: &Entry<Notice>| Notice::forget_old(tx, &records, added);
     let added = notices.add_all_with(&cx, "notify", vec![(notice, false)], forget_old).await;
@@ -70,8 +84,46 @@ async fn notify(notices: RecordStore<Notice>, cx: Cx, args: Notify) -> Result<Ou
     let mut added = added?;
     let added = added.pop().ok_or_else(|| Error::failed("the notice was not saved: try again"))?;
     tell_notice(&cx, &added);
-    let sentence = added.value.text.clone();
+    let sentence = capitalized(&end_sentence(&added.value.text));
     Ok(Output::json(to_json(&cx, &added))?.say(sentence))
+}
+
+/// Shows a message to other people: under the name of its author, and labelled as from outside, because
+/// they are another person's words.
+async fn notify_others(notices: &RecordStore<Notice>, cx: &Cx, notice: Notice, to: Addressee) -> Result<Output> {
+    let people = &cx.ports().people;
+    let author = people.name_of(cx.user()).unwrap_or_else(|| "somebody".to_owned());
+    let title = match &notice.title {
+        Some(title) => format!("{title} · from {author}"),
+        None => format!("From {author}"),
+    };
+    let for_others = Notice { title: Some(title.chars().take(TITLE).collect()), ..notice.clone() };
+    let (records, me, label) = (notices.records().clone(), cx.user(), cx.label());
+    let receivers = to.people(cx)?;
+    let names: Vec<String> = receivers.iter().filter_map(|user| people.name_of(*user)).collect();
+    let added = notices.records().store().write(move |tx| {
+        let mut added = vec![];
+        for user in &receivers {
+            let (value, label) = match *user == me {
+                true => (&notice, label),
+                false => (&for_others, label.max(Label::Outside)),
+            };
+            let (scope, audience) = (Scope::User(*user), Audience::Private);
+            let stamp = Stamp { scope, owner: *user, audience, label, source: "notify".into() };
+            let entry = records.put(tx, Id::new(), &stamp, value)?;
+            Notice::forget_old(tx, &records, &entry)?;
+            added.push(entry);
+        }
+        Ok(added)
+    });
+    let added = added.await?;
+    added.iter().for_each(|entry| tell_notice(cx, entry));
+    let names = match to {
+        Addressee::Everyone => records::EVERYONE.to_owned(),
+        _ => names.join(", "),
+    };
+    let text = added.first().map(|entry| entry.value.text.clone()).unwrap_or_default();
+    Ok(Output::json(json!({"notified": added.len(), "people": names}))?.say(format!("Told {names}: {text}")))
 }
 
 /// List recent notices to the person, newest first.
@@ -95,8 +147,9 @@ async fn list(notices: RecordStore<Notice>, cx: Cx, args: List) -> Result<Output
     let sentence = match texts.as_slice() {
         [] if args.unseen == Some(true) => "There is nothing new.".to_owned(),
         [] => "There are no notices.".to_owned(),
-        [one] if !page.more => format!("One notice: {one}."),
-        all => format!("The latest notices: {}.", join_list(all, page.more)),
+        [one] if !page.more => format!("There is one notice: {}.", capitalized(one)),
+        all if page.more => listing("The latest notices", all, true),
+        all => listing(&format!("There are {} notices", all.len()), all, false),
     };
     let views: Vec<Value> = page.entries.iter().map(|notice| to_json(&cx, notice)).collect();
     Ok(Output::json(json!({"count": views.len(), "hasMore": page.more, "notices": views}))?.say(sentence))
@@ -131,7 +184,7 @@ async fn dismiss(notices: RecordStore<Notice>, cx: Cx, args: Dismiss) -> Result<
     };
     let changed = notices.change(&cx, &which, None, seen).await?;
     let answer = json!({"dismissed": 1, "notices": [to_json(&cx, &changed)]});
-    Ok(Output::json(answer)?.say(format!("Dismissed: {}.", spoken(&changed.value))))
+    Ok(Output::json(answer)?.say(format!("Cleared: {}.", quote(&spoken(&changed.value)))))
 }
 
 async fn dismiss_all(notices: &RecordStore<Notice>, cx: &Cx) -> Result<Output> {
@@ -153,8 +206,8 @@ async fn dismiss_all(notices: &RecordStore<Notice>, cx: &Cx) -> Result<Output> {
     changed.iter().for_each(|notice| records::publish_change(cx, notice, "changed"));
     let sentence = match changed.len() {
         0 => "There was nothing new.".to_owned(),
-        1 => "I dismissed one notice.".to_owned(),
-        n => format!("I dismissed {n} notices."),
+        1 => "I cleared one notice.".to_owned(),
+        n => format!("I cleared {n} notices."),
     };
     Ok(Output::json(json!({"dismissed": changed.len(), "notices": []}))?.say(sentence))
 }

@@ -115,7 +115,7 @@ where
     for (tool, more) in kind.reads.iter().chain(kind.changes) {
         for (there, absent) in [(&*id, &*Id::new().to_string()), ("Zebra", "Yak00")] {
             let told = |which: &str, r: Result<Output>| match r {
-                Err(Error::NotFound(text)) => text.replace(which, "?"),
+                Err(Error::NotFound(text)) => text.to_string().replace(which, "?"),
                 other => panic!("{tool} {which}: {other:?}"),
             };
             let one = told(there, tools.by(&anna, tool, with(there, more)).await);
@@ -125,7 +125,7 @@ where
     // Shared: others read it, and cannot change it.
     let (update, _) = kind.changes[0];
     tools.by(&ben, update, json!({kind.which: id, "shared": true})).await.unwrap();
-    let shown = tools.by(&anna, kind.list, json!({})).await.unwrap().content;
+    let mut shown = tools.by(&anna, kind.list, json!({})).await.unwrap().content;
     assert_eq!(shown["count"], 1, "{shown}");
     for which in [&*id, "zebra"] {
         for (tool, more) in kind.reads {
@@ -137,6 +137,9 @@ where
         }
     }
     let after = tools.by(&ben, kind.list, json!({})).await.unwrap().content;
+    // The person who shared it is named to others only.
+    let fields = shown.as_object_mut().unwrap().values_mut().find_map(Value::as_array_mut).unwrap()[0].as_object_mut();
+    assert_eq!(fields.unwrap().remove("sharedBy"), Some(json!("somebody else")));
     assert_eq!(shown, after, "nothing was changed");
     // Shared no longer, it is gone again; and of two who delete it one does.
     tools.by(&ben, update, json!({kind.which: id, "shared": false})).await.unwrap();

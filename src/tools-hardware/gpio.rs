@@ -1,7 +1,12 @@
 //! GPIO: look at and drive the header pins.
 
-use crate::pin_use::PinUse;
+use crate::{
+    names::{self, PinName, PinNames, called},
+    pin_use::PinUse,
+    undo,
+};
 use board::{Board, Level, Pin};
+use std::collections::BTreeMap;
 use store::Store;
 use text_kit::join_and;
 use tool::prelude::*;
@@ -11,6 +16,8 @@ use tool::prelude::*;
 pub struct Pins {
     board: Board,
     used: PinUse,
+    names: PinNames,
+    store: Store,
 }
 
 /// The header pins.
@@ -18,7 +25,7 @@ pub struct Pins {
 /// # Errors
 /// `Failed` when the data cannot be read.
 pub fn family(board: Board, store: &Store) -> Result<Family<Pins>> {
-    let pins = Pins { board, used: PinUse::open(store)? };
+    let pins = Pins { board, used: PinUse::open(store)?, names: PinNames::new(store), store: store.clone() };
     let family = Family::new("gpio", "Read and drive the header pins.", pins)
         .title("Pins")
         .category("GPIO")
@@ -31,7 +38,11 @@ pub fn family(board: Board, store: &Store) -> Result<Family<Pins>> {
         .everyday_while(Pins::are_used)
         .tags("pin output switch turn on off high low relay lamp")
         .tool("gpio_list", Risk::Observe, list)
-        .tags("pins header levels board");
+        .tags("pins header levels board")
+        .tool("name_pin", Risk::Write, |pins: Pins, cx, args| names::name(pins.names, cx, args))
+        .tags("pin call label rename device lamp pump sensor door")
+        .persists_instructions()
+        .idempotent();
     Ok(family)
 }
 
@@ -50,10 +61,20 @@ struct Read {
     pin: Pin,
 }
 
-async fn read(Pins { board, used }: Pins, _: Cx, Read { pin }: Read) -> Result<Output> {
+async fn read(Pins { board, used, names, .. }: Pins, cx: Cx, Read { pin }: Read) -> Result<Output> {
     let level = board.read(pin).await?;
     used.note();
-    Ok(Output::json(level)?.say(format!("Pin {pin} is {}.", on_or_off(level))))
+    answer(&names.all(&cx)?, level)
+}
+
+/// The level of a pin, by its name where it has one.
+fn answer(names: &BTreeMap<u8, PinName>, level: Level) -> Result<Output> {
+    let mut name = called(names, level.pin).chars().collect::<Vec<_>>();
+    if let Some(first) = name.first_mut() {
+        first.make_ascii_uppercase();
+    }
+    let sentence = format!("{} is {}.", name.into_iter().collect::<String>(), on_or_off(level));
+    Ok(Output::json(PinNames::named(names, level))?.say(sentence))
 }
 
 /// Set one output pin. The level stays until it is changed.
@@ -67,18 +88,28 @@ struct Write {
     high: bool,
 }
 
-async fn write(Pins { board, used }: Pins, _: Cx, Write { pin, high }: Write) -> Result<Output> {
+async fn write(Pins { board, used, names, store }: Pins, cx: Cx, Write { pin, high }: Write) -> Result<Output> {
+    let names = names.all(&cx)?;
+    let before = board.read(pin).await?;
     let level = board.write(pin, high).await?;
     used.note();
-    Ok(Output::json(level)?.say(format!("Pin {pin} is {}.", on_or_off(level))))
+    if before.high != level.high {
+        // The pin is switched, whether or not that can be undone.
+        if let Err(error) = store.note_outside(undo::part(pin, before.high, &called(&names, pin))).await {
+            tracing::warn!(%error, "a switched pin could not be noted for undoing");
+        }
+    }
+    answer(&names, level)
 }
 
-/// List all GPIO pins with their level and whether Hob drives them, and name the board driver.
+/// List all GPIO pins with their level, their name if they have one, and whether Hob drives them, and name the board driver.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct List {}
 
-async fn list(Pins { board, .. }: Pins, _: Cx, List {}: List) -> Result<Output> {
+async fn list(Pins { board, names, .. }: Pins, cx: Cx, List {}: List) -> Result<Output> {
+    let names = names.all(&cx)?;
+    let pins = |pins: &[Pin]| pins_of(&names, pins);
     let levels = board.levels().await?;
     let described = board.describe();
     let (high, driven): (Vec<_>, Vec<_>) = (
@@ -87,16 +118,17 @@ async fn list(Pins { board, .. }: Pins, _: Cx, List {}: List) -> Result<Output> 
     );
     let on = match high.as_slice() {
         [] => "all pins are off".to_owned(),
-        [one] => format!("pin {one} is on and all others are off"),
+        one @ [_] => format!("pin {} is on and all others are off", pins(one)),
         many => format!("pins {} are on and all others are off", pins(many)),
     };
     let mine = match driven.as_slice() {
         [] => "I drive none of them".to_owned(),
-        [one] => format!("I drive pin {one}"),
+        one @ [_] => format!("I drive pin {}", pins(one)),
         many => format!("I drive pins {}", pins(many)),
     };
     let mut sentence = format!("{on}; {mine}.");
     sentence[..1].make_ascii_uppercase();
+    let levels: Vec<_> = levels.into_iter().map(|level| PinNames::named(&names, level)).collect();
     Ok(Output::json(json!({"driver": described.driver, "why": described.why, "pins": levels}))?.say(sentence))
 }
 
@@ -104,8 +136,13 @@ fn on_or_off(level: Level) -> &'static str {
     if level.high { "on" } else { "off" }
 }
 
-fn pins(pins: &[Pin]) -> String {
-    join_and(&pins.iter().map(Pin::to_string).collect::<Vec<_>>())
+/// Pins in a sentence: `0, 17 (Lamp) and 27`.
+fn pins_of(names: &BTreeMap<u8, PinName>, pins: &[Pin]) -> String {
+    let word = |pin: &Pin| match names.get(&pin.number()) {
+        Some(named) => format!("{pin} ({})", named.name),
+        None => pin.to_string(),
+    };
+    join_and(&pins.iter().map(word).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -149,6 +186,41 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_named_pin_is_spoken_of_by_its_name() {
+        let (board, store) = (Board::open(BoardKind::Sim), Store::in_memory().unwrap());
+        let call = async |tool: &str, args: Value| {
+            let tools = family(board.clone(), &store).unwrap().into_parts().tools;
+            let tool = tools.into_iter().find(|t| &*t.name == tool).unwrap();
+            (tool.run)(cx(), args).await
+        };
+        for (tool, args, expected) in [
+            ("name_pin", json!({"pin": 17, "name": " Lamp "}), "Pin 17 is now Lamp."),
+            ("name_pin", json!({"pin": 4, "name": "Door", "sensor": true}), "Pin 4 is now Door, a sensor."),
+            ("gpio_write", json!({"pin": 17, "high": true}), "Lamp is on."),
+            ("gpio_read", json!({"pin": 4}), "Door is off."),
+            ("gpio_read", json!({"pin": 5}), "Pin 5 is off."),
+            ("gpio_list", json!({}), "Pin 17 (Lamp) is on and all others are off; I drive pin 17 (Lamp)."),
+            ("name_pin", json!({"pin": 4, "name": "Front door"}), "Pin 4 is now Front door, a sensor."),
+            ("name_pin", json!({"pin": 17, "name": "LAMP"}), "Pin 17 is now LAMP."),
+            ("name_pin", json!({"pin": 17, "name": ""}), "Pin 17 is no longer called LAMP."),
+            ("name_pin", json!({"pin": 17, "name": " "}), "Pin 17 has no name."),
+            ("gpio_read", json!({"pin": 17}), "Pin 17 is on."),
+        ] {
+            assert_eq!(call(tool, args.clone()).await.unwrap().say.unwrap(), expected, "{tool} {args}");
+        }
+        for (args, why) in [
+            (json!({"pin": 5, "name": "front DOOR"}), "pin 4 is called Front door already"),
+            (json!({"pin": 28, "name": "x"}), "BCM numbers from 0 to 27"),
+            (json!({"pin": 5, "name": "x".repeat(41)}), "40"),
+        ] {
+            let error = call("name_pin", args.clone()).await.unwrap_err();
+            assert!(matches!(&error, Error::BadArgs(said) if said.contains(why)), "{args}: {error}");
+        }
+        let read = call("gpio_read", json!({"pin": 4})).await.unwrap().content;
+        assert_eq!(read, json!({"pin": 4, "high": false, "driven": false, "name": "Front door", "sensor": true}));
+    }
+
+    #[tokio::test]
     async fn what_is_no_pin_is_refused_and_moves_nothing() {
         let board = Board::open(BoardKind::Sim);
         for pin in [json!(28), json!(-1), json!(300), json!("17"), json!(1.5), json!(null)] {
@@ -179,20 +251,20 @@ mod tests {
     async fn requests_offer_pins_once_they_are_used() {
         let due = |tools: &[tool::Tool]| tools.iter().map(|t| t.offer.is_due(|_| true)).collect::<Vec<_>>();
         for (kind, call, after) in [
-            (BoardKind::Sim, json!({"pin": 3}), [true, true, false]),
-            (BoardKind::Sim, json!({"pin": 28}), [false, false, false]),
-            (BoardKind::None, json!({"pin": 3}), [false, false, false]),
+            (BoardKind::Sim, json!({"pin": 3}), [true, true, false, false]),
+            (BoardKind::Sim, json!({"pin": 28}), [false; 4]),
+            (BoardKind::None, json!({"pin": 3}), [false; 4]),
         ] {
             let store = Store::in_memory().unwrap();
             let tools = family(Board::open(kind), &store).unwrap().into_parts().tools;
-            assert_eq!(due(&tools), [false; 3]);
+            assert_eq!(due(&tools), [false; 4]);
             let _ = (tools[0].run)(cx(), call.clone()).await;
             assert_eq!(due(&tools), after, "{kind:?} {call}");
             store.flush().await.unwrap();
             let again = family(Board::open(kind), &store).unwrap().into_parts().tools;
             assert_eq!(due(&again), after, "after a restart");
             let unplugged = family(Board::open(BoardKind::None), &store).unwrap().into_parts().tools;
-            assert_eq!(due(&unplugged), [false; 3]);
+            assert_eq!(due(&unplugged), [false; 4]);
         }
     }
 

@@ -111,6 +111,12 @@ fn once(expression: &str) -> Result<Answer> {
 }
 
 fn explain(why: &str) -> Error {
+    let said = match why {
+        "division by zero" => "Nothing can be divided by zero.",
+        "interrupted" => "The numbers are too large for me.",
+        "exchange rates are not available" => "I have no exchange rates.",
+        _ => "I cannot work that out. Say it like “what is 12 * 12?” or “5 miles in km”.",
+    };
     Error::bad_args(match why {
         "interrupted" => "this takes too long to compute: the numbers are too large".to_owned(),
         "exchange rates are not available" => "currencies cannot be converted: there are no exchange rates here".into(),
@@ -118,6 +124,7 @@ fn explain(why: &str) -> Error {
             format!("this cannot be evaluated: {why}; write it like 2 * (3 + 4), sqrt(2), 15% of 200 or 5 km to miles")
         }
     })
+    .say(said)
 }
 
 /// Reject harmful input (recursive functions, dice with huge distributions, numbers and nesting beyond the limits)

@@ -2,7 +2,7 @@
 
 use board::{Device, State};
 use jiff::Timestamp;
-use text_kit::join_and;
+use text_kit::{join_and, rough_duration_words};
 use tool::prelude::*;
 
 /// Get system information: model, operating system, processors and load, memory, disk, temperature, uptime. Sizes are
@@ -52,12 +52,13 @@ fn concerns(state: &State) -> Vec<String> {
 fn sentence(state: &State, concerns: &[String]) -> String {
     let mut parts = vec![format!("{}% of memory is in use", 100 - percent(state.memory.available, state.memory.total))];
     if let Some(disk) = &state.disk {
-        parts.push(format!("{} of disk are free", size(disk.free)));
+        parts.push(format!("{} of disk space are free", size(disk.free)));
     }
     if let Some(t) = state.temperature {
         parts.push(format!("it is {t:.0} °C warm"));
     }
-    parts.push(format!("{} has been up for {}", state.hostname, span(state.uptime)));
+    let uptime = i64::try_from(state.uptime).unwrap_or(i64::MAX);
+    parts.push(format!("{} has been on for {}", state.hostname, rough_duration_words(uptime)));
     let details = join_and(&parts);
     match concerns {
         [] => format!("All is well: {details}."),
@@ -76,17 +77,6 @@ fn size(bytes: u64) -> String {
         b if b >= 1e9 => format!("{:.1} GB", b / 1e9),
         b => format!("{:.0} MB", b / 1e6),
     }
-}
-
-/// In the largest suitable unit: "3 days", "5 hours", "12 minutes".
-fn span(seconds: u64) -> String {
-    let (n, unit) = match seconds {
-        0..120 => return "a minute".into(),
-        120..7200 => (seconds / 60, "minutes"),
-        7200..172_800 => (seconds / 3600, "hours"),
-        _ => (seconds / 86_400, "days"),
-    };
-    format!("{n} {unit}")
 }
 
 #[cfg(test)]
@@ -123,15 +113,15 @@ mod tests {
         let table = [
             (
                 well,
-                "All is well: 42% of memory is in use, 12.3 GB of disk are free, it is 51 °C warm and hob has been up \
-                 for 3 days.",
+                "All is well: 42% of memory is in use, 12.3 GB of disk space are free, it is 51 °C warm and hob has been \
+                 on for 3 days.",
             ),
-            (bare, "All is well: 1% of memory is in use and hob has been up for a minute."),
+            (bare, "All is well: 1% of memory is in use and hob has been on for 1 minute."),
             (
                 ill,
                 "Careful, memory is nearly full, the disk is nearly full, the processor is too hot and the processor \
-                 is overloaded: 91% of memory is in use, 400 MB of disk are free, it is 83 °C warm and hob has been up \
-                 for 2 hours.",
+                 is overloaded: 91% of memory is in use, 400 MB of disk space are free, it is 83 °C warm and hob has \
+                 been on for 2 hours.",
             ),
         ];
         for (state, expected) in table {

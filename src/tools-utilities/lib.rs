@@ -38,10 +38,13 @@ const CATEGORY: &str = "Utilities";
 /// Time, arithmetic, units and device information.
 pub fn utilities(device: Device) -> Family<Device> {
     Family::new("utilities", "The state of the device.", device)
-        .shared_group(ToolGroup::new("core", "The time, arithmetic, ids.").name("Essentials"))
-        .shared_group(ToolGroup::new("conversion", "Units and formats."))
-        .shared_group(ToolGroup::new("extraction", "Extract addresses and numbers from text."))
-        .shared_group(ToolGroup::new("validation", "Check the format of values."))
+        .title("This device")
+        .shared_group(ToolGroup::new("core", "The time, arithmetic, ids.").name("Time and arithmetic"))
+        .shared_group(ToolGroup::new("conversion", "Units and formats.").name("Units and formats"))
+        .shared_group(
+            ToolGroup::new("extraction", "Extract addresses and numbers from text.").name("Finding addresses"),
+        )
+        .shared_group(ToolGroup::new("validation", "Check the format of values.").name("Checking addresses"))
         .phrases(concat!(include_str!("time.en"), "\n", include_str!("maths.en"), "\n", include_str!("device.en")))
         .tool("get_current_datetime", Risk::Observe, time::now)
         .in_group("core")
@@ -98,7 +101,7 @@ pub fn mathematics() -> Family<()> {
 /// Random values.
 pub fn chance() -> Family<()> {
     Family::new("generation", "Random numbers, passwords and ids.", ())
-        .title("Random things")
+        .title("Passwords and random numbers")
         .category(CATEGORY)
         .phrases(include_str!("chance.en"))
         .tool("generate_uuid", Risk::Observe, chance::uuid)
@@ -168,7 +171,7 @@ pub fn text() -> Family<()> {
 /// Lists, CSV and tables.
 pub fn data() -> Family<()> {
     Family::new("listOps", "Sort, filter and format lists.", ())
-        .title("Lists")
+        .title("Sorting and filtering")
         .category(CATEGORY)
         .tool("parse_csv", Risk::Observe, csv::parse)
         .in_group("conversion")

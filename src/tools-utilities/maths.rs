@@ -37,7 +37,9 @@ pub(crate) async fn calculate(_: Device, _: Cx, Calculate { expression, precisio
     let text = rounded.as_deref().unwrap_or(&answer.text);
     let formatted = with_unit(&grouped(text), &answer.unit);
     let exact = !answer.approximate && rounded.as_ref().is_none_or(|r| *r == answer.text);
-    let sentence = format!("{asked} {} {formatted}.", if exact { "=" } else { "is about" });
+    let near = answer.number().filter(|n| !exact && rounded.is_none() && n.abs() >= 1.0);
+    let said = near.map_or(formatted.clone(), |n| with_unit(&grouped(&spoken(n)), &answer.unit));
+    let sentence = format!("{} {} {said}.", as_written(&asked), if exact { "=" } else { "is about" });
     let content = json!({"expression": expression, "result": result(text, &answer), "formatted": formatted});
     Ok(Output { content, ..Output::default() }.say(sentence))
 }
@@ -65,6 +67,15 @@ pub(crate) async fn convert(_: Device, _: Cx, Convert { value, from, to }: Conve
         }
     }
     Err(first.unwrap_or_else(|| Error::failed("the units could not be converted: name them in another way")))
+}
+
+/// An expression as people write it: `12 × 12`, `15% of 80`.
+fn as_written(expression: &str) -> String {
+    let number = |text: &str| text.parse::<f64>().is_ok();
+    match expression.split(' ').collect::<Vec<_>>()[..] {
+        [percent, "/", "100", "*", of] if number(percent) && number(of) => format!("{percent}% of {of}"),
+        _ => expression.replace(" * ", " × ").replace(" / ", " ÷ "),
+    }
 }
 
 /// The value as a JSON number if possible, else as text.
@@ -198,7 +209,7 @@ mod tests {
     #[tokio::test]
     async fn sums_are_answered_in_a_sentence() {
         let table = [
-            ("12 * 12", json!(144), "12 * 12 = 144."),
+            ("12 * 12", json!(144), "12 × 12 = 144."),
             ("12 times 12", json!(144), "12 times 12 = 144."),
             ("12 x 12 =", json!(144), "12 x 12 = 144."),
             ("what is 15 percent of 200?", json!(30), "what is 15 percent of 200 = 30."),
@@ -206,9 +217,11 @@ mod tests {
             ("5 squared plus 3", json!(28), "5 squared plus 3 = 28."),
             ("10 divided by 4", json!(2.5), "10 divided by 4 = 2.5."),
             ("0.1 + 0.2", json!(0.3), "0.1 + 0.2 = 0.3."),
+            ("10 / 3", json!(3.333_333_333_3), "10 ÷ 3 is about 3.333."),
+            ("15 / 100 * 80", json!(12), "15% of 80 = 12."),
             ("1/3", json!(0.333_333_333_3), "1/3 is about 0.3333333333."),
             ("2^100", json!(1.267_650_600_228_229_4e30), "2^100 = 1,267,650,600,228,229,401,496,703,205,376."),
-            ("1234567.5 * -2", json!(-2_469_135), "1234567.5 * -2 = -2,469,135."),
+            ("1234567.5 * -2", json!(-2_469_135), "1234567.5 × -2 = -2,469,135."),
             ("0x10 + 1", json!("0x11"), "0x10 + 1 = 0x11."),
             ("5 km + 300 m", json!(5.3), "5 km + 300 m = 5.3 km."),
         ];

@@ -2,6 +2,7 @@
 
 use board::Device;
 use jiff::{Zoned, civil::Weekday, tz, tz::TimeZone};
+use text_kit::clock_words;
 use tool::prelude::*;
 
 /// Get the current date and time, in the household's time zone or another.
@@ -37,14 +38,10 @@ pub(crate) async fn now(_: Device, cx: Cx, Now { timezone }: Now) -> Result<Outp
         None => clock.local(),
     };
     let place = asked.and_then(|zone| Some(city(zone.iana_name()?))).map(|city| format!(" in {city}"));
-    let sentence = format!(
-        "It is {} on {}, {} {}{}.",
-        now.strftime("%H:%M"),
-        day_name(now.weekday()),
-        now.day(),
-        now.strftime("%B %Y"),
-        place.unwrap_or_default()
-    );
+    let sentence = match place {
+        Some(place) => format!("It is {}{place}, on {}.", clock_words(now.time()), now.strftime("%A %-d %B")),
+        None => format!("It is {} on {}.", clock_words(now.time()), now.strftime("%A %-d %B %Y")),
+    };
     Ok(Output::json(moment(&now))?.say(sentence))
 }
 
@@ -124,17 +121,17 @@ mod tests {
                 "isWeekend": false
             })
         );
-        assert_eq!(answer.say.as_deref(), Some("It is 14:30 on Friday, 20 November 2026."));
+        assert_eq!(answer.say.as_deref(), Some("It is 14:30 on Friday 20 November 2026."));
     }
 
     #[tokio::test]
     async fn elsewhere_it_is_another_time() {
         let table = [
-            ("Asia/Tokyo", "It is 22:30 on Friday, 20 November 2026 in Tokyo."),
-            ("tokyo", "It is 22:30 on Friday, 20 November 2026 in Tokyo."),
-            ("New York", "It is 08:30 on Friday, 20 November 2026 in New York."),
-            ("Pacific/Kiritimati", "It is 03:30 on Saturday, 21 November 2026 in Kiritimati."),
-            ("", "It is 14:30 on Friday, 20 November 2026."),
+            ("Asia/Tokyo", "It is 22:30 in Tokyo, on Friday 20 November."),
+            ("tokyo", "It is 22:30 in Tokyo, on Friday 20 November."),
+            ("New York", "It is 08:30 in New York, on Friday 20 November."),
+            ("Pacific/Kiritimati", "It is 03:30 in Kiritimati, on Saturday 21 November."),
+            ("", "It is 14:30 on Friday 20 November 2026."),
         ];
         for (zone, expected) in table {
             assert_eq!(ask(json!({"timezone": zone})).await.unwrap().say.as_deref(), Some(expected), "{zone}");

@@ -1,10 +1,18 @@
-//! How well reflex places sentences it has never seen: rows of sentence, tool (`-` for none), arguments, category.
+//! How well reflex places sentences it has never seen: rows of sentence, tool (`-` for none; several as `a|b`), arguments,
+//! category.
 //!
 //! A row is right by its tool when that is called or asked about ("Shall I …?"), and by its arguments when each that the
-//! row names has that value. What looks in memory counts as none where none is wanted, since it does no harm.
+//! row names has that value. What looks in memory counts as none where none is wanted: it answers with a fact that fits, or says that
+//! it does not know.
 
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeMap, fs, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 use tool::{FixedClock, Risk};
 
 /// When the rows were written for.
@@ -24,15 +32,16 @@ struct Count {
     acted: usize,
 }
 
-/// Places the rows of a file; the misses are listed on standard error.
+/// Places the rows of a file; the misses are listed on standard error. `SOURCE` names another folder of phrase files than `src`.
 ///
 /// # Errors
 /// When a file cannot be read or a row is none.
 pub fn measure(rows: &Path) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .map(|at| at.join("src"))
-        .find(|at| at.join("reflex").exists());
+    let named = std::env::var_os("SOURCE").map(PathBuf::from);
+    let source = named.or_else(|| {
+        let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|at| at.join("src"));
+        above.find(|at| at.join("reflex").exists())
+    });
     let files = phrase_files(&source.ok_or("there is no source of phrases")?)?;
     let phrases: Vec<&str> = files.iter().map(String::as_str).collect();
     let embedder = embed::Embedder::new(Duration::from_secs(60));
@@ -52,9 +61,12 @@ pub fn measure(rows: &Path) -> Result<Value, Box<dyn std::error::Error + Send + 
             Some((tool, arguments)) => (Some(tool), arguments),
             None => (placed.tool.clone(), placed.arguments.clone()),
         };
-        let name = got.as_deref().unwrap_or("-");
-        let harmless = tool == "-" && name == "recall";
-        let right = name == tool || harmless;
+        // What is asked for was understood: rows of sentences that lack a time accept `?`.
+        let asks = ["When?", "For when?", "How long?", "For how long?", "What?", "Which", "How much?"];
+        let asks = placed.say.as_deref().is_some_and(|say| asks.iter().any(|begin| say.starts_with(begin)));
+        let name = got.as_deref().unwrap_or(if asks && tool.ends_with('?') { "?" } else { "-" });
+        let harmless = tool == "-" && ["recall", "answer_question"].contains(&name);
+        let right = tool.split('|').any(|tool| tool == name) || harmless;
         let same = right && (harmless || wanted.iter().all(|(key, value)| alike(given.get(key), value)));
         let called = placed.tool.is_some() && !right;
         let one = Count {
@@ -182,6 +194,7 @@ pub fn risk(name: &str) -> Option<Risk> {
         "expense_summary",
         "decompose_",
         "create_table",
+        "answer_",
     ];
     Some(match name {
         "gpio_write" => Risk::Actuate,

@@ -38,18 +38,22 @@ const unclaimed = (it) => ({
   },
 });
 
-test('claiming with the link, a name and a password', async () => {
-  const it = house({ in: false });
+test('claiming with the link, then a name and a password', async () => {
+  const it = house({ in: false, hasPassword: false });
+  it.arrival = { open: true, steps: it.arrival.steps.map(({ step }) => ({ step, state: 'open' })) };
   const { page, context, problems } = await visit(it, { at: '#claim=abcd-efgh-jkmn', answers: unclaimed(it), size: desktop });
   await page.getByText('The code ABCD-EFGH-JKMN came with the link').waitFor();
   await counted(page.getByLabel('Claim code'), 0);
-  const password = page.getByRole('textbox', { name: 'Password (optional)' });
+  await button(page, 'Claim this Hob').click();
+  assert.deepEqual(it.calls.find(([, path]) => path === '/api/v1/claim')[2], { code: 'ABCD-EFGH-JKMN' });
+  it.calls = [];
+  const password = page.getByRole('textbox', { name: 'Password' });
   await becomes(() => password.getAttribute('autocomplete'), 'new-password');
   await becomes(() => page.getByLabel('Your name').getAttribute('autocomplete'), 'username');
   await page.getByLabel('Your name').fill('Marta');
   await password.fill('short');
   await page.getByText('5 more characters.').waitFor();
-  await button(page, 'Claim this Hob').click();
+  await button(page, 'Continue').click();
   await page.getByRole('alert').getByText('Use at least 10').waitFor();
   assert.deepEqual(it.calls, [], 'a short password is not sent');
   await password.fill('1234512345');
@@ -59,9 +63,9 @@ test('claiming with the link, a name and a password', async () => {
   await becomes(() => password.getAttribute('type'), 'password');
   await button(page, 'Show the password').click();
   await becomes(() => password.getAttribute('type'), 'text');
-  await button(page, 'Claim this Hob').click();
-  await page.getByRole('navigation', { name: 'Rooms' }).waitFor();
-  assert.deepEqual(it.calls.find(([, path]) => path === '/api/v1/claim')[2], { code: 'ABCD-EFGH-JKMN', person: 'Marta', password: 'four words in a row' });
+  await button(page, 'Continue').click();
+  await page.getByRole('heading', { name: 'Your home' }).waitFor();
+  assert.deepEqual(it.calls[0].slice(0, 3), ['PATCH', '/api/v1/people/p1', { name: 'Marta', password: 'four words in a row' }]);
   assert.equal(new URL(page.url()).hash.includes('claim'), false);
   assert.deepEqual(problems, []);
   await context.close();
@@ -175,7 +179,6 @@ test('the doors, both sizes, light and dark', async () => {
     const it = house({ in: false });
     const opened = await visit(it, { ...options, answers: unclaimed(it) });
     await opened.page.getByLabel('Claim code').fill('ABCD-EFGH');
-    await opened.page.getByRole('textbox', { name: 'Password (optional)' }).fill('pelican');
     return opened;
   });
   await everywhere('sign in', async (options) => {
@@ -242,7 +245,7 @@ test('another model is chosen; its key is never shown and never goes to another 
   const it = house();
   const { page, context, problems } = await visit(it, { at: '#/device', size: desktop });
   const model = part(page, 'Model');
-  await model.getByText('Reflex answers').waitFor();
+  await model.getByText('This device answers by itself').waitFor();
   await model.getByText('This is the default').waitFor();
   await button(model, 'Change model').click();
   await model.getByLabel('Provider').selectOption('custom');

@@ -34,9 +34,12 @@ async function signIn(person, password, options) {
 
 test('the first person claims it with a name and a password', async () => {
   await page.goto(`${hob}/#claim=${encodeURIComponent(code)}`);
-  await page.getByLabel('Your name').fill('Marta');
-  await page.getByRole('textbox', { name: 'Password (optional)' }).fill(PASSWORD);
   await button(page, 'Claim this Hob').click();
+  await page.getByLabel('Your name').fill('Marta');
+  await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+  await button(page, 'Continue').click();
+  await page.getByRole('heading', { name: 'Your home' }).waitFor();
+  await button(page, 'Finish later').click();
   await rooms(page).getByRole('link', { name: 'Device' }).click();
   await part(page, 'Health').getByText(/ in use, .* by Hob/).waitFor();
   await part(page, 'You').getByText('You are Marta (admin)').waitFor();
@@ -126,8 +129,12 @@ test('a token opens what it was made for, until it is taken back', async () => {
   const use = (tool) => bearer.request.post(`${hob}/api/v1/tools/${tool}/execute`, { data: { arguments: {} } });
   assert.equal((await use('system_info')).status(), 200);
   assert.equal((await use('gpio_list')).status(), 403);
-  await part(page, 'People').getByText('thermometer', { exact: true }).waitFor();
   await button(tokens, 'I have it').click();
+  // A token is no person.
+  await page.reload();
+  await tokens.getByText('thermometer', { exact: true }).waitFor();
+  await part(page, 'People').getByText('Marta', { exact: true }).waitFor();
+  await counted(part(page, 'People').getByText('thermometer', { exact: true }), 0);
   await button(tokens, 'Revoke thermometer').click();
   await button(tokens.getByRole('alertdialog'), 'Revoke').click();
   await tokens.getByText('thermometer', { exact: true }).waitFor({ state: 'detached' });
@@ -153,7 +160,7 @@ test('one signs out elsewhere', async () => {
 
 test('another model is chosen, a second page hears of it, and the choice is forgotten', async () => {
   const other = await signIn('marta', PASSWORD);
-  await part(other.page, 'Model').getByText('Reflex answers').waitFor();
+  await part(other.page, 'Model').getByText('This device answers by itself').waitFor();
   const model = part(page, 'Model');
   await button(model, 'Change model').click();
   await model.getByLabel('Provider').selectOption('custom');
@@ -173,7 +180,7 @@ test('another model is chosen, a second page hears of it, and the choice is forg
   await model.getByText('A key is set').waitFor({ state: 'detached' });
   await model.getByText('qwen3 answers, on http://127.0.0.1:9/v1').waitFor();
   await button(model, 'Reset this choice').click();
-  await model.getByText('Reflex answers').waitFor();
+  await model.getByText('This device answers by itself').waitFor();
 });
 
 test('a backup is a download', async () => {

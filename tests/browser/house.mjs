@@ -28,9 +28,9 @@ export function house(change = {}) {
   const it = {
     in: true, role: 'admin', hasPassword: true, code: 'ABCD-EFGH-JKMN', password: 'four words in a row', calls: [],
     people: [
-      { id: 'p1', name: 'Marta', role: 'admin', owner: true, hasPassword: true, createdAt: at },
-      { id: 'p2', name: 'Jonas', role: 'member', owner: false, hasPassword: true, createdAt: at + DAY },
-      { id: 'p3', name: 'hallway tablet', role: 'viewer', owner: false, hasPassword: false, createdAt: at + 9 * DAY },
+      { id: 'p1', name: 'Marta', role: 'admin', owner: true, hasPassword: true, program: false, invitedUntil: null, createdAt: at },
+      { id: 'p2', name: 'Jonas', role: 'member', owner: false, hasPassword: true, program: false, invitedUntil: null, createdAt: at + DAY },
+      { id: 'p3', name: 'hallway tablet', role: 'viewer', owner: false, hasPassword: false, program: false, invitedUntil: null, createdAt: at + 9 * DAY },
     ],
     tokens: [
       { id: 't1', name: 'garden-sensor', role: 'member', scope: ['events', 'tool:remember'], createdAt: at + 3 * DAY, expiresAt: Date.now() + 90 * DAY },
@@ -48,6 +48,8 @@ export function house(change = {}) {
     },
     model: { model: 'reflex', url: '', hasKey: false, from: 'built-in', changeable: true },
     autonomy: { level: 'medium', from: 'built-in', levels: LEVELS }, services: [], audit: [],
+    home: { name: '', timeZone: 'Europe/Vienna', units: 'metric' },
+    arrival: { open: false, steps: ['you', 'home', 'people', 'model'].map((step) => ({ step, state: 'done' })) },
     state: state(), say: 'All is well: 27% of memory is in use, 41.2 GB of disk are free, it is 51 °C warm and kitchen has been up for 3 days.',
     ...change,
   };
@@ -56,7 +58,7 @@ export function house(change = {}) {
 
 export function session(it) {
   const me = it.people[0];
-  return { user: me.id, person: me.name, role: it.role, name: it.device.name, version: '0.1.0', model: it.model.model, csrfToken: 'c', hasPassword: it.hasPassword };
+  return { user: me.id, person: me.name, role: it.role, name: it.device.name, version: '0.1.0', model: it.model.model, csrfToken: 'c', hasPassword: it.hasPassword, home: it.home, owner: true, arriving: it.arrival.open };
 }
 
 /** What the house answers; `body` is what was sent. */
@@ -69,6 +71,13 @@ const ROUTES = {
     it.in = true;
     return good(session(it));
   },
+  'GET /api/v1/arrival': (it) => good(it.arrival),
+  'PATCH /api/v1/arrival': (it, { open, step, state: now }) => {
+    if (open !== undefined) it.arrival.open = open;
+    it.arrival.steps = it.arrival.steps.map((one) => (one.step === step ? { step, state: now } : one));
+    return good(it.arrival);
+  },
+  'PATCH /api/v1/home': (it, body) => good(Object.assign(it.home, body)),
   'POST /api/v1/tools/system_info/execute': (it) => good({ tool: 'system_info', result: it.state, say: it.say, isError: false }),
   'GET /api/v1/device': (it) => good(it.device),
   'PATCH /api/v1/device': (it, body) => good(Object.assign(it.device, { name: body.name, hostname: `${body.name.toLowerCase()}.local` })),
@@ -91,14 +100,14 @@ const ROUTES = {
   'GET /api/v1/people': (it) => good({ count: it.people.length, people: it.people }),
   'POST /api/v1/people': (it, body) => {
     if (it.people.some((p) => p.name.toLowerCase() === body.name.toLowerCase())) return bad(409, 'unavailable', `there is a person called ${body.name} already: choose another name`);
-    const fresh = { id: `p${it.people.length + 1}`, name: body.name, role: body.role, owner: false, hasPassword: Boolean(body.password), createdAt: Date.now() };
+    const fresh = { id: `p${it.people.length + 1}`, name: body.name, role: body.role, owner: false, hasPassword: Boolean(body.password), program: false, invitedUntil: null, createdAt: Date.now() };
     it.people = [...it.people, fresh];
     return good(fresh, 201);
   },
   'PATCH /api/v1/people/*': (it, body, id) => {
     const person = it.people.find((p) => p.id === id);
-    if (id === 'p1' && body.password && body.currentPassword !== it.password) return bad(401, 'wrong_password', 'that is not the password');
-    if (id === 'p1' && body.password) it.password = body.password;
+    if (id === 'p1' && it.hasPassword && body.password && body.currentPassword !== it.password) return bad(401, 'wrong_password', 'that is not the password');
+    if (id === 'p1' && body.password) Object.assign(it, { password: body.password, hasPassword: true });
     Object.assign(person, { name: body.name ?? person.name, role: body.role ?? person.role, hasPassword: person.hasPassword || Boolean(body.password) });
     return good(person);
   },

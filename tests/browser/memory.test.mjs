@@ -1,7 +1,7 @@
 // A person in the Memory room: writes something down, finds it by what it means, changes it, forgets it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { accessible, api, becomes, counted, desktop, enter, fits, hob, launch, schemes, shot, shows, sizes, visit } from './page.mjs';
+import { accessible, api, becomes, counted, desktop, enter, fits, hob, launch, phone, schemes, shot, shows, sizes, visit } from './page.mjs';
 
 let browser, context, page, problems;
 
@@ -154,7 +154,7 @@ test('a memory is changed in its place', async () => {
 
 test('forgetting asks first', async () => {
   await page.getByRole('button', { name: /^Forget: Anna/ }).click();
-  const question = page.getByRole('alertdialog', { name: 'Forget this for good?' });
+  const question = page.getByRole('alertdialog', { name: 'Forget this?' });
   await question.getByRole('button', { name: 'No' }).click();
   await question.waitFor({ state: 'detached' });
   assert.equal((await call('memory_stats')).total, 4);
@@ -241,3 +241,28 @@ for (const [name, size] of Object.entries(sizes)) {
     });
   }
 }
+
+test('every part of the room is in view on a desktop and a tablet, and within reach on a phone', async () => {
+  for (const size of [desktop, { width: 1180, height: 820 }, { width: 1024, height: 768 }, { width: 760, height: 1000 }, phone]) {
+    const { page, context, problems } = await enter(browser, { size });
+    await page.goto(`${hob}/#/memory/bin`);
+    const tabs = page.getByRole('navigation', { name: 'Lists' });
+    await tabs.getByRole('link', { name: 'Bin', exact: true }).waitFor();
+    const hidden = await tabs.evaluate((row) => {
+      const box = row.getBoundingClientRect();
+      return [...row.querySelectorAll('a')].filter((a) => {
+        const { left, right, top, bottom } = a.getBoundingClientRect();
+        return left < box.left - 1 || right > box.right + 1 || left < 0 || right > innerWidth || top < 0 || bottom > innerHeight || (innerHeight > 780 && bottom > box.bottom + 1);
+      }).map((a) => a.innerText);
+    });
+    if (size !== phone) assert.deepEqual(hidden, [], `at ${size.width} px`);
+    // The row of a phone scrolls to the part that is open.
+    else assert.ok(!hidden.includes('Bin'), hidden.join());
+    await counted(tabs.getByRole('link'), 12);
+    await fits(page, size, `the parts at ${size.width} px`);
+    await accessible(page, `the parts at ${size.width} px`);
+    await shot(page, `memory-parts-${size.width}`);
+    assert.deepEqual(problems, []);
+    await context.close();
+  }
+});

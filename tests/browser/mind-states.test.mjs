@@ -345,9 +345,10 @@ test('files are pasted and dropped too; one that cannot be kept says why, and is
 });
 
 const providers = [
-  { id: 'openai', name: 'OpenAI', url: 'https://api.openai.com/v1', defaultUrl: 'https://api.openai.com/v1', needsKey: true, hasKey: true, keyFrom: 'page', keyHint: 'make one at platform.openai.com', local: false },
-  { id: 'anthropic', name: 'Anthropic', url: 'https://api.anthropic.com', defaultUrl: 'https://api.anthropic.com', needsKey: true, hasKey: false, keyFrom: null, keyHint: 'make one at console.anthropic.com', local: false },
-  { id: 'ollama', name: 'Ollama', url: 'http://127.0.0.1:11434/v1', defaultUrl: 'http://127.0.0.1:11434/v1', needsKey: false, hasKey: false, keyFrom: null, keyHint: '', local: true },
+  { id: 'openai', name: 'OpenAI', url: 'https://api.openai.com/v1', defaultUrl: 'https://api.openai.com/v1', needsKey: true, hasKey: true, keyFrom: 'page', keyHint: 'make one at platform.openai.com', keyPrefixes: ['sk-'], local: false },
+  { id: 'anthropic', name: 'Anthropic', url: 'https://api.anthropic.com', defaultUrl: 'https://api.anthropic.com', needsKey: true, hasKey: false, keyFrom: null, keyHint: 'make one at console.anthropic.com', keyPrefixes: ['sk-ant-'], local: false },
+  { id: 'together', name: 'Together', url: 'https://together.example/v1', defaultUrl: 'https://together.example/v1', needsKey: true, hasKey: false, keyFrom: null, keyHint: 'make one there', keyPrefixes: [], local: false },
+  { id: 'ollama', name: 'Ollama', url: 'http://127.0.0.1:11434/v1', defaultUrl: 'http://127.0.0.1:11434/v1', needsKey: false, hasKey: false, keyFrom: null, keyHint: '', keyPrefixes: [], local: true },
 ];
 const known = [
   { model: 'openai/gpt-5-mini', name: 'gpt-5-mini', context: 400_000, output: 128_000, inputPrice: 0.25, outputPrice: 2, tools: true, images: true, audio: false, files: true },
@@ -398,7 +399,7 @@ test('models: who stands in, budget, keys, a try, what was spent', async () => {
   await button(page, 'Add a fallback').click();
   await page.locator('.stand-ins li').nth(1).waitFor();
   await page.getByLabel('Which model goes first').selectOption('cheapest');
-  await page.getByRole('switch', { name: 'Try reflex first' }).press('Space');
+  await page.getByRole('switch', { name: 'Try this device first' }).press('Space');
   await page.waitForFunction(() => document.querySelector('[role="switch"]').checked);
   await page.getByLabel('US dollars a day').fill('much');
   await button(page, 'Save').click();
@@ -407,9 +408,11 @@ test('models: who stands in, budget, keys, a try, what was spent', async () => {
   await button(page, 'Save').click();
   await page.getByText('Limit removed').waitFor();
   assert.deepEqual(it.asked.slice(-3), [{ strategy: 'cheapest' }, { preferReflex: true }, { dailyBudget: null }]);
-  await page.getByText('1 more without a key').click();
+  assert.equal(await button(page, 'Set up Together').isVisible(), false, 'the lesser known are behind "more"');
+  await page.getByText('1 more', { exact: true }).click();
+  await button(page, 'Set up Together').waitFor();
   await button(page, 'Set up Anthropic').click();
-  await page.getByLabel('Key').fill('sk-ant');
+  await page.getByRole('form', { name: 'Set up Anthropic' }).getByLabel('Key').fill('sk-ant');
   await button(page, 'Test').click();
   await page.getByText('It offers 15 models:').waitFor();
   await accessible(page, 'a tried key');
@@ -509,7 +512,7 @@ test('documents: read, changed, a conflict, history, rolled back; what the model
 test('runs: how each stands, its steps, stopped and taken up again', async () => {
   const at = Date.now() - 60_000;
   const runs = [
-    { id: 'r1', conversationId: 'c1', state: 'running', startedAt: at, endedAt: null, model: 'openai/gpt-5-mini', channel: 'page', turns: 2, toolCalls: 3, usage: { promptTokens: 4100, completionTokens: 200 }, cost: 0.0031, error: null, resumed: 1 },
+    { id: 'r1', conversationId: 'c1', state: 'running', startedAt: at, endedAt: null, model: 'openai/gpt-5-mini', channel: 'page', turns: 2, toolCalls: 3, usage: { promptTokens: 4100, completionTokens: 200 }, cost: 0.0031, error: null, resumed: 1, asked: 'tidy up the shopping list' },
     { id: 'r2', conversationId: 'c1', state: 'failed', startedAt: at - 90_000, endedAt: at - 60_000, model: 'openai/gpt-5-mini', channel: 'page', turns: 1, toolCalls: 0, usage: {}, cost: null, error: { code: 'model', message: 'the model did not answer: look whether it runs' }, resumed: 0 },
     { id: 'r3', conversationId: null, state: 'done', startedAt: at - 900_000, endedAt: at - 899_000, model: 'reflex', channel: 'schedule', turns: 1, toolCalls: 1, usage: {}, cost: 0, error: null, resumed: 0 },
   ];
@@ -532,6 +535,8 @@ test('runs: how each stands, its steps, stopped and taken up again', async () =>
   await everywhere('runs', async (options) => {
     const opened = await staged(browser, answers, { at: '#/device/runs', ...options });
     const { page } = opened;
+    await page.locator('.act-head').getByText('tidy up the shopping list').waitFor();
+    await page.locator('.act-head').getByText('A request of a program').waitFor();
     await page.getByText('Steps').nth(2).click();
     await page.getByText('It is on.').waitFor();
     await page.getByText(/gpt-5-mini.*did not answer: .*503/).waitFor();

@@ -237,6 +237,7 @@ test('the runs are listed with their steps', async () => {
   await page.goto(`${hob}/#/device/runs`);
   const acts = page.locator('.act');
   await acts.nth(3).waitFor();
+  await acts.locator('.asked').getByText('make it warmer', { exact: true }).waitFor();
   await acts.first().getByText('Steps').click();
   await acts.first().locator('.steps li').first().waitFor();
   await accessible(page, 'the real runs');

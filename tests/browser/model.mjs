@@ -12,15 +12,20 @@ export const calls = (...all) => ({
 const used = (usage) => (usage ? `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 0, model: 'scripted', choices: [], usage })}\n\n` : '');
 
 /**
- * A server whose `script` is set by the test; `asked` are the requests as they came. No answer goes out before `hold`, a promise;
- * `usage` is what it says it used.
+ * A server at `port`, or any, whose `script` is set by the test; `asked` are the requests as they came. No answer goes out before `hold`, a promise;
+ * `usage` is what it says it used. `refuse` (`{ status, error }`) is its answer to everything, `refuseAnswers` to all but the list.
  */
-export async function modelServer() {
-  const it = { script: [], asked: [], hold: null, usage: null };
+export async function modelServer(port = 0) {
+  const it = { script: [], asked: [], hold: null, usage: null, refuse: null, refuseAnswers: null };
   const server = createServer((request, response) => {
     let text = '';
     request.on('data', (chunk) => (text += chunk));
     request.on('end', async () => {
+      const refusal = it.refuse ?? (request.method === 'GET' ? null : it.refuseAnswers);
+      if (refusal) {
+        response.writeHead(refusal.status, { 'content-type': 'application/json' });
+        return response.end(JSON.stringify({ error: refusal.error }));
+      }
       if (request.method === 'GET') {
         response.writeHead(200, { 'content-type': 'application/json' });
         return response.end(JSON.stringify({ object: 'list', data: [{ id: 'scripted', object: 'model' }, { id: 'scripted-large', object: 'model' }] }));
@@ -33,8 +38,9 @@ export async function modelServer() {
       response.end(`${chunk({ delta: { role: 'assistant', ...delta }, finish_reason: null })}${chunk({ delta: {}, finish_reason: delta.tool_calls ? 'tool_calls' : 'stop' })}${used(it.usage)}data: [DONE]\n\n`);
     });
   });
-  await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
-  it.url = `http://127.0.0.1:${server.address().port}/v1`;
+  await new Promise((listening) => server.listen(port, '127.0.0.1', listening));
+  it.port = server.address().port;
+  it.url = `http://127.0.0.1:${it.port}/v1`;
   it.close = () => (server.closeAllConnections(), server.close());
   return it;
 }

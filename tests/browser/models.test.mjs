@@ -19,8 +19,8 @@ const button = (place, name) => place.getByRole('button', { name, exact: true })
 
 test('a key is set for an address, tried, and told nowhere', async () => {
   await page.goto(`${hob}/#/device/models`);
-  await page.getByRole('heading', { name: 'Providers' }).waitFor();
-  await page.locator('summary').getByText('more without a key').click();
+  await page.getByRole('heading', { name: 'Services and servers' }).waitFor();
+  await page.locator('summary').getByText(/^\d+ more$/).click();
   await button(page, 'Set up DeepSeek').click();
   const form = page.getByRole('form', { name: 'Set up DeepSeek' });
   await form.getByLabel('Key').fill('a-key-nobody-reads');
@@ -86,7 +86,7 @@ test('others stand in, in an order that is changed by buttons', async () => {
   await page.getByText('ollama/qwen3 is now number 1.').waitFor();
   assert.deepEqual((await api(context, 'GET', '/api/v1/model')).fallback, ['ollama/qwen3', 'custom/scripted']);
   await page.getByLabel('Which model goes first').selectOption('cheapest');
-  await page.getByRole('switch', { name: 'Try reflex first' }).press('Space');
+  await page.getByRole('switch', { name: 'Try this device first' }).press('Space');
   for (let n = 0; n < 100 && !(await api(context, 'GET', '/api/v1/model')).preferReflex; n++) await page.waitForTimeout(50);
   const { strategy, preferReflex } = await api(context, 'GET', '/api/v1/model');
   assert.deepEqual({ strategy, preferReflex }, { strategy: 'cheapest', preferReflex: true });

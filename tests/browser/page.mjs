@@ -43,10 +43,10 @@ async function slow(page) {
 }
 
 /** A fresh browser profile; `problems` collects script errors, CSP refusals and requests that leave the device. */
-export async function open(browser, { size = phone, scheme = 'light', storageState, scale = 1 } = {}) {
+export async function open(browser, { size = phone, scheme = 'light', storageState, scale = 1, timezoneId } = {}) {
   const context = await browser.newContext({
     viewport: size, colorScheme: scheme, reducedMotion: 'reduce', deviceScaleFactor: scale,
-    hasTouch: size === phone, isMobile: size === phone, locale: 'en-GB', ...(storageState && { storageState }),
+    hasTouch: size === phone, isMobile: size === phone, locale: 'en-GB', ...(storageState && { storageState }), ...(timezoneId && { timezoneId }),
   });
   context.setDefaultTimeout(20_000);
   const page = await context.newPage();
@@ -79,11 +79,12 @@ export async function api(context, method, path, data) {
 
 let owner;
 
-/** A page signed in as the owner; the first call claims the daemon without looking at the claim screen. */
+/** A page signed in as the owner; the first call claims the daemon without looking at the claim screen or the set-up. */
 export async function enter(browser, options) {
   if (!owner) {
     const context = await browser.newContext();
     await api(context, 'POST', '/api/v1/claim', { code: decodeURIComponent(need('HOB_CLAIM').split('#claim=')[1]) });
+    await api(context, 'PATCH', '/api/v1/arrival', { open: false });
     owner = await context.storageState();
     await context.close();
   }
@@ -142,10 +143,11 @@ export async function ask(page, words) {
 
 export const answer = (exchange) => exchange.locator('.hob');
 
-/** Claims with the printed link, and waits for the room. */
+/** Claims with the printed link, leaves the set-up for later, and waits for the room. */
 export async function claim(page, link) {
   await page.goto(link);
   await page.getByRole('button', { name: 'Claim this Hob' }).click();
+  await page.getByRole('button', { name: 'Finish later' }).click();
   await message(page).waitFor();
 }
 

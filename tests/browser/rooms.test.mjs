@@ -258,7 +258,7 @@ test('a device that goes away is noticed without a touch, and the page catches u
 
 test('after a resync the pins are read anew', async () => {
   const pins = (high) => good({ tool: 'gpio_list', result: { driver: 'sim', why: 'simulated', pins: [{ pin: 17, high, driven: true }] } });
-  const { page, context, all } = await staged({ 'POST /api/v1/tools/gpio_list/execute': pins(false), 'GET /api/v1/discover': good({ count: 0, found: [] }) }, { at: '#/home' });
+  const { page, context, all } = await staged({ 'POST /api/v1/tools/gpio_list/execute': pins(false), 'GET /api/v1/discover': good({ count: 0, found: [] }) }, { at: '#/home/pins' });
   await page.getByRole('button', { name: 'GPIO 17, physical pin 11, off' }).waitFor();
   await shows(() => page.locator('[data-pin="18"]').getAttribute('aria-label'), /in use by another program/);
   all['POST /api/v1/tools/gpio_list/execute'] = pins(true);

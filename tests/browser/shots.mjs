@@ -32,7 +32,9 @@ const NEAR = [
 ];
 /** What is pictured: its name, its address, and what stands there when it is ready. */
 const ROOMS = [
-  ['home', 'home', '[data-pin="17"][aria-pressed="true"]'],
+  ['home', 'home', '[data-pin="17"][aria-checked="true"]'],
+  ['pins', 'home/pins', '[data-pin="17"][aria-pressed="true"]'],
+  ['network', 'home/network', 'main.home .network li'],
   ['tools', 'tools', 'main.tools a'],
   ['tool', 'tools/gpio_write', 'main.tools form'],
   ['decision', 'tools/restart_radio', 'main.tools .confirm'],
@@ -54,8 +56,12 @@ const day = (days, time = '') => {
 /** A day of this month, as far as it has passed. */
 const past = (n) => day(-Math.min(n, new Date().getDate() - 1));
 
-/** What stands in the lists of the Memory room. */
+/** What stands in the lists of the Memory room, and in Today. */
 const LISTS = [
+  ['name_pin', { pin: 17, name: 'Desk lamp' }],
+  ['name_pin', { pin: 27, name: 'Pump' }],
+  ['name_pin', { pin: 4, name: 'Front door', sensor: true }],
+  ['set_timer', { name: 'pasta', duration: 'PT9M' }],
   ['batch_add_tasks', {
     tasks: [
       { title: 'Pay the chimney sweep', dueDate: day(-1), category: 'house', priority: 'high' }, { title: 'Oat milk', category: 'shopping', shared: true }, { title: 'Eggs', category: 'shopping', shared: true },
@@ -91,6 +97,7 @@ async function furnish(browser) {
   const { context, page } = await open(browser);
   if (link) await api(context, 'POST', '/api/v1/claim', { code: decodeURIComponent(link.split('#claim=')[1]), person: 'Marta', password: 'four words in a row' });
   else await api(context, 'POST', '/api/v1/session', { token: need('HOB_TOKEN') });
+  await api(context, 'PATCH', '/api/v1/arrival', { open: false });
   const execute = (name, args) => api(context, 'POST', `/api/v1/tools/${name}/execute`, { arguments: args });
   for (const [draft, decisions] of TOOLS) {
     const { id } = await api(context, 'POST', '/api/v1/custom-tools', draft);

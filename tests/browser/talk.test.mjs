@@ -205,6 +205,9 @@ test('the keyboard alone reaches and works everything', async () => {
 test('signing out leads to the sign-in screen, which knows a wrong token', async () => {
   await visit(page, 'Device');
   await page.getByRole('button', { name: 'Sign out here' }).click();
+  // The owner chose no password: they are warned first.
+  await page.getByRole('alertdialog').getByText('lose your way back in').waitFor();
+  await page.getByRole('button', { name: 'Sign out anyway' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await page.getByRole('button', { name: 'Use a token instead' }).click();
   await page.getByLabel('Token').fill('not-a-token-of-this-hob-at-all-000000');

@@ -97,7 +97,7 @@ fn a_question_is_told_in_full_and_the_answer_is_obeyed() {
             (&json!({"memoryId": id}), &json!({"memoryId": id}))
         );
         assert_eq!((&question["tainted"], &question["version"]), (&json!(false), &json!(0)));
-        assert!(told("about").contains("Remove a specific memory") && told("reason").contains("autonomy is medium"));
+        assert!(told("about").contains("Forget one memory") && told("reason").contains("autonomy is medium"));
         let at = |name: &str| question[name].as_u64().unwrap();
         // It is asked a moment after its time has begun.
         assert!((59..=60).contains(&((at("waitsUntil") - at("askedAt")) / 1000)), "{question}");

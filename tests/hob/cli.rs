@@ -1,6 +1,6 @@
 //! The command line: output, exit codes, and one-line errors.
 
-use crate::harness::{Folder, Hob, hob, hob_with, run};
+use crate::harness::{Folder, Hob, hob, hob_with, run, until};
 use serde_json::{Value, json};
 
 #[test]
@@ -16,6 +16,11 @@ fn a_misuse_ends_with_2_and_one_line() {
         (&["token", "new", "x", "--role", "boss"], "boss"),
         (&["tools", "--jsn"], "--json"),
         (&["backup"], "FILE"),
+        (&[], "write a command after `hob`: serve, chat,"),
+        (&["chta"], "a similar subcommand exists: 'chat'; see `hob --help`"),
+        (&["token"], "write a command after `hob token`: new, list, revoke; see `hob token --help`"),
+        (&["chat", "--conv", "x"], "'--conversation'; see `hob chat --help`"),
+        (&["token", "revoke"], "see `hob token revoke --help`"),
     ];
     for (arguments, part) in rows {
         let why = hob(&folder.path("data"), arguments).why(2);
@@ -47,6 +52,8 @@ fn what_cannot_be_done_ends_with_1_and_one_line() {
         (&["backup", "/nonexistent/file"], "could not create /nonexistent/file"),
         (&["restore", "/nonexistent/file"], "nothing was restored"),
         (&["token", "new", ""], "1 to 64 characters"),
+        (&["token", "revoke", "nobody"], "there is no token `nobody`: see `hob token list`"),
+        (&["chat", "--json"], "write it after `hob chat --json`"),
         (&["serve", "--listen", "nonsense"], "write it as 127.0.0.1:4620"),
         (&["serve", "--name", "a b", "--listen", "127.0.0.1:0"], "`name` must have"),
         (&["serve", "--config", "/nonexistent.toml"], "could not read the configuration"),
@@ -135,6 +142,8 @@ fn tools_are_listed_for_people_and_for_programs() {
 
     let found: Vec<Value> = serde_json::from_str(&hob.cli(&["tools", "--json", "pin", "level"]).ok()).unwrap();
     assert!(found.iter().any(|t| t["name"] == "gpio_read") && found.len() < tools.len(), "{found:?}");
+    let none = hob.cli(&["tools", "set_tmer"]).why(1);
+    assert!(none.contains("no tool matches `set_tmer`: did you mean `set_timer`"), "{none}");
     assert_eq!(hob.cli(&["tools", "--json", "zzz"]).ok().trim(), "[]");
     let similar = hob.get("/api/v1/tools?query=frget").data(200)["similar"].take();
     assert_eq!(similar, json!(["forget"]));
@@ -164,6 +173,39 @@ fn tools_are_called_and_answers_come_as_asked_for() {
     let token = hob.cli(&["token", "new", "scripts"]).ok();
     assert!(token.starts_with("hob_") && token.len() >= 32 && !token.contains(char::is_whitespace), "{token}");
     assert_eq!(hob.request("GET", "/api/v1/session").bearer(&token).send().data(200)["role"], "admin");
+}
+
+#[test]
+fn tokens_are_listed_without_their_secrets_and_revoked() {
+    let hob = Hob::start();
+    assert!(hob.cli(&["token", "list"]).ok().contains("`hob token new NAME` creates one"));
+    assert_eq!(hob.cli(&["token", "list", "--json"]).ok(), "[]");
+    let bell = hob.cli(&["token", "new", "bell", "--role", "member", "--scope", "chat", "--days", "30"]).ok();
+    let scripts = hob.cli(&["token", "new", "scripts"]).ok();
+    let session = |token: &str| hob.request("GET", "/api/v1/session").bearer(token).send();
+    session(&bell).data(200);
+    // The time of the last use reaches the store a little later.
+    until("the use of the token", || hob.cli(&["token", "list"]).ok().matches("just now").count() == 3);
+    let listed = hob.cli(&["token", "list"]).ok();
+    let cells = |n: usize| -> Vec<&str> { listed.lines().nth(n).unwrap().split("  ").map(str::trim).collect() };
+    let parts = |n: usize| -> Vec<&str> { cells(n).into_iter().filter(|cell| !cell.is_empty()).collect() };
+    assert_eq!(parts(0), ["ID", "NAME", "ROLE", "SCOPE", "CREATED", "LAST USED", "EXPIRES"]);
+    assert_eq!(parts(1)[1..], ["scripts", "admin", "everything", "just now", "never", "never"]);
+    assert_eq!(parts(2)[1..], ["bell", "member", "chat", "just now", "just now", "in 29 days"]);
+    for secret in [&bell, &scripts] {
+        assert!(!listed.contains(secret.as_str()) && !listed.contains(&secret[4..12]), "{listed}");
+    }
+    let one: Vec<Value> = serde_json::from_str(&hob.cli(&["token", "list", "--json"]).ok()).unwrap();
+    assert!(one.len() == 2 && one[0]["lastUsedAt"].is_null() && one[1]["lastUsedAt"].is_u64(), "{one:?}");
+    // By name where one has it, else by id.
+    hob.cli(&["token", "new", "scripts"]).ok();
+    let why = hob.cli(&["token", "revoke", "scripts"]).why(1);
+    assert!(why.contains("2 tokens are named `scripts`"), "{why}");
+    hob.cli(&["token", "revoke", one[0]["id"].as_str().unwrap()]).ok();
+    session(&scripts).refusal(401, "unauthorized");
+    assert!(hob.cli(&["token", "revoke", "bell"]).ok().contains("`bell` is revoked"));
+    session(&bell).refusal(401, "unauthorized");
+    assert_eq!(hob.cli(&["token", "list"]).ok().lines().count(), 2);
 }
 
 #[test]

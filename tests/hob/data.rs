@@ -52,7 +52,7 @@ fn set_format(file: &Path, format: u32) {
 #[test]
 fn a_newer_or_damaged_file_is_refused_and_left_as_it_is() {
     let mut daemon = Hob::start();
-    daemon.say("remember that this is old");
+    daemon.say("remember that the old key is in the cellar");
     assert_eq!(daemon.stop(), Some(0));
     let (data, file) = (daemon.data(), daemon.data().join("hob.redb"));
     let good = fs::read(&file).unwrap();
@@ -81,7 +81,7 @@ fn a_newer_or_damaged_file_is_refused_and_left_as_it_is() {
     assert!(why.contains("newer Hob"), "{why}");
     // The newer file itself was left as it was: what is in it is still there.
     daemon.start_again();
-    assert!(daemon.say("what is old?")["response"].as_str().unwrap().contains("this is old"));
+    assert!(daemon.say("where is the old key?")["response"].as_str().unwrap().contains("in the cellar"));
 }
 
 /// Stores memories until stopped or disconnected; records what was acknowledged, fifty per tag.
@@ -175,7 +175,7 @@ fn a_backup_is_whole_although_everything_goes_on() {
     assert_kept(&restored, &before, "the copy");
 
     // Not under a running daemon, and not from what is no backup.
-    daemon.say("remember that the last word was tarragon");
+    daemon.say("remember that the spice in the blue tin is tarragon");
     let why = daemon.cli(&["restore", file.to_str().unwrap()]).why(1);
     assert!(why.contains("another hob is using"), "{why}");
     let junk = daemon.folder.path("junk");
@@ -183,14 +183,14 @@ fn a_backup_is_whole_although_everything_goes_on() {
     assert_eq!(daemon.stop(), Some(0));
     let why = daemon.cli(&["restore", junk.to_str().unwrap()]).why(1);
     assert!(why.contains("not a usable backup") && why.contains("nothing was changed"), "{why}");
-    assert!(daemon.cli(&["chat", "what was the last word?"]).ok().contains("tarragon"));
+    assert!(daemon.cli(&["chat", "what is the spice in the blue tin?"]).ok().contains("tarragon"));
 
     // Over data that is there: it stays beside.
     let told = daemon.cli(&["restore", file.to_str().unwrap()]).ok();
     assert!(told.contains("hob.redb.before-restore"), "{told}");
     daemon.start_again();
     assert_kept(&daemon, &before, "after the restore");
-    assert!(!daemon.say("what was the last word?")["response"].as_str().unwrap().contains("tarragon"));
+    assert!(!daemon.say("what is the spice in the blue tin?")["response"].as_str().unwrap().contains("tarragon"));
     assert!(daemon.data().join("hob.redb.before-restore").exists());
 }
 

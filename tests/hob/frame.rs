@@ -66,6 +66,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("rppal", "board"),
     ("rust-embed", "api"),
     ("rustls", "http-client"),
+    ("rustyline", "hob"),
     ("schemars", "tool"),
     ("similar", "tools-utilities"),
     ("sysinfo", "board"),

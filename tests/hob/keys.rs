@@ -37,7 +37,7 @@ fn a_restored_copy_opens_no_door_that_was_shut() {
     let mut again = Visitor::new(&copy);
     again.sign_in(&json!({"person": "anna", "password": PASSWORD})).data(200);
     let told = again.send("POST", "/chat", json!({"message": "what is whole?"})).data(200);
-    assert!(told["response"].as_str().unwrap().contains("the copy is whole"), "{told}");
+    assert!(told["response"].as_str().unwrap().contains("The copy is whole"), "{told}");
     let bytes = std::fs::read(&backup).unwrap();
     assert!(!bytes.windows(token.len()).any(|w| w == token.as_bytes()));
 }
@@ -53,7 +53,7 @@ fn a_restored_copy_that_nobody_could_enter_is_claimed_anew() {
     let copy = restored(&backup);
     owner.get("/session").data(200);
     let told = Visitor::owner(&copy).send("POST", "/chat", json!({"message": "what was kept?"})).data(200);
-    assert!(told["response"].as_str().unwrap().contains("this was kept"), "{told}");
+    assert!(told["response"].as_str().unwrap().contains("This was kept"), "{told}");
 }
 
 #[test]

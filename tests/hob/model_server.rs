@@ -7,7 +7,7 @@ use std::{
     net::{TcpListener, TcpStream},
     sync::{
         Arc, Condvar, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
 };
@@ -81,6 +81,9 @@ struct Shared {
     script: Mutex<VecDeque<Answer>>,
     always: Mutex<Option<Answer>>,
     asked: Mutex<Vec<Asked>>,
+    /// The answer to requests for the list, instead of the list; and how many there were.
+    list: Mutex<Option<Answer>>,
+    listed: AtomicUsize,
     over: AtomicBool,
     ended: (Mutex<bool>, Condvar),
 }
@@ -93,7 +96,12 @@ pub struct ModelServer {
 
 impl ModelServer {
     pub fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::start_at(0)
+    }
+
+    /// A server at this port, such as that of one that was dropped.
+    pub fn start_at(port: u16) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared::default());
         let serving = shared.clone();
@@ -130,6 +138,16 @@ impl ModelServer {
         *self.shared.mind.lock().unwrap() = Some(Arc::new(mind));
     }
 
+    /// The answer to requests for the list of models; `None` is the list.
+    pub fn lists(&self, answer: Option<Answer>) {
+        *self.shared.list.lock().unwrap() = answer;
+    }
+
+    /// How often the list of models was asked for.
+    pub fn listed(&self) -> usize {
+        self.shared.listed.load(Ordering::SeqCst)
+    }
+
     /// Every request since the last look.
     pub fn asked(&self) -> Vec<Asked> {
         std::mem::take(&mut self.shared.asked.lock().unwrap())
@@ -154,7 +172,17 @@ fn talk(socket: TcpStream, shared: &Shared) -> std::io::Result<()> {
     let mut reader = BufReader::new(socket.try_clone()?);
     let mut socket = socket;
     while let Some(asked) = read_request(&mut reader)? {
+        // A connection that was kept ends with the server.
+        if shared.over.load(Ordering::SeqCst) {
+            return Ok(());
+        }
         if asked.head.starts_with("GET /v1/models HTTP/1.1") {
+            shared.listed.fetch_add(1, Ordering::SeqCst);
+            let instead = shared.list.lock().unwrap().clone();
+            if let Some(instead) = instead {
+                answer(&mut socket, shared, instead)?;
+                continue;
+            }
             let models = json!({"object": "list", "data": [{"id": "test-model", "object": "model"}, {"id": "other"}]});
             whole(&mut socket, 200, "content-type: application/json\r\n", &models.to_string())?;
             continue;

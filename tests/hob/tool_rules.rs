@@ -104,6 +104,7 @@ const AREAS: &[(&str, &str)] = &[
     ("gpio_list", "actuate"),
     ("gpio_read", "actuate"),
     ("gpio_write", "actuate"),
+    ("name_pin", "actuate"),
     ("list_custom_tools", "custom"),
     ("system_info", "system"),
     ("toggle_custom_tool", "custom"),

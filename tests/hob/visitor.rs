@@ -36,6 +36,10 @@ impl Visitor {
         self.enter("/api/v1/session", body)
     }
 
+    pub fn join(&mut self, body: &Value) -> Reply {
+        self.enter("/api/v1/join", body)
+    }
+
     fn enter(&mut self, path: &str, body: &Value) -> Reply {
         let reply = self.request("POST", path).json(body).send();
         for (_, cookie) in reply.headers.iter().filter(|(name, _)| name == "set-cookie") {

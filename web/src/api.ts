@@ -146,6 +146,8 @@ export const device = () => call('GET /api/v1/device');
 export const storage = () => call('GET /api/v1/storage');
 export const renameDevice = (name: string) => call('PATCH /api/v1/device', { body: { name } });
 export const model = () => call('GET /api/v1/model');
+/** Asks the servers of the models in use whether they are there. */
+export const checkModel = () => call('POST /api/v1/model/check', { body: {} });
 export const chooseModel = (body: Body<'PUT /api/v1/model'>) => call('PUT /api/v1/model', { body });
 
 /** Copying all data takes as long as the disk needs. */
@@ -165,11 +167,17 @@ export type ToolRun<T = unknown> = Omit<Data<'POST /api/v1/tools/{name}/execute'
 /** Code may run for a minute and a half, after a person was asked for up to two. */
 const RUN_MS = 240_000;
 
-/** Runs a tool as this person. */
-export const execute = <T extends string>(name: T, args: object = {}, timeoutMs?: number) =>
-  call('POST /api/v1/tools/{name}/execute', { path: { name }, body: { arguments: args as Record<string, unknown> } }, timeoutMs ? { timeoutMs } : {}) as Promise<ToolRun<Result<T>>>;
-/** Like `execute`, and waits as long as a tool may take. */
-export const runTool = (name: string, args: object) => execute(name, args, RUN_MS);
+const run = <T extends string>(name: T, args: object, display: boolean, timeoutMs?: number) =>
+  call('POST /api/v1/tools/{name}/execute', { path: { name }, body: { arguments: args as Record<string, unknown>, ...(display && { display }) } }, timeoutMs ? { timeoutMs } : {}) as Promise<ToolRun<Result<T>>>;
+/** Runs a tool for the page: what it only reads to show is not in the activity. */
+export const execute = <T extends string>(name: T, args: object = {}, timeoutMs?: number) => run(name, args, true, timeoutMs);
+/** A call that a person asked for, which waits as long as a tool may take; the activity shows it, also if it only reads. */
+export const runTool = (name: string, args: object) => run(name, args, false, RUN_MS);
+/** What one chooses from to make a schedule or trigger. */
+export type AutomationChoices = Data<'GET /api/v1/automation/choices'>;
+export const automationChoices = () => call('GET /api/v1/automation/choices');
+/** How a schedule reads, and its next times; throws `Refused` where it is none. */
+export const previewSchedule = (schedule: string, timezone?: string) => call('GET /api/v1/automation/preview', { query: { schedule, timezone } });
 export const tools = async () => (await call('GET /api/v1/tools')).tools.map((tool): Tool => ({ ...tool, aliases: tool.aliases ?? [] }));
 export const tool = async (name: string) => (await call('GET /api/v1/tools/{name}', { path: { name } })) as ToolDetails;
 export const customTools = () => call('GET /api/v1/custom-tools');

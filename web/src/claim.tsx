@@ -1,10 +1,9 @@
-// The claim screen of a new device: its code, the owner's name, and an optional password.
+// The claim screen of a new device: its code. Name and password are the first step of the set-up after it.
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
 import { Door, refusalFor, Trouble, useWait, type Refusal } from './door';
 import { Field } from './form';
-import { long, PasswordField, SHORTEST } from './password';
 import { text } from './text';
 
 /** The claim code in a fragment, a pasted link or plain text typed by hand; '' when there is none. */
@@ -21,22 +20,16 @@ export function codeIn(value: string): string {
 export function Claim({ onDone, onClaimed }: { onDone: () => Promise<void>; onClaimed: () => void }): JSX.Element {
   const [code, setCode] = useState(() => codeIn(location.hash));
   const [linked, setLinked] = useState(code !== '');
-  const [person, setPerson] = useState('');
-  const [password, setPassword] = useState('');
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Refusal | null>(null);
   const [wrongCode, setWrongCode] = useState('');
-  const [short, setShort] = useState('');
   const [taken, setTaken] = useState(false);
   const [wait, startWait] = useWait();
   const codeField = useRef<HTMLInputElement>(null);
-  const nameField = useRef<HTMLInputElement>(null);
-  const passwordField = useRef<HTMLInputElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
 
   useLayoutEffect(() => {
-    // On a phone the keyboard would cover the button.
-    if (!linked) codeField.current?.focus();
-    else if (matchMedia('(pointer: fine)').matches) nameField.current?.focus();
+    (linked ? button : codeField).current?.focus();
     const again = () => {
       const fresh = codeIn(location.hash);
       if (!fresh) return;
@@ -59,13 +52,9 @@ export function Claim({ onDone, onClaimed }: { onDone: () => Promise<void>; onCl
     setWrongCode('');
     setProblem(null);
     if (!code.trim()) return codeField.current?.focus();
-    if (password && long(password) < SHORTEST) {
-      setShort(text.password.short(long(password)));
-      return passwordField.current?.focus();
-    }
     setBusy(true);
     try {
-      await api.claim({ code: code.trim(), ...(person.trim() && { person: person.trim() }), ...(password && { password }) });
+      await api.claim({ code: code.trim() });
       await onDone();
     } catch (cause) {
       const answer = refusalFor(cause, `#claim=${encodeURIComponent(code.trim())}`);
@@ -117,42 +106,11 @@ export function Claim({ onDone, onClaimed }: { onDone: () => Promise<void>; onCl
           )}
         </Field>
       )}
-      <Field key="person" label={text.claim.person}>
-        {(wired) => (
-          <>
-            <input
-              {...wired}
-              ref={nameField}
-              value={person}
-              placeholder={text.claim.usual}
-              maxLength={64}
-              autocomplete="username"
-              autocapitalize="words"
-              spellcheck={false}
-              aria-describedby={`${wired.id}-words`}
-              onInput={(event) => setPerson(event.currentTarget.value)}
-            />
-            <p class="help below" id={`${wired.id}-words`}>{text.claim.personHelp(text.claim.usual)}</p>
-          </>
-        )}
-      </Field>
-      <PasswordField
-        fresh
-        label={text.claim.password}
-        value={password}
-        help={`${text.password.start} ${text.claim.noPassword}`}
-        error={short}
-        field={passwordField}
-        onInput={(value) => {
-          setPassword(value);
-          setShort('');
-        }}
-      />
       <Trouble told={problem} />
       {taken ? (
         <button type="button" class="go" onClick={onClaimed}>{text.signIn.go}</button>
       ) : !problem?.instead && (
-        <button class="go" aria-disabled={busy || wait > 0}>
+        <button ref={button} class="go" aria-disabled={busy || wait > 0}>
           {wait ? text.signIn.wait(wait) : busy ? text.claim.going : text.claim.go}
         </button>
       )}

@@ -133,6 +133,7 @@ async function entered(operation: Operation, body?: unknown): Promise<Data<'GET 
 
 export const session = () => entered('GET /api/v1/session');
 export const claim = (body: Body<'POST /api/v1/claim'>) => entered('POST /api/v1/claim', body);
+export const join = (body: Body<'POST /api/v1/join'>) => entered('POST /api/v1/join', body);
 export const signIn = (body: { token: string } | { person: string; password: string }) => entered('POST /api/v1/session', body);
 
 /** Opens an event stream and yields its events; ends it after `silenceMs` without data. Throws `Refused` or `Unreachable`. */

@@ -15,6 +15,9 @@ export const Up = line('M12 19V5M6 11l6-6 6 6');
 export const Send = Up;
 export const Chevron = line('M9 6l6 6-6 6');
 
+export const Pause = line('M8 5v14M16 5v14');
+export const Play = line('M8 5l11 7-11 7z');
+
 export const Find = line('M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM15.5 15.5L20 20');
 export const Bin = line('M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13');
 export const Pen = line('M5 19l1-4L16 5l3 3L9 18zM14 7l3 3');

@@ -10,6 +10,10 @@ const LONGEST_MS = 10_000;
 /** The retry delay after a refusal. */
 const LATER_MS = 60_000;
 
+let held = false;
+/** Whether a hidden page keeps its stream too: a timer has to ring. */
+export const holdLine = (hold: boolean): void => void (held = hold);
+
 type Handler = (event: api.DeviceEvent) => void;
 
 const handlers = new Set<Handler>();
@@ -45,7 +49,7 @@ async function keep(over: AbortSignal): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const onSeen = () => {
       clearTimeout(timer);
-      if (document.hidden) timer = setTimeout(hangUp, UNSEEN_MS);
+      if (document.hidden) timer = setTimeout(() => held || hangUp(), UNSEEN_MS);
     };
     over.addEventListener('abort', hangUp);
     document.addEventListener('visibilitychange', onSeen);

@@ -6,8 +6,10 @@ import { render, type JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import * as api from './api';
 import { deviceAway } from './away';
+import { Changes } from './changes';
 import { Claim, codeIn } from './claim';
-import { Home } from './home/home';
+import { setZone } from './clock';
+import { invitationIn, type JoinProps } from './invitation';
 import { Flame } from './icons';
 import { lazy } from './lazy';
 import { useLine, useLive } from './live';
@@ -15,11 +17,11 @@ import { Memory } from './memory/memory';
 import { Notices } from './notices';
 import { isApproval, pendingQuestions, useQuestionUpdates, type InteractionQuestion } from './questions';
 import { Bar, currentPlace, go, mark, useFindKeys, type RoomProps } from './rooms';
-import { SignIn } from './sign-in';
 import { Talk } from './talk/talk';
 import { useTalk } from './talk/use-talk';
 import { text, trouble } from './text';
-import { Tools } from './tools/tools';
+import { TimerWatch } from './timers/strip';
+import './tools/tools.css';
 import { useToolsRead } from './tools/use-tools';
 import { toolOf } from './values';
 
@@ -27,15 +29,33 @@ type Door =
   | { at: 'opening'; problem?: string }
   | { at: 'claim' }
   | { at: 'sign-in'; note?: string }
+  | { at: 'join'; code: string; signedIn: string }
   | { at: 'inside'; session: api.Session };
 
-/** Fetched once somebody is signed in: the Device room, and the search over everything. */
+/** Fetched once somebody is signed in: the rooms beside Talk and Memory, and the search over everything. */
+const Home = lazy<RoomProps & { onSay: (words: string) => void }>(() => import('./home/home').then((part) => part.Home));
+/** Fetched by those who need it: the first load is what a signed-in person sees, and the claim. */
+const SignIn = lazy<{ note?: string | undefined; onDone: () => Promise<void> }>(() => import('./sign-in').then((part) => part.SignIn));
+/** Seen once: the set-up after the claim, and joining with an invitation. */
+const Arrival = lazy<{ session: api.Session; onChanged: () => Promise<void> }>(() => import('./arrival/arrival').then((part) => part.Arrival));
+const Join = lazy<JoinProps>(() => import('./arrival/join').then((part) => part.Join));
+const Tools = lazy<RoomProps>(() => import('./tools/tools').then((part) => part.Tools));
 const Device = lazy<RoomProps>(() => import('./device/device').then((part) => part.Device));
 const Finder = lazy<{ onClose: () => void }>(() => import('./find').then((part) => part.Finder));
 
-/** Removes a used claim code from the address. */
+/** Removes a used code from the address. */
 function dropCode(): void {
-  if (codeIn(location.hash)) history.replaceState(null, '', location.pathname + location.search);
+  if (codeIn(location.hash) || invitationIn(location.hash)) history.replaceState(null, '', location.pathname + location.search);
+}
+
+/** Focuses the heading of the room; where that is still being fetched, once it is there, unless something else was focused by then. */
+function focusHeading(tries = 100): void {
+  const heading = document.querySelector<HTMLElement>('main h1');
+  if (heading) return heading.focus({ preventScroll: true });
+  setTimeout(() => {
+    const isFree = !document.activeElement || document.activeElement === document.body || document.activeElement.matches('.bar a');
+    if (tries && isFree) focusHeading(tries - 1);
+  }, 50);
 }
 
 interface InsideProps {
@@ -58,6 +78,8 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
 
   useFindKeys(find);
   useEffect(() => {
+    Home.prefetch();
+    Tools.prefetch();
     Device.prefetch();
     Finder.prefetch();
   }, []);
@@ -88,25 +110,38 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
     came.current = place.room;
     if (place.room !== 'talk') scrollTo(0, 0);
     // With a keyboard, Talk's composer has taken the focus already.
-    if (document.activeElement?.id !== 'message') document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
+    if (document.activeElement?.id !== 'message') focusHeading();
   }, [place.room]);
+
+  const { setDraft } = talk;
+  const draft = useRef('');
+  draft.current = talk.draft;
+  const say = useCallback((words: string) => {
+    // What was being typed stays.
+    setDraft([draft.current.trim(), words].filter(Boolean).join('\n'));
+    go('talk');
+  }, [setDraft]);
+  /** Today shows timers and notices itself. */
+  const atToday = place.room === 'home' && !place.path.length;
 
   const room = useMemo(() => {
     const props: RoomProps = { session, path: place.path, onChanged };
     switch (place.room) {
-      case 'home': return <Home {...props} />;
+      case 'home': return <Home {...props} onSay={say} />;
       case 'tools': return <Tools {...props} />;
       case 'memory': return <Memory {...props} />;
       case 'device': return <Device {...props} />;
       default: return null;
     }
-  }, [session, place, onChanged]);
+  }, [session, place, onChanged, say]);
 
   return (
     <div class="house">
       {room ?? <Talk session={session} talk={talk} />}
       <Bar room={place.room} alive={talk.busy && !waiting} onFind={find} />
-      <Notices />
+      <Notices listed={atToday} />
+      <TimerWatch shownThere={atToday || place.room === 'talk'} />
+      <Changes />
       <p class="unseen" role="status">{approval && text.approvals.wants(toolOf(approval.tool))}</p>
       <p class="unseen" role="status">{asking && (asking.kind === 'ask' ? text.asks.asks(asking.question ?? '') : text.asks.shows(asking.title ?? ''))}</p>
       {finding && <Finder onClose={() => setFinding(false)} />}
@@ -121,11 +156,16 @@ function App(): JSX.Element {
   const enter = useCallback(async () => {
     try {
       const session = await api.session();
+      setZone(session.home?.timeZone);
+      const code = invitationIn(location.hash);
+      if (code) return setDoor({ at: 'join', code, signedIn: session.person });
       dropCode();
       setDoor({ at: 'inside', session });
     } catch (cause) {
       if (cause instanceof api.Refused && cause.code === 'unclaimed') return setDoor({ at: 'claim' });
       if (cause instanceof api.Refused && cause.status === 401) {
+        const code = invitationIn(location.hash);
+        if (code) return setDoor({ at: 'join', code, signedIn: '' });
         const note = codeIn(location.hash) ? text.signIn.claimed : undefined;
         dropCode();
         return setDoor(note ? { at: 'sign-in', note } : { at: 'sign-in' });
@@ -137,6 +177,13 @@ function App(): JSX.Element {
 
   useEffect(() => api.whenLockedOut(() => void enter()), []);
 
+  // A link that is pasted into an open page.
+  useEffect(() => {
+    const onLink = () => invitationIn(location.hash) && void enter();
+    addEventListener('hashchange', onLink);
+    return () => removeEventListener('hashchange', onLink);
+  }, []);
+
   useEffect(() => {
     if (!away && door.at !== 'inside') void enter();
   }, [away]);
@@ -146,7 +193,10 @@ function App(): JSX.Element {
       return <Claim onDone={enter} onClaimed={() => (dropCode(), setDoor({ at: 'sign-in' }))} />;
     case 'sign-in':
       return <SignIn note={door.note} onDone={enter} />;
+    case 'join':
+      return <Join key={door.code} code={door.code} signedIn={door.signedIn} onDone={() => (dropCode(), enter())} />;
     case 'inside':
+      if (door.session.arriving) return <Arrival session={door.session} onChanged={enter} />;
       return <Inside session={door.session} onChanged={enter} />;
     default:
       return (

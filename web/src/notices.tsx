@@ -1,6 +1,7 @@
 // Notices: a small card over any room, until it is dismissed here or elsewhere.
+import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
 import { deviceAway } from './away';
 import { Close } from './icons';
@@ -13,7 +14,7 @@ import { text, trouble, when } from './text';
 
 const words = text.notices;
 
-interface Notice {
+export interface Notice {
   id: string;
   title?: string | null;
   text: string;
@@ -27,50 +28,59 @@ const MOST = 50;
 
 const isNotice = (one: unknown): one is Notice => typeof (one as Notice | null)?.id === 'string' && typeof (one as Notice).text === 'string';
 
-function useNotices() {
-  const [notices, setNotices] = useState<Notice[]>([]);
+/** The notices that were not dismissed, the newest first. */
+export const notices = signal<Notice[]>([]);
+let turn = 0;
+
+async function readNotices(): Promise<void> {
+  const mine = ++turn;
+  try {
+    const { result } = await api.execute('list_notices', { unseen: true, limit: MOST });
+    if (mine === turn) notices.value = (result.notices ?? []).filter(isNotice);
+  } catch {
+    // The device is away, or has no notices for this person.
+  }
+}
+
+/** Dismisses one, or `all`. */
+export async function dismissNotice(which: string): Promise<void> {
+  const before = notices.value;
+  // A pending response still includes it.
+  turn++;
+  notices.value = which === 'all' ? [] : before.filter((one) => one.id !== which);
+  try {
+    await api.execute('dismiss_notice', { noticeId: which });
+  } catch (cause) {
+    // A missing notice counts as dismissed; after any other error it is shown again.
+    if (cause instanceof api.Refused && cause.status === 404) return;
+    notices.value = [...notices.value, ...before.filter((one) => !notices.value.some((other) => other.id === one.id))];
+  }
+}
+
+function useNoticeUpdates(): void {
   const away = deviceAway.value;
-  const turn = useRef(0);
-  const read = useCallback(async () => {
-    const mine = ++turn.current;
-    try {
-      const { result } = await api.execute('list_notices', { unseen: true, limit: MOST });
-      if (mine === turn.current) setNotices((result.notices ?? []).filter(isNotice));
-    } catch {
-      // The device is away, or has no notices for this person.
-    }
-  }, []);
   useEffect(() => {
-    if (!away) void read();
+    if (!away) void readNotices();
   }, [away]);
+  // Somebody else may sign in on this page next.
+  useEffect(() => () => void (turn++, notices.value = []), []);
   useLive(['notice:new'], ({ topic, data }) => {
     const fresh = { ...data, createdAt: new Date().toISOString() };
     if (topic === 'resync' || !isNotice(fresh)) return;
-    turn.current++;
-    setNotices((old) => [fresh, ...old.filter((one) => one.id !== fresh.id)]);
+    turn++;
+    notices.value = [fresh, ...notices.value.filter((one) => one.id !== fresh.id)];
   });
   // One may be dismissed elsewhere.
-  useNews(['notices:changed'], () => void read());
-  const dismiss = async (which: string) => {
-    const before = notices;
-    // A pending response still includes it.
-    turn.current++;
-    setNotices(which === 'all' ? [] : notices.filter((one) => one.id !== which));
-    try {
-      await api.execute('dismiss_notice', { noticeId: which });
-    } catch (cause) {
-      // A missing notice counts as dismissed; after any other error it is shown again.
-      if (cause instanceof api.Refused && cause.status === 404) return;
-      setNotices((now) => [...now, ...before.filter((one) => !now.some((other) => other.id === one.id))]);
-    }
-  };
-  return { notices, dismiss };
+  useNews(['notices:changed'], () => void readNotices());
 }
 
-export function Notices(): JSX.Element {
-  const { notices, dismiss } = useNotices();
+/** Keeps the notices current, and shows the newest; not where the room shows all of them (`listed`). */
+export function Notices({ listed }: { listed: boolean }): JSX.Element {
+  useNoticeUpdates();
   const box = useRef<HTMLDivElement>(null);
-  const newest = notices[0];
+  const all = notices.value;
+  const newest = all[0];
+  const shown = listed ? undefined : newest;
 
   // The room is moved down by the card's height.
   useLayoutEffect(() => {
@@ -85,10 +95,10 @@ export function Notices(): JSX.Element {
       watch.disconnect();
       root.removeProperty('--notices');
     };
-  }, [newest === undefined]);
+  }, [shown === undefined]);
 
   const drop = (which: string) => {
-    void dismiss(which);
+    void dismissNotice(which);
     // The focus moves to the next notice, or back into the room.
     requestAnimationFrame(() => {
       if (document.activeElement && document.activeElement !== document.body) return;
@@ -99,29 +109,32 @@ export function Notices(): JSX.Element {
   return (
     <div ref={box}>
       <p class="unseen" role="status">{newest && [newest.title !== newest.text && newest.title, newest.text].filter(Boolean).join(': ')}</p>
-      {newest && <Card key={newest.id} notice={newest} rest={notices.length - 1} onDrop={drop} />}
+      {shown && <Card key={shown.id} notice={shown} rest={all.length - 1} onDrop={drop} />}
     </div>
   );
 }
 
 function Card({ notice, rest, onDrop }: { notice: Notice; rest: number; onDrop: (which: string) => void }): JSX.Element {
+  return <aside class="notices" aria-label={words.label}><NoticeLine notice={notice} rest={rest} onDrop={onDrop} /></aside>;
+}
+
+/** A notice with what can be done about it; `rest`: how many more there are. */
+export function NoticeLine({ notice, rest = 0, onDrop }: { notice: Notice; rest?: number; onDrop: (which: string) => void }): JSX.Element {
   const { id, title, createdAt, document } = notice;
   return (
-    <aside class="notices" aria-label={words.label}>
-      <div class="notice-card">
-        <div>
-          {title && title !== notice.text && <p class="notice-title">{title}</p>}
-          <p class="notice-text">{notice.text}</p>
-          <p class="dotted">
-            {createdAt && <span>{when(createdAt)}</span>}
-            {rest > 0 && <span>{words.more(rest)}</span>}
-            {rest > 0 && <button type="button" class="quiet" onClick={() => onDrop('all')}>{words.dismissAll(rest + 1)}</button>}
-          </p>
-          {document && <Undo change={document} onDone={() => onDrop(id)} />}
-        </div>
-        <button type="button" class="bare" aria-label={words.dismissOne(title || notice.text)} onClick={() => onDrop(id)}><Close /></button>
+    <div class="notice-card">
+      <div>
+        {title && title !== notice.text && <p class="notice-title">{title}</p>}
+        <p class="notice-text">{notice.text}</p>
+        <p class="dotted">
+          {createdAt && <span>{when(createdAt)}</span>}
+          {rest > 0 && <span>{words.more(rest)}</span>}
+          {rest > 0 && <button type="button" class="quiet" onClick={() => onDrop('all')}>{words.dismissAll(rest + 1)}</button>}
+        </p>
+        {document && <Undo change={document} onDone={() => onDrop(id)} />}
       </div>
-    </aside>
+      <button type="button" class="bare" aria-label={words.dismissOne(title || notice.text)} onClick={() => onDrop(id)}><Close /></button>
+    </div>
   );
 }
 

@@ -11,6 +11,8 @@ export interface Memory {
   shared: boolean;
   /** Read from outside, and not vouched for by a person. */
   fromOutside?: boolean;
+  /** Who shared it, where that is somebody else. */
+  sharedBy?: string;
   /** How well it matches a search, 0 to 1, and why. */
   score?: number;
   why?: string;
@@ -35,6 +37,9 @@ export interface Level {
   pin: number;
   high: boolean;
   driven: boolean;
+  /** What the household calls the thing at it, and whether that is only read. */
+  name?: string;
+  sensor?: boolean;
 }
 
 export interface Sum {

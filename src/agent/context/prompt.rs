@@ -49,7 +49,7 @@ impl Agent {
         let mut sections = Sections {
             tools,
             autonomy: self.parts.registry.autonomy(cx),
-            time: time(&*cx.ports().clock),
+            time: format!("{} {}", time(&*cx.ports().clock), self.parts.documents.home()).trim_end().to_owned(),
             system: self.config.prompt.clone(),
             ..Sections::default()
         };

@@ -1,7 +1,8 @@
 //! Pages of conversations and of messages, the newest first.
 
 use super::{
-    ConversationSummary, Conversations, MessageRecord, StoredMessage, directory::Position, of_conversation, summary,
+    ConversationSummary, Conversations, MessageRecord, Role, StoredMessage, directory::Position, of_conversation,
+    summary,
 };
 use serde::Serialize;
 use std::{fmt, str::FromStr};
@@ -145,6 +146,27 @@ impl Conversations {
     }
 }
 
+impl Conversations {
+    /// The text of the message that a run answers; empty when it cannot be found quickly: a run that waited in the queue
+    /// may have stored it long after its id.
+    pub fn request_of(&self, cx: &Cx, conversation: Id, run: Id) -> Result<String> {
+        for (wait_ms, lines) in [(SOON_MS, FEW), (SOON_MS, LINES), (LATE_MS, LINES)] {
+            let before = Some(first_id_at(run.millis().saturating_add(wait_ms)));
+            let listing = Listing { before, ..of_conversation(conversation, lines) };
+            let page = self.lines.list_in(Scope::User(cx.user()), &listing)?;
+            let found = page.into_iter().rev().find(|e| e.value.run == run && e.value.role == Role::User);
+            if let Some(entry) = found {
+                return Ok(self.clean(entry).value.content);
+            }
+        }
+        Ok(String::new())
+    }
+}
+
+/// A run stores its message at once, unless it has to wait for its turn.
+const SOON_MS: u64 = 2_000;
+/// How many messages are read at first: mostly, the message of a run is among them.
+const FEW: usize = 8;
 /// How many messages are read at a time while those of a run are looked for.
 const LINES: usize = 64;
 /// A run that was stopped may store its last message a little after its end.

@@ -207,6 +207,7 @@ impl StoredRun {
             chat,
             peer: parsed(&self.peer).unwrap_or(Peer::Direct),
             clear: self.clear,
+            token: None,
         }
     }
     pub fn tool_choice(&self) -> ToolChoice {

@@ -105,7 +105,10 @@ impl Run {
         let arguments = self.shown_arguments(call);
         let (output, is_error) = match outcome {
             Ok(output) => (output, false),
-            Err(error) => (Output::text(error.message()), true),
+            Err(error) => {
+                let said = error.said().map(str::to_owned);
+                (Output { say: said, ..Output::text(error.message()) }, true)
+            }
         };
         let content = shorten_result(output.model_text());
         let (name, say) = (call.name.clone(), output.say);
@@ -131,6 +134,7 @@ impl Run {
             // A scheduled message may have been written by a model.
             by_word: by.by_word && self.cx.via().channel != Channel::Machine,
             subagent: None,
+            for_display: false,
             only: self.only.clone(),
             effect: self.journal.as_ref().and(model_call.as_deref()).map(|call| store::effect_key(self.run, call)),
             model_call,

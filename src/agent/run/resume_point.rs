@@ -1,7 +1,7 @@
 //! The resume point of a run: its history, and its calls without a result.
 
 use super::{call_summary::CallSummary, loop_guard::LoopGuard};
-use crate::conversation::{Conversations, MessageRecord, Reads, Role, StoredCall, is_exchange, messages, vouch};
+use crate::conversation::{Conversations, MessageRecord, Reads, Role, StoredCall, last_exchange, messages, vouch};
 use llm::{Message, ToolCall};
 use registry::Registry;
 use serde_json::Value;
@@ -85,7 +85,7 @@ fn others_then_own(cx: &Cx, all: Vec<Entry<MessageRecord>>, run: Id, limit: usiz
 /// A run's own messages and the exchange before them, for a provider that reads sentences.
 fn exchange_then_own(cx: &Cx, all: Vec<Entry<MessageRecord>>, run: Id) -> Vec<Entry<MessageRecord>> {
     let first = all.iter().position(|e| e.value.run == run).unwrap_or_default();
-    let before = first.checked_sub(2).filter(|at| is_exchange(&all[*at..first])).unwrap_or(first);
+    let before = last_exchange(&all[..first]);
     let own = all.into_iter().enumerate().skip(before).filter(|(n, e)| *n < first || e.value.run == run);
     let own = own.map(|(_, e)| e).inspect(|e| {
         if e.value.run == run {

@@ -112,7 +112,7 @@ async fn what_goes_wrong_is_told_without_the_key() {
         let (answer, _) = listed(wire, "/v1", status, body).await;
         let error = answer.unwrap_err();
         let found = match error {
-            Error::Refused(_) => "refused",
+            Error::Key(_) | Error::Refused(_) => "refused",
             Error::Busy { .. } => "busy",
             Error::Server { .. } => "server",
             _ => "another",

@@ -176,7 +176,7 @@ pub(super) fn kind(error: &Error) -> &'static str {
         Error::Unconnected(_) => "unconnected",
         Error::Busy { .. } => "busy",
         Error::Server { .. } => "server",
-        Error::Refused(_) => "refused",
+        Error::Key(_) | Error::Credit(_) | Error::Refused(_) => "refused",
         Error::Filtered(_) => "filtered",
         Error::TooLong(_) => "too long",
         Error::Unsupported { .. } => "unsupported",

@@ -41,6 +41,22 @@ pub(crate) fn clock(s: &Sentence, at: usize, bare: bool) -> Option<(usize, Clock
     clock_at(hour, minute, half).map(|clock| (count, clock))
 }
 
+/// An hour as in "from 6 to 8 pm", where "6 to 8" is no time: number of tokens and time.
+pub(crate) fn hour(s: &Sentence, at: usize) -> Option<(usize, Clock)> {
+    match s.word(at) {
+        "noon" | "midday" => return Some((1, Clock { time: Time::constant(12, 0, 0, 0), dial: false })),
+        "midnight" => return Some((1, Clock { time: Time::MIN, dial: false })),
+        "half" | "quarter" => {
+            let (count, hour, minute, _) = past_or_to(s, at).or_else(|| half_hour(s, at))?;
+            return clock_at(hour, minute, None).map(|clock| (count, clock));
+        }
+        _ => {}
+    }
+    let (count, hour, minute, _) = hour_and_minute(s, at)?;
+    let (suffix, half) = half_of_day(s, at + count);
+    clock_at(hour, minute, half).map(|clock| (count + suffix, clock))
+}
+
 /// Interprets the hour: twelve-hour clock unless it can only be one of 24, or half a day is given.
 fn clock_at(hour: Hour, minute: i8, half: Option<bool>) -> Option<Clock> {
     let Hour { hour, exact } = hour;

@@ -7,7 +7,7 @@
 //! - `3/10/2026` is day first, unless only the other order is a date.
 
 use super::{
-    calendar::{calendar, coming_day, day_and_month, day_number, day_of_month, month_named, numeric_date},
+    calendar::{calendar, coming_day, day_and_month, day_number, day_of_month, month_named, numeric_date, ordinal},
     clock, duration, number,
 };
 use crate::sentence::Sentence;
@@ -82,6 +82,7 @@ pub(crate) fn part_named(word: &str) -> Option<Part> {
 /// A day phrase at `at` and its number of tokens.
 pub(crate) fn day(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     relative(s, at, today)
+        .or_else(|| nth_weekday(s, at, today))
         .or_else(|| stretch(s, at, today))
         .or_else(|| weekday(s, at, today))
         .or_else(|| counted(s, at, today))
@@ -96,6 +97,35 @@ pub(crate) fn day_in(s: &Sentence, at: usize, today: Date, slot: bool) -> Option
         let other = ["of", "one", "time", "half"].contains(&s.word(at + count));
         (!other).then(|| (count, Day::one(date, DateKind::Calendar)))
     })
+}
+
+/// "the first monday of the month", "the last friday in march": the next one.
+fn nth_weekday(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
+    let on = usize::from(s.word(at) == "on");
+    let the = usize::from(s.word(at + on) == "the");
+    let begin = at + on + the;
+    let (count, nth) =
+        if s.word(begin) == "last" { (1, -1) } else { ordinal(s, begin).filter(|(_, n)| (1..6).contains(n))? };
+    let weekday = weekday_named(s.word(begin + count), true)?;
+    let of = begin + count + 1;
+    if !["of", "in"].contains(&s.word(of)) {
+        return None;
+    }
+    let (taken, months) = match (s.word(of + 1), s.word(of + 2)) {
+        ("the" | "this", "month") => (2, 0..3),
+        ("next", "month") => (2, 1..2),
+        (name, _) => {
+            let month = month_named(name)?;
+            let ahead = (i32::from(month) - i32::from(today.month())).rem_euclid(12);
+            (1, ahead..ahead + 13)
+        }
+    };
+    let named = taken == 1;
+    let mut dates = months.step_by(if named { 12 } else { 1 }).filter_map(|ahead| {
+        let first = today.first_of_month().checked_add(ahead.months()).ok()?;
+        first.nth_weekday_of_month(nth, weekday).ok().filter(|date| *date >= today)
+    });
+    Some((on + the + count + 2 + taken, Day::one(dates.next()?, DateKind::Relative)))
 }
 
 fn relative(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
@@ -264,7 +294,22 @@ fn weekday(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     let which = if ["this", "next", "last", "coming"].contains(&which) { which } else { "" };
     let before = on + usize::from(!which.is_empty());
     // "sat" and "sun" are ambiguous unless a day is expected.
-    let wanted = weekday_named(s.word(at + before), before > 0)?;
+    let named = s.word(at + before);
+    let wanted = weekday_named(named.strip_suffix("'s").unwrap_or(named), before > 0)?;
+    // "friday next week", "friday of next week", "friday week".
+    let of = usize::from(s.word(at + before + 1) == "of");
+    let behind = match (s.word(at + before + 1 + of), s.word(at + before + 2 + of)) {
+        ("next", "week") => of + 2,
+        ("week", _) if of == 0 => 1,
+        _ => 0,
+    };
+    if behind > 0 && which.is_empty() {
+        let date = match behind {
+            1 => today.nth_weekday(1, wanted).ok()?.checked_add(7.days()).ok()?,
+            _ => monday_of(today)?.checked_add((7 + i64::from(wanted.to_monday_zero_offset())).days()).ok()?,
+        };
+        return Some((before + 1 + behind, Day::one(date, DateKind::Relative)));
+    }
     let date = match which {
         "next" => monday_of(today)?.checked_add((7 + i64::from(wanted.to_monday_zero_offset())).days()).ok()?,
         "last" => today.nth_weekday(-1, wanted).ok()?,
@@ -366,6 +411,9 @@ mod tests {
             ("the end of the month", 5, "2026-11-30", "2026-11-30"),
             ("end of next month", 4, "2026-12-31", "2026-12-31"),
             ("tomorrow", 1, "2026-11-21", "2026-11-21"),
+            ("friday next week", 3, "2026-11-27", "2026-11-27"),
+            ("on tuesday of next week", 5, "2026-11-24", "2026-11-24"),
+            ("monday week", 2, "2026-11-30", "2026-11-30"),
         ] {
             let (taken, found) = day(&Sentence::whole(text), 0, today()).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(

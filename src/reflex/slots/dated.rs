@@ -20,7 +20,8 @@ pub(crate) fn dated(text: &str, now: &Zoned) -> String {
         };
         let next = at + phrase.count;
         let end = s.tokens[next - 1].end;
-        let kept = subject(&s, at, next) || title(&s, at, next) || beside_invalid_time(&s, at, next);
+        let owns = s.word(next - 1).ends_with("'s");
+        let kept = owns || subject(&s, at, next) || title(&s, at, next) || beside_invalid_time(&s, at, next);
         if !kept && !text[end..].trim_start().starts_with('(') {
             out.push_str(&text[copied..end]);
             out.push_str(&format!(" ({})", phrase.when.label()));

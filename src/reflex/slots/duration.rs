@@ -74,7 +74,18 @@ fn part(s: &Sentence, at: usize) -> Option<(usize, f64, Unit)> {
     if s.has(at, &["three", "quarters", "of", "an", "hour"]) {
         return Some((5, 0.75, Unit::Seconds(3600.0)));
     }
-    let (mut count, mut n) = number::amount(s, at).filter(|(_, n)| *n > 0.0 && *n < 1e6)?;
+    // "another minute" is one, and "another ten minutes" are ten.
+    let another = usize::from(s.word(at) == "another");
+    let amount = number::amount(s, at + another);
+    let (mut count, mut n) = amount.or((another > 0).then_some((0, 1.0))).filter(|(_, n)| *n > 0.0 && *n < 1e6)?;
+    count += another;
+    // "four more minutes", "five extra minutes".
+    count += usize::from(["more", "extra", "further", "additional"].contains(&s.word(at + count)));
+    // "4h30" is one word after its hours.
+    let minutes = s.word(at + count).strip_prefix('h').filter(|m| m.len() == 2).and_then(|m| m.parse::<u8>().ok());
+    if let Some(minutes) = minutes.filter(|m| *m < 60) {
+        return Some((count + 1, n + f64::from(minutes) / 60.0, Unit::Seconds(3600.0)));
+    }
     if s.word(at + count) == "half" && s.word(at + count + 1) == "hours" {
         (count, n) = (count + 1, n + 0.5);
     }
@@ -107,6 +118,19 @@ mod tests {
             ("2 years and 3 days", 5, "P24M3D"),
             ("a quarter of an hour", 5, "PT15M"),
             ("90 seconds", 2, "PT1M30S"),
+            ("1/2 an hour", 5, "PT30M"),
+            ("1/2 a minute", 5, "PT30S"),
+            ("1 and a 1/2 hours", 7, "PT1H30M"),
+            ("1 1/2 hours", 5, "PT1H30M"),
+            ("one and a half hours", 5, "PT1H30M"),
+            ("5 and a half minutes", 5, "PT5M30S"),
+            ("half a minute", 3, "PT30S"),
+            ("3/4 of an hour", 6, "PT45M"),
+            ("4h30", 2, "PT4H30M"),
+            ("five more minutes", 3, "PT5M"),
+            ("another minute", 2, "PT1M"),
+            ("another ten minutes", 3, "PT10M"),
+            ("a couple of minutes", 4, "PT2M"),
         ] {
             let (taken, span) = duration(&Sentence::read(text), 0).unwrap_or_else(|| panic!("{text}"));
             assert_eq!((taken, span.to_string().as_str()), (count, wanted), "{text}");
@@ -116,7 +140,17 @@ mod tests {
         {
             assert_eq!(minutes(&Sentence::read(text), 0).map(|m| m.1), wanted, "{text}");
         }
-        for text in ["20", "minutes", "a pound", "a pound of minutes", "", "0 minutes"] {
+        for text in [
+            "20",
+            "minutes",
+            "a pound",
+            "a pound of minutes",
+            "",
+            "0 minutes",
+            "another",
+            "another ten",
+            "more minutes",
+        ] {
             let got = duration(&Sentence::read(text), 0);
             assert!(got.is_none(), "{text}: {got:?}");
         }

@@ -232,7 +232,7 @@ fn weekday_set(s: &Sentence, at: usize) -> Option<(usize, Vec<i8>)> {
     let work = || (1..6).collect::<Vec<i8>>();
     match (word, s.word(at + 1)) {
         ("weekday" | "weekdays" | "workday" | "workdays", _) => return Some((1, work())),
-        ("working" | "work" | "business" | "week", "day" | "days") => return Some((2, work())),
+        ("working" | "work" | "business" | "week" | "school", "day" | "days") => return Some((2, work())),
         ("weekend" | "weekends", _) => return Some((1, vec![0, 6])),
         _ => {}
     }
@@ -246,7 +246,7 @@ fn plural(s: &Sentence, at: usize) -> Option<(usize, Days)> {
     let word = s.word(at + on);
     let many = ["weekdays", "weekends", "workdays"].contains(&word)
         || word.strip_suffix('s').is_some_and(|day| weekday_named(day, false).is_some())
-        || ["working", "work", "business", "week"].contains(&word) && s.word(at + on + 1) == "days";
+        || ["working", "work", "business", "week", "school"].contains(&word) && s.word(at + on + 1) == "days";
     let (count, set, part) = weekdays(s, at + on).filter(|_| many)?;
     part.is_none().then_some((on + count, Days::Weekdays(set)))
 }
@@ -300,7 +300,8 @@ fn nth(s: &Sentence, at: usize) -> Option<(usize, Days)> {
         && ["every", "each", "the", "a"].contains(&s.word(end + 1))
         && s.word(end + 2) == "month";
     let again = ["every", "each"].contains(&s.word(end + 1)) || ["every", "each"].contains(&s.word(at + on));
-    (month && again).then_some((lead + count + 4, Days::Nth(which, weekday.to_sunday_zero_offset())))
+    let of_the = lead > on && s.word(end + 1) == "the";
+    (month && (again || of_the)).then_some((lead + count + 4, Days::Nth(which, weekday.to_sunday_zero_offset())))
 }
 
 /// "on 3 October" after "every year".
@@ -417,6 +418,7 @@ mod tests {
             ("at 7 every day", 4, "0 7 * * *"),
             ("every weekday at 6:30", 4, "30 6 * * 1-5"),
             ("on weekdays at 18:00", 4, "0 18 * * 1-5"),
+            ("on school days at 7", 5, "0 7 * * 1-5"),
             ("weekdays at quarter to nine", 5, "45 8 * * 1-5"),
             ("every monday and thursday at 8pm", 7, "0 20 * * 1,4"),
             ("on mondays, wednesdays and fridays at 7 am", 8, "0 7 * * 1,3,5"),

@@ -170,8 +170,14 @@ fn spoken(s: &Sentence, at: usize, depth: u8) -> Parsed {
     let begin = at + opening.split(' ').count();
     let (mut end, first) = power(s, begin, depth + 1)?;
     let mut terms = vec![first];
-    while joints.contains(&s.word(end)) {
-        let Some((next, term)) = power(s, end + 1, depth + 1) else { break };
+    loop {
+        // "3, 4 and 5" are terms of a sum too.
+        let comma = ["+", "*"].contains(sign) && s.tokens.get(end).is_some_and(|token| token.after_break);
+        let joint = usize::from(joints.contains(&s.word(end)));
+        if !comma && joint == 0 {
+            break;
+        }
+        let Some((next, term)) = power(s, end + joint, depth + 1) else { break };
         terms.push(term);
         end = next;
     }
@@ -196,7 +202,8 @@ fn operator<'a>(s: &Sentence, at: usize, table: &[(&str, &'a str)]) -> Option<(u
 
 const SUMS: [(&str, &str); 7] =
     [("plus", "+"), ("+", "+"), ("added to", "+"), ("minus", "-"), ("-", "-"), ("take away", "-"), ("less", "-")];
-const PRODUCTS: [(&str, &str); 12] = [
+const PRODUCTS: [(&str, &str); 13] = [
+    ("lots of", "*"),
     ("times", "*"),
     ("x", "*"),
     ("*", "*"),
@@ -253,6 +260,10 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("absolute value", "abs"),
 ];
 const SPOKEN: &[(&str, &[&str], &str)] = &[
+    ("add up", &["and", "plus"], "+"),
+    ("split", &["between", "by", "among"], "/"),
+    ("share", &["between", "among"], "/"),
+    ("take", &["from"], "-"),
     ("sum of", &["and"], "+"),
     ("add", &["and", "to", "plus"], "+"),
     ("product of", &["and"], "*"),
@@ -290,7 +301,11 @@ mod tests {
             ("(3+4)*5", "(3 + 4) * 5"),
             ("10 - 3 - 2", "10 - 3 - 2"),
             ("100 divided by 8 plus 2", "100 / 8 + 2"),
-            ("the sum of 3, 4 and 5", ""),
+            ("the sum of 3, 4 and 5", "3 + 4 + 5"),
+            ("add up 12, 19, and 44", "12 + 19 + 44"),
+            ("split 96 between 4", "96 / 4"),
+            ("take 18 from 250", "250 - 18"),
+            ("12 lots of 35", "12 * 35"),
             ("the sum of 3 and 4 and 5", "3 + 4 + 5"),
             ("subtract 3 from 10", "10 - 3"),
             ("divide one hundred and forty four by twelve", "144 / 12"),

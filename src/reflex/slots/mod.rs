@@ -56,42 +56,50 @@ pub(crate) enum Kind {
     OnOff,
 }
 
+/// The names of kinds in phrase files.
+const NAMES: &[(&str, Kind)] = &[
+    ("text", Kind::Text),
+    ("dated", Kind::Dated),
+    ("quoted", Kind::Quoted),
+    ("word", Kind::Word),
+    ("number", Kind::Number),
+    ("int", Kind::Int),
+    ("money", Kind::Money),
+    ("pin", Kind::Pin),
+    ("when", Kind::When),
+    ("future", Kind::Future),
+    ("wake", Kind::Wake),
+    ("date", Kind::Date),
+    ("past", Kind::Past),
+    ("time", Kind::Time),
+    ("every", Kind::Every),
+    ("duration", Kind::Duration),
+    ("minutes", Kind::Minutes),
+    ("period", Kind::Period),
+    ("month", Kind::Month),
+    ("person", Kind::Person),
+    ("phone", Kind::Phone),
+    ("email", Kind::Email),
+    ("url", Kind::Url),
+    ("list", Kind::List),
+    ("category", Kind::Category),
+    ("priority", Kind::Priority),
+    ("expr", Kind::Expr),
+    ("unit", Kind::Unit),
+    ("zone", Kind::Zone),
+    ("onoff", Kind::OnOff),
+];
+
 impl Kind {
     /// The kind named in a phrase file.
     pub fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "text" => Kind::Text,
-            "dated" => Kind::Dated,
-            "quoted" => Kind::Quoted,
-            "word" => Kind::Word,
-            "number" => Kind::Number,
-            "int" => Kind::Int,
-            "money" => Kind::Money,
-            "pin" => Kind::Pin,
-            "when" => Kind::When,
-            "future" => Kind::Future,
-            "wake" => Kind::Wake,
-            "date" => Kind::Date,
-            "past" => Kind::Past,
-            "time" => Kind::Time,
-            "every" => Kind::Every,
-            "duration" => Kind::Duration,
-            "minutes" => Kind::Minutes,
-            "period" => Kind::Period,
-            "month" => Kind::Month,
-            "person" => Kind::Person,
-            "phone" => Kind::Phone,
-            "email" => Kind::Email,
-            "url" => Kind::Url,
-            "list" => Kind::List,
-            "category" => Kind::Category,
-            "priority" => Kind::Priority,
-            "expr" => Kind::Expr,
-            "unit" => Kind::Unit,
-            "zone" => Kind::Zone,
-            "onoff" => Kind::OnOff,
-            _ => return None,
-        })
+        NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    }
+
+    /// Its name in phrase files.
+    #[cfg(test)]
+    pub fn name(self) -> &'static str {
+        NAMES.iter().find(|(_, kind)| *kind == self).map_or("text", |(name, _)| name)
     }
 
     /// Whether it holds arbitrary text, so that its end depends on what follows.

@@ -70,7 +70,7 @@ fn is_unit_of_time(word: &str) -> bool {
     ["minutes", "hours", "days", "am", "pm"].contains(&word)
 }
 
-/// "12.50", and "12,50", which comes as two tokens separated only by the comma.
+/// "12.50", "12,50", and "1.234,50", which comes as two tokens separated only by the comma.
 fn digits(s: &Sentence, at: usize) -> Option<(usize, f64)> {
     let first = s.tokens.get(at)?;
     let value: f64 = first.word.parse().ok().filter(|_| first.word.starts_with(|c: char| c.is_ascii_digit()))?;
@@ -133,9 +133,9 @@ mod tests {
     fn amounts_are_read_with_their_currency() {
         for (text, count, amount, currency) in [
             ("12.50 on lunch", 1, 12.5, None),
-            ("12,50 on lunch", 2, 12.5, None),
+            ("12,50 on lunch", 1, 12.5, None),
             ("€12.50", 1, 12.5, Some("EUR")),
-            ("€ 12,50 for lunch", 2, 12.5, Some("EUR")),
+            ("€ 12,50 for lunch", 1, 12.5, Some("EUR")),
             ("12€", 1, 12.0, Some("EUR")),
             ("12 € for lunch", 1, 12.0, Some("EUR")),
             ("$20", 1, 20.0, Some("USD")),

@@ -45,6 +45,9 @@ pub(crate) fn number(s: &Sentence, at: usize) -> Option<(usize, f64)> {
 
 /// A number that also counts things: "a", "an", "half a", "a dozen", "one and a half".
 pub(crate) fn amount(s: &Sentence, at: usize) -> Option<(usize, f64)> {
+    if let Some((count, value)) = fraction(s, at) {
+        return Some((count, value));
+    }
     match (s.word(at), s.word(at + 1), s.word(at + 2)) {
         ("half", "a" | "an", "dozen") => return Some((3, 6.0)),
         ("half", "a" | "an", _) => return Some((2, 0.5)),
@@ -63,6 +66,30 @@ pub(crate) fn amount(s: &Sentence, at: usize) -> Option<(usize, f64)> {
     if s.has(at + count, &["and", "a", "quarter"]) {
         return Some((count + 3, value + 0.25));
     }
+    // "1 and a 1/2", "2 1/2".
+    let lead = match (s.word(at + count), s.word(at + count + 1)) {
+        ("and", "a") => 2,
+        ("and", _) => 1,
+        _ => 0,
+    };
+    match fraction(s, at + count + lead).filter(|(_, part)| *part < 1.0) {
+        Some((more, part)) => Some((count + lead + more, value + part)),
+        None => Some((count, value)),
+    }
+}
+
+/// "1/2", "3/4 of an", "½": number of tokens, "a" and "an" behind it included.
+fn fraction(s: &Sentence, at: usize) -> Option<(usize, f64)> {
+    let digits = |i: usize| s.word(i).parse::<f64>().ok().filter(|n| n.fract() == 0.0 && (1.0..13.0).contains(n));
+    let (mut count, value) = match s.word(at) {
+        "½" => (1, 0.5),
+        "¼" => (1, 0.25),
+        "¾" => (1, 0.75),
+        _ if s.word(at + 1) == "/" && s.word(at + 3) != "/" => (3, digits(at)? / digits(at + 2)?),
+        _ => return None,
+    };
+    count += usize::from(s.word(at + count) == "of" && ["a", "an"].contains(&s.word(at + count + 1)));
+    count += usize::from(["a", "an"].contains(&s.word(at + count)));
     Some((count, value))
 }
 

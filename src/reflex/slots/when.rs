@@ -1,7 +1,7 @@
 //! Dates with times: "next tuesday at 7", "tomorrow morning", "in 20 minutes", "half past six tonight".
 //!
 //! An ambiguous hour ("at 7", "half past six") means:
-//! - without a day, or today: its next occurrence, so "at 7" at 14:30 is 19:00;
+//! - without a day, or today: its next occurrence, so "at 7" at 14:30 is 19:00, but by day none from 1 to 5 in the night;
 //! - with a part of the day: the hour in that part ("seven in the evening" is 19:00);
 //! - on any other day: 7 to 11 in the morning, 12 at noon, 1 to 6 in the afternoon.
 //!
@@ -217,7 +217,9 @@ fn resolve(day: Option<Day>, clock: Option<Clock>, part: Option<Part>, now: &Zon
         Some(day) => day.date.to_datetime(default_reading(clock)),
         None => match next_today(clock, now) {
             Some(moment) => moment,
-            None => today.tomorrow().ok()?.to_datetime(clock.time),
+            None => {
+                today.tomorrow().ok()?.to_datetime(if is_asleep(clock, now) { afternoon(clock) } else { clock.time })
+            }
         },
     };
     // "tonight at 2" is after midnight.
@@ -263,7 +265,13 @@ fn default_reading(clock: Clock) -> Time {
 /// The next occurrence of the time today.
 fn next_today(clock: Clock, now: &Zoned) -> Option<DateTime> {
     let today = now.date();
-    [clock.time, afternoon(clock)].into_iter().map(|t| today.to_datetime(t)).find(|moment| *moment > now.datetime())
+    let first = if is_asleep(clock, now) { afternoon(clock) } else { clock.time };
+    [first, afternoon(clock)].into_iter().map(|t| today.to_datetime(t)).find(|moment| *moment > now.datetime())
+}
+
+/// Whether an ambiguous hour has nobody up who says it by day: "lunch at 1" is 13:00, also at 14:30 of the day before.
+fn is_asleep(clock: Clock, now: &Zoned) -> bool {
+    clock.dial && (1..6).contains(&clock.time.hour()) && (5..21).contains(&now.hour())
 }
 
 #[cfg(test)]
@@ -300,7 +308,11 @@ mod tests {
             ("this evening", "2026-11-20T19:00"),
             ("at 7", "2026-11-20T19:00"),
             ("at 3", "2026-11-20T15:00"),
-            ("at 2", "2026-11-21T02:00"),
+            ("at 2", "2026-11-21T14:00"),
+            ("at 1", "2026-11-21T13:00"),
+            ("on the first monday of the month", "2026-12-07"),
+            ("the last friday of this month at 3", "2026-11-27T15:00"),
+            ("the second tuesday in january", "2027-01-12"),
             ("at 9 am", "2026-11-21T09:00"),
             ("at 07:00", "2026-11-21T07:00"),
             ("17:30", "2026-11-20T17:30"),

@@ -249,7 +249,7 @@ impl Stored {
                 "the arguments have a secret in them or are very long, so no standing yes can be stored: allow it once",
             ));
         }
-        let pattern = Pattern::parse(&wanted).map_err(Error::BadArgs)?;
+        let pattern = Pattern::parse(&wanted).map_err(Error::bad_args)?;
         // A masked secret is not the real argument.
         if !pattern.covers(&json(&self.arguments)) && !self.arguments.contains(scrub::MARK) {
             return Err(Error::bad_args(

@@ -34,14 +34,19 @@ pub(super) fn groups() -> Vec<ToolGroup> {
         group("messaging", "Messages", "Messages to channels."),
         group("teams", "Teams", "Agents that work together."),
         group("skills", "Skills", "Use skills, and publish them."),
-        gathers("fs", "Files by the names of GoClaw", "Read, write, list, edit and search files."),
+        gathers("fs", "Working with files", "Read, write, list, edit and search files."),
         gathers("runtime", "Commands", "Run commands."),
         gathers("web", "Web search and pages", "Search the web and fetch pages."),
         gathers("automation", "Automation", "Schedules and the time."),
-        gathers("delegation", "Delegation", "Empty: replaced by teams."),
+        gathers("delegation", "Delegation", "Work handed to other agents: see teams."),
         gathers("media_gen", "Making media", "Create images, sounds and videos."),
         gathers("media_read", "Reading media", "Read images, videos, audio and documents."),
-        gathers("goclaw", "All of GoClaw", "Every tool by the names of GoClaw.").with(&[
+        gathers(
+            "goclaw",
+            "Agent tools",
+            "The tools of an agent that works by itself: files, commands, the web, messages.",
+        )
+        .with(&[
             "fs",
             "runtime",
             "web",

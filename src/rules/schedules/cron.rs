@@ -58,6 +58,8 @@ pub(crate) struct Cron {
     prompt: Option<String>,
     /// The message to the person.
     message: Option<String>,
+    /// For a message: the name of the person it is for, or `everyone`.
+    person: Option<String>,
     /// The tool to call.
     tool: Option<String>,
     /// Arguments for the tool.
@@ -146,6 +148,7 @@ fn added(args: Cron) -> Result<Create> {
         arguments: args.arguments,
         prompt: args.prompt,
         message: args.message,
+        person: args.person,
         action: args.payload,
         timezone: args.timezone,
         enabled: args.enabled,
@@ -165,6 +168,7 @@ fn updated(task_id: String, args: Cron) -> Update {
         arguments: args.arguments,
         prompt: args.prompt,
         message: args.message,
+        person: args.person,
         action: args.payload,
         timezone: args.timezone,
         enabled: args.enabled,
@@ -194,30 +198,30 @@ mod tests {
     async fn every_verb_does_what_its_tool_does() {
         let house = house();
         let rows = [
-            (json!({"action": "list"}), "Nothing is scheduled."),
+            (json!({"action": "list"}), "No reminders are set."),
             (
                 json!({"action": "add", "schedule": "every day at 7:00", "message": "bins"}),
                 "I will remind you every day at 07:00: bins.",
             ),
             (
                 json!({"action": "create", "name": "ping it", "expression": "0 8 * * *", "tool": "ping"}),
-                "Done: every day at 08:00.",
+                "I will do that every day at 08:00.",
             ),
-            (json!({"action": "status"}), "2 things are scheduled: “bins” every day at 07:00, and 1 more."),
+            (json!({"action": "status"}), "2 reminders are set:\n- Bins, every day at 07:00\n- … and 1 more"),
             (json!({"action": "status", "jobId": "ping it"}), "“ping it” has not run yet."),
             (json!({"action": "run", "id": "ping it"}), "“ping it” has run: Pong."),
-            (json!({"action": "history", "jobId": "ping it"}), "“ping it” last ran today at 14:30 successfully."),
+            (json!({"action": "history", "jobId": "ping it"}), "“ping it” last ran today at 14:30."),
             (json!({"action": "pause", "name": "bins"}), "“bins” is paused."),
-            (json!({"action": "resume", "jobId": "bins"}), "I have changed “bins”: every day at 07:00."),
+            (json!({"action": "resume", "jobId": "bins"}), "“bins” comes every day at 07:00."),
             (
                 json!({"action": "update", "jobId": "bins", "name": "glass", "schedule": "0 9 * * *"}),
-                "I have changed “glass”: every day at 09:00.",
+                "“glass” comes every day at 09:00.",
             ),
             (
                 json!({"action": "update", "name": "glass", "schedule": "0 10 * * *"}),
-                "I have changed “glass”: every day at 10:00.",
+                "“glass” comes every day at 10:00.",
             ),
-            (json!({"action": "remove", "jobId": "glass"}), "I have deleted the schedule “glass”."),
+            (json!({"action": "remove", "jobId": "glass"}), "“glass” is cancelled."),
         ];
         for (args, wanted) in rows {
             assert_eq!(said(&house, args.clone()).await, wanted, "{args}");

@@ -22,9 +22,9 @@ async fn what_is_made_is_told_in_plain_words() {
     let rows = [
         (
             json!({"name": "bins", "schedule": "at 19:00", "message": "take out the bins"}),
-            "I will remind you at 19:00 today: take out the bins.",
+            "I will remind you today at 19:00: take out the bins.",
         ),
-        (json!({"name": "Call mum", "schedule": "tomorrow at 7:30"}), "I will remind you at 07:30 tomorrow: Call mum."),
+        (json!({"name": "Call mum", "schedule": "tomorrow at 7:30"}), "I will remind you tomorrow at 07:30: Call mum."),
         (
             json!({"name": "Dentist!", "schedule": "2026-12-04T09:00"}),
             "I will remind you on Friday 4 December at 09:00: Dentist!",
@@ -35,11 +35,15 @@ async fn what_is_made_is_told_in_plain_words() {
         ),
         (
             json!({"name": "news", "schedule": "0 7 * * 1-5", "prompt": "sum up the news"}),
-            "Done: every weekday at 07:00.",
+            "I will do that from Monday to Friday at 07:00.",
+        ),
+        (
+            json!({"name": "dinner", "schedule": "every first monday at 19:00", "person": "everyone"}),
+            "I will remind everyone every first Monday at 19:00: dinner.",
         ),
         (
             json!({"name": "lamp", "schedule": "in 10 minutes", "tool": "ping", "arguments": {"n": 4}}),
-            "Done: at 14:40 today.",
+            "I will do that today at 14:40.",
         ),
         (
             json!({"name": "later", "schedule": "PT1H", "tool": "ping", "enabled": false}),
@@ -51,21 +55,26 @@ async fn what_is_made_is_told_in_plain_words() {
     }
     assert_eq!(
         said(&house, "list_scheduled_tasks", json!({})).await,
-        "7 things are scheduled: “lamp” at 14:40 today; “tea” every day at 16:00; “bins” at 19:00 today, and 4 more."
+        "8 things are planned:\n- Lamp, today at 14:40\n- Tea, every day at 16:00\n- Bins, today at 19:00\n- Call mum, tomorrow at 07:30\n- \
+          News, from Monday to Friday at 07:00\n- Dentist!, on Friday 4 December at 09:00\n- Dinner, every first Monday at 19:00, for everyone\n- Later, which is paused"
     );
     assert_eq!(
         said(&house, "list_scheduled_tasks", json!({"search": "mum"})).await,
-        "One thing is scheduled: “Call mum” at 07:30 tomorrow."
+        "One reminder is set: Call mum, tomorrow at 07:30."
     );
-    assert_eq!(said(&house, "list_scheduled_tasks", json!({"search": "cat"})).await, "Nothing is scheduled.");
+    assert_eq!(
+        said(&house, "list_scheduled_tasks", json!({"search": "dinner"})).await,
+        "One reminder is set: dinner, every first Monday at 19:00, for everyone."
+    );
+    assert_eq!(said(&house, "list_scheduled_tasks", json!({"search": "cat"})).await, "No reminders are set.");
     assert_eq!(
         said(&house, "list_scheduled_tasks", json!({"enabled": false})).await,
-        "One thing is scheduled: “later”, which is paused."
+        "One thing is planned: later, which is paused."
     );
-    let page = content(&house, "list_scheduled_tasks", json!({"limit": 2, "offset": 5})).await;
+    let page = content(&house, "list_scheduled_tasks", json!({"limit": 2, "offset": 6})).await;
     assert_eq!((&page["count"], &page["hasMore"]), (&json!(2), &json!(false)));
     let names: Vec<&str> = page["tasks"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["Dentist!", "later"]);
+    assert_eq!(names, ["dinner", "later"]);
     assert_eq!(content(&house, "list_scheduled_tasks", json!({"offset": 99})).await["count"], 0);
 }
 
@@ -81,7 +90,9 @@ async fn a_task_is_answered_whole() {
     .await;
     let expected = json!({
         "name": "news", "description": "each morning", "schedule": "{\"type\":\"cron\",\"expression\":\"0 7 * * *\"}",
-        "scheduleText": "every day at 07:00 (Asia/Tokyo)", "timezone": "Asia/Tokyo", "action": {"type": "prompt", "prompt": "sum up"},
+        "scheduleText": "every day at 07:00 (Asia/Tokyo)", "choice": {"kind": "daily", "time": "07:00"},
+        "sentence": "Every day at 07:00 (Asia/Tokyo): ask Hob “sum up”.",
+        "timezone": "Asia/Tokyo", "action": {"type": "prompt", "prompt": "sum up"},
         "enabled": true, "missed": "skip", "retries": 3, "retryDelaySeconds": 5, "endAt": "2027-01-01T07:59:59+09:00", "maxRuns": 9,
         "nextRun": "2026-11-21T07:00:00+09:00", "nextTry": null, "lastRun": null, "lastStatus": null, "running": false, "runs": 0,
         "failures": 0, "stopped": null, "conversationId": null, "updatedAt": "2026-11-20T14:30:00+01:00",
@@ -147,7 +158,7 @@ async fn a_task_is_changed_run_shown_and_deleted() {
         ask(&house, &house.cx(), "update_scheduled_task", args).await
     };
     let at_eight = update(json!({"schedule": "0 8 * * *"})).await.unwrap();
-    assert_eq!(at_eight.say.unwrap(), "I have changed “ping it”: every day at 08:00.");
+    assert_eq!(at_eight.say.unwrap(), "“ping it” comes every day at 08:00.");
     let tokyo = update(json!({"timezone": "Asia/Tokyo"})).await.unwrap().content;
     assert_eq!(
         (&tokyo["scheduleText"], &tokyo["nextRun"]),
@@ -166,14 +177,11 @@ async fn a_task_is_changed_run_shown_and_deleted() {
     let unchanged = update(json!({"tool": "ping", "message": "x"})).await.unwrap_err();
     assert!(matches!(&unchanged, Error::BadArgs(text) if text.contains("exactly one")));
 
-    assert_eq!(said(&house, "get_task_history", json!({"taskId": "look"})).await, "“look” has not run yet.");
+    assert_eq!(said(&house, "get_task_history", json!({"taskId": "look"})).await, "“look” has not come yet.");
     update(json!({"tool": "ping", "arguments": {"n": 5}})).await.unwrap();
     assert_eq!(said(&house, "trigger_task", json!({"taskId": "look"})).await, "“look” has run: Pong.");
     assert_eq!(house.called(), [("ping".to_owned(), json!({"n": 5}))]);
-    assert_eq!(
-        said(&house, "get_task_history", json!({"taskId": "look"})).await,
-        "“look” last ran today at 14:30 successfully."
-    );
+    assert_eq!(said(&house, "get_task_history", json!({"taskId": "look"})).await, "“look” last ran today at 14:30.");
     let history = content(&house, "get_task_history", json!({"taskId": id})).await;
     let run = &history["runs"][0];
     assert_eq!(
@@ -183,10 +191,7 @@ async fn a_task_is_changed_run_shown_and_deleted() {
     update(json!({"tool": "break_it"})).await.unwrap();
     assert_eq!(said(&house, "trigger_task", json!({"taskId": "look"})).await, "“look” failed: it broke.");
 
-    assert_eq!(
-        said(&house, "delete_scheduled_task", json!({"taskId": "look"})).await,
-        "I have deleted the schedule “look”."
-    );
+    assert_eq!(said(&house, "delete_scheduled_task", json!({"taskId": "look"})).await, "“look” is cancelled.");
     assert!(said(&house, "delete_scheduled_task", json!({"taskId": "look"})).await.starts_with("not_found"));
 }
 
@@ -196,6 +201,23 @@ async fn an_interval_has_no_zone_of_its_own() {
     ask(&house, &house.cx(), "create_scheduled_task", json!({"name": "a", "schedule": "every hour"})).await.unwrap();
     let answer = said(&house, "update_scheduled_task", json!({"taskId": "a", "timezone": "Asia/Tokyo"})).await;
     assert!(answer.contains("has no time zone"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_moment_moves_the_time_of_what_repeats_and_keeps_its_days() {
+    let house = House::new();
+    let made = json!({"name": "bins", "schedule": "0 7 * * 4", "message": "put the bins out"});
+    said(&house, "create_scheduled_task", made).await;
+    let moved = json!({"taskId": "bins", "schedule": "2026-11-20T20:30"});
+    assert_eq!(said(&house, "update_scheduled_task", moved).await, "“bins” comes every Thursday at 20:30.");
+    let made = json!({"name": "pills", "schedule": "0 8,18 * * *", "message": "take my pills"});
+    said(&house, "create_scheduled_task", made).await;
+    let moved = said(&house, "update_scheduled_task", json!({"taskId": "pills", "schedule": "2026-11-20T21:00"})).await;
+    assert!(moved.starts_with("bad_args"), "{moved}");
+    let once = json!({"taskId": "bins", "schedule": {"type": "once", "at": "2026-11-21T09:00"}});
+    assert_eq!(said(&house, "update_scheduled_task", once).await, "“bins” comes tomorrow at 09:00.");
+    let moved = json!({"taskId": "bins", "schedule": "2026-11-21T10:00"});
+    assert_eq!(said(&house, "update_scheduled_task", moved).await, "“bins” comes tomorrow at 10:00.");
 }
 
 #[tokio::test]
@@ -225,7 +247,7 @@ async fn at_its_time_it_runs_and_nobody_elses_is_touched() {
         (&json!(1), &json!("ok"), &json!(false))
     );
     let over = said(&house, "list_scheduled_tasks", json!({})).await;
-    assert_eq!(over, "One thing is scheduled: “mine”, which is over.");
+    assert_eq!(over, "One thing is planned: mine, which is over.");
 }
 
 #[tokio::test]

@@ -82,14 +82,37 @@ impl Call {
     }
 }
 
+impl Trigger {
+    /// Takes over what Hob notes about its firings.
+    fn take_state_of(&mut self, other: &Self) {
+        (self.count, self.failures, self.last_ms) = (other.count, other.failures, other.last_ms);
+        (self.seen, self.conversation) = (other.seen.clone(), other.conversation.clone());
+    }
+}
+
 impl Record for Trigger {
     const NAME: &'static str = "triggers";
     const WORD: &'static str = "trigger";
     const LEVEL: Level = Level::User;
+    const UNDO: bool = true;
+    fn title(&self) -> String {
+        self.name.clone()
+    }
+    fn settle(&mut self) {
+        self.take_state_of(&Self::default());
+    }
+    fn revive(&mut self, now: Option<&Self>) {
+        // A condition is checked again from the start: its last observation may be old.
+        let none = Self::default();
+        self.take_state_of(now.filter(|now| now.config == self.config).unwrap_or(&none));
+    }
     fn keys(&self) -> Vec<Key> {
         vec![Key::many(BY_NAME, order::text(&self.name))]
     }
 }
+
+/// The collection of triggers.
+pub const COLLECTION: &str = Trigger::NAME;
 
 impl records::NamedRecord for Trigger {
     const LISTED_BY: &'static str = "list_triggers";

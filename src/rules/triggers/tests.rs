@@ -67,7 +67,8 @@ async fn an_event_fires_and_brings_its_data() {
                      "message": "pin {{data.pin}} is {{data.high}}"}))
         .await
         .unwrap();
-    assert_eq!(made.say.as_deref(), Some("The trigger “Bell” is set: on `pin:changed` with pin 4."));
+    assert_eq!(made.say.as_deref(), Some("The trigger “Bell” is set: when pin 4 turns on or off."));
+    assert_eq!(at.triggers.awaited_pins().into_iter().collect::<Vec<_>>(), [4]);
     at.tell("pin:changed", None, json!({"pin": 5, "high": true}));
     at.tell("pin:changed", Some(UserId(Id::new())), json!({"pin": 4, "high": true}));
     at.tell("pin:new_recurrence", None, json!({"pin": 4, "high": true}));
@@ -85,7 +86,7 @@ async fn an_event_fires_and_brings_its_data() {
     assert_eq!((&history["count"], &history["firings"][0]["status"]), (&json!(2), &json!("ok")));
     let newest = at.ask(&cx, "get_trigger_history", json!({"triggerId": "bell", "limit": 1})).await.unwrap().content;
     assert_eq!((&history["hasMore"], &newest["hasMore"], &newest["count"]), (&json!(false), &json!(true), &json!(1)));
-    assert_eq!(history["firings"][1]["why"], "`pin:changed` was told");
+    assert_eq!(history["firings"][1]["why"], "pin 4 turned on");
     assert_eq!(at.ask(&cx, "get_trigger", json!({"triggerId": "Bell"})).await.unwrap().content["fired"], 2);
 }
 
@@ -236,7 +237,12 @@ async fn a_trigger_with_times_fires_at_them_as_it_was_agreed() {
     let every = json!({"schedule": "every 10 minutes"});
     let args = json!({"name": "Tick", "type": "schedule", "config": every, "tool": "move_it", "arguments": {"pin": 3}});
     let made = at.make(args).await.unwrap();
-    assert_eq!(made.content["when"], "on the schedule `every 10 minutes`");
+    assert_eq!(made.content["when"], "every 10 minutes");
+    assert_eq!(made.content["sentence"], "Every 10 minutes: move something (pin 3).");
+    assert_eq!(made.content["choice"], json!({"kind": "interval", "every": 10, "unit": "minutes"}));
+    let listed = at.ask(&at.house.cx(), "list_triggers", json!({})).await.unwrap().say.unwrap();
+    assert_eq!(listed, "There is one trigger: “Tick”, every 10 minutes.");
+    assert_eq!(at.triggers.awaited_pins().len(), 0);
     let cx = at.house.cx();
     at.house.clock.forward(601);
     assert_eq!(at.calls(1).await, [("move_it".to_owned(), json!({"pin": 3, "high": false}))]);

@@ -1,21 +1,26 @@
 //! The trigger engine: one event listener, one timer for conditions, and the firing itself.
 
 use super::{
+    causes::happened,
     matching::{Op, at, compare, fill_placeholders, fits},
     record::{BY_TRIGGER, Call, Config, Firing, Status, Trigger},
 };
 use crate::action::PROMPT;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, ready},
+};
 use jiff::{SignedDuration, Timestamp};
-use records::RecordStore;
+use records::{RecordStore, Undoer};
 use registry::Registry;
 use scheduler::{Scheduler, Who};
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     time::Duration,
 };
-use store::{Collection, Entry, Stamp, Store, Visit, Walk};
+use store::{Collection, Entry, Part, Stamp, Store, Visit, Walk};
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tool::{AgentId, BusEvent, Event, Label, Ports, PreauthorizedCall, Scope, UserId, prelude::*};
@@ -102,6 +107,15 @@ pub(crate) struct Fired {
     pub result: Result<Output>,
 }
 
+impl Undoer for Triggers {
+    fn after<'a>(&'a self, _: &'a Cx, part: &'a Part) -> BoxFuture<'a, ()> {
+        if let (Some(Scope::User(owner)), Some(id)) = (part.scope(), part.id()) {
+            self.take_over(owner, id);
+        }
+        ready(()).boxed()
+    }
+}
+
 impl Triggers {
     /// Opens the triggers in `store`. They fire once [`Triggers::watch`] runs.
     pub fn new(store: &Store, registry: Registry, scheduler: Scheduler, ports: Ports) -> Self {
@@ -179,6 +193,27 @@ impl Triggers {
         self.0.changed.notify_one();
     }
 
+    /// The pins whose changes triggers wait for, by number.
+    pub fn awaited_pins(&self) -> BTreeSet<i64> {
+        let all = self.all_live();
+        let awaited = all.iter().filter_map(|live| match &live.config {
+            Config::Event { topics, conditions } if topics.hear("pin:changed") => {
+                conditions.iter().find(|one| one.path == "pin" && one.op == Op::Eq)?.value.as_i64()
+            }
+            _ => None,
+        });
+        awaited.collect()
+    }
+
+    /// Starts or stops watching a trigger after an undo.
+    pub(super) fn take_over(&self, owner: UserId, id: Id) {
+        match self.0.shelf.records().get_in(Scope::User(owner), id) {
+            Ok(Some(entry)) => self.put(&entry),
+            Ok(None) => self.drop_live(id),
+            Err(error) => tracing::warn!(trigger = %id, %error, "a trigger could not be read"),
+        }
+    }
+
     /// Removes a deleted trigger.
     pub(crate) fn drop_live(&self, id: Id) {
         self.0.live.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
@@ -201,7 +236,7 @@ impl Triggers {
                 continue;
             }
             let about = json!({"topic": event.topic, "data": event.data, "at": event.at.to_string()});
-            self.fire_later(live.clone(), format!("`{}` was told", event.topic), about, Label::Own);
+            self.fire_later(live.clone(), happened(&event.topic, &event.data), about, Label::Own);
         }
     }
 

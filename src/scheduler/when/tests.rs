@@ -35,7 +35,7 @@ fn shown(schedule: &Value, zone: Option<&str>) -> String {
 fn schedules_are_read_and_told() {
     let rows = [
         ("0 7 * * *", "every day at 07:00 | Sat 21.11. 07:00:00 | Sun 22.11. 07:00:00"),
-        ("30 6 * * 1-5", "every weekday at 06:30 | Mon 23.11. 06:30:00 | Tue 24.11. 06:30:00"),
+        ("30 6 * * 1-5", "from Monday to Friday at 06:30 | Mon 23.11. 06:30:00 | Tue 24.11. 06:30:00"),
         ("0 20 * * MON,THU", "every Monday and Thursday at 20:00 | Mon 23.11. 20:00:00 | Thu 26.11. 20:00:00"),
         ("0 9 * * 0,6", "every Saturday and Sunday at 09:00 | Sat 21.11. 09:00:00 | Sun 22.11. 09:00:00"),
         ("0 7,19 * * *", "every day at 07:00 and 19:00 | Fri 20.11. 19:00:00 | Sat 21.11. 07:00:00"),
@@ -51,9 +51,12 @@ fn schedules_are_read_and_told() {
         ("5 * * * *", "every hour at 5 minutes past | Fri 20.11. 15:05:00 | Fri 20.11. 16:05:00"),
         ("0 */2 * * *", "every 2 hours | Fri 20.11. 16:00:00 | Fri 20.11. 18:00:00"),
         ("15 30 7 * * *", "every day at 07:30:15 | Sat 21.11. 07:30:15 | Sun 22.11. 07:30:15"),
-        ("0 9 * * 1#1", "cron 0 9 * * 1#1 (Europe/Vienna) | Mon 07.12. 09:00:00 | Mon 04.01. 09:00:00"),
-        ("*/7 * * * *", "cron */7 * * * * (Europe/Vienna) | Fri 20.11. 14:35:00 | Fri 20.11. 14:42:00"),
-        ("*/15 8-9 * * *", "cron */15 8-9 * * * (Europe/Vienna) | Sat 21.11. 08:00:00 | Sat 21.11. 08:15:00"),
+        ("0 9 * * 1#1", "every first Monday at 09:00 | Mon 07.12. 09:00:00 | Mon 04.01. 09:00:00"),
+        ("*/7 * * * *", "every 7 minutes | Fri 20.11. 14:35:00 | Fri 20.11. 14:42:00"),
+        (
+            "*/15 8-9 * * *",
+            "every 15 minutes from 08:00 to 09:45, every day | Sat 21.11. 08:00:00 | Sat 21.11. 08:15:00",
+        ),
         ("@daily", "every day at 00:00 | Sat 21.11. 00:00:00 | Sun 22.11. 00:00:00"),
         ("@hourly", "every hour | Fri 20.11. 15:00:00 | Fri 20.11. 16:00:00"),
         ("hourly", "every hour | Fri 20.11. 15:00:00 | Fri 20.11. 16:00:00"),
@@ -68,7 +71,7 @@ fn schedules_are_read_and_told() {
         ("P1W", "every week | Fri 27.11. 14:30:00 | Fri 04.12. 14:30:00"),
         ("every day at 7", "every day at 07:00 | Sat 21.11. 07:00:00 | Sun 22.11. 07:00:00"),
         ("daily at 7:15pm", "every day at 19:15 | Fri 20.11. 19:15:00 | Sat 21.11. 19:15:00"),
-        ("every weekday at 6:30", "every weekday at 06:30 | Mon 23.11. 06:30:00 | Tue 24.11. 06:30:00"),
+        ("every weekday at 6:30", "from Monday to Friday at 06:30 | Mon 23.11. 06:30:00 | Tue 24.11. 06:30:00"),
         ("every weekend at noon", "every Saturday and Sunday at 12:00 | Sat 21.11. 12:00:00 | Sun 22.11. 12:00:00"),
         (
             "every monday and thursday at 8 pm",

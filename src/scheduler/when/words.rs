@@ -1,29 +1,21 @@
-//! Recurrences in words: formats them for people, and parses plain ones.
+//! Recurrences in words: formats them for people, and parses moments.
 
-use super::{Recurrence, zone_of};
+use super::{
+    Recurrence,
+    days::{Days, month_name, weekday_name},
+    time_of_day::{no_time, time_of_day},
+    zone_of,
+};
 use crate::cron::Pattern;
+use croner::describe::English;
 use jiff::{Timestamp, Zoned, civil};
 use text_kit::{counted, join_and};
 use tool::{Error, Result};
 
-const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
 /// Units of an interval in milliseconds, largest first.
 const UNITS: [(&str, i64); 5] =
     [("week", 604_800_000), ("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000)];
+const DAY: i64 = 86_400_000;
 /// How many times of day are listed one by one.
 const MAX_TIMES_LISTED: usize = 4;
 
@@ -37,25 +29,24 @@ pub(crate) fn describe_recurrence(recurrence: &Recurrence, now: &Zoned) -> Strin
             let at = at.to_zoned(zone_);
             format!("once on {}{}", moment(&at, now), elsewhere(zone.as_deref(), now))
         }
-        Recurrence::Cron { expression, zone } => match Pattern::read(expression).ok().and_then(|p| pattern(&p)) {
-            Some(text) => text + &elsewhere(zone.as_deref(), now),
-            None => {
-                let zone = zone.as_deref().or(now.time_zone().iana_name());
-                format!("cron {expression}{}", zone.map(|zone| format!(" ({zone})")).unwrap_or_default())
-            }
+        Recurrence::Cron { expression, zone } => match Pattern::read(expression) {
+            Ok(read) => pattern_in_words(&read) + &elsewhere(zone.as_deref(), now),
+            // A newer version stored it.
+            Err(_) => format!("cron {expression}{}", elsewhere(zone.as_deref(), now)),
         },
     }
+}
+
+/// A cron pattern in words.
+pub(crate) fn pattern_in_words(read: &Pattern) -> String {
+    pattern(read).or_else(|| within_hours(read)).unwrap_or_else(|| at_length(read))
 }
 
 /// "Friday 20 November at 14:30", with the year if it is not the current one.
 pub(crate) fn moment(at: &Zoned, now: &Zoned) -> String {
     let year = if at.year() == now.year() { String::new() } else { format!(" {}", at.year()) };
-    let month = MONTHS[(at.month() as usize - 1).min(11)];
-    format!("{} {} {month}{year} at {}", day_name(at), at.day(), time(at.time()))
-}
-
-fn day_name(at: &Zoned) -> &'static str {
-    DAYS[at.weekday().to_sunday_zero_offset() as usize % 7]
+    let weekday = weekday_name(at.weekday().to_sunday_zero_offset() as u16);
+    format!("{weekday} {} {}{year} at {}", at.day(), month_name(at.month() as u16), time(at.time()))
 }
 
 /// " (Europe/Vienna)" if the zone is not the household's.
@@ -71,8 +62,11 @@ fn time(time: civil::Time) -> String {
     }
 }
 
-/// "15 minutes", "hour", "1 hour 30 minutes".
+/// "15 minutes", "hour", "1 hour 30 minutes", "24 hours": "every day" names no time.
 fn interval(ms: i64) -> String {
+    if ms == DAY {
+        return "24 hours".into();
+    }
     if let Some((unit, _)) = UNITS.iter().find(|(_, length)| *length == ms) {
         return (*unit).to_owned();
     }
@@ -91,12 +85,40 @@ fn interval(ms: i64) -> String {
     parts.join(" ")
 }
 
+/// A cron pattern without a common name, field by field: "at 07:00, on day 1 and 15".
+fn at_length(pattern: &Pattern) -> String {
+    let text = croner::describe::describe(pattern.fields(), &English);
+    let text = text.trim_end_matches('.').replace("At every ", "Every ").replace(", and ", " and ");
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// "every 20 minutes from 06:00 to 09:40, from Monday to Friday".
+fn within_hours(pattern: &Pattern) -> Option<String> {
+    let of = pattern.fields();
+    let (seconds, minutes, hours) = (of.seconds.values(), of.minutes.values(), of.hours.values());
+    let (days, last) = (Days::of(pattern)?, minutes.last()?);
+    let every = match minutes.as_slice() {
+        [_] => "every hour".to_owned(),
+        some => match stepped(some, 60)? {
+            1 => "every minute".to_owned(),
+            n => format!("every {n} minutes"),
+        },
+    };
+    match hours.as_slice() {
+        [from, .., to] if seconds == [0] && usize::from(to - from) + 1 == hours.len() => {
+            Some(format!("{every} from {from:02}:{:02} to {to:02}:{last:02}, {}", minutes.first()?, days.text()))
+        }
+        _ => None,
+    }
+}
+
 /// A cron pattern in words, if it has a common name.
 fn pattern(pattern: &Pattern) -> Option<String> {
     let of = pattern.fields();
     let (seconds, minutes, hours) = (of.seconds.values(), of.minutes.values(), of.hours.values());
-    let day = describe_days(pattern)?;
-    if hours.len() == 24 && day == "every day" {
+    let days = Days::of(pattern)?;
+    if hours.len() == 24 && days == Days::Every {
         return match (minutes.as_slice(), seconds.as_slice()) {
             (all, each) if all.len() == 60 => match stepped(each, 60) {
                 Some(1) => Some("every second".into()),
@@ -109,8 +131,8 @@ fn pattern(pattern: &Pattern) -> Option<String> {
             _ => None,
         };
     }
-    if let (Some(step @ 2..24), [0], [0], "every day") =
-        (stepped(&hours, 24), minutes.as_slice(), seconds.as_slice(), &*day)
+    if let (Some(step @ 2..24), [0], [0], Days::Every) =
+        (stepped(&hours, 24), minutes.as_slice(), seconds.as_slice(), &days)
     {
         return Some(format!("every {step} hours"));
     }
@@ -124,11 +146,11 @@ fn pattern(pattern: &Pattern) -> Option<String> {
         .map(|at| at.map(time))
         .collect::<Result<_, _>>()
         .ok()?;
-    Some(format!("{day} at {}", join_and(&times)))
+    Some(format!("{} at {}", days.text(), join_and(&times)))
 }
 
 /// The step of values that start at 0 and are evenly spaced around `round`; a single value is the whole round.
-fn stepped(values: &[u16], round: u16) -> Option<u16> {
+pub(super) fn stepped(values: &[u16], round: u16) -> Option<u16> {
     let step = match values {
         [0] => round,
         [0, step, ..] => *step,
@@ -136,116 +158,6 @@ fn stepped(values: &[u16], round: u16) -> Option<u16> {
     };
     let all = round.is_multiple_of(step) && values.iter().enumerate().all(|(n, value)| *value == n as u16 * step);
     Some(step).filter(|_| all && values.len() == usize::from(round / step))
-}
-
-/// "every day", "every Monday and Thursday", "on the 1st of every month", "every 24 December".
-fn describe_days(pattern: &Pattern) -> Option<String> {
-    let of = pattern.fields();
-    let fields: Vec<&str> = of.as_str().split(' ').collect();
-    let (days, months, weekdays) = (of.days.values(), of.months.values(), of.days_of_week.values());
-    let every_month = months.len() == 12;
-    match (of.is_dom_wildcard(), of.is_dow_wildcard()) {
-        (true, true) if every_month => Some("every day".into()),
-        (true, false) if every_month && !of.days_of_week.has_modifiers() && !of.matches_dom_and_dow() => {
-            Some(match weekdays.as_slice() {
-                [1, 2, 3, 4, 5] => "every weekday".into(),
-                [0, 1, 2, 3, 4, 5, 6] => "every day".into(),
-                some => {
-                    // Weeks start on Monday.
-                    let mut some = some.to_vec();
-                    some.sort_by_key(|day| (day + 6) % 7);
-                    let names: Vec<&str> = some.iter().filter_map(|day| DAYS.get(usize::from(*day)).copied()).collect();
-                    format!("every {}", join_and(&names))
-                }
-            })
-        }
-        (false, true) if every_month && fields.get(fields.len().checked_sub(3)?) == Some(&"L") => {
-            Some("on the last day of every month".into())
-        }
-        (false, true) if !of.days.has_modifiers() && days.len() == 1 => {
-            let day = *days.first()?;
-            match months.as_slice() {
-                _ if every_month => Some(format!("on the {} of every month", ordinal(day))),
-                [month] => Some(format!("every {day} {}", MONTHS.get(usize::from(*month) - 1)?)),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
-}
-
-fn ordinal(n: u16) -> String {
-    let ending = match (n % 10, n % 100) {
-        (_, 11..=13) => "th",
-        (1, _) => "st",
-        (2, _) => "nd",
-        (3, _) => "rd",
-        _ => "th",
-    };
-    format!("{n}{ending}")
-}
-
-/// `monday and thursday at 8:00`, as it follows "every", as a cron pattern; `None` when it begins with no day.
-///
-/// # Errors
-/// `BadArgs` if the time is missing or invalid.
-pub(crate) fn days(text: &str) -> Result<Option<String>> {
-    let (days, at) = match text.split_once(" at ") {
-        Some((days, at)) => (days, Some(at)),
-        None => (text, None),
-    };
-    let words: Vec<&str> = days.split([' ', ',']).filter(|word| !word.is_empty() && *word != "and").collect();
-    let mut weekdays = vec![];
-    for word in &words {
-        match *word {
-            "day" => weekdays.extend(0..7),
-            "weekday" | "weekdays" | "workday" => weekdays.extend(1..6),
-            "weekend" | "weekends" => weekdays.extend([0, 6]),
-            "morning" | "evening" | "night" => {
-                return Err(Error::bad_args(format!("say at what time: `every day at {}`", "19:00")));
-            }
-            other => {
-                let name = other.strip_suffix('s').unwrap_or(other);
-                let is = |day: &&str| name.len() >= 3 && day.to_lowercase().starts_with(name);
-                match DAYS.iter().position(is) {
-                    Some(day) => weekdays.push(day),
-                    None => return Ok(None),
-                }
-            }
-        }
-    }
-    if weekdays.is_empty() {
-        return Ok(None);
-    }
-    let Some(at) = at else {
-        let days = words.join(" ");
-        return Err(Error::bad_args(format!("say at what time: `every {days} at 07:00`")));
-    };
-    let mut times: Vec<civil::Time> = at
-        .replace(" and ", ",")
-        .split(',')
-        .map(|part| time_of_day(part).ok_or_else(|| no_time(part)))
-        .collect::<Result<_>>()?;
-    weekdays.sort_unstable();
-    weekdays.dedup();
-    let weekdays = match weekdays.len() {
-        7 => "*".into(),
-        _ => weekdays.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
-    };
-    times.sort();
-    times.dedup();
-    let (minute, second) = (times[0].minute(), times[0].second());
-    if times.iter().any(|t| t.minute() != minute || t.second() != second) {
-        return Err(Error::bad_args("these times have different minutes: create a schedule for each"));
-    }
-    let hours = times.iter().map(|t| t.hour().to_string()).collect::<Vec<_>>().join(",");
-    let seconds = if second == 0 { String::new() } else { format!("{second} ") };
-    Ok(Some(format!("{seconds}{minute} {hours} * * {weekdays}")))
-}
-
-fn no_time(text: &str) -> Error {
-    let text: String = text.trim().chars().take(40).collect();
-    Error::bad_args(format!("`{text}` is not a time of day: write it as 07:00 or 7pm"))
 }
 
 /// Parses `at 19:00`, `today at 7pm` or `tomorrow at 7` into the next such moment after `local`; `None` for other
@@ -275,35 +187,4 @@ pub(crate) fn clock_time(text: &str, local: &Zoned) -> Result<Option<Zoned>> {
         // The next time the clock shows it.
         None => on(0).and_then(|at| if at > *local { Ok(at) } else { on(1) }).map(Some),
     }
-}
-
-/// `7:00`, `19:30:15`, `7pm`, `7.30 pm`, `noon`, `midnight`, and a bare hour.
-fn time_of_day(text: &str) -> Option<civil::Time> {
-    let text = text.trim();
-    match text {
-        "noon" => return civil::Time::new(12, 0, 0, 0).ok(),
-        "midnight" => return Some(civil::Time::midnight()),
-        _ => {}
-    }
-    let (digits, half) = match text.strip_suffix('m').and_then(|t| t.chars().last().zip(Some(t))) {
-        Some(('a', rest)) => (rest.strip_suffix('a')?.trim_end(), Some(0)),
-        Some(('p', rest)) => (rest.strip_suffix('p')?.trim_end(), Some(12)),
-        _ => (text, None),
-    };
-    let parts: Vec<i8> = digits
-        .split([':', '.'])
-        .map(|part| part.parse().ok().filter(|_| part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit())))
-        .collect::<Option<_>>()?;
-    let (hour, minute, second) = match parts.as_slice() {
-        [hour] => (*hour, 0, 0),
-        [hour, minute] => (*hour, *minute, 0),
-        [hour, minute, second] => (*hour, *minute, *second),
-        _ => return None,
-    };
-    let hour = match half {
-        Some(_) if !(1..=12).contains(&hour) => return None,
-        Some(half) => hour % 12 + half,
-        None => hour,
-    };
-    civil::Time::new(hour, minute, second, 0).ok()
 }

@@ -6,8 +6,9 @@ use super::{
     record::{Category, Expense},
 };
 use crate::json_text::run_blocking;
-use records::{RecordKind, RecordStore, counted};
+use records::{RecordKind, RecordStore};
 use store::{Entry, Visit};
+use text_kit::counted_one;
 use tool::prelude::*;
 
 /// The most bytes of content; the limit of results is above.
@@ -120,7 +121,14 @@ pub(super) async fn export(expenses: RecordStore<Expense>, cx: Cx, args: Export)
         let next = more.then_some(offset + count);
         let rest = if more { " There are more: ask for the next part." } else { "" };
         let name = if format == Format::Csv { "CSV" } else { "JSON" };
-        let sentence = format!("Here are {} as {name}.{rest}", counted(count, "expense"));
+        let sentence = match count {
+            0 => "There are no expenses to export.".to_owned(),
+            _ => format!(
+                "Here {} {} as {name}.{rest}",
+                if count == 1 { "is" } else { "are" },
+                counted_one(count, "expense")
+            ),
+        };
         let content = json!({"format": name.to_lowercase(), "count": count, "content": content, "hasMore": more,
                              "nextOffset": next});
         Ok(Output::json(content)?.say(sentence))

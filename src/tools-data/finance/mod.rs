@@ -11,11 +11,12 @@ mod tests;
 use money::Decimal;
 use record::{Category, Expense};
 use records::{
-    RecordKind, RecordStore, counted, day_of, day_words,
+    RecordKind, RecordStore, day_of, day_words,
     kind::{add, add_all, delete, update},
     optional_text, quote, read_when, required_text, tags, view,
 };
 use store::{Entry, Listing, Store};
+use text_kit::counted_one;
 use tool::{Scope, prelude::*};
 
 /// The most characters of a description, of notes, and of a payment method.
@@ -119,10 +120,10 @@ impl RecordKind for Expense {
     fn all_added(added: &[Entry<Self>]) -> String {
         let mut totals = query::Totals::default();
         added.iter().for_each(|entry| totals.add(&entry.value));
-        format!("I noted {}, {} in all.", counted(added.len(), "expense"), totals.sentence())
+        format!("I noted {}, {} in all.", counted_one(added.len(), "expense"), totals.sentence())
     }
     fn changed(&self) -> String {
-        format!("I changed it: {} for {}.", self.sum(), quote(&self.description))
+        format!("Changed: {} for {}.", self.sum(), quote(&self.description))
     }
     fn deleted(&self) -> String {
         format!("I deleted the expense {} ({}).", quote(&self.description), self.sum())

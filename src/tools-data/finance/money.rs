@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
+use text_kit::{CURRENCY_SIGNS, money_words};
 use tool::{
     Error, Result,
     prelude::{Value, schemars},
@@ -21,9 +22,6 @@ const TWO: &str = "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD B
     MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK \
     SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XCD XCG \
     YER ZAR ZMW ZWG";
-
-/// Signs of currencies, written before an amount.
-const SIGNS: &[(&str, &str)] = &[("€", "EUR"), ("£", "GBP"), ("$", "USD"), ("¥", "JPY")];
 
 /// The decimals of a currency that has not two.
 fn unusual(code: &str) -> Option<u8> {
@@ -47,7 +45,8 @@ pub(super) fn decimals(code: &str) -> u8 {
 /// `BadArgs` when there is no such currency.
 pub(super) fn currency(text: &str) -> Result<String> {
     let text = text.trim();
-    let code = SIGNS.iter().find(|(sign, _)| *sign == text).map_or_else(|| text.to_ascii_uppercase(), |s| s.1.into());
+    let code =
+        CURRENCY_SIGNS.iter().find(|(sign, _)| *sign == text).map_or_else(|| text.to_ascii_uppercase(), |s| s.1.into());
     if unusual(&code).is_some() || TWO.split_whitespace().any(|known| known == code) {
         return Ok(code);
     }
@@ -183,12 +182,7 @@ pub(super) fn number(minor: i128, code: &str) -> Value {
 
 /// An amount for a sentence: `€12.50`, `€12`, `500 JPY`.
 pub(super) fn format_amount(minor: i128, code: &str) -> String {
-    let text = text(minor, code);
-    let text = text.strip_suffix(".00").unwrap_or(&text);
-    match SIGNS.iter().find(|(_, c)| *c == code && code != "JPY") {
-        Some((sign, _)) => format!("{sign}{text}"),
-        None => format!("{text} {code}"),
-    }
+    money_words(&text(minor, code), code)
 }
 
 #[cfg(test)]

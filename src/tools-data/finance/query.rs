@@ -7,9 +7,10 @@ use super::{
 };
 use crate::json_text::{non_empty, run_blocking, search};
 use jiff::{ToSpan, civil::Date};
-use records::{RecordKind, RecordStore, contains_all_words, counted, day_words, join_list, page_params, quote, tags};
+use records::{RecordKind, RecordStore, contains_all_words, counted, join_list, page_params, tags, truncate};
 use std::collections::BTreeMap;
 use store::{Coded, Entry, Record, Visit, Walk, Words};
+use text_kit::{More, day_name, days_words, listing};
 use tool::{Label, prelude::*};
 
 /// How many are answered at most, and without a word about it.
@@ -97,13 +98,13 @@ impl Filter {
                 let (from, to) = period.days(today);
                 (from, to, period.phrase().to_owned())
             }
-            (Some(from), Some(to), _) if from == to => (start, end, format!(" {}", day_words(from, today))),
             (Some(from), Some(to), _) if from > to => {
-                return Err(Error::bad_args(format!("startDate {from} is after endDate {to}: exchange them")));
+                return Err(Error::bad_args(format!("startDate {from} is after endDate {to}: exchange them"))
+                    .say("That ends before it begins: say the earlier day first."));
             }
-            (Some(from), Some(to), _) => (start, end, format!(" from {from} to {to}")),
-            (Some(from), None, _) => (start, end, format!(" since {from}")),
-            (None, Some(to), _) => (start, end, format!(" until {to}")),
+            (Some(from), Some(to), _) => (start, end, format!(" {}", days_words(from, to, today))),
+            (Some(from), None, _) => (start, end, format!(" since {}", day_name(from, today))),
+            (None, Some(to), _) => (start, end, format!(" until {}", day_name(to, today))),
         };
         Ok(Self { from, to, when, ..Self::default() })
     }
@@ -235,6 +236,7 @@ pub(super) async fn query(expenses: RecordStore<Expense>, cx: Cx, args: Query) -
     };
     let (offset, limit) = page_params(args.offset, args.limit, LIMIT);
     let (here, when) = (cx.clone(), filter.when.clone());
+    let any = filter.category.is_none() && filter.search.is_none() && filter.tags.is_empty();
     let (totals, seen, page) = run_blocking(move || {
         let (mut totals, mut seen) = (Totals::default(), 0);
         let page = scan(&expenses, &here, &filter, &filter.walk().down(), |entry| {
@@ -247,12 +249,20 @@ pub(super) async fn query(expenses: RecordStore<Expense>, cx: Cx, args: Query) -
     .await?;
     let sentence = match page.len() {
         0 if seen > 0 => format!("There are {}, but none at this offset.", counted(seen, "expense")),
-        0 => format!("I found no such expenses{when}."),
+        0 if any => format!("You noted no expenses{when}."),
+        0 => format!("I found no expenses like that{when}."),
         _ => {
-            let of = |e: &Entry<Expense>| format!("{} {}", quote(&e.value.description), e.value.sum());
-            let (all, sum) = (counted(seen, "expense"), totals.sentence());
+            let today = cx.ports().clock.local().date();
+            let of = |e: &Entry<Expense>| {
+                let (it, day) = (&e.value, day_name(e.value.day(), today));
+                format!("{}: {} ({day})", truncate(&it.description, 60), it.sum())
+            };
             let first: Vec<String> = page.iter().map(of).collect();
-            format!("{all}{when}, {sum} in all: {}.", join_list(&first, seen > first.len()))
+            let head = match seen {
+                1 => format!("I found one expense{when}"),
+                n => format!("I found {}{when}, {} in all", counted(n, "expense"), totals.sentence()),
+            };
+            listing(&head, &first, More::Count(seen.saturating_sub(first.len())))
         }
     };
     let found: Vec<Value> = page.iter().map(|entry| Expense::view(&cx, entry)).collect();

@@ -102,6 +102,10 @@ impl Record for Expense {
     const NAME: &'static str = "expenses";
     const WORD: &'static str = "expense";
     const LEVEL: Level = Level::User;
+    const UNDO: bool = true;
+    fn title(&self) -> String {
+        format!("{} ({})", self.description, self.sum())
+    }
     // To be raised when the word for a category changes.
     const WORDS: u8 = 1;
 

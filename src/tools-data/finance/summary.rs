@@ -7,9 +7,10 @@ use super::{
 };
 use crate::json_text::run_blocking;
 use jiff::civil::Date;
-use records::{RecordKind, RecordStore, counted};
+use records::{RecordKind, RecordStore};
 use std::collections::BTreeMap;
 use store::{Entry, Visit};
+use text_kit::{counted_one, listing};
 use tool::prelude::*;
 
 /// The most of the largest expenses.
@@ -168,19 +169,47 @@ impl Gathered {
         content
     }
 
-    fn sentence(&self, filter: &Filter) -> String {
+    /// The sums of each group as lines, where somebody asked for groups.
+    fn lines(&self, by: Option<GroupBy>) -> Vec<String> {
+        let month = |key: &str| {
+            let day = format!("{key}-01").parse::<Date>();
+            day.map_or_else(|_| key.to_owned(), |day| day.strftime("%B %Y").to_string())
+        };
+        match by {
+            Some(GroupBy::Category) => {
+                let mut words: Vec<&str> = vec![];
+                for (word, ..) in self.categories.greatest() {
+                    if !words.contains(&word) {
+                        words.push(word);
+                    }
+                }
+                let sum = |word: &str| self.categories.0.get(word).map(Totals::sentence).unwrap_or_default();
+                words.into_iter().map(|word| format!("{word}: {}", sum(word))).collect()
+            }
+            Some(GroupBy::Month) => self
+                .months
+                .0
+                .iter()
+                .rev()
+                .map(|(key, totals)| format!("{}: {}", month(key), totals.sentence()))
+                .collect(),
+            Some(GroupBy::Day | GroupBy::Tag) | None => vec![],
+        }
+    }
+
+    fn sentence(&self, filter: &Filter, by: Option<GroupBy>) -> String {
         let when = &filter.when;
         let on = filter.category.map(|c| format!(" on {}", c.word())).unwrap_or_default();
         if self.totals.0.is_empty() {
             return format!("I found no expenses{on}{when}.");
         }
         let count = self.totals.0.values().map(|(_, count)| *count).sum::<u64>();
-        let spent = format!(
-            "{} {} spent{on}{when}",
-            self.totals.sentence(),
-            if self.totals.0.len() > 1 { "were" } else { "was" }
-        );
-        let n = counted(count, "expense");
+        let spent = format!("You spent {}{on}{when}", self.totals.sentence());
+        let n = counted_one(count, "expense");
+        let lines = self.lines(by);
+        if !lines.is_empty() {
+            return listing(&spent, &lines, false);
+        }
         let plain = filter.category.is_none() && self.totals.0.len() == 1;
         match self.categories.greatest().first().filter(|_| plain) {
             Some((word, code, sum, _)) if self.categories.0.len() > 1 => {
@@ -216,7 +245,7 @@ pub(super) async fn summary(expenses: RecordStore<Expense>, cx: Cx, args: Summar
             gathered.add(entry, by);
             Visit::No
         })?;
-        Ok(Output::json(gathered.to_json(&cx, &filter, by))?.say(gathered.sentence(&filter)))
+        Ok(Output::json(gathered.to_json(&cx, &filter, by))?.say(gathered.sentence(&filter, by)))
     })
     .await
 }

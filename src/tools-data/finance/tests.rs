@@ -47,13 +47,13 @@ async fn an_expense_is_noted_changed_and_deleted() {
     let c = &changed.content;
     assert_eq!((&c["amount"], &c["currency"], &c["date"]), (&json!(13), &json!("USD"), &json!("2026-11-20")));
     assert_eq!((&c["notes"], &c["tags"], &c["shared"]), (&json!("with Ana"), &json!(["work"]), &json!(true)));
-    assert_eq!(changed.say.unwrap(), "I changed it: $13 for “Lunch”.");
+    assert_eq!(changed.say.unwrap(), "Changed: $13 for “Lunch”.");
     let cleared = ok(&store, "update_expense", json!({"expenseId": id, "notes": "", "tags": []})).await;
     assert_eq!((&cleared.content["notes"], &cleared.content["category"]), (&Value::Null, &json!("travel")));
 
     assert_eq!(said(&store, "delete_expense", json!({"expenseId": id})).await, "I deleted the expense “Lunch” ($13).");
     assert!(fault(ask(&store, &cx(), "delete_expense", json!({"expenseId": id})).await).starts_with("not_found"));
-    assert_eq!(said(&store, "query_expenses", json!({})).await, "I found no such expenses.");
+    assert_eq!(said(&store, "query_expenses", json!({})).await, "You noted no expenses.");
 }
 
 #[tokio::test]
@@ -111,7 +111,8 @@ async fn expenses_are_found_and_added_up() {
     let eur = json!({"currency": "EUR", "total": 1012.6, "count": 5, "average": 202.52});
     let jpy = json!({"currency": "JPY", "total": 500, "count": 1, "average": 500});
     assert_eq!(some.content["totals"], json!([eur, jpy]));
-    let sentence = "6 expenses, €1012.60 and 500 JPY in all: “Lunch with Ben” €12.50, “Taxi” €20 and more.";
+    let sentence = "I found 6 expenses, €1012.60 and 500 JPY in all:\n- Lunch with Ben: €12.50 (today)\n- Taxi: €20 (Monday 16 November)\n\
+                    - … and 4 more";
     assert_eq!(some.say.unwrap(), sentence);
     let last = ok(&store, "query_expenses", json!({"limit": 5, "offset": 1})).await;
     assert_eq!(last.content["hasMore"], false);
@@ -151,13 +152,13 @@ async fn a_summary_tells_totals_shares_months_and_the_largest() {
     assert_eq!(days["period"], json!({"from": "2026-11-15", "to": "2026-11-20"}));
 
     let rows = [
-        (json!({"period": "today"}), "€12.50 was spent today, in 1 expense, all on food."),
-        (json!({"period": "this_week"}), "€32.50 was spent this week, in 2 expenses, most of it on transport: €20."),
-        (json!({"category": "food"}), "€92.50 and 500 JPY were spent on food this month, in 3 expenses."),
+        (json!({"period": "today"}), "You spent €12.50 today, in one expense, all on food."),
+        (json!({"period": "this_week"}), "You spent €32.50 this week, in 2 expenses, most of it on transport: €20."),
+        (json!({"category": "food"}), "You spent €92.50 and 500 JPY on food this month, in 3 expenses."),
         (json!({"period": "last_month", "category": "food"}), "I found no expenses on food last month."),
         (
             json!({"startDate": "2026-10-01", "endDate": "2026-10-01"}),
-            "€900 was spent on 1 October, in 1 expense, all on housing.",
+            "You spent €900 on Thursday 1 October, in one expense, all on housing.",
         ),
     ];
     for (args, expected) in rows {
@@ -189,7 +190,10 @@ async fn expenses_are_exported_in_parts() {
     let read: Vec<Value> = serde_json::from_str(json.content["content"].as_str().unwrap()).unwrap();
     assert_eq!(read.iter().map(|e| e["amount"].clone()).collect::<Vec<_>>(), [json!(80), json!(500), json!(12.5)]);
     let none = ok(&store, "export_expenses", json!({"format": "json", "startDate": "2027-01-01"})).await;
-    assert_eq!((&none.content["content"], none.say.as_deref()), (&json!("[]"), Some("Here are 0 expenses as JSON.")));
+    assert_eq!(
+        (&none.content["content"], none.say.as_deref()),
+        (&json!("[]"), Some("There are no expenses to export."))
+    );
 
     // Many long expenses are exported in parts, which together are complete.
     let long =

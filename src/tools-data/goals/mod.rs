@@ -10,11 +10,12 @@ mod view;
 use crate::json_text::{non_empty, search};
 use record::{BY_PARENT_RANK, BY_RANK, BY_STATUS, Goal, Goals, Status, due, may_be_part};
 use records::{
-    Patch, contains_all_words, counted, join_list, optional_text, page_params, publish_change, quote, rejected,
-    required_text, set_optional, set_required, when_words,
+    Patch, contains_all_words, counted, optional_text, page_params, publish_change, quote, rejected, required_text,
+    set_optional, set_required, truncate, when_words,
 };
 use std::time::Duration;
 use store::{Coded, Entry, Store, Visit, Walk};
+use text_kit::{counted_one, listing};
 use tool::{Label, Scope, When, prelude::*};
 
 /// The most characters of a title, a description, a category.
@@ -201,12 +202,16 @@ async fn list(goals: Goals, cx: Cx, args: List) -> Result<Output> {
     };
     let page = goals.goals.page(&cx, &walk, page_params(args.offset, args.limit, LIMIT), wanted)?;
     let views = page.entries.iter().map(|entry| goals.to_json(&cx, entry)).collect::<Result<Vec<Value>>>()?;
-    let names: Vec<String> = page.entries.iter().map(|e| quote(&e.value.title)).collect();
+    let named = |e: &Entry<Goal>| match due_words(&cx, &e.value).filter(|_| e.value.status == Status::Active) {
+        Some(due) => format!("{} (due {due})", truncate(&e.value.title, 80)),
+        None => truncate(&e.value.title, 80),
+    };
+    let names: Vec<String> = page.entries.iter().map(named).collect();
     let of = args.status.map(|s| format!("{} ", s.word())).unwrap_or_default();
     let sentence = match views.len() {
-        0 => format!("There are no {of}goals."),
-        _ if page.more => format!("The first {} {of}goals: {}.", views.len(), join_list(&names, true)),
-        n => format!("{}: {}.", counted(n, &format!("{of}goal")), join_list(&names, false)),
+        0 => format!("You have no {of}goals."),
+        n if page.more => listing(&format!("You have more than {}", counted(n, &format!("{of}goal"))), &names, true),
+        n => listing(&format!("You have {}", counted_one(n, &format!("{of}goal"))), &names, false),
     };
     Ok(Output::json(json!({"count": views.len(), "goals": views, "hasMore": page.more}))?.say(sentence))
 }
@@ -293,7 +298,7 @@ async fn update(goals: Goals, cx: Cx, args: Update) -> Result<Output> {
         Status::Completed if before != Status::Completed => format!("Well done: {title} is completed."),
         status if before != status => format!("{title} is {} now.", status.word()),
         _ => match args.progress {
-            Some(progress) => format!("{title} is at {progress} %."),
+            Some(progress) => format!("{title} is at {progress}%."),
             None => format!("I changed the goal {title}."),
         },
     };
@@ -318,7 +323,7 @@ async fn write(goals: &Goals, cx: &Cx, id: Id, update: Update, parent: Option<Op
     written.await
 }
 
-/// Delete a goal for good, with its steps; its subgoals move to its parent.
+/// Delete a goal with its steps; its subgoals move to its parent. It can be restored for 30 days.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Delete {

@@ -98,6 +98,10 @@ impl Record for Goal {
     const NAME: &'static str = "goals";
     const WORD: &'static str = "goal";
     const LEVEL: Level = Level::User;
+    const UNDO: bool = true;
+    fn title(&self) -> String {
+        self.title.clone()
+    }
 
     fn keys(&self) -> Vec<Key> {
         let rank = [&[HIGHEST.saturating_sub(self.priority)][..], &order::int(self.due_ms)].concat();
@@ -157,6 +161,11 @@ impl Record for Step {
     const NAME: &'static str = "goal-steps";
     const WORD: &'static str = "step";
     const LEVEL: Level = Level::User;
+    const UNDO: bool = true;
+    const PART: bool = true;
+    fn title(&self) -> String {
+        self.title.clone()
+    }
 
     fn keys(&self) -> Vec<Key> {
         let (goal, done) = (self.goal.as_bytes(), [u8::from(self.done_ms > 0)]);

@@ -2,7 +2,7 @@
 
 use super::{TITLE, record::Goal};
 use serde_json::json;
-use text_kit::prefix;
+use text_kit::{capitalized, prefix};
 use tool::Cx;
 
 /// How many steps a model may propose.
@@ -82,7 +82,7 @@ fn from_words(title: &str, description: &str) -> Vec<String> {
     };
     let several = |parts: Vec<String>| (parts.len() > 1 && !parts.iter().any(is_no_step)).then_some(parts);
     let whole =
-        |lines: &[&str]| lines.iter().map(|line| capital(unmarked(line))).filter(|line| !line.is_empty()).collect();
+        |lines: &[&str]| lines.iter().map(|line| capitalized(unmarked(line))).filter(|line| !line.is_empty()).collect();
     // A list in the description wins over the text around it.
     several(whole(&items))
         .or_else(|| several(whole(&lines)))
@@ -115,7 +115,7 @@ fn parts(text: &str) -> Vec<String> {
             let head = part.get(..word.len())?;
             head.eq_ignore_ascii_case(word).then(|| part[word.len()..].trim_start().to_owned())
         });
-        capital(&rest.unwrap_or(part))
+        capitalized(&rest.unwrap_or(part))
     };
     apart.map(lead).filter(|part| !part.is_empty()).collect()
 }
@@ -129,11 +129,6 @@ fn unmarked(line: &str) -> &str {
         false => ["- [ ] ", "- ", "* ", "• ", "– "].iter().find_map(|mark| line.strip_prefix(mark)),
     };
     rest.unwrap_or(line).trim().trim_matches('*').trim()
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 /// New titles, each once.

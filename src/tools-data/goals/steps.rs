@@ -7,6 +7,7 @@ use super::{
 };
 use records::{counted, optional_text, publish_change, quote, rejected, required_text, set_optional, set_required};
 use store::Entry;
+use text_kit::counted_one;
 use tool::{Scope, prelude::*};
 
 /// How many steps one call adds at most, and a goal has at most.
@@ -141,8 +142,8 @@ fn ask(goals: &Goals, cx: &Cx, goal: Entry<Goal>) -> Result<Output> {
         "note": note,
     });
     let sentence = match steps.len() {
-        0 => format!("{title} has no steps yet: tell me which there should be."),
-        n => format!("{title} has {} so far: tell me which should follow.", counted(n, "step")),
+        0 => format!("{title} has no steps yet. Add them on the page, or with a model."),
+        n => format!("{title} has {} so far. Add more on the page, or with a model.", counted_one(n, "step")),
     };
     Ok(Output::json(content)?.say(sentence))
 }
@@ -214,7 +215,7 @@ pub(super) async fn complete(goals: Goals, cx: Cx, args: Complete) -> Result<Out
     let sentence = match &next {
         Some(next) => format!("{done} Next for {of}: {}.", quote(&next.value.title)),
         None if all_done => format!("{done} That was the last step of {of}: is the goal reached?"),
-        None => format!("{done} {of} is at {progress} %."),
+        None => format!("{done} {of} is at {progress}%."),
     };
     let advice = "All steps are done. If the goal is reached, call update_goal with status completed; else add steps.";
     let content = json!({
@@ -302,7 +303,7 @@ pub(super) async fn update(goals: Goals, cx: Cx, args: Update) -> Result<Output>
     Ok(Output::json(record::step(&cx, &step))?.say(sentence))
 }
 
-/// Delete a step of a goal for good.
+/// Delete a step of a goal. It can be restored for 30 days.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Delete {

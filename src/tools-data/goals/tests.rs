@@ -44,7 +44,7 @@ async fn a_goal_is_set_changed_and_deleted() {
     let made =
         ok(&store, "create_goal", json!({"title": " Run a marathon ", "dueDate": "2027-05-01", "category": "health"}))
             .await;
-    assert_eq!(made.say.unwrap(), "I saved the goal “Run a marathon”, due on 1 May 2027.");
+    assert_eq!(made.say.unwrap(), "I saved the goal “Run a marathon”, due on Saturday 1 May.");
     let mut told = made.content.clone();
     for field in ["id", "createdAt", "updatedAt"] {
         assert!(told[field].take().is_string(), "{field}");
@@ -60,7 +60,7 @@ async fn a_goal_is_set_changed_and_deleted() {
             json!({"priority": 9, "notes": "shoes bought", "dueDate": "2026-11-20T14:00"}),
             "I changed the goal “Run a marathon”.",
         ),
-        (json!({"progress": 30}), "“Run a marathon” is at 30 %."),
+        (json!({"progress": 30}), "“Run a marathon” is at 30%."),
         (json!({"status": "paused"}), "“Run a marathon” is paused now."),
         (json!({"status": "active", "title": "Run"}), "“Run” is active now."),
     ];
@@ -90,7 +90,7 @@ async fn a_goal_is_set_changed_and_deleted() {
 
     assert_eq!(said(&store, "delete_goal", json!({"goalId": "run"})).await, "I deleted the goal “Run”.");
     assert!(fault(ask(&store, &cx(), "delete_goal", json!({"goalId": "run"})).await).starts_with("not_found"));
-    assert_eq!(said(&store, "list_goals", json!({})).await, "There are no goals.");
+    assert_eq!(said(&store, "list_goals", json!({})).await, "You have no goals.");
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn steps_are_added_done_and_counted() {
     let store = Store::in_memory().unwrap();
     ok(&store, "create_goal", json!({"title": "Paint the fence", "priority": 8, "category": "home"})).await;
     let asked = ok(&store, "decompose_goal", json!({"goalId": "fence"})).await;
-    assert_eq!(asked.say.unwrap(), "“Paint the fence” has no steps yet: tell me which there should be.");
+    assert_eq!(asked.say.unwrap(), "“Paint the fence” has no steps yet. Add them on the page, or with a model.");
     assert!(asked.content["note"].as_str().unwrap().contains("call decompose_goal again with `steps`"));
     let steps = json!(["Buy paint", {"title": "Sand it", "description": "grain 120"}, {"title": "Mend the gate", "type": "goal"}]);
     let added = ok(&store, "decompose_goal", json!({"goalId": "fence", "steps": steps})).await;
@@ -144,12 +144,12 @@ async fn steps_are_added_done_and_counted() {
     assert_eq!(titles(&details.content["steps"]), ["Buy paint", "Paint it"]);
     assert_eq!(
         details.say.unwrap(),
-        "“Paint the fence” is active at 33 %, 1 of 2 steps done and 0 of 1 goal done. Next: “Paint it”."
+        "“Paint the fence” is at 33%: 1 of 2 steps done and 0 of 1 goal done. Next: “Paint it”."
     );
 
     assert_eq!(
         said(&store, "complete_step", json!({"stepId": "paint it"})).await,
-        "Done: “Paint it”. “Paint the fence” is at 66 %."
+        "Done: “Paint it”. “Paint the fence” is at 66%."
     );
     ok(&store, "update_goal", json!({"goalId": "gate", "status": "completed"})).await;
     let last = ok(&store, "complete_step", json!({"stepId": "paint it"})).await;
@@ -161,7 +161,7 @@ async fn steps_are_added_done_and_counted() {
 #[tokio::test]
 async fn what_comes_next_is_told_by_importance_and_due_date() {
     let store = Store::in_memory().unwrap();
-    assert!(said(&store, "get_next_actions", json!({})).await.contains("nothing to do next"));
+    assert!(said(&store, "get_next_actions", json!({})).await.contains("You have no open steps."));
     for (title, priority, due) in [
         ("late", 5, "2027-02-01"),
         ("soon", 5, "2026-12-01"),
@@ -184,7 +184,7 @@ async fn what_comes_next_is_told_by_importance_and_due_date() {
         (&next.content["actions"][1]["goalTitle"], &next.content["actions"][1]["goalDueDate"]),
         (&json!("soon"), &json!("2026-12-01"))
     );
-    assert_eq!(next.say.unwrap(), "Next: “top 1”, “soon 2” and “low 1”.");
+    assert_eq!(next.say.unwrap(), "Your next steps:\n- Top 1 (for “top”)\n- Soon 2 (for “soon”)\n- Low 1 (for “low”)");
     assert_eq!(titles(&ok(&store, "get_next_actions", json!({"limit": 1})).await.content["actions"]), ["top 1"]);
     ok(&store, "decompose_goal", json!({"goalId": "top", "steps": [{"title": "part", "type": "goal"}]})).await;
     ok(&store, "decompose_goal", json!({"goalId": "part", "steps": ["part 1", "part 2"]})).await;
@@ -228,7 +228,7 @@ async fn goals_are_listed_by_importance_and_filtered() {
     let expected = json!({"total": 5, "byStatus": {"active": 4, "paused": 0, "completed": 1, "abandoned": 0},
         "averageProgress": 13, "stepsDone": 0, "stepsOpen": 0, "overdue": 1, "completedThisMonth": 1});
     assert_eq!(stats.content, expected);
-    assert_eq!(stats.say.unwrap(), "5 goals: 4 active at 13 % on average, 1 completed, 1 overdue; 0 of 0 steps done.");
+    assert_eq!(stats.say.unwrap(), "You have 5 goals: 4 active, at 13% on average, 1 completed and 1 overdue.");
     let december = ask(&store, &cx_at("2026-12-01T00:00:00"), "goal_stats", json!({})).await.unwrap().content;
     assert_eq!(december["completedThisMonth"], 0);
 }

@@ -3,8 +3,9 @@
 use super::record::{self, BY_DONE, BY_RANK, BY_STATUS, Goal, Goals, Status, is_overdue};
 use crate::json_text::non_empty;
 use jiff::{Timestamp, civil::Date};
-use records::{counted, join_list, page_params, quote};
+use records::{counted, page_params, quote, truncate};
 use store::{Coded, Entry, Visit, Walk};
+use text_kit::{counted_one, join_and, listing};
 use tool::{Label, prelude::*};
 
 /// How many are answered without a word about it, and at most.
@@ -51,12 +52,22 @@ pub(super) async fn next(goals: Goals, cx: Cx, args: Next) -> Result<Output> {
             None => {}
         }
     }
-    let first: Vec<String> = actions.iter().filter_map(|a| a["title"].as_str()).map(quote).collect();
+    let named = |a: &Value| {
+        let (step, of) = (a["title"].as_str()?, a["goalTitle"].as_str()?);
+        Some(if goal.is_some() {
+            truncate(step, 80)
+        } else {
+            format!("{} (for “{}”)", truncate(step, 80), truncate(of, 60))
+        })
+    };
+    let first: Vec<String> = actions.iter().filter_map(named).collect();
     let sentence = match (first.as_slice(), &goal) {
         ([], Some(goal)) => format!("{} has no open steps.", quote(&goal.value.title)),
-        ([], None) if bare.is_empty() => "There is nothing to do next: no active goal has an open step.".to_owned(),
-        ([], None) => format!("{} without steps: shall we break one down?", counted(bare.len(), "active goal")),
-        (first, _) => format!("Next: {}.", join_list(first, false)),
+        ([], None) if bare.is_empty() => "You have no open steps.".to_owned(),
+        ([], None) => "Your goals have no steps yet. Add some on the page.".to_owned(),
+        ([one], _) => format!("Next: {one}."),
+        (first, Some(goal)) => listing(&format!("The next steps for {}", quote(&goal.value.title)), first, false),
+        (first, None) => listing("Your next steps", first, false),
     };
     let content = json!({"count": actions.len(), "actions": actions, "goalsWithoutSteps": bare});
     Ok(Output::json(content)?.say(sentence))
@@ -106,13 +117,14 @@ pub(super) async fn details(goals: Goals, cx: Cx, args: Details) -> Result<Outpu
         n => format!(" and {} of {} done", below.done, counted(n, "goal")),
     };
     let steps_done = match counts.all {
-        0 => "without steps".to_owned(),
+        0 => "no steps yet".to_owned(),
         n => format!("{} of {} done", counts.done, counted(n, "step")),
     };
     let next = steps.iter().find(|step| step.value.done_ms == 0);
     let next = next.map(|step| format!(" Next: {}.", quote(&step.value.title))).unwrap_or_default();
     let status = goal.value.status.word();
-    let sentence = format!("{title} is {status} at {progress} %, {steps_done}{parts}.{next}");
+    let standing = if status == "active" { String::new() } else { format!(" ({status})") };
+    let sentence = format!("{title}{standing} is at {progress}%: {steps_done}{parts}.{next}");
     let content = json!({
         "goal": goals.to_json(&cx, &goal)?,
         "progress": progress,
@@ -152,14 +164,19 @@ pub(super) async fn stats(goals: Goals, cx: Cx, Stats {}: Stats) -> Result<Outpu
     let (steps_open, steps_done) = (counted_steps(0)?, counted_steps(1)?);
     let total: usize = by_status.iter().sum();
     let sentence = match total {
-        0 => "There are no goals yet.".to_owned(),
-        n => format!(
-            "{}: {} active at {average} % on average, {} completed, {overdue} overdue; {steps_done} of {} done.",
-            counted(n, "goal"),
-            by_status[0],
-            by_status[2],
-            counted(steps_open + steps_done, "step"),
-        ),
+        0 => "You have no goals yet.".to_owned(),
+        n => {
+            let mut parts = vec![];
+            if by_status[0] > 0 {
+                parts.push(format!("{} active, at {average}% on average", by_status[0]));
+            }
+            parts.extend((by_status[2] > 0).then(|| format!("{} completed", by_status[2])));
+            parts.extend((overdue > 0).then(|| format!("{overdue} overdue")));
+            let all = steps_open + steps_done;
+            parts.extend((all > 0).then(|| format!("{steps_done} of {} done", counted(all, "step"))));
+            let rest = if parts.is_empty() { "none of them active".to_owned() } else { join_and(&parts) };
+            format!("You have {}: {rest}.", counted_one(n, "goal"))
+        }
     };
     let named: serde_json::Map<String, Value> =
         Status::ALL.iter().map(|s| (s.word().to_owned(), json!(by_status[usize::from(s.code())]))).collect();

@@ -7,10 +7,11 @@ use super::{
     record::{ANSWER, BY_TABLE, LoadedTable, Row, Tables, mark},
 };
 use crate::json_text::{non_empty, run_blocking};
-use records::{contains_all_words, counted, join_list, page_params, quote};
+use records::{contains_all_words, page_params, quote};
 use serde_json::Map;
 use std::{cmp::Ordering, collections::BinaryHeap};
 use store::{Entry, Visit, Walk, Words};
+use text_kit::{More, counted_one, listing};
 use tool::prelude::*;
 
 /// How many are answered without a word about it, and at most.
@@ -220,12 +221,15 @@ fn answer(cx: &Cx, table: &LoadedTable, page: Page, about: &str) -> Result<Outpu
     let names: Vec<String> = page.rows.iter().map(|row| table.called(&row.value)).collect();
     let name = table.name();
     let sentence = match (page.rows.len(), page.all) {
-        (0, _) => format!("The table {name} has no such records{about}."),
+        (0, _) if about.is_empty() => format!("I found no records in the table {name}."),
+        (0, _) => format!("I found nothing{about} in the table {name}."),
         (_, Some(all)) => {
-            let more = all as usize > names.len();
-            format!("{} in the table {name}{about}: {}.", counted(all as usize, "record"), join_list(&names, more))
+            let (all, more) = (all as usize, (all as usize).saturating_sub(names.len()));
+            let are = if all == 1 { "is" } else { "are" };
+            let head = format!("There {are} {}{about} in the table {name}", counted_one(all, "record"));
+            listing(&head, &names, More::Count(more))
         }
-        (n, None) => format!("The first {n} records in the table {name}{about}: {}.", join_list(&names, true)),
+        (n, None) => listing(&format!("The first {n} records{about} in the table {name}"), &names, true),
     };
     let records: Vec<Value> = page.rows.iter().map(|row| table.record(cx, row)).collect();
     let content = json!({"table": name, "count": records.len(), "records": records, "hasMore": page.more,

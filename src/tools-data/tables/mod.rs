@@ -9,10 +9,13 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+pub use record::undoer;
+
 use column::DESCRIPTION;
 use record::{BY_TABLE, LoadedTable, TABLES, Table, Tables};
 use records::{counted, join_list, optional_text, publish_change, rejected, set_optional, truncate};
 use store::{Audience, Store, Visit, Walk};
+use text_kit::listing;
 use tool::{Label, Scope, prelude::*};
 
 /// How many records of a deleted table one write removes, so that other writes need not wait.
@@ -37,7 +40,7 @@ const DEDICATED_TOOLS: &[(&[&str], &str, &str)] = &[
 /// Custom tables of the household.
 pub fn family(store: &Store) -> Family<Tables> {
     Family::new("customData", "Tables you define yourself.", Tables::new(store))
-        .title("Tables")
+        .title("Your own tables")
         .category("Custom Data")
         .area(Area::Memory)
         .phrases(include_str!("../tables.en"))
@@ -94,7 +97,8 @@ async fn list(tables: Tables, cx: Cx, List {}: List) -> Result<Output> {
     let names: Vec<String> = all.iter().map(of).collect();
     let sentence = match all.len() {
         0 => "There are no tables yet.".to_owned(),
-        n => format!("{}: {}.", counted(n, "table"), join_list(&names, false)),
+        1 => listing("There is one table", &names, false),
+        n => listing(&format!("There are {}", counted(n, "table")), &names, false),
     };
     let listed: Vec<Value> = all.iter().map(|table| table.to_json(&cx, false)).collect();
     Ok(Output::json(json!({"count": listed.len(), "tables": listed}))?.say(sentence))
@@ -112,7 +116,8 @@ async fn describe(tables: Tables, cx: Cx, args: Describe) -> Result<Output> {
     let table = tables.find(&cx, &args.table)?;
     let names: Vec<String> = table.columns.iter().map(|c| c.name.clone()).collect();
     let records = counted(table.entry.value.records as usize, "record");
-    let sentence = format!("The table {} has {records} with {}.", table.name(), join_list(&names, false));
+    let columns = if names.len() == 1 { "column" } else { "columns" };
+    let sentence = format!("The table {} has {records}, and the {columns} {}.", table.name(), join_list(&names, false));
     Ok(Output::json(table.to_json(&cx, true))?.say(sentence))
 }
 
@@ -143,7 +148,7 @@ fn name(given: &str) -> Result<String> {
 }
 
 async fn create(tables: Tables, cx: Cx, args: Create) -> Result<Output> {
-    sweep(&tables).await?;
+    store::without_change(sweep(&tables)).await?;
     let columns = column::check(args.columns, &[], &cx.ports().clock.zone())?;
     let table = Table {
         name: name(&args.table)?,
@@ -247,9 +252,10 @@ async fn delete(tables: Tables, cx: Cx, args: Delete) -> Result<Output> {
         }),
         _ => Err(store::Error::Missing("the table is gone already: `list_custom_tables` shows tables".into())),
     });
-    let gone = written.await?;
+    // This cannot be undone, as the question before it says.
+    let gone = store::without_change(written).await?;
     publish_change(&cx, &gone, "deleted");
-    sweep(&tables).await?;
+    store::without_change(sweep(&tables)).await?;
     let content = json!({"deleted": true, "table": table.name(), "records": gone.value.records});
     Ok(Output::json(content)?.say(format!("I deleted the table {name} with {records}.")))
 }

@@ -4,9 +4,9 @@ use super::{
     cell,
     column::{self, Column},
 };
-use records::{quote, rejected, truncate, view};
+use records::{Undoer, quote, rejected, truncate, view};
 use serde_json::Map;
-use store::{Collection, Entry, Key, Level, Listing, Record, Stamp, Store, Tx};
+use store::{Collection, Did, Entry, Key, Level, Listing, Part, Record, Stamp, Store, Tx};
 use tool::{Cx, Scope, prelude::*};
 
 /// The most tables, records of a table, and bytes of a record.
@@ -68,6 +68,10 @@ impl Record for Row {
     const WORD: &'static str = "record";
     const LEVEL: Level = Level::Household;
     const BY_MEMBERS: bool = true;
+    const UNDO: bool = true;
+    fn title(&self) -> String {
+        super::rows::title(self)
+    }
     const WORDS: u8 = 1;
 
     fn words(&self) -> String {
@@ -96,11 +100,39 @@ pub struct Tables {
     pub(super) rows: Collection<Row>,
 }
 
+/// The collection of records, and what undoes their changes.
+pub fn undoer(store: &Store) -> (&'static str, std::sync::Arc<dyn Undoer>) {
+    (Row::NAME, std::sync::Arc::new(Tables::new(store)))
+}
+
 /// A table with its parsed columns.
 #[derive(Debug, Clone)]
 pub(super) struct LoadedTable {
     pub entry: Entry<Table>,
     pub columns: Vec<Column>,
+}
+
+/// Undoes changes of records: their table must still be there, and its unique values free.
+impl Undoer for Tables {
+    fn belongs_to(&self, tx: &Tx, part: &Part) -> store::Result<Option<Id>> {
+        let row = part.id().map(|id| self.rows.read(tx, Scope::Household, id)).transpose()?.flatten();
+        Ok(row.map(|row| row.value.table))
+    }
+    fn within(&self, tx: &Tx, part: &Part, of: Option<Id>) -> store::Result<()> {
+        let row = part.id().map(|id| self.rows.read(tx, Scope::Household, id)).transpose()?.flatten();
+        let Some(table) = row.as_ref().map(|row| row.value.table).or(of) else { return Ok(()) };
+        if self.tables.read(tx, Scope::Household, table)?.is_none_or(|table| table.value.gone) {
+            return Err(rejected("nothing was undone: the table was deleted since"));
+        }
+        if let Some(row) = row {
+            self.single(tx, row.id, &row.value)?;
+        }
+        match part.did() {
+            Did::Added => self.counted(tx, table, |records| records.saturating_sub(1)),
+            Did::Deleted => self.counted(tx, table, |records| records + 1),
+            Did::Changed => Ok(()),
+        }
+    }
 }
 
 /// A unique column and its value, as bytes.
@@ -110,7 +142,8 @@ pub(super) fn mark(column: &Column, value: &Value) -> Option<Vec<u8>> {
 }
 
 impl Tables {
-    pub(super) fn new(store: &Store) -> Self {
+    /// The tables in `store`.
+    pub fn new(store: &Store) -> Self {
         Self { tables: store.collection(), rows: store.collection() }
     }
 
@@ -127,7 +160,8 @@ impl Tables {
         };
         let Some(entry) = found else {
             let which = truncate(which.trim(), 80);
-            return Err(Error::not_found(format!("there is no table `{which}`: `list_custom_tables` shows tables")));
+            let text = format!("there is no table `{which}`: `list_custom_tables` shows tables");
+            return Err(Error::not_found(text).say(format!("There is no table called {}.", records::quote(&which))));
         };
         LoadedTable::new(entry)
     }

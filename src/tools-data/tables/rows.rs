@@ -30,6 +30,13 @@ pub(super) struct Batch {
     records: Vec<Map<String, Value>>,
 }
 
+/// The name of a record where its table is not at hand: its first text.
+pub(super) fn title(row: &Row) -> String {
+    let values = values(row);
+    let text = values.values().filter_map(Value::as_str).find(|text| !text.is_empty());
+    text.map_or_else(|| values.values().next().map(Value::to_string).unwrap_or_else(|| "empty".into()), str::to_owned)
+}
+
 /// Values by the index of their column; null clears.
 type ColumnValues = Vec<(usize, Value)>;
 
@@ -176,9 +183,8 @@ fn found(tables: &Tables, cx: &Cx, args: &Get) -> Result<(LoadedTable, Entry<Row
 
 fn missing(table: &LoadedTable, id: Id) -> Error {
     let name = table.name();
-    Error::not_found(format!(
-        "the table `{name}` has no record {id}: `list_custom_records` shows records with their ids"
-    ))
+    let text = format!("the table `{name}` has no record {id}: `list_custom_records` shows records with their ids");
+    Error::not_found(text).say(format!("I found no such record in the table {name}."))
 }
 
 pub(super) async fn get(tables: Tables, cx: Cx, args: Get) -> Result<Output> {
@@ -223,7 +229,7 @@ pub(super) async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Outpu
     Ok(with_corrections(Output::json(table.record(&cx, &changed))?.say(sentence), corrected))
 }
 
-/// Delete a record of a table for good.
+/// Delete a record of a table. It can be restored for 30 days.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Delete {

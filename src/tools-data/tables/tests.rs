@@ -42,7 +42,10 @@ async fn a_table_is_made_described_changed_and_deleted() {
     let expected = json!({"name": "kind", "type": "select", "required": true, "default": "Film", "description": null,
                           "options": ["Film", "Series"], "unique": false});
     assert_eq!(c["columns"][3], expected);
-    assert_eq!(described.say.unwrap(), "The table movies has 0 records with title, year, seen, kind, on and 1 more.");
+    assert_eq!(
+        described.say.unwrap(),
+        "The table movies has 0 records, and the columns title, year, seen, kind, on and 1 more."
+    );
     let text = fault(
         ask(
             &store,
@@ -56,7 +59,7 @@ async fn a_table_is_made_described_changed_and_deleted() {
 
     ok(&store, "add_custom_record", json!({"table": "movies", "data": {"title": "Alien"}})).await;
     let listed = ok(&store, "list_custom_tables", json!({})).await;
-    assert_eq!(listed.say.unwrap(), "1 table: movies (1 record).");
+    assert_eq!(listed.say.unwrap(), "There is one table: movies (1 record).");
     assert_eq!(listed.content["tables"][0]["columns"], json!(["title", "year", "seen", "kind", "on", "more"]));
 
     let add = |column: Value| match column {
@@ -287,16 +290,16 @@ async fn records_are_filtered_sorted_and_searched() {
     }
     let some = ok(&store, "list_custom_records", json!({"table": "movies", "limit": 2})).await;
     assert_eq!((&some.content["hasMore"], &some.content["total"]), (&json!(true), &json!(5)));
-    assert_eq!(some.say.unwrap(), "5 records in the table movies: “zorro”, “Brazil” and more.");
+    assert_eq!(some.say.unwrap(), "There are 5 records in the table movies:\n- “zorro”\n- “Brazil”\n- … and 3 more");
     let some =
         ok(&store, "list_custom_records", json!({"table": "movies", "limit": 2, "filter": {"seen": false}})).await;
     assert_eq!((&some.content["hasMore"], &some.content["total"]), (&json!(true), &Value::Null));
-    assert_eq!(some.say.unwrap(), "The first 2 records in the table movies: “zorro”, “Brazil” and more.");
+    assert_eq!(some.say.unwrap(), "The first 2 records in the table movies:\n- “zorro”\n- “Brazil”\n- … and more");
 
     let found = ok(&store, "search_custom_records", json!({"table": "movies", "query": "SERIES da"})).await;
     assert_eq!(
         (titles(&found), found.say.as_deref()),
-        (vec!["Dark"], Some("1 record in the table movies with “SERIES da”: “Dark”."))
+        (vec!["Dark"], Some("There is one record with “SERIES da” in the table movies: “Dark”."))
     );
     assert_eq!(
         titles(
@@ -307,7 +310,7 @@ async fn records_are_filtered_sorted_and_searched() {
     );
     assert_eq!(
         said(&store, "search_custom_records", json!({"table": "movies", "query": "1979"})).await,
-        "The table movies has no such records with “1979”."
+        "I found nothing with “1979” in the table movies."
     );
     for (tool, args, told) in [
         ("list_custom_records", json!({"table": "movies", "sortBy": "colour"}), "there is no column `colour`"),

@@ -66,7 +66,7 @@ fn addresses_are_read_and_named() {
 async fn a_bookmark_lives_from_adding_to_deletion() {
     let t = tools();
     let table = [
-        ("list_bookmarks", json!({}), "I found no bookmarks."),
+        ("list_bookmarks", json!({}), "There are no bookmarks yet."),
         (
             "add_bookmark",
             json!({"url": "rust-lang.org/learn", "tags": ["Rust", "rust"]}),
@@ -80,13 +80,9 @@ async fn a_bookmark_lives_from_adding_to_deletion() {
             ]}),
             "I saved 2 bookmarks: Bread and Soup.",
         ),
-        ("list_bookmarks", json!({}), "The latest bookmarks: Soup, Bread and rust-lang.org: learn."),
-        (
-            "list_bookmarks",
-            json!({"tag": "RUST"}),
-            "One bookmark: “rust-lang.org: learn” at https://rust-lang.org/learn.",
-        ),
-        ("list_bookmarks", json!({"limit": 1}), "The latest bookmarks: Soup and more."),
+        ("list_bookmarks", json!({}), "You have 3 bookmarks:\n- Soup\n- Bread\n- rust-lang.org: learn"),
+        ("list_bookmarks", json!({"tag": "RUST"}), "“rust-lang.org: learn” is at https://rust-lang.org/learn"),
+        ("list_bookmarks", json!({"limit": 1}), "Your latest bookmarks:\n- Soup\n- … and more"),
         (
             "update_bookmark",
             json!({"bookmarkId": "bread", "isFavorite": false, "tags": ["new"], "url": "https://example.com", "category": null}),

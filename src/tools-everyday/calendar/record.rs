@@ -43,6 +43,10 @@ impl Record for Event {
     const NAME: &'static str = "calendar";
     const WORD: &'static str = "calendar event";
     const LEVEL: Level = Level::User;
+    const UNDO: bool = true;
+    fn title(&self) -> String {
+        self.title.clone()
+    }
     const WORDS: u8 = 1;
     fn words(&self) -> String {
         let more = [&self.location, &self.description, &self.category];

@@ -43,22 +43,26 @@ fn tools() -> Tools<impl Fn() -> Family<Calendar>> {
 async fn an_event_lives_from_adding_to_deletion() {
     let t = tools();
     let table = [
-        ("list_calendar_events", json!({}), "There is nothing coming up in the calendar."),
+        ("list_calendar_events", json!({}), "Nothing is coming up in your calendar."),
         (
             "list_calendar_events",
             json!({"startDate": "2026-11-21", "endDate": "2026-11-21"}),
-            "There is nothing in the calendar tomorrow.",
+            "Nothing on your calendar tomorrow.",
         ),
-        ("list_calendar_events", json!({"endDate": "2026-11-30"}), "There is nothing in the calendar for that time."),
+        (
+            "list_calendar_events",
+            json!({"endDate": "2026-11-30"}),
+            "Nothing on your calendar from today to Monday 30 November.",
+        ),
         (
             "add_calendar_event",
             json!({"title": "Dentist", "startTime": "2026-11-24T15:00"}),
-            "I put “Dentist” in the calendar for Tuesday at 15:00.",
+            "I put “Dentist” in your calendar, on Tuesday at 15:00.",
         ),
         (
             "add_calendar_event",
             json!({"title": "Market", "startTime": "2026-11-21"}),
-            "I put “Market” in the calendar for tomorrow.",
+            "I put “Market” in your calendar, tomorrow.",
         ),
         (
             "batch_add_calendar_events",
@@ -66,32 +70,32 @@ async fn an_event_lives_from_adding_to_deletion() {
                 {"title": "Skiing", "startTime": "2026-12-28", "endTime": "2027-01-02", "location": "Alps"},
                 {"title": "Breakfast", "startTime": "2026-11-21T09:00", "endTime": "2026-11-21T10:30", "category": "Friends"},
             ]}),
-            "I put 2 events in the calendar: Skiing from 28 December to 2 January 2027 and Breakfast tomorrow at 09:00.",
+            "I put 2 events in your calendar:\n- Skiing, from Monday 28 December to Saturday 2 January\n- Breakfast, tomorrow at 09:00",
         ),
         (
             "list_calendar_events",
             json!({}),
-            "In the calendar: Market tomorrow, Breakfast tomorrow at 09:00, Dentist on Tuesday at 15:00 and Skiing from 28 December to 2 January 2027.",
+            "On your calendar:\n- Market, tomorrow\n- Breakfast, tomorrow at 09:00\n- Dentist, on Tuesday at 15:00\n- Skiing, from Monday 28 December to Saturday 2 January",
         ),
         (
             "list_calendar_events",
             json!({"startDate": "2026-11-21", "endDate": "2026-11-21"}),
-            "Tomorrow: Market and Breakfast at 09:00.",
+            "Tomorrow:\n- Market\n- Breakfast at 09:00",
         ),
         (
             "list_calendar_events",
             json!({"startDate": "2026-11-23", "endDate": "2026-11-23"}),
-            "There is nothing in the calendar on Monday.",
+            "Nothing on your calendar on Monday.",
         ),
         (
             "list_calendar_events",
             json!({"startDate": "2026-12-30", "endDate": "2026-12-30"}),
-            "On 30 December: Skiing.",
+            "On Wednesday 30 December: Skiing.",
         ),
         (
             "list_calendar_events",
             json!({"search": "alps"}),
-            "In the calendar: Skiing from 28 December to 2 January 2027.",
+            "On your calendar: Skiing, from Monday 28 December to Saturday 2 January.",
         ),
         (
             "update_calendar_event",
@@ -101,9 +105,9 @@ async fn an_event_lives_from_adding_to_deletion() {
         (
             "update_calendar_event",
             json!({"eventId": "dentist", "location": "Main Street 1"}),
-            "I changed “Dentist” in the calendar.",
+            "I changed “Dentist” in your calendar.",
         ),
-        ("delete_calendar_event", json!({"eventId": "market"}), "I deleted “Market” from the calendar."),
+        ("delete_calendar_event", json!({"eventId": "market"}), "I took “Market” off your calendar."),
         (
             "delete_calendar_event",
             json!({"eventId": "market"}),

@@ -57,10 +57,40 @@ impl Contact {
     }
 }
 
+impl Contact {
+    /// This contact with what `new` knows more of the same person; `None` if that is nothing, or contradicts what is known.
+    pub(crate) fn completed(&self, new: &Self) -> Option<Self> {
+        let mut whole = self.clone();
+        whole.is_favorite |= new.is_favorite;
+        let fields = [
+            (&mut whole.email, &new.email),
+            (&mut whole.phone, &new.phone),
+            (&mut whole.company, &new.company),
+            (&mut whole.job_title, &new.job_title),
+            (&mut whole.relationship, &new.relationship),
+            (&mut whole.birthday, &new.birthday),
+            (&mut whole.address, &new.address),
+            (&mut whole.notes, &new.notes),
+        ];
+        for (known, new) in fields {
+            match (known.as_deref(), new) {
+                (Some(known), Some(new)) if known != new => return None,
+                (None, Some(new)) => *known = Some(new.clone()),
+                _ => {}
+            }
+        }
+        (whole != *self).then_some(whole)
+    }
+}
+
 impl Record for Contact {
     const NAME: &'static str = "contacts";
     const WORD: &'static str = "contact";
     const LEVEL: Level = Level::User;
+    const UNDO: bool = true;
+    fn title(&self) -> String {
+        self.name.clone()
+    }
     const WORDS: u8 = 1;
     fn words(&self) -> String {
         let digits = self.phone.as_deref().map(digits).unwrap_or_default();

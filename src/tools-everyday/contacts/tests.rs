@@ -13,12 +13,28 @@ fn tools() -> Tools<impl Fn() -> Family<RecordStore<Contact>>> {
 }
 
 #[tokio::test]
+async fn what_is_told_of_somebody_known_completes_them() {
+    let t = tools();
+    for (tool, args, wanted) in [
+        ("add_contact", json!({"name": "Mum"}), "I added Mum to your contacts."),
+        ("add_contact", json!({"name": "mum", "birthday": "--03-12"}), "I added that to Mum in your contacts."),
+        ("add_contact", json!({"name": "Mum", "phone": "0664 1"}), "I added that to Mum in your contacts."),
+        ("list_contacts", json!({"search": "mum"}), "Mum: phone 0664 1, birthday on 12 March."),
+        // Another number is another person, until somebody says that it changed.
+        ("add_contact", json!({"name": "Mum", "phone": "0664 2"}), "I added Mum to your contacts."),
+        ("list_contacts", json!({}), "You have 2 contacts:\n- Mum\n- Mum"),
+    ] {
+        assert_eq!(t.say(tool, args).await, wanted, "{tool}");
+    }
+}
+
+#[tokio::test]
 async fn a_contact_lives_from_adding_to_deletion() {
     let t = tools();
     let ben =
         json!({"name": "Ben Huber", "phone": "0664 123-4567", "relationship": "friend", "birthday": "1990-05-14"});
     let table = [
-        ("list_contacts", json!({}), "I found nobody in your contacts."),
+        ("list_contacts", json!({}), "You have no contacts yet."),
         ("add_contact", ben, "I added Ben Huber to your contacts."),
         (
             "batch_add_contacts",
@@ -28,9 +44,13 @@ async fn a_contact_lives_from_adding_to_deletion() {
             ]}),
             "I added ana Novak and Dr. Zahn to your contacts.",
         ),
-        ("list_contacts", json!({}), "Your contacts: ana Novak, Ben Huber and Dr. Zahn."),
+        ("list_contacts", json!({}), "You have 3 contacts:\n- Ana Novak\n- Ben Huber\n- Dr. Zahn"),
         ("list_contacts", json!({"search": "ben"}), "Ben Huber (friend): phone 0664 123-4567, birthday on 14 May."),
-        ("list_contacts", json!({"search": "+43 664 12345"}), "I found nobody in your contacts."),
+        (
+            "list_contacts",
+            json!({"search": "+43 664 12345"}),
+            "I found nobody called “+43 664 12345” in your contacts.",
+        ),
         (
             "list_contacts",
             json!({"search": "06641234567"}),
@@ -40,14 +60,14 @@ async fn a_contact_lives_from_adding_to_deletion() {
         (
             "list_contacts",
             json!({"search": "dentist"}),
-            "Dr. Zahn (dentist): company Zahn & Co, address Main Street 1.",
+            "Dr. Zahn (dentist): works at Zahn & Co, address Main Street 1.",
         ),
         (
             "update_contact",
             json!({"contactId": "ana", "email": "", "birthday": ""}),
             "I changed the contact “ana Novak”.",
         ),
-        ("list_contacts", json!({"search": "ana"}), "ana Novak is in your contacts."),
+        ("list_contacts", json!({"search": "ana"}), "ana Novak is in your contacts, but you have not told me more."),
         (
             "delete_contact",
             json!({"contactId": "ben"}),

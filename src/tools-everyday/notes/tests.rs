@@ -13,7 +13,7 @@ fn tools() -> Tools<impl Fn() -> Family<RecordStore<Note>>> {
 async fn a_note_lives_from_adding_to_deletion() {
     let t = tools();
     let table = [
-        ("list_notes", json!({}), "I found no notes."),
+        ("list_notes", json!({}), "There are no notes yet."),
         (
             "add_note",
             json!({"title": "Paint", "content": "The fence is RAL 9010.", "tags": ["garden"]}),
@@ -27,18 +27,18 @@ async fn a_note_lives_from_adding_to_deletion() {
             ]}),
             "I saved 2 notes: Wifi and Car.",
         ),
-        ("list_notes", json!({}), "The notes: Wifi, Car and Paint."),
-        ("list_notes", json!({"search": "TYRES winter"}), "“Car”: winter tyres: 205/55"),
-        ("get_note", json!({"noteId": "paint"}), "“Paint”: The fence is RAL 9010."),
+        ("list_notes", json!({}), "You have 3 notes:\n- Wifi\n- Car\n- Paint"),
+        ("list_notes", json!({"search": "TYRES winter"}), "Car: winter tyres: 205/55."),
+        ("get_note", json!({"noteId": "paint"}), "Paint: The fence is RAL 9010."),
         ("update_note", json!({"noteId": "paint", "append": "The gate too."}), "I added that to the note “Paint”."),
-        ("get_note", json!({"noteId": "paint"}), "“Paint”: The fence is RAL 9010.\nThe gate too."),
+        ("get_note", json!({"noteId": "paint"}), "Paint: The fence is RAL 9010.\nThe gate too."),
         (
             "update_note",
             json!({"noteId": "paint", "content": "All white.", "isPinned": true}),
             "I changed the note “Paint”.",
         ),
-        ("list_notes", json!({}), "The notes: Wifi, Paint and Car."),
-        ("list_notes", json!({"limit": 1}), "The notes: Wifi and more."),
+        ("list_notes", json!({}), "You have 3 notes:\n- Wifi\n- Paint\n- Car"),
+        ("list_notes", json!({"limit": 1}), "Wifi: guest: lantern."),
         ("delete_note", json!({"noteId": "wifi"}), "I deleted the note “Wifi”."),
         ("get_note", json!({"noteId": "wifi"}), "there is no note `wifi`: `list_notes` shows what there is, with ids"),
     ];

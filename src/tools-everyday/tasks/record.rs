@@ -1,6 +1,6 @@
 //! The stored form of a task, and the filter and order of lists.
 
-use records::{Due, NamedRecord, contains_all_words, day_of, is_past, millis, passes, same_or_before};
+use records::{Due, NamedRecord, contains_all_words, day_of, is_past, millis, passes, same_or_before, truncate};
 use serde::{Deserialize, Serialize};
 use store::{Coded, Entry, Key, Level, Record, Walk, Words, order};
 use tool::{
@@ -80,6 +80,8 @@ pub struct Task {
     pub(crate) notes: Option<String>,
     /// When it was completed or cancelled, in milliseconds since 1970; 0 while it is open.
     pub(crate) closed_ms: i64,
+    /// The name of the API token it was added with; `None` where a person added it.
+    pub(crate) via: Option<String>,
 }
 
 impl Task {
@@ -124,10 +126,27 @@ fn parts(category: Option<&str>, priority: Option<Priority>) -> impl Iterator<It
     [Some(vec![0]), priority, category].into_iter().flatten()
 }
 
+/// The part of an index that holds the items of all lists, or of one.
+pub(super) fn on_lists(list: Option<&str>) -> Walk {
+    Walk::prefix(BY_ORDER, [vec![1], list.map(order::text).unwrap_or_default()].concat())
+}
+
+/// The part of an index that holds all open tasks.
+pub(super) fn open() -> Walk {
+    Walk::prefix(BY_ORDER, [0, 0])
+}
+
 impl Record for Task {
     const NAME: &'static str = "tasks";
     const WORD: &'static str = "task";
     const LEVEL: Level = Level::User;
+    const UNDO: bool = true;
+    fn title(&self) -> String {
+        self.title.clone()
+    }
+    fn on_list(&self) -> String {
+        self.category.as_deref().map(super::list_name).unwrap_or_default()
+    }
     const WORDS: u8 = 1;
     fn words(&self) -> String {
         [&self.title, self.notes.as_deref().unwrap_or_default()].join("\n")
@@ -152,6 +171,16 @@ impl NamedRecord for Task {
     fn is_finished(&self) -> bool {
         self.status.is_over()
     }
+    fn distinguishing_detail(&self) -> String {
+        let list = self.category.as_deref().map(|list| format!(" on {}", super::list_name(list))).unwrap_or_default();
+        format!("`{}`{list}", truncate(&self.title, 80))
+    }
+    fn is_everybodys(&self) -> bool {
+        self.category.is_some()
+    }
+    fn group(&self) -> Option<&str> {
+        self.category.as_deref()
+    }
     fn likely() -> Walk {
         Walk::prefix(BY_ORDER, [0])
     }
@@ -167,6 +196,8 @@ pub(crate) struct Filter {
     /// Both are inclusive. With one of them and no status, only open tasks are listed.
     pub due_before: Option<When>,
     pub due_after: Option<When>,
+    /// Only open ones whose due date has passed.
+    pub overdue: bool,
 }
 
 impl Filter {
@@ -212,6 +243,7 @@ impl Filter {
             && self.priority.is_none_or(|priority| priority == task.priority)
             && passes(self.category.as_deref(), task.category.as_deref())
             && (!self.is_dated() || self.is_within(cx, task))
+            && (!self.overdue || task.is_overdue(cx))
             && self.search.as_deref().is_none_or(|search| contains_all_words(search, &[&task.words()]))
     }
 

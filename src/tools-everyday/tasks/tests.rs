@@ -16,7 +16,7 @@ fn tools() -> Tools<impl Fn() -> Family<RecordStore<Task>>> {
 async fn a_task_lives_from_adding_to_deletion() {
     let t = tools();
     let table = [
-        ("list_tasks", json!({}), "There is nothing to do."),
+        ("list_tasks", json!({}), "You have nothing to do."),
         (
             "add_task",
             json!({"title": " buy milk ", "category": "shopping"}),
@@ -25,7 +25,7 @@ async fn a_task_lives_from_adding_to_deletion() {
         (
             "add_task",
             json!({"title": "call Ana", "dueDate": "2026-11-21", "priority": "high", "notes": "about the boiler"}),
-            "I added “call Ana” for tomorrow.",
+            "I added “call Ana”, due tomorrow.",
         ),
         (
             "batch_add_tasks",
@@ -38,16 +38,20 @@ async fn a_task_lives_from_adding_to_deletion() {
         (
             "list_tasks",
             json!({}),
-            "You have 4 tasks: pay rent (overdue since 18 November), call Ana (tomorrow), eggs (Tuesday at 18:00) and buy milk.",
+            "You have 4 open tasks:\n- Pay rent (overdue since Wednesday 18 November)\n- Call Ana (tomorrow)\n- Eggs (Tuesday at 18:00), on the Shopping list\n- Buy milk, on the shopping list",
         ),
-        ("list_tasks", json!({"category": "shopping"}), "On the shopping list: eggs (Tuesday at 18:00) and buy milk."),
+        (
+            "list_tasks",
+            json!({"category": "shopping"}),
+            "There are 2 things on the shopping list:\n- Eggs (Tuesday at 18:00)\n- Buy milk",
+        ),
         (
             "list_tasks",
             json!({"limit": 1}),
-            "You have more than one task: pay rent (overdue since 18 November) and more.",
+            "You have more than one open task:\n- Pay rent (overdue since Wednesday 18 November)\n- … and more",
         ),
-        ("list_tasks", json!({"search": "boiler ANA"}), "You have one task: call Ana (tomorrow)."),
-        ("list_tasks", json!({"search": "boiler eggs"}), "I found no such task."),
+        ("list_tasks", json!({"search": "boiler ANA"}), "You have one open task: call Ana (tomorrow)."),
+        ("list_tasks", json!({"search": "boiler eggs"}), "I found no task like that."),
         ("list_tasks", json!({"category": "work"}), "There is nothing on the work list."),
         ("complete_task", json!({"taskId": "MILK"}), "Done: “buy milk”."),
         ("complete_task", json!({"taskId": "buy milk"}), "“buy milk” was done already."),
@@ -56,7 +60,7 @@ async fn a_task_lives_from_adding_to_deletion() {
         (
             "list_tasks",
             json!({"category": "shopping"}),
-            "Nothing is left on the shopping list; done: buy milk and eggs.",
+            "Nothing is left on the shopping list. Done:\n- Buy milk\n- Eggs",
         ),
         ("update_task", json!({"taskId": "eggs", "status": "pending"}), "“eggs” is open again."),
         ("update_task", json!({"taskId": "eggs", "title": "six eggs"}), "I changed “six eggs”."),
@@ -218,7 +222,7 @@ async fn nonsense_is_refused_and_changes_nothing() {
 #[tokio::test]
 async fn tasks_are_private_and_batches_whole() {
     let kind = Kind {
-        add: ("add_task", json!({"title": "Zebra", "dueDate": "2026-11-21", "category": "zoo"})),
+        add: ("add_task", json!({"title": "Zebra", "dueDate": "2026-11-21"})),
         list: "list_tasks",
         which: "taskId",
         reads: &[],

@@ -1,12 +1,12 @@
 //! The difference between two dates.
 
-use super::{Unit, both, moment, spoken, weekday, weekdays};
+use super::{Unit, both, moment, spoken, weekdays};
 use crate::{
     maths::{grouped, spoken as short},
     statistics::number,
 };
 use jiff::{Span, Unit as Part, Zoned};
-use text_kit::{counted, join_and};
+use text_kit::{clock_words, counted, date_words, join_and};
 use tool::{When, prelude::*};
 
 /// Compute the difference between two dates: in one unit, in whole units of each kind, and in words. Negative when
@@ -127,7 +127,13 @@ fn length(a: &Zoned, b: &Zoned, value: f64, unit: Unit, words: &str) -> Result<S
 }
 
 fn summary_sentence(date1: &str, (first, second): (&When, &When), value: f64, length: &str) -> String {
-    let other = format!("{}, {}", weekday(second.day()), spoken(second));
+    // Counted from today, the first day is today.
+    let (day, today) = (second.day(), first.day());
+    let other = match second {
+        When::Day(_) => date_words(day, today),
+        When::At(at) if day == today => clock_words(at.time()),
+        When::At(at) => format!("{} at {}", date_words(day, today), clock_words(at.time())),
+    };
     let is = if length.starts_with("1 ") { "is" } else { "are" };
     let from_now = ["now", "today"].contains(&date1.trim().to_lowercase().as_str());
     let same = first == second;
@@ -191,20 +197,15 @@ mod tests {
     #[tokio::test]
     async fn it_is_said_as_one_would() {
         let rows = [
-            ("today", "2026-12-25", "days", "There are 35 days until Friday, 25 December 2026."),
-            ("today", "2026-11-21", "days", "There is 1 day until Saturday, 21 November 2026."),
-            ("today", "2026-11-15", "days", "That was 5 days ago: Sunday, 15 November 2026."),
-            (
-                "now",
-                "2026-11-20T16:00",
-                "hours",
-                "There is 1 hour and 30 minutes until Friday, 20 November 2026 at 16:00.",
-            ),
-            ("now", "2026-11-22T14:00", "hours", "There are 47.5 hours until Sunday, 22 November 2026 at 14:00."),
-            ("today", "1998-05-03", "years", "That was 28 years, 6 months and 17 days ago: Sunday, 3 May 1998."),
-            ("today", "2026-12-25", "weeks", "There are 5 weeks until Friday, 25 December 2026."),
-            ("today", "2026-12-26", "weeks", "There are 5 weeks and 1 day until Saturday, 26 December 2026."),
-            ("today", "2026-11-22", "weeks", "There are 2 days until Sunday, 22 November 2026."),
+            ("today", "2026-12-25", "days", "There are 35 days until Friday 25 December."),
+            ("today", "2026-11-21", "days", "There is 1 day until Saturday 21 November."),
+            ("today", "2026-11-15", "days", "That was 5 days ago: Sunday 15 November."),
+            ("now", "2026-11-20T16:00", "hours", "There is 1 hour and 30 minutes until 16:00."),
+            ("now", "2026-11-22T14:00", "hours", "There are 47.5 hours until Sunday 22 November at 14:00."),
+            ("today", "1998-05-03", "years", "That was 28 years, 6 months and 17 days ago: 3 May 1998."),
+            ("today", "2026-12-25", "weeks", "There are 5 weeks until Friday 25 December."),
+            ("today", "2026-12-26", "weeks", "There are 5 weeks and 1 day until Saturday 26 December."),
+            ("today", "2026-11-22", "weeks", "There are 2 days until Sunday 22 November."),
             (
                 "2026-11-20",
                 "2026-11-21T12:00",

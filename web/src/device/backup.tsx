@@ -2,18 +2,17 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
+import { dayAt } from '../clock';
 import { Confirm, Notice } from '../form';
-import { text } from '../text';
+import * as texts from '../text/backup';
 import { Part, useAction, useHouse } from './part';
 import { size } from './units';
 
-const words = text.device.backup;
+const words = texts.backup;
 
 /** "kitchen-2026-11-20.hob", where the daemon names none. */
 function fileName(given: string, device: string | undefined): string {
-  const now = new Date();
-  const two = (n: number) => String(n).padStart(2, '0');
-  return given === 'backup.hob' ? `${device ?? 'hob'}-${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}.hob` : given;
+  return given === 'backup.hob' ? `${device ?? 'hob'}-${dayAt()}.hob` : given;
 }
 
 function download(file: Blob, name: string): void {

@@ -14,6 +14,7 @@ import { Health } from './health';
 import { HouseContext, LinkedPart, Part, useRead } from './part';
 import { People } from './people';
 import { Self } from './self';
+import { SetUp } from './set-up';
 import { Sessions } from './sessions';
 import { Tokens } from './tokens';
 import { You } from './you';
@@ -52,6 +53,7 @@ function Parts({ admin }: { admin: boolean }): JSX.Element {
     <div class="parts" ref={room}>
       <Health />
       <Self read={facts} />
+      <SetUp />
       <Part id="model" title={text.device.model.title} why={text.device.model.why}><Model onward /></Part>
       <LinkedPart id="persona" title={text.device.mind.personaTitle} why={text.device.mind.personaWhy} open={text.device.mind.persona} />
       <You />

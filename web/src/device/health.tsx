@@ -2,10 +2,13 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import * as api from '../api';
+import { useLive } from '../live';
 import type { SystemInfo } from '../results';
+import { href } from '../rooms';
 import { Sentence } from '../sentence';
 import { facts, text, when } from '../text';
-import { Part, LoadState, useRead } from './part';
+import { modelTrouble } from '../text/model-trouble';
+import { Part, LoadState, useAdmin, useRead } from './part';
 import { size, span } from './units';
 
 /** The polling interval while the page is visible. */
@@ -35,9 +38,23 @@ function lines(state: SystemInfo, storage: api.Storage | null): [string, string]
   return all;
 }
 
+/** The models that do not answer. */
+function useModelTrouble(): api.ModelInUse['trouble'] {
+  const read = useRead(api.model);
+  const admin = useAdmin();
+  useLive(['model:trouble', 'model:changed'], () => void read.again());
+  // A server at home that is off shows before anybody asks it something.
+  const athome = admin && (read.data?.url ?? '').startsWith('http:');
+  useEffect(() => {
+    if (athome) void api.checkModel().then(read.again, () => undefined);
+  }, [athome]);
+  return read.data?.trouble ?? [];
+}
+
 export function Health(): JSX.Element {
   const read = useRead(() => api.execute('system_info'));
   const storage = useRead(() => api.storage());
+  const troubles = useModelTrouble();
 
   useEffect(() => {
     let last = Date.now();
@@ -63,9 +80,12 @@ export function Health(): JSX.Element {
       {read.data && (
         <>
           {/* The sentence would repeat the concerns. */}
-          {concerns.length === 0 ? <p class="say"><Sentence words={read.data.say ?? text.device.health.well} /></p> : (
+          {concerns.length + troubles.length === 0 ? <p class="say"><Sentence words={read.data.say ?? text.device.health.well} /></p> : (
             <div role="alert">
-              <ul class="concerns">{concerns.map((concern) => <li key={concern}>{text.device.health.concern(concern)}</li>)}</ul>
+              <ul class="concerns">
+                {concerns.map((concern) => <li key={concern}>{text.device.health.concern(concern)}</li>)}
+                {troubles.map((one) => <li key={one.model}>{modelTrouble.since(one, when(one.since))} {modelTrouble.todo[one.problem](one)} <a href={href('device', 'models')}>{modelTrouble.open}</a></li>)}
+              </ul>
             </div>
           )}
           <dl class="facts-list">

@@ -18,7 +18,7 @@ interface House {
 
 /** The session, for every part of the room. */
 export const HouseContext = createContext<House>({
-  session: { user: '', person: '', role: 'viewer', name: '', version: '', model: '', hasPassword: false, csrfToken: '' },
+  session: { user: '', person: '', role: 'viewer', name: '', version: '', model: '', home: { name: '', timeZone: '', units: 'metric' }, owner: false, arriving: false, hasPassword: false, csrfToken: '' },
   onChanged: () => undefined,
 });
 

@@ -4,11 +4,15 @@ import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Confirm, Notice, SelectField, TextField } from '../form';
 import { long, PasswordField, SHORTEST } from '../password';
-import { facts, text } from '../text';
+import { facts, text, trouble } from '../text';
+import { arrival as arrivalText } from '../text/arrival';
+import { InviteLink } from './invite';
+import * as arrival from '../arrival/api';
 import { Edit, Part, LoadState, SaveRow, useAction, useHouse, useRead, type ListProps } from './part';
 import { day } from './units';
 
 const words = text.device.people;
+const invited = arrivalText.invite;
 
 export function roleName(role: string): string {
   return text.device.roles.find((one) => one.value === role)?.label ?? role;
@@ -74,7 +78,17 @@ function PersonForm({ person, onDone, onCancel, onRemove }: FormProps): JSX.Elem
   );
 }
 
-function Row({ person, onChanged, onGone }: { person: api.Person; onChanged: (person: api.Person) => void; onGone: () => void }): JSX.Element {
+interface RowProps {
+  person: api.Person;
+  /** The invitation made on this page; its link is shown only now. */
+  invitation: arrival.Invitation | undefined;
+  device: api.Device | null;
+  onInvite: () => Promise<void>;
+  onChanged: (person: api.Person) => void;
+  onGone: () => void;
+}
+
+function Row({ person, invitation, device, onInvite, onChanged, onGone }: RowProps): JSX.Element {
   const { session } = useHouse();
   const [open, setOpen] = useState<'' | 'change' | 'remove'>('');
   const act = useAction();
@@ -88,14 +102,19 @@ function Row({ person, onChanged, onGone }: { person: api.Person; onChanged: (pe
         <div>
           <p><strong>{person.name}</strong> <span class="soft">{facts(roleName(person.role), person.owner && words.owner, self && words.you)}</span></p>
           <p class="soft small">
-            {person.hasPassword ? words.withPassword : words.withToken}
+            {person.hasPassword ? words.withPassword : person.invitedUntil ? invited.waits(day(person.invitedUntil)) : words.withToken}
             {person.createdAt ? `, ${words.since(day(person.createdAt))}` : ''}
           </p>
         </div>
+        {!person.hasPassword && !person.owner && !open && (
+          <button type="button" class="small" aria-disabled={act.busy} aria-label={invited.makeFor(person.name)} onClick={() => void act.run(onInvite)}>{invited.make}</button>
+        )}
         {!self && !open && (
           <button type="button" class="small" data-back aria-label={text.device.changeOf(person.name)} onClick={() => setOpen('change')}>{text.device.change}</button>
         )}
       </div>
+      {act.problem && !open && <Notice bad>{act.problem}</Notice>}
+      {invitation && !person.hasPassword && !open && <InviteLink person={person.name} home={session.home.name || session.name} invitation={invitation} device={device} />}
       {open === 'change' && (
         <PersonForm
           person={person}
@@ -121,7 +140,15 @@ export function People({ round, onChanged }: ListProps): JSX.Element {
   const read = useRead(api.people, round);
   const [adding, setAdding] = useState(false);
   const [done, setDone] = useState('');
-  const all = read.data?.people;
+  const device = useRead(api.device);
+  const [invitation, setInvitation] = useState<{ id: string; made: arrival.Invitation } | null>(null);
+  // A token is no person: names that only tokens have are under Tokens.
+  const all = read.data?.people.filter(({ program }) => !program);
+  const invite = async (id: string) => {
+    const made = await arrival.invite(id);
+    setInvitation({ id, made });
+    await read.again();
+  };
   const why = (
     <>
       {text.device.roles.map((role) => (
@@ -138,6 +165,9 @@ export function People({ round, onChanged }: ListProps): JSX.Element {
             <Row
               key={person.id}
               person={person}
+              invitation={invitation?.id === person.id ? invitation.made : undefined}
+              device={device.data}
+              onInvite={() => invite(person.id)}
               onChanged={(fresh) => read.set({ count: all.length, people: all.map((old) => (old.id === fresh.id ? { ...old, ...fresh } : old)) })}
               onGone={() => {
                 read.set({ count: all.length - 1, people: all.filter((old) => old.id !== person.id) });
@@ -155,6 +185,8 @@ export function People({ round, onChanged }: ListProps): JSX.Element {
             setAdding(false);
             setDone(fresh.hasPassword ? words.added(fresh.name) : words.addedBare(fresh.name));
             read.set({ count: all.length + 1, people: [...all, fresh] });
+            // Without a password they need a link.
+            if (!fresh.hasPassword) void invite(fresh.id).catch((cause) => setDone(trouble(cause)));
           }}
         />
       )}

@@ -6,6 +6,7 @@ import { Copy } from '../copy';
 import { TextField } from '../form';
 import { Sentence } from '../sentence';
 import { text, when } from '../text';
+import { onlyHere } from './invite';
 import { Edit, Part, LoadState, SaveRow, useAction, useAdmin, useHouse, type Read } from './part';
 
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
@@ -81,11 +82,6 @@ function Name({ read, facts }: { read: Read<api.Device>; facts: api.Device }): J
   );
 }
 
-/** Whether only the device itself can reach an address. */
-function lonely(listensOn: string | null): boolean {
-  return /^(127\.|localhost|\[::1\])/.test(listensOn ?? '');
-}
-
 export function Self({ read }: { read: Read<api.Device> }): JSX.Element {
   const words = text.device.self;
   const facts = read.data;
@@ -102,7 +98,7 @@ export function Self({ read }: { read: Read<api.Device> }): JSX.Element {
               <dt>{words.addresses}</dt>
               <dd>
                 <ul>{facts.addresses?.map((address) => <li key={address}>{address}</li>)}</ul>
-                {lonely(facts.listensOn) && <p class="soft small"><Sentence words={words.alone} /></p>}
+                {onlyHere(facts.listensOn) && <p class="soft small"><Sentence words={words.alone} /></p>}
               </dd>
             </div>
             {facts.tls && (

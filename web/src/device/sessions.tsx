@@ -1,8 +1,8 @@
 // The person's sessions, and signing out of them.
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { Notice } from '../form';
+import { Confirm, Notice } from '../form';
 import { lastConversation } from '../storage';
 import { text } from '../text';
 import { browserIn } from './browser';
@@ -13,12 +13,17 @@ const words = text.device.sessions;
 
 export function Sessions(): JSX.Element {
   const read = useRead(api.sessions);
-  const { onChanged } = useHouse();
+  const { session, onChanged } = useHouse();
+  const [asking, setAsking] = useState(false);
+  const outButton = useRef<HTMLButtonElement>(null);
   const [done, setDone] = useState('');
   const act = useAction();
   // The current session first, then the newest.
   const all = read.data?.sessions.slice().sort((a, b) => Number(b.current) - Number(a.current) || b.createdAt - a.createdAt);
   const others = all?.filter((one) => !one.current) ?? [];
+
+  // Without a password, only a token or another session lets them in again.
+  const locksOut = !session.hasPassword && !others.length;
 
   const out = async (which: api.SignedIn[]) => {
     setDone('');
@@ -59,8 +64,19 @@ export function Sessions(): JSX.Element {
       )}
       {act.problem && <Notice bad>{act.problem}</Notice>}
       {done && <Notice>{done}</Notice>}
+      {asking && (
+        <Confirm
+          title={words.outAsk}
+          yes={words.outYes}
+          busy={act.busy}
+          onYes={() => void outHere()}
+          onNo={() => (setAsking(false), requestAnimationFrame(() => outButton.current?.focus()))}
+        >
+          <p class="soft small">{words.outWhy}</p>
+        </Confirm>
+      )}
       <div class="buttons">
-        <button type="button" aria-disabled={act.busy} onClick={() => void outHere()}>{words.outHere}</button>
+        <button type="button" ref={outButton} aria-disabled={act.busy} onClick={() => (locksOut ? setAsking(true) : void outHere())}>{words.outHere}</button>
         {others.length > 1 && <button type="button" aria-disabled={act.busy} onClick={() => void out(others)}>{words.outElsewhere}</button>}
       </div>
     </Part>

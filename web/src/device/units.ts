@@ -1,4 +1,5 @@
 // Formats sizes and durations as the daemon does, without line breaks inside.
+import { dayAt, written } from '../clock';
 
 /** "12.3 GB", "400 MB". */
 export function size(bytes: number): string {
@@ -19,7 +20,6 @@ export function span(seconds: number): string {
 /** "3 Oct", with the year when it is another one. */
 export function day(at: number | null | undefined): string {
   if (at === null || at === undefined) return '';
-  const date = new Date(at);
-  const year = date.getFullYear() === new Date().getFullYear() ? undefined : 'numeric';
-  return date.toLocaleDateString([], { day: 'numeric', month: 'short', year }).replaceAll(' ', '\u00a0');
+  const otherYear = dayAt(at).slice(0, 4) !== dayAt().slice(0, 4);
+  return written(at, { day: 'numeric', month: 'short', ...(otherYear && { year: 'numeric' }) }).replaceAll(' ', '\u00a0');
 }

@@ -1,48 +1,41 @@
-// The Home room: the pins of the board, and what else is on the network.
+// The Home room: Today, and beside it the pins of the board and what else is on the network.
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
-import { Notice } from '../form';
-import type { RoomProps } from '../rooms';
-import { Sentence } from '../sentence';
-import { sentence, text } from '../text';
+import { href, type RoomProps } from '../rooms';
+import { text } from '../text';
+import { today as words } from '../text/today';
 import { Top } from '../top';
-import { Board } from './board';
 import './home.css';
 import { Network } from './network';
-import { useBoard } from './use-board';
+import { Pins } from './pins';
+import { TodayView } from './today';
 
-export function Home({ session, path }: RoomProps): JSX.Element {
-  const state = useBoard();
-  const { board, none, problem, elsewhere } = state;
-  const wanted = path[0];
-  const drawn = board !== null;
+/** `#/home/pins/17`, and `#/home/17` as it was before Today. */
+const isPin = (part: string | undefined) => part !== undefined && /^\d+$/.test(part);
 
-  // `#/home/17` focuses that pin.
-  useEffect(() => {
-    if (!wanted || !drawn) return;
-    const pin = document.querySelector<HTMLElement>(`[data-pin="${CSS.escape(wanted)}"]`);
-    pin?.scrollIntoView({ block: 'center' });
-    pin?.focus({ preventScroll: true });
-  }, [wanted, drawn]);
+interface Props extends RoomProps {
+  /** Puts words into the composer of Talk, to be sent or changed. */
+  onSay: (words: string) => void;
+}
 
+export function Home({ session, path, onSay }: Props): JSX.Element {
+  const writer = session.role !== 'viewer';
+  const [first, second] = path;
+  const at = first === 'pins' || isPin(first) ? 'pins' : first === 'network' ? 'network' : 'today';
+  const tab = (name: typeof at, ...to: string[]) => (
+    <a href={href('home', ...to)} aria-current={name === at ? 'page' : undefined}>{words[name]}</a>
+  );
   return (
-    <main class="room home">
+    <main class={`room home at-${at}`}>
       <Top title={text.rooms.home} where={session.name} />
-      <div class="home-parts">
-        <section class="pins" aria-labelledby="pins">
-          <div class="part-top"><h2 id="pins">{text.home.title}</h2></div>
-          {none && <p class="soft"><Sentence words={none} /></p>}
-          {board && (
-            <>
-              <p class="soft small">{board.driver === 'sim' ? text.home.simulated : text.home.invite}</p>
-              <Board state={state} />
-              {board.driver !== 'sim' && <p class="soft small why"><Sentence words={text.home.driver(board.driver, sentence(board.why))} /></p>}
-            </>
-          )}
-          {problem && <div class="told"><Notice bad>{problem}</Notice></div>}
-          <p class="unseen" aria-live="polite">{elsewhere && text.home.changed(elsewhere.pin, elsewhere.high)}</p>
-        </section>
-        <Network />
+      <div class="home-inside">
+        <nav class="tabs" aria-label={words.tabs}>
+          {tab('today')}
+          {tab('pins', 'pins')}
+          {tab('network', 'network')}
+        </nav>
+        {at === 'today' && <TodayView writer={writer} onSay={onSay} />}
+        {at === 'pins' && <Pins wanted={isPin(first) ? first : second} writer={writer} />}
+        {at === 'network' && <Network />}
       </div>
     </main>
   );

@@ -18,14 +18,16 @@ export interface BoardState {
   /** The last change made elsewhere. */
   elsewhere: Level | null;
   toggle: (pin: number) => void;
+  renew: () => void;
 }
 
 /** An event does not say who drives the pin: the list is reloaded, once per burst. */
 const SETTLE_MS = 400;
-/** Inputs send no events: they are polled at this interval while the page is visible. */
+/** Inputs without a name send no events: they are polled at this interval while the page is visible. */
 const LOOK_MS = 5000;
 
-export function useBoard(): BoardState {
+/** `whole`: also of the pins that nobody named, and that Hob does not drive. */
+export function useBoard(whole = true): BoardState {
   const [board, setBoard] = useState<BoardState['board']>(null);
   const [none, setNone] = useState('');
   const [problem, setProblem] = useState('');
@@ -64,21 +66,22 @@ export function useBoard(): BoardState {
     return () => clearTimeout(soon.current);
   }, [away, read]);
 
-  const real = board !== null && board.driver !== 'sim';
+  const real = whole && board !== null && board.driver !== 'sim';
   useEffect(() => {
     if (!real || away) return;
     const timer = setInterval(() => !document.hidden && void read(), LOOK_MS);
     return () => clearInterval(timer);
   }, [real, away, read]);
 
-  useLive(['pin:changed'], ({ topic, data }) => {
+  useLive(['pin:changed', 'pin-names:changed'], ({ topic, data }) => {
     if (topic === 'resync') return void read();
+    if (topic === 'pin-names:changed') return readSoon();
     const pin = Number(data['pin']);
     const high = data['high'] === true;
     reads.current++; // An answer under way is older than this.
     setBoard((old) => {
       const known = old?.levels.get(pin);
-      return old && { ...old, levels: new Map(old.levels).set(pin, { pin, high, driven: known?.driven ?? false }) };
+      return old && { ...old, levels: new Map(old.levels).set(pin, { driven: false, ...known, pin, high }) };
     });
     if (!going.current.has(pin)) setElsewhere({ pin, high, driven: false });
     readSoon();
@@ -104,5 +107,5 @@ export function useBoard(): BoardState {
     }
   };
 
-  return { board, none, problem, busy, elsewhere, toggle: (pin) => void toggle(pin) };
+  return { board, none, problem, busy, elsewhere, toggle: (pin) => void toggle(pin), renew: () => void read() };
 }

@@ -90,7 +90,7 @@ export function Line({ memory, sought, tags, onTag, onHold, onChanged }: Props):
           <span>{words.kind[memory.type] ?? memory.type}</span>
           <span>{when(memory.createdMs)}</span>
           {memory.importance >= MATTERS && <span>{words.important}</span>}
-          {memory.shared && <span>{words.shared}</span>}
+          {memory.sharedBy ? <span>{words.theirs(memory.sharedBy)}</span> : memory.shared && <span>{words.shared}</span>}
           {memory.fromOutside && <span title={words.outsideWhy}>{words.outside}</span>}
           {memory.uses > 0 && <span>{words.used(memory.uses)}</span>}
         </p>
@@ -102,7 +102,7 @@ export function Line({ memory, sought, tags, onTag, onHold, onChanged }: Props):
                 : <button key={tag} type="button" class="tag-link" aria-label={words.onlyTag(tag)} onClick={() => onTag(tag)}>#{tag}</button>)}
           </p>
         )}
-        {at === 'reading' && (
+        {at === 'reading' && !memory.sharedBy && (
           <div class="doings">
             {memory.fromOutside && <button type="button" class="quiet" title={words.outsideWhy} aria-label={words.about(words.vouch, memory.content)} onClick={() => void vouch()}>{words.vouch}</button>}
             <button type="button" class="quiet" ref={editor} aria-label={words.about(words.edit, memory.content)} onClick={() => (setAt('editing'), onHold(true))}>{words.edit}</button>

@@ -7,6 +7,7 @@ import { Close, Find, Fresh } from '../icons';
 import type { RoomProps } from '../rooms';
 import { text } from '../text';
 import { Top } from '../top';
+import { lazy } from '../lazy';
 import { Line } from './line';
 import { Lists } from './lists';
 import { sectionIn } from './sections';
@@ -16,6 +17,8 @@ import { Writing } from './writing';
 import './memory.css';
 
 const words = text.memoryRoom;
+
+const Bin = lazy<{ writer: boolean }>(() => import('./bin').then((part) => part.Bin));
 
 /** The filter, kept while another room is open. */
 let before: MemoryFilter = { query: '', kind: '', tags: [] };
@@ -38,7 +41,9 @@ export function Memory({ session, path }: RoomProps): JSX.Element {
       <Top title={text.rooms.memory} where={section ? words.sections[section] : count === undefined ? undefined : words.count(count)} />
       <div class="memory-inside">
         <Tabs at={section} />
-        {section ? <Lists section={section} path={path} session={session} /> : <Memories path={path} onCount={setCount} />}
+        <div class="memory-part">
+          {section === 'bin' ? <Bin writer={session.role !== 'viewer'} /> : section ? <Lists section={section} path={path} session={session} /> : <Memories path={path} onCount={setCount} />}
+        </div>
       </div>
     </main>
   );

@@ -1,4 +1,4 @@
-// The parts of the Memory room as a row of links, which scrolls on a phone.
+// The parts of the Memory room as links: a row that scrolls on a phone, and beside the part where there is room for it.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { href } from '../rooms';

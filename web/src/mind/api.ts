@@ -6,6 +6,8 @@ export type ModelTerms = Pick<ModelInUse, 'fallback' | 'automaticFallback' | 'st
 export type Provider = Data<'GET /api/v1/providers'>['providers'][number];
 export type ProviderChange = Body<'PUT /api/v1/providers/{id}'>;
 export type ProviderTest = Data<'POST /api/v1/providers/{id}/try'>;
+export type ModelServer = FoundServers['servers'][number];
+export type FoundServers = Data<'POST /api/v1/model-servers/find'>;
 export type KnownModel = Data<'GET /api/v1/models'>['models'][number];
 export type Usage = Data<'GET /api/v1/usage'>;
 export type Document = Data<'GET /api/v1/documents/{name}'>;
@@ -19,6 +21,12 @@ export const adjust = (body: Body<'PATCH /api/v1/model'>) => call('PATCH /api/v1
 export const providers = () => call('GET /api/v1/providers');
 export const changeProvider = (id: string, body: ProviderChange) => call('PUT /api/v1/providers/{id}', { path: { id }, body });
 export const testProvider = (id: string, body: ProviderChange) => call('POST /api/v1/providers/{id}/try', { path: { id }, body });
+/** A first answer may need the model to be loaded. */
+const ANSWER_MS = 110_000;
+/** Tests a provider with a real answer; an empty `model` is the one Hob suggests. */
+export const tryModel = (id: string, body: Body<'POST /api/v1/providers/{id}/try'> & { model: string }) =>
+  call('POST /api/v1/providers/{id}/try', { path: { id }, body }, { timeoutMs: ANSWER_MS });
+export const findServers = () => call('POST /api/v1/model-servers/find', { body: {} });
 export const models = () => call('GET /api/v1/models');
 export const refreshModels = () => call('POST /api/v1/models/refresh', { body: {} });
 export const usage = () => call('GET /api/v1/usage', { query: { days: 30 } });

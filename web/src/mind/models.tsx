@@ -8,13 +8,17 @@ import { Buttons, Notice, optionsOf, SelectField, SwitchField, TextField } from 
 import { Close, Down, Fresh, Up } from '../icons';
 import { useLive } from '../live';
 import { href } from '../rooms';
-import { text } from '../text';
+import { text, when } from '../text';
+import { answers } from '../text/answers';
 import { mind } from '../text/mind';
+import { modelTrouble } from '../text/model-trouble';
 import { dollars } from './amounts';
 import * as api from './api';
+import { KeyEntry } from './key-entry';
 import { about, Choices, useKnownModels } from './known-models';
 import { Providers } from './providers';
 import { Spending } from './spending';
+import { WhatAnswers } from './what-answers';
 
 const words = mind.models;
 
@@ -198,12 +202,46 @@ function Budget({ terms, usage, admin, onDone }: Pick<TermsProps, 'terms' | 'adm
   );
 }
 
+/** The models that do not answer, since when, and what to do. */
+function Troubles({ of, admin, onDone }: { of: house.ModelInUse; admin: boolean; onDone: () => void }): JSX.Element | null {
+  const act = useAction();
+  const all = of.trouble ?? [];
+  if (!all.length) return null;
+  return (
+    <div class="troubles">
+      {all.map((one) => <Notice key={one.model} bad>{`${modelTrouble.since(one, when(one.since))} ${modelTrouble.todo[one.problem](one)}`}</Notice>)}
+      {act.problem && <Notice bad>{act.problem}</Notice>}
+      {admin && <Buttons><button type="button" aria-disabled={act.busy} onClick={() => void act.run(async () => (await house.checkModel(), onDone()))}>{act.busy ? words.checkingAgain : words.checkAgain}</button></Buttons>}
+    </div>
+  );
+}
+
+/** A key comes first; where nothing is chosen yet, all ways are open. */
+function Choose({ reflex }: { reflex: boolean }): JSX.Element {
+  const [all, setAll] = useState(reflex);
+  const [done, setDone] = useState('');
+  const providers = useRead(api.providers);
+  const id = useId();
+  return (
+    <section aria-labelledby={`${id}-h`}>
+      <h3 id={`${id}-h`}>{all ? answers.label : words.addKey}</h3>
+      {!all && <p class="soft small">{words.addKeyWhy}</p>}
+      {done && <Notice>{done}</Notice>}
+      {all ? <WhatAnswers onDone={() => setAll(false)} onward={words.done} /> : providers.data && (
+        <KeyEntry key={done} providers={providers.data.providers} onUsed={({ provider, model }) => setDone(answers.answered(provider.name, model))}>
+          <button type="button" class="quiet" onClick={() => (setAll(true), setDone(''))}>{words.otherWays}</button>
+        </KeyEntry>
+      )}
+    </section>
+  );
+}
+
 export function Models(): JSX.Element {
   const admin = useAdmin();
   const read = useRead(house.model);
   const known = useKnownModels();
   const usage = useRead<api.Usage | null>(() => (admin ? api.usage() : Promise.resolve(null)));
-  useLive(['model:changed', 'budget:spent', 'run:ended'], ({ topic }) => {
+  useLive(['model:changed', 'model:trouble', 'budget:spent', 'run:ended'], ({ topic }) => {
     if (topic !== 'run:ended') void read.again();
     void usage.again();
   });
@@ -214,13 +252,15 @@ export function Models(): JSX.Element {
       {!admin && <p class="soft small">{words.adminOnly}</p>}
       <section class="first"><Model /></section>
       <LoadState of={read} />
+      {terms && <Troubles of={terms} admin={admin} onDone={() => void read.again()} />}
+      {admin && terms?.changeable && <Choose reflex={terms.model === 'reflex'} />}
+      {admin && <Providers />}
       {terms && (
         <>
           <StandIns terms={terms} admin={admin} known={known} onDone={put} />
           <Budget terms={terms} usage={usage.data} admin={admin} onDone={put} />
         </>
       )}
-      {admin && <Providers />}
       {admin && <Spending usage={usage.data} problem={usage.problem} />}
     </Page>
   );

@@ -9,6 +9,7 @@ import { Sentence } from '../sentence';
 import { facts, sentence, text } from '../text';
 import { mind } from '../text/mind';
 import * as api from './api';
+import { BIG } from './key-forms';
 
 const words = mind.models;
 
@@ -83,8 +84,9 @@ export function Providers(): JSX.Element {
   const id = useId();
   useLive(['model:changed'], () => void read.again());
   const all = read.data?.providers ?? [];
-  const set = all.filter((one) => one.hasKey || one.local || (one.url !== '' && one.url !== one.defaultUrl));
-  const others = all.filter((one) => !set.includes(one));
+  const set = all.filter((one) => one.hasKey || (one.url !== '' && one.url !== one.defaultUrl));
+  const visible = [...set, ...all.filter((one) => !set.includes(one) && (one.local || BIG.includes(one.id)))];
+  const others = all.filter((one) => !visible.includes(one));
 
   const took = (fresh: api.Provider) => {
     const before = all.find((one) => one.id === fresh.id);
@@ -103,7 +105,7 @@ export function Providers(): JSX.Element {
             </div>
             {open !== one.id && <button type="button" class="small" data-back aria-label={one.hasKey ? text.device.changeOf(one.name) : words.setUp(one.name)} onClick={() => (setOpen(one.id), setDone({ id: '', words: '' }))}>{one.hasKey ? text.device.change : words.setUpShort}</button>}
           </div>
-          {one.keyHint && open !== one.id && !one.hasKey && one.needsKey && <p class="soft small"><Sentence words={sentence(one.keyHint)} /></p>}
+          {one.keyHint && open !== one.id && others.includes(one) && one.needsKey && <p class="soft small"><Sentence words={sentence(one.keyHint)} /></p>}
           {done.id === one.id && <Notice>{done.words}</Notice>}
           {open === one.id && <SetUp provider={one} onDone={took} onCancel={() => setOpen('')} />}
         </li>
@@ -115,9 +117,9 @@ export function Providers(): JSX.Element {
       <h3 id={`${id}-h`}>{words.providers}</h3>
       <p class="soft small">{words.providersWhy}</p>
       <LoadState of={read} />
-      {set.length > 0 && rows(set)}
+      {rows(visible)}
       {others.length > 0 && (
-        <details class="others" open={set.length === 0 || undefined}>
+        <details class="others">
           <summary><span>{words.others(others.length)}</span><Chevron /></summary>
           {rows(others)}
         </details>

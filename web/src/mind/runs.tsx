@@ -81,10 +81,10 @@ function Entry({ run, onChanged }: { run: api.Run; onChanged: (said: string) => 
     <li class={`act ${LOOKS[run.state] ?? 'bad'}`}>
       <span class="dot" />
       <div>
-        <p class="act-head"><span>{words.states[run.state] ?? run.state}</span> <time class="soft small" dateTime={new Date(run.startedAt).toISOString()}>{at}</time></p>
+        <p class="act-head"><span class="asked">{run.asked || (run.conversationId ? words.wordless : words.byProgram)}</span> <time class="soft small" dateTime={new Date(run.startedAt).toISOString()}>{at}</time></p>
         <p class="soft small">
           {facts(
-            run.model, over > run.startedAt && duration(over - run.startedAt), run.toolCalls !== undefined && run.toolCalls > 0 && words.calls(run.toolCalls),
+            words.states[run.state] ?? run.state, run.model, over > run.startedAt && duration(over - run.startedAt), run.toolCalls !== undefined && run.toolCalls > 0 && words.calls(run.toolCalls),
             tokens > 0 && words.tokens(short(tokens)), run.cost ? dollars(run.cost) : '', run.resumed ? words.resumed(run.resumed) : '',
           )}
         </p>

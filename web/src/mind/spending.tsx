@@ -1,6 +1,7 @@
 // What models cost in the last 30 days: a bar for each day, and a table by model.
 import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
+import { dayAt } from '../clock';
 import { Notice, SelectField } from '../form';
 import { mind } from '../text/mind';
 import { dollars, short } from './amounts';
@@ -11,11 +12,10 @@ const DAYS = 30;
 
 type Use = Omit<Usage['days'][number], 'date' | 'models' | 'guessed'>;
 
-/** All of the last days, earliest first; the newest is the device's day or this browser's. */
+/** All of the last days, earliest first; the newest is today. */
 function lastDays(usage: Usage): { date: string; use: Use | undefined }[] {
   const by = new Map(usage.days.map((day) => [day.date, day]));
-  const now = new Date();
-  const today = `${now.getFullYear()}-${String(now.getMonth() + 1).padStart(2, '0')}-${String(now.getDate()).padStart(2, '0')}`;
+  const today = dayAt();
   const newest = usage.days.reduce((latest, { date }) => (date > latest ? date : latest), today);
   const at = Date.parse(`${newest}T12:00:00Z`);
   return Array.from({ length: DAYS }, (_, n) => {

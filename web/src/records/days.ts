@@ -1,4 +1,5 @@
 // Days and times in the household's time zone: values are read as written, whatever this browser's clock says.
+import { dayAt } from '../clock';
 import { records as words } from '../text/records';
 
 /** A day, "2026-11-20". */
@@ -28,7 +29,7 @@ export function dateOf(day: Day): Date {
 const two = (n: number) => String(n).padStart(2, '0');
 
 const dayOf = (date: Date): Day => `${String(date.getFullYear()).padStart(4, '0')}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-export const today = (): Day => dayOf(new Date());
+export const today = (): Day => dayAt();
 
 export function plusDays(day: Day, n: number): Day {
   const date = dateOf(day);

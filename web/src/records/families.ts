@@ -28,7 +28,8 @@ const picked = (entry: Entry, name: string) => {
   const value = textOf(entry, name);
   return value ? { words: value, pick: { name, value } } : '';
 };
-const sharedFact = (entry: Entry) => entry['shared'] === true && words.shared;
+/** Of others' records, the line says whose they are. */
+const sharedFact = (entry: Entry) => entry['shared'] === true && !entry['sharedBy'] && words.shared;
 
 function dueFact(entry: Entry): Facts[number] {
   const due = relativeTime(entry['dueDate']);
@@ -59,13 +60,14 @@ export const tasks: Family = {
       label: words.tasks.dueLabel,
       ways: [
         any(words.tasks.dueAny),
-        { value: 'overdue', label: words.tasks.dueBy.overdue, args: () => ({ dueBefore: plusDays(today(), -1), status: 'pending' }) },
+        { value: 'overdue', label: words.tasks.dueBy.overdue, args: { overdue: true } },
         { value: 'today', label: words.tasks.dueBy.today, args: () => ({ dueBefore: today() }) },
         { value: 'week', label: words.tasks.dueBy.week, args: () => ({ dueBefore: plusDays(today(), 7) }) },
       ],
     },
   ],
   title: named('title'),
+  everybodys: (entry) => textOf(entry, 'category') !== '',
   over: (entry) => entry['status'] === 'completed' || entry['status'] === 'cancelled',
   facts: (entry) => {
     const status = textOf(entry, 'status');

@@ -74,6 +74,12 @@ export interface Family {
   filters: readonly Filter[];
   words: Words;
   title: (entry: Entry) => string;
+  /** What its line says, where that is more than the title. */
+  sentence?: (entry: Entry) => string;
+  /** Whether all that its form chooses from is here. */
+  ready?: () => boolean;
+  /** Whether members change what somebody else shared, and not only its owner. */
+  everybodys?: (entry: Entry) => boolean;
   /** The external link of its title. */
   link?: (entry: Entry) => string;
   /** Whether it is done. */

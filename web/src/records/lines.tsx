@@ -5,7 +5,7 @@ import * as api from '../api';
 import { Confirm, Notice } from '../form';
 import { Bin, Pen } from '../icons';
 import { records as words } from '../text/records';
-import type { Entry, Fact, Family, Pick } from './kinds';
+import { textOf, type Entry, type Fact, type Family, type Pick } from './kinds';
 import { recordIn, RecordForm, refusal } from './record-form';
 
 /** Longer texts are folded. */
@@ -54,7 +54,7 @@ export function Lines({ entries, ...rest }: Props): JSX.Element {
 
 type LineProps = Omit<Props, 'entries'> & { entry: Entry };
 
-function Line({ family, entry, looks = {}, writer, picks, onPick, onHold, onChanged }: LineProps): JSX.Element {
+function Line({ family, entry, looks = {}, writer: mayWrite, picks, onPick, onHold, onChanged }: LineProps): JSX.Element {
   const [at, setAt] = useState<'reading' | 'editing' | 'deleting'>('reading');
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
@@ -63,6 +63,8 @@ function Line({ family, entry, looks = {}, writer, picks, onPick, onHold, onChan
   const editor = useRef<HTMLButtonElement>(null);
   const remover = useRef<HTMLButtonElement>(null);
   const name = family.title(entry);
+  // Somebody else's: only what everybody edits is offered for editing.
+  const writer = mayWrite && (!entry['sharedBy'] || family.everybodys?.(entry) === true);
 
   const act = async (what: () => Promise<unknown>, said?: string) => {
     if (busy) return false;
@@ -122,7 +124,7 @@ function Line({ family, entry, looks = {}, writer, picks, onPick, onHold, onChan
       <div class={tick ? 'record with-tick' : 'record'}>
         {tick && <Checkbox on={tick.on(entry)} label={tick.label(entry)} disabled={busy || !writer} onPress={() => void act(() => tick.press(entry))} />}
         <div class="record-words">
-          <Title name={name} link={family.link?.(entry)} />
+          <Title name={family.sentence?.(entry) || name} link={family.link?.(entry)} />
           <Body text={family.body?.(shown ?? entry) ?? ''} name={name} cut={entry['truncated'] === true && !shown} onWhole={() => void whole().catch((cause: unknown) => setProblem(refusal(cause, entry)))} />
           <Foot family={family} entry={entry} picks={picks} onPick={onPick} />
           {looks.more && <div class="more-doings">{looks.more(entry, line)}</div>}
@@ -177,7 +179,11 @@ function Body({ text, name, cut, onWhole }: { text: string; name: string; cut: b
 }
 
 function Foot({ family, entry, picks, onPick }: { family: Family; entry: Entry; picks: Pick[]; onPick: Props['onPick'] }): JSX.Element | null {
-  const facts = family.facts(entry).filter(Boolean).map((fact) => (typeof fact === 'string' ? { words: fact } : fact as Fact));
+  const by = textOf(entry, 'sharedBy');
+  const via = textOf(entry, 'via');
+  // A token is no person: what it added under its own name was added by nobody else.
+  const whose = by && (!family.everybodys?.(entry) ? words.theirs(by) : by !== via && words.addedBy(by));
+  const facts = [...family.facts(entry), whose, via && words.via(via)].filter(Boolean).map((fact) => (typeof fact === 'string' ? { words: fact } : fact as Fact));
   const tags = (family.tags?.(entry) ?? []).map((tag): Fact => ({ words: `#${tag}`, pick: { name: 'tag', value: tag } }));
   if (!facts.length && !tags.length) return null;
   return (

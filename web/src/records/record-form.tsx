@@ -46,7 +46,8 @@ function groupOf(family: Family, existing: boolean): Group {
 }
 
 /** Whether the schemas of the family's tools are here. They are read when a form first needs them. */
-function isRead({ schema, tools }: Family): boolean {
+function isRead({ schema, tools, ready }: Family): boolean {
+  if (ready && !ready()) return false;
   if (schema) return true;
   const all = knownTools.value?.tools;
   return !!all && [tools.add, tools.update].filter((name) => all.some((tool) => tool.name === name)).map(toolDetails).every(Boolean);

@@ -6,6 +6,8 @@ import { forgetDrafts } from '../forms/use-form';
 import type { Section } from '../memory/sections';
 import { records } from '../text/records';
 import { Calendar } from './calendar';
+import { Checklists } from './checklists';
+import './checklists.css';
 import { bookmarks, contacts, goals, notes, tasks } from './families';
 import { useFocusKept } from './focus';
 import { goalLooks } from './goal-steps';
@@ -42,6 +44,7 @@ let before = '';
 function inside({ section, path, session }: Props): JSX.Element {
   const writer = session.role !== 'viewer';
   switch (section) {
+    case 'lists': return <Checklists writer={writer} />;
     case 'tasks': return <RecordList key={section} search={path[1]} family={tasks} looks={taskLooks} writer={writer} />;
     case 'notes': return <RecordList key={section} search={path[1]} family={notes} writer={writer} />;
     case 'contacts': return <RecordList key={section} search={path[1]} family={contacts} writer={writer} />;
@@ -51,6 +54,8 @@ function inside({ section, path, session }: Props): JSX.Element {
     case 'money': return <Money path={path} writer={writer} />;
     case 'tables': return <Tables path={path} writer={writer} />;
     case 'schedules': return <Schedules writer={writer} />;
+    // Loaded by the room itself.
+    case 'bin': return <></>;
   }
 }
 

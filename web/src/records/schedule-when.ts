@@ -1,8 +1,17 @@
 // Converts between the form of a schedule's times and the text that the tools take.
 import { schedules as words } from '../text/schedules';
-import { wall } from './days';
 
-export type WhenKind = 'daily' | 'weekly' | 'monthly' | 'interval' | 'once' | 'cron';
+export type WhenKind = 'daily' | 'weekly' | 'nth' | 'monthly' | 'yearly' | 'interval' | 'once' | 'cron';
+
+/** A stored schedule as the daemon reads it. */
+export type StoredChoice =
+  | { kind: 'once'; day: string; time: string }
+  | { kind: 'daily'; time: string }
+  | { kind: 'weekly'; weekdays: number[]; time: string }
+  | { kind: 'nth'; nth: number; weekday: number; time: string }
+  | { kind: 'monthly'; day: number; time: string }
+  | { kind: 'yearly'; month: number; day: number; time: string }
+  | { kind: 'interval'; every: number; unit: string };
 
 export interface WhenDraft {
   kind: WhenKind;
@@ -10,51 +19,39 @@ export interface WhenDraft {
   time: string;
   /** 0 is Sunday, as in cron. */
   weekdays: number[];
+  /** "1" to "5"; "-1" is the last. */
+  nth: string;
+  weekday: string;
+  /** "1" to "31"; "-1" is the last. */
   monthday: string;
+  month: string;
   every: string;
   unit: string;
   day: string;
   /** The time of "once". */
   at: string;
   cron: string;
+  /** The time zone of a stored schedule, for the preview. */
+  zone: string;
 }
 
-export const BEGIN: WhenDraft = { kind: 'daily', time: '07:00', weekdays: [1, 2, 3, 4, 5], monthday: '1', every: '15', unit: 'minutes', day: '', at: '', cron: '' };
+export const BEGIN: WhenDraft = {
+  kind: 'daily', time: '07:00', weekdays: [1, 2, 3, 4, 5], nth: '1', weekday: '1', monthday: '1', month: '1', every: '15', unit: 'minutes', day: '', at: '', cron: '', zone: '',
+};
 
-const two = (n: string) => n.padStart(2, '0');
-
-/** "1,3,5", "1-5" → the days; null where a form cannot show it. */
-function weekdaysIn(text: string): number[] | null {
-  const found = new Set<number>();
-  for (const part of text.split(',')) {
-    const range = /^([0-7])(?:-([0-7]))?$/.exec(part);
-    if (!range) return null;
-    const [from, to] = [Number(range[1]), Number(range[2] ?? range[1])];
-    for (let day = from; day <= to; day++) found.add(day % 7);
+/** A stored schedule as a draft; one without a choice stays as it was written. */
+export function draftOf(choice: StoredChoice | null | undefined, written: string, zone = ''): WhenDraft {
+  const begin = { ...BEGIN, zone };
+  switch (choice?.kind) {
+    case undefined: return { ...begin, kind: 'cron', cron: written };
+    case 'once': return { ...begin, kind: 'once', day: choice.day, at: choice.time };
+    case 'daily': return { ...begin, kind: 'daily', time: choice.time };
+    case 'weekly': return { ...begin, kind: 'weekly', weekdays: choice.weekdays, time: choice.time };
+    case 'nth': return { ...begin, kind: 'nth', nth: String(choice.nth), weekday: String(choice.weekday), time: choice.time };
+    case 'monthly': return { ...begin, kind: 'monthly', monthday: String(choice.day), time: choice.time };
+    case 'yearly': return { ...begin, kind: 'yearly', month: String(choice.month), monthday: String(choice.day), time: choice.time };
+    case 'interval': return { ...begin, kind: 'interval', every: String(choice.every), unit: choice.unit };
   }
-  return found.size ? [...found].sort() : null;
-}
-
-/** A cron pattern that the form can show. */
-function cronIn(text: string): Partial<WhenDraft> | null {
-  const found = /^(\d{1,2}) (\d{1,2}) (\*|\d{1,2}) \* (\*|[0-7,-]+)$/.exec(text);
-  if (!found) return null;
-  const [, minute = '', hour = '', monthday = '', weekday = ''] = found;
-  const time = `${two(hour)}:${two(minute)}`;
-  if (monthday !== '*') return weekday === '*' ? { kind: 'monthly', monthday, time } : null;
-  if (weekday === '*') return { kind: 'daily', time };
-  const weekdays = weekdaysIn(weekday);
-  return weekdays && { kind: 'weekly', weekdays, time };
-}
-
-/** A stored schedule as a draft. */
-export function parseSchedule(written: string): WhenDraft {
-  const text = written.trim();
-  const interval = /^every (\d+) (second|minute|hour|day)s?$/i.exec(text);
-  if (interval) return { ...BEGIN, kind: 'interval', every: interval[1] ?? '', unit: `${interval[2]?.toLowerCase()}s` };
-  const once = wall(text);
-  if (once?.time) return { ...BEGIN, kind: 'once', day: once.day, at: once.time };
-  return { ...BEGIN, kind: 'cron', ...(cronIn(text) ?? { cron: text }) };
 }
 
 const clock = (time: string) => {
@@ -66,15 +63,16 @@ const clock = (time: string) => {
 export function formatSchedule(when: WhenDraft): { text: string; problem: string } {
   const no = (problem: string) => ({ text: '', problem });
   const yes = (text: string) => ({ text, problem: '' });
+  const at = (days: string) => (when.time ? yes(`${clock(when.time)} ${days}`) : no(words.needed));
   switch (when.kind) {
-    case 'daily': return when.time ? yes(`${clock(when.time)} * * *`) : no(words.needed);
-    case 'weekly':
-      if (!when.weekdays.length) return no(words.pickDay);
-      return when.time ? yes(`${clock(when.time)} * * ${[...when.weekdays].sort().join(',')}`) : no(words.needed);
-    case 'monthly': {
-      const day = Number(when.monthday);
-      if (!Number.isInteger(day) || day < 1 || day > 31) return no(words.monthdayWrong);
-      return when.time ? yes(`${clock(when.time)} ${day} * *`) : no(words.needed);
+    case 'daily': return at('* * *');
+    case 'weekly': return when.weekdays.length ? at(`* * ${[...when.weekdays].sort().join(',')}`) : no(words.pickDay);
+    case 'nth': return at(`* * ${when.weekday}${when.nth === '-1' ? 'L' : `#${when.nth}`}`);
+    case 'monthly': return at(`${when.monthday === '-1' ? 'L' : when.monthday} * *`);
+    case 'yearly': {
+      // A leap year has every date.
+      const exists = Number(when.monthday) <= new Date(2028, Number(when.month), 0).getDate();
+      return exists && Number(when.monthday) > 0 ? at(`${when.monthday} ${when.month} *`) : no(words.noSuchDay);
     }
     case 'interval': {
       const n = Number(when.every);

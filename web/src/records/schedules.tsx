@@ -3,13 +3,15 @@ import type { JSX } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Notice } from '../form';
+import { Chevron } from '../icons';
 import { useNews } from '../live';
 import { href } from '../rooms';
 import { trouble } from '../text';
 import { records } from '../text/records';
 import { schedules as words } from '../text/schedules';
 import type { GroupDraft } from '../forms/schema';
-import { action, actionSentence, toolsBehind, usualName, type Action, type ActionDraft } from './action';
+import { action, toolsBehind, usualName, type ActionDraft } from './action';
+import { choices, useChoices } from './choices';
 import { relativeTime, wall } from './days';
 import { Filters, isFiltered, argsOf } from './filters';
 import { numberOf, textOf, type Entry, type Facts, type Family } from './kinds';
@@ -21,7 +23,18 @@ import { useList } from './use-list';
 import { scheduleWhen } from './when-fields';
 
 const title = (entry: Entry) => textOf(entry, 'name') || records.unnamed;
-const does = (entry: Entry) => actionSentence(entry['action'] as Action | undefined);
+/** The name that says what it does, when nobody gave it one. */
+const usual = (entry: Entry) => usualName(action.begin(entry['action']) as unknown as ActionDraft);
+const named = (entry: Entry) => title(entry) !== usual(entry) && title(entry);
+const sentence = (entry: Entry) => textOf(entry, 'sentence') || title(entry);
+const stored = (entry: Entry, written: string) => ({ choice: entry['choice'], written, zone: textOf(entry, 'timezone') });
+/** A name that says what it does is left empty. */
+const unnamed = (entry: Entry) => !named(entry) && { name: '' };
+/** Names what nobody named, also after it does something else. */
+function nameIt(values: Record<string, unknown>, draft: GroupDraft, entry: Entry | undefined): Record<string, unknown> {
+  const anew = !entry || values['name'] === '' || (!named(entry) && 'action' in values);
+  return anew && !values['name'] ? { ...values, name: usualName(actionIn(draft)) } : values;
+}
 const actionIn = (draft: GroupDraft) => draft['action'] as unknown as ActionDraft;
 const enabled = (entry: Entry) => entry['enabled'] !== false;
 
@@ -37,28 +50,28 @@ const schedules: Family = {
   which: 'taskId',
   topics: ['schedules:changed', 'schedule:ran'],
   fields: {
-    action: { title: words.what, custom: action, needed: true },
     schedule: { title: words.when, custom: scheduleWhen },
+    action: { title: words.what, custom: action, needed: true },
     name: { title: words.name, description: words.nameHelp, format: 'line', needed: false, rare: true },
     timezone: { title: words.timezone, description: words.timezoneHelp, format: 'line', usual: true, rare: true },
     missed: { title: words.missed, labels: words.misseds, default: 'once', rare: true },
     retries: { title: words.retries, description: words.retriesHelp, default: 2, rare: true },
   },
-  // A name that says what it does is left empty.
-  given: (entry) => ({ ...entry, ...(title(entry) === usualName(action.begin(entry['action']) as unknown as ActionDraft) && { name: '' }) }),
-  send: (values, draft, entry) => (entry || values['name'] ? values : { ...values, name: usualName(actionIn(draft)) }),
+  given: (entry) => ({ ...entry, schedule: stored(entry, textOf(entry, 'schedule')), ...unnamed(entry) }),
+  send: nameIt,
+  ready: () => choices.value !== null,
   asksFirst: (draft) => toolsBehind(actionIn(draft)),
   filters: [],
   words: words.words,
   title,
+  sentence,
   facts: (entry) => [
-    textOf(entry, 'scheduleText') || textOf(entry, 'schedule'),
+    named(entry),
     entry['running'] === true ? words.runs : !enabled(entry) ? words.paused : entry['nextRun'] ? words.next(relativeTime(entry['nextRun'])) : words.over,
     wall(entry['nextTry']) && words.nextTry(relativeTime(entry['nextTry'])),
     lastFact(textOf(entry, 'lastStatus'), entry['lastRun']),
     textOf(entry, 'stopped') && { words: textOf(entry, 'stopped'), bad: true },
   ],
-  body: (entry) => (does(entry) === words.tells(title(entry)) ? '' : does(entry)),
 };
 
 const triggers: Family = {
@@ -68,30 +81,33 @@ const triggers: Family = {
   which: 'triggerId',
   topics: ['triggers:changed', 'trigger:fired'],
   fields: {
-    name: { title: words.name, format: 'line' },
     config: { title: words.when, custom: triggerConfig, needed: true },
     action: { title: words.what, custom: action, needed: true },
+    name: { title: words.name, description: words.nameHelp, format: 'line', needed: false, rare: true },
     cooldownSeconds: { title: words.cooldown, default: 1, needed: true, rare: true },
     maxPerHour: { title: words.perHour, default: 60, needed: true, rare: true },
   },
-  given: (entry) => ({ ...entry, config: { type: entry['type'], config: entry['config'] } }),
-  // The kind of an existing trigger stays.
-  send: ({ config, ...rest }, _, entry) => ({ ...rest, ...(config as object | undefined), ...(entry && { type: undefined }) }),
+  given: (entry) => ({ ...entry, config: { type: entry['type'], config: entry['config'], choice: entry['choice'] }, ...unnamed(entry) }),
+  send: ({ config, ...rest }, draft, entry) => {
+    // The kind of an existing trigger stays.
+    return { ...nameIt(rest, draft, entry), ...(config as object | undefined), ...(entry && { type: undefined }) };
+  },
+  ready: () => choices.value !== null,
   asksFirst: (draft) => [...toolsBehind(actionIn(draft)), ...checkedTools(draft['config'])],
   filters: [],
   words: words.triggerWords,
   title,
+  sentence,
   facts: (entry) => {
     const fired = numberOf(entry, 'fired') ?? 0;
     const failures = numberOf(entry, 'failures') ?? 0;
     return [
-      textOf(entry, 'when').replaceAll('`', ''),
+      named(entry),
       !enabled(entry) && words.paused,
       fired > 0 && words.fired(fired, relativeTime(entry['lastFired'])),
       failures > 0 && { words: words.failures(failures), bad: true },
     ];
   },
-  body: does,
 };
 
 /** The actions of schedules and triggers, by their tools. */
@@ -102,6 +118,8 @@ interface Doings {
   history: string;
   topics: readonly string[];
   which: string;
+  /** What the daemon stores: the schedule or the event, and the call. */
+  stored: (entry: Entry) => object;
 }
 
 const looksOf = (doings: Doings): LineExtras => ({
@@ -172,6 +190,10 @@ function History({ entry, doings }: { entry: Entry; doings: Doings }): JSX.Eleme
           );
         })}
       </ol>
+      <details class="rare">
+        <summary><Chevron />{words.stored}</summary>
+        <pre class="small">{JSON.stringify(doings.stored(entry), null, 2)}</pre>
+      </details>
     </div>
   );
 }
@@ -183,6 +205,7 @@ const scheduleLooks = looksOf({
   history: 'get_task_history',
   topics: schedules.topics,
   which: 'taskId',
+  stored: ({ schedule, timezone, action: does }) => ({ schedule, timezone, action: does }),
 });
 
 const triggerLooks = looksOf({
@@ -192,9 +215,11 @@ const triggerLooks = looksOf({
   history: 'get_trigger_history',
   topics: triggers.topics,
   which: 'triggerId',
+  stored: ({ type, config, action: does }) => ({ type, config, action: does }),
 });
 
 export function Schedules({ writer }: { writer: boolean }): JSX.Element {
+  useChoices();
   return (
     <>
       <Part id="at-times" heading={words.atTimes} family={schedules} looks={scheduleLooks} writer={writer} />

@@ -1,14 +1,25 @@
-// What a trigger waits for, as a field: an event, a condition that a tool checks, or times.
+// What a trigger waits for, as a field: a cause one chooses, or in full an event, a condition that a tool checks, or times.
 import type { JSX } from 'preact';
-import { optionsOf, SelectField } from '../form';
+import { useEffect, useState } from 'preact/hooks';
+import * as api from '../api';
+import { NumberField, optionsOf, SelectField, TextField } from '../form';
 import { blank, read } from '../forms/draft';
 import { EachField } from '../forms/fields';
-import { groupOf, type Custom, type CustomProps, type Draft, type Group, type GroupDraft, type Schema } from '../forms/schema';
+import { groupOf, readable, type Custom, type CustomProps, type Draft, type Group, type GroupDraft, type Problems, type Schema } from '../forms/schema';
+import { HEADER } from '../home/header';
+import { text } from '../text';
 import { schedules as words } from '../text/schedules';
 import { toolCall, type CallDraft } from './action';
+import { choices, type Cause, type CauseField } from './choices';
+import { entriesIn, textOf } from './kinds';
+import { scheduleWhen, WhenFields } from './when-fields';
+import type { StoredChoice, WhenDraft } from './schedule-when';
 
 type Kind = 'event' | 'condition' | 'schedule';
-type ConfigDraft = { kind: Kind; existing: boolean } & Record<Kind, GroupDraft>;
+type Fill = Record<string, string>;
+/** `cause`: the id of one, or '' for the whole form of its kind. */
+type ConfigDraft = { kind: Kind; cause: string; fill: Fill; existing: boolean; event: GroupDraft; condition: GroupDraft; schedule: WhenDraft };
+type Config = Record<string, unknown>;
 
 /** "21.5", "true" and "[1]" are what they look like; anything else is text. */
 function valueOf(typed: string): unknown {
@@ -23,12 +34,11 @@ const shown = (value: unknown) => (value === undefined || value === null ? '' : 
 
 const form = (required: string[], properties: Record<string, Schema>) => groupOf({ required, properties }, true);
 
-const FORMS: Record<Kind, Group> = {
+const FORMS: Record<'event' | 'condition', Group> = {
   event: form(['topic'], {
     topic: { type: 'string', format: 'code', title: words.topic, description: words.topicHelp },
     match: { type: 'object', title: words.match, description: words.matchHelp },
   }),
-  schedule: form(['schedule'], { schedule: { type: 'string', format: 'code', title: words.cron, description: words.cronHelp } }),
   condition: form(['check', 'op', 'value', 'everySeconds'], {
     check: { custom: toolCall(true) },
     path: { type: 'string', format: 'code', title: words.path, description: words.pathHelp },
@@ -38,51 +48,173 @@ const FORMS: Record<Kind, Group> = {
   }),
 };
 
-/** The fields of the chosen kind: "has changed" is compared with nothing. */
-function formFor({ kind, condition }: ConfigDraft): Group {
-  if (kind !== 'condition' || condition['op'] !== 'changed') return FORMS[kind];
+/** The fields of the whole form: "has changed" is compared with nothing. */
+function formFor(kind: 'event' | 'condition', draft: GroupDraft): Group {
+  if (kind !== 'condition' || draft['op'] !== 'changed') return FORMS[kind];
   return { kind: 'group', fields: FORMS.condition.fields.filter(({ name }) => name !== 'value') };
 }
 
-function ConfigFields({ draft, onInput, problems, path }: CustomProps): JSX.Element {
+// A cause: its configuration with the values of its fields at their paths.
+
+const inside = (config: Config, path: string): unknown => path.split('.').reduce<unknown>((value, step) => (value as Config | undefined)?.[step], config);
+
+function put(config: Config, path: string, value: unknown): void {
+  const steps = path.split('.');
+  const last = steps.pop() ?? '';
+  const place = steps.reduce<Config>((at, step) => (at[step] ??= {}) as Config, config);
+  place[last] = value;
+}
+
+/** All leaves by their paths; what stands under a field's path is one of them. */
+function leaves(value: unknown, fields: ReadonlySet<string>, path = ''): [string, unknown][] {
+  const plain = typeof value === 'object' && value !== null && !Array.isArray(value) && !fields.has(path);
+  return plain ? Object.entries(value).flatMap(([name, one]) => leaves(one, fields, path ? `${path}.${name}` : name)) : [[path, value]];
+}
+
+/** The typed value of a field in a configuration; null where the field cannot show it. */
+function filled(field: CauseField, config: Config): string | null {
+  let value = inside(config, field.path);
+  if (value === undefined || value === null) return '';
+  if (field.op) {
+    const { op, value: compared } = value as { op?: string; value?: unknown };
+    if (op !== field.op) return null;
+    value = compared;
+  }
+  if (field.input === 'number') return typeof value === 'number' ? readable(value / (field.scale ?? 1)) : null;
+  if (field.input === 'choice') return (field.options ?? []).some((option) => option.value === value) ? JSON.stringify(value) : null;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+}
+
+/** The cause that a stored configuration is one of, and what is filled in. */
+function causeOf(kind: Kind, config: Config): { cause: string; fill: Fill } {
+  for (const cause of choices.value?.causes ?? []) {
+    if (cause.type !== kind) continue;
+    const paths = new Set(cause.fields.map((field) => field.path));
+    const own = new Map(leaves(cause.config, paths));
+    const [there, fill] = [leaves(config, paths), cause.fields.map((field) => [field.path, filled(field, config)] as const)];
+    const same = there.every(([path, value]) => paths.has(path) || own.get(path) === value) && [...own].every(([path, value]) => inside(config, path) === value);
+    if (same && fill.every(([, value]) => value !== null)) return { cause: cause.id, fill: Object.fromEntries(fill) as Fill };
+  }
+  return { cause: '', fill: {} };
+}
+
+const beginOf = (cause: Cause): Fill => Object.fromEntries(cause.fields.map((field) => [field.path, field.default === undefined ? '' : String(field.default)]));
+
+/** The configuration of a cause; what is missing goes to `problems`. */
+function configOf(cause: Cause, fill: Fill, path: string, problems: Problems): Config {
+  const config = structuredClone(cause.config) as Config;
+  for (const field of cause.fields) {
+    const typed = (fill[field.path] ?? '').trim();
+    const number = Number(typed.replace(',', '.'));
+    const value = field.input === 'number' ? number * (field.scale ?? 1) : field.input === 'pin' ? number : field.input === 'choice' ? (JSON.parse(typed || 'null') as unknown) : typed;
+    if (!typed && field.required) problems[`${path}.${field.path}`] = text.toolsRoom.wrong.needed;
+    else if (typed && field.input === 'number' && !Number.isFinite(number)) problems[`${path}.${field.path}`] = text.toolsRoom.wrong.number;
+    else if (typed && value !== null) put(config, field.path, field.op ? { op: field.op, value } : value);
+  }
+  return config;
+}
+
+interface FillProps {
+  field: CauseField;
+  value: string;
+  error: string | undefined;
+  onInput: (value: string) => void;
+}
+
+const PINS = HEADER.map(({ pin }) => pin).filter((pin) => pin !== undefined).sort((a, b) => a - b);
+
+/** One value to fill in. */
+function FillField({ field, value, error, onInput }: FillProps): JSX.Element {
+  const about = { label: field.title, required: field.required, error };
+  switch (field.input) {
+    case 'pin': return <SelectField {...about} value={value} options={[{ value: '', label: words.pinNone }, ...PINS.map((pin) => ({ value: String(pin), label: text.home.pin(pin) }))]} onInput={onInput} />;
+    case 'choice': return <SelectField {...about} value={value || 'null'} options={(field.options ?? []).map((option) => ({ value: JSON.stringify(option.value ?? null), label: option.title }))} onInput={onInput} />;
+    case 'number': return <NumberField {...about} value={value} onInput={onInput} />;
+    case 'table': return <TableField {...about} value={value} onInput={onInput} />;
+    default: return <TextField {...about} value={value} onInput={onInput} />;
+  }
+}
+
+/** One of the household's tables, or any. */
+function TableField({ value, onInput, ...about }: { label: string; required: boolean; error: string | undefined; value: string; onInput: (value: string) => void }): JSX.Element {
+  const [names, setNames] = useState<string[]>([]);
+  useEffect(() => {
+    api.execute('list_custom_tables', { limit: 50 }).then(({ result }) => setNames(entriesIn(result, 'tables').map((table) => textOf(table, 'name'))), () => undefined);
+  }, []);
+  const all = value && !names.includes(value) ? [value, ...names] : names;
+  return <SelectField {...about} value={value} options={[{ value: '', label: words.tableAny }, ...all.map((name) => ({ value: name, label: name }))]} onInput={onInput} />;
+}
+
+const WHOLE = ':';
+
+function ConfigFields({ field: about, draft, onInput, problems, path }: CustomProps): JSX.Element {
   const now = draft as unknown as ConfigDraft;
-  const put = (change: Partial<ConfigDraft>) => onInput({ ...now, ...change } as unknown as Draft);
+  const change = (some: Partial<ConfigDraft>) => onInput({ ...now, ...some } as unknown as Draft);
+  const causes = choices.value?.causes ?? [];
+  const cause = causes.find(({ id }) => id === now.cause);
+  if (now.kind === 'schedule') return <WhenFields when={now.schedule} error={problems[path]} onInput={(schedule) => change({ schedule })} />;
+  // An existing trigger keeps its kind; a new one at times is a schedule.
+  const options = [
+    ...causes.filter(({ type }) => !now.existing || type === now.kind).map(({ id, title }) => ({ value: id, label: title })),
+    ...optionsOf(words.wholes).filter(({ value }) => !now.existing || value === WHOLE + now.kind),
+  ];
+  const choose = (chosen: string) => {
+    const found = causes.find(({ id }) => id === chosen);
+    change(found ? { kind: found.type as Kind, cause: chosen, fill: beginOf(found) } : { kind: chosen.slice(WHOLE.length) as Kind, cause: '' });
+  };
+  const { kind } = now;
   return (
     <>
-      {/* An existing trigger keeps its kind; a new one at times is a schedule. */}
-      {!now.existing && <SelectField label={words.when} value={now.kind} options={optionsOf(words.triggerWhens)} onInput={(kind) => put({ kind })} />}
-      <EachField group={formFor(now)} draft={now[now.kind]} problems={problems} path={path} onInput={(typed) => put({ [now.kind]: typed })} />
+      <SelectField label={about.label} value={cause ? cause.id : WHOLE + kind} options={options} onInput={choose} />
+      {cause?.fields.map((field) => (
+        <FillField key={field.path} field={field} value={now.fill[field.path] ?? ''} error={problems[`${path}.${field.path}`]} onInput={(value) => change({ fill: { ...now.fill, [field.path]: value } })} />
+      ))}
+      {!cause && <EachField group={formFor(kind, now[kind])} draft={now[kind]} problems={problems} path={path} onInput={(typed) => change({ [kind]: typed })} />}
     </>
   );
 }
 
 interface Stored {
   type?: Kind;
-  config?: { check?: { path?: string; op?: string; value?: unknown } & Record<string, unknown>; everySeconds?: number } & Record<string, unknown>;
+  choice?: StoredChoice | null;
+  config?: { check?: { path?: string; op?: string; value?: unknown } & Config; everySeconds?: number } & Config;
 }
 
 /** The tools that a condition calls. */
 export const checkedTools = (draft: Draft | undefined) => {
-  const { kind, condition } = draft as unknown as ConfigDraft;
-  return kind === 'condition' ? [(condition['check'] as unknown as CallDraft).tool] : [];
+  const { kind, cause, condition } = draft as unknown as ConfigDraft;
+  return kind === 'condition' && !cause ? [(condition['check'] as unknown as CallDraft).tool] : [];
 };
+
+/** The cause a new trigger begins with. */
+const FIRST = 'timer';
 
 export const triggerConfig: Custom = {
   begin: (given) => {
-    const { type = 'event', config = {} } = (given ?? {}) as Stored;
+    const { type = 'event', config = {}, choice = null } = (given ?? {}) as Stored;
     const { check, everySeconds, ...rest } = config;
     const condition = check ? { check, path: check.path, op: check.op, value: shown(check.value), everySeconds } : {};
+    const first = choices.value?.causes.find(({ id }) => id === FIRST);
+    const chosen = given !== undefined ? causeOf(type, config) : first ? { cause: FIRST, fill: beginOf(first) } : { cause: '', fill: {} };
+    const written = { choice, written: shown(rest['schedule']), zone: shown(rest['timezone']) };
     return {
-      kind: type, existing: given !== undefined,
-      event: blank(FORMS.event, rest), schedule: blank(FORMS.schedule, { ...rest, schedule: shown(rest['schedule']) }), condition: blank(FORMS.condition, condition),
+      kind: type, ...chosen, existing: given !== undefined,
+      event: blank(FORMS.event, rest), condition: blank(FORMS.condition, condition), schedule: scheduleWhen.begin(type === 'schedule' ? written : undefined),
     } as unknown as Draft;
   },
-  read: (draft, _, path, problems) => {
+  read: (draft, required, path, problems) => {
     const now = draft as unknown as ConfigDraft;
-    const values = read(formFor(now), now[now.kind], true, path, problems) as Record<string, unknown>;
-    if (now.kind !== 'condition') return { type: now.kind, config: values };
+    const { kind } = now;
+    if (kind === 'schedule') {
+      const schedule = scheduleWhen.read(now.schedule as unknown as Draft, required, path, problems);
+      return { type: kind, config: { schedule, ...(now.schedule.zone && { timezone: now.schedule.zone }) } };
+    }
+    const cause = choices.value?.causes.find(({ id }) => id === now.cause);
+    if (cause) return { type: kind, config: configOf(cause, now.fill, path, problems) };
+    const values = read(formFor(kind, now[kind]), now[kind], true, path, problems) as Record<string, unknown>;
+    if (kind === 'event') return { type: kind, config: values };
     const { check, path: part, op, value, everySeconds } = values;
-    return { type: now.kind, config: { check: { ...(check as object), ...(part !== undefined && { path: part }), op, ...(value !== undefined && { value: valueOf(String(value).trim()) }) }, everySeconds } };
+    return { type: kind, config: { check: { ...(check as object), ...(part !== undefined && { path: part }), op, ...(value !== undefined && { value: valueOf(String(value).trim()) }) }, everySeconds } };
   },
   Component: ConfigFields,
 };

@@ -1,11 +1,12 @@
 // When a schedule is due, as a field.
 import type { JSX } from 'preact';
-import { useId } from 'preact/hooks';
-import { Field, SelectField, TextField, FieldError } from '../form';
+import { useEffect, useId, useState } from 'preact/hooks';
+import * as api from '../api';
+import { Field, optionsOf, SelectField, TextField, FieldError } from '../form';
 import { schedules as words } from '../text/schedules';
 import type { Custom, Draft } from '../forms/schema';
-import { plusDays, startOfWeek, today, weekdayName } from './days';
-import { BEGIN, parseSchedule, formatSchedule, type WhenDraft, type WhenKind } from './schedule-when';
+import { dateOf, plusDays, relativeTime, startOfWeek, today, weekdayName } from './days';
+import { BEGIN, draftOf, formatSchedule, type StoredChoice, type WhenDraft } from './schedule-when';
 
 interface Props {
   when: WhenDraft;
@@ -13,22 +14,68 @@ interface Props {
   onInput: (when: WhenDraft) => void;
 }
 
-const pairs = (table: Record<string, string>) => Object.entries(table).map(([value, label]) => ({ value, label }));
+/** The days of the week by their numbers, beginning with the one a week begins with here. */
+function weekOptions(): { value: string; label: string }[] {
+  const from = startOfWeek(today());
+  return [0, 1, 2, 3, 4, 5, 6].map((n) => plusDays(from, n)).map((day) => ({ value: String(dateOf(day).getDay()), label: weekdayName(day, 'long') }));
+}
 
-function WhenFields({ when, error, onInput }: Props): JSX.Element {
+const monthdays = (last: boolean) => [
+  ...Array.from({ length: 31 }, (_, n) => ({ value: String(n + 1), label: String(n + 1) })),
+  ...(last ? [{ value: '-1', label: words.lastDay }] : []),
+];
+
+const months = () => Array.from({ length: 12 }, (_, n) => ({ value: String(n + 1), label: new Date(2028, n, 1, 12).toLocaleDateString([], { month: 'long' }) }));
+
+/** How long typing rests before the preview is read. */
+const REST_MS = 250;
+
+/** The sentence of what is chosen, and its next times, as Hob reads them. */
+function Preview({ when }: { when: WhenDraft }): JSX.Element {
+  const { text: schedule, problem } = formatSchedule(when);
+  const [told, setTold] = useState<{ schedule: string; text: string; next: string[] } | null>(null);
+  useEffect(() => {
+    if (problem) return;
+    let current = true;
+    const timer = setTimeout(() => {
+      api.previewSchedule(schedule, when.zone || undefined).then(
+        ({ text, next }) => current && setTold({ schedule, text, next }),
+        // What is wrong is said when it is saved.
+        () => current && setTold(null),
+      );
+    }, REST_MS);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [schedule, problem, when.zone]);
+  const fits = told && !problem && told.schedule === schedule;
+  return (
+    <p class="soft small preview" role="status">
+      {fits ? <><span class="preview-when">{words.preview(told.text)}</span> {words.nextTimes(told.next.map(relativeTime))}</> : ''}
+    </p>
+  );
+}
+
+export function WhenFields({ when, error, onInput }: Props): JSX.Element {
   const put = (change: Partial<WhenDraft>) => onInput({ ...when, ...change });
   const { kind } = when;
   return (
     <>
-      <SelectField label={words.when} value={kind} options={pairs(words.whens)} onInput={(value) => put({ kind: value as WhenKind })} />
+      <SelectField label={words.when} value={kind} options={optionsOf(words.whens)} onInput={(value) => put({ kind: value })} />
       {kind === 'weekly' && <Weekdays chosen={when.weekdays} error={when.weekdays.length ? undefined : error} onInput={(weekdays) => put({ weekdays })} />}
       <div class="pair">
-        {kind === 'monthly' && (
-          <Field required label={words.monthday} error={error}>
-            {(wired) => <input {...wired} class="number" inputmode="numeric" value={when.monthday} autocomplete="off" onInput={(event) => put({ monthday: event.currentTarget.value })} />}
-          </Field>
+        {kind === 'nth' && (
+          <>
+            <SelectField label={words.which} value={when.nth} options={words.nths} onInput={(nth) => put({ nth })} />
+            <SelectField label={words.weekday} value={when.weekday} options={weekOptions()} onInput={(weekday) => put({ weekday })} />
+          </>
         )}
-        {(kind === 'daily' || kind === 'weekly' || kind === 'monthly') && (
+        {(kind === 'monthly' || kind === 'yearly') && (
+          <SelectField label={words.monthday} value={when.monthday} options={monthdays(kind === 'monthly')} error={kind === 'yearly' && when.time ? error : undefined} onInput={(monthday) => put({ monthday })} />
+        )}
+        {kind === 'yearly' && <SelectField label={words.month} value={when.month} options={months()} onInput={(month) => put({ month })} />}
+        {kind !== 'interval' && kind !== 'once' && kind !== 'cron' && (
           <Time label={words.time} value={when.time} error={when.time ? undefined : error} onInput={(time) => put({ time })} />
         )}
         {kind === 'interval' && (
@@ -36,12 +83,13 @@ function WhenFields({ when, error, onInput }: Props): JSX.Element {
             <Field required label={words.every} error={error}>
               {(wired) => <input {...wired} class="number" inputmode="numeric" value={when.every} autocomplete="off" onInput={(event) => put({ every: event.currentTarget.value })} />}
             </Field>
-            <SelectField label={words.unit} value={when.unit} options={pairs(words.units)} onInput={(unit) => put({ unit })} />
+            <SelectField label={words.unit} value={when.unit} options={optionsOf(words.units)} onInput={(unit) => put({ unit })} />
           </>
         )}
         {kind === 'once' && <Once when={when} error={error} onInput={put} />}
       </div>
       {kind === 'cron' && <TextField required code label={words.cron} help={words.cronHelp} value={when.cron} error={error} onInput={(cron) => put({ cron })} />}
+      <Preview when={when} />
     </>
   );
 }
@@ -87,8 +135,18 @@ function Weekdays({ chosen, error, onInput }: { chosen: number[]; error: string 
   );
 }
 
+/** A schedule as it is stored. */
+export interface StoredWhen {
+  choice: StoredChoice | null;
+  written: string;
+  zone: string;
+}
+
 export const scheduleWhen: Custom = {
-  begin: (given) => (typeof given === 'string' ? parseSchedule(given) : BEGIN) as unknown as Draft,
+  begin: (given) => {
+    const { choice, written, zone } = (given ?? {}) as Partial<StoredWhen>;
+    return (given ? draftOf(choice, written ?? '', zone) : BEGIN) as unknown as Draft;
+  },
   read: (draft, _, path, problems) => {
     const { text, problem } = formatSchedule(draft as unknown as WhenDraft);
     if (problem) problems[path] = problem;

@@ -5,6 +5,7 @@ import { lazy } from '../lazy';
 import { text } from '../text';
 import { talk as words } from '../text/talk';
 import { Actions, type Act } from './actions';
+import { TimerCards } from '../timers/card';
 import { ApprovalCard } from './approval-card';
 import { hasCard, isAside, AsideLine, InteractionCard } from './asides';
 import { Markdown } from './markdown';
@@ -124,6 +125,7 @@ export function Exchange({ turn, lifted, questions, last: newest, act, onReply }
         })}
         {cards(asked.filter((one) => !placed.has(one)))}
         {own.map((one) => <InteractionCard key={one.id} it={one} />)}
+        <TimerCards calls={turn.steps.flatMap(({ calls }) => calls)} />
         {turn.media && <Media files={turn.media} />}
         {settled && results.length > 0 && <ResultCards calls={results} />}
         {newest && turn.state === 'done' && !waits && !turn.trouble && <Replies turn={turn} onReply={onReply} />}

@@ -3,10 +3,13 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Session } from '../api';
 import * as api from '../api';
+import { hourNow } from '../clock';
 import { Down, Flame, Fresh, Menu } from '../icons';
+import { lazy } from '../lazy';
 import { forgetSettled, isPending, questions, type Question } from '../questions';
 import { text, trouble } from '../text';
 import './talk.css';
+import { TalkTimers } from '../timers/strip';
 import { Top } from '../top';
 import type { Act } from './actions';
 import { InteractionCard } from './asides';
@@ -21,6 +24,9 @@ interface Props {
   session: Session;
   talk: TalkState;
 }
+
+/** Fetched after the first load, where a model is chosen. */
+const ModelTrouble = lazy<{ admin: boolean }>(() => import('./model-trouble').then((part) => part.ModelTrouble), true);
 
 /** With less free space than this below a new message, the page scrolls once and the answer grows into the space. */
 const ROOM = 0.45;
@@ -221,7 +227,7 @@ export function Talk({ session, talk }: Props): JSX.Element {
           {empty && (
             <div class="empty">
               <Flame big alive />
-              <h2>{text.talk.greeting(new Date().getHours())}</h2>
+              <h2>{text.talk.greeting(hourNow())}</h2>
               <p class="soft">{text.talk.invite}</p>
               <ul aria-label={text.talk.tryOne}>
                 {text.talk.ideas.map((idea) => (
@@ -263,6 +269,8 @@ export function Talk({ session, talk }: Props): JSX.Element {
             </ul>
           )}
           {over && <p class="drop-here" role="status">{text.talk.dropHere}</p>}
+          {session.model !== 'reflex' && <ModelTrouble admin={session.role === 'admin'} />}
+          <TalkTimers />
           <Composer
             value={talk.draft}
             busy={talk.busy}

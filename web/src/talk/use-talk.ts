@@ -303,7 +303,10 @@ export function useTalk(): TalkState {
           }
           // Until now a reload would have restored the draft.
           if (!quick && keptDraft.get().trim() === asked) keptDraft.set('');
-          if (mine.stopping) void api.cancel(event.runId).catch(() => undefined);
+          if (mine.stopping) {
+            known.current.set(event.runId, 'heard');
+            cancelRun(mine);
+          }
         } else if (here()) {
           begin(mine);
         }
@@ -346,11 +349,25 @@ export function useTalk(): TalkState {
     else if (mine.turn.broken) void checkReachable().then(() => !deviceAway.value && !current.current.length && turnsBroken() && void load(shown.current));
   };
 
+  /** Cancels a run; one that does not end soon is no longer listened to. */
+  const cancelRun = (mine: Run) => {
+    void api.cancel(mine.runId).catch(() => undefined);
+    setTimeout(() => mine.abort.abort(), STOP_MS);
+  };
+
   const stopRun = (mine: Run) => {
     if (mine.stopping) return;
     mine.stopping = true;
-    if (mine.runId) void api.cancel(mine.runId).catch(() => undefined);
-    setTimeout(() => mine.abort.abort(), mine.runId ? STOP_MS : 0);
+    if (mine.runId) return cancelRun(mine);
+    // Without its id nothing stops it: the line stays open until the device has said it, and after a while the page goes on.
+    setTimeout(() => {
+      if (mine.runId || !current.current.includes(mine)) return;
+      mine.turn = stopped(mine.turn);
+      settle(current.current.filter((other) => other !== mine));
+      draw(mine.turn, true);
+      const next = current.current[0];
+      if (next && !others.current) begin(next);
+    }, STOP_MS);
   };
 
   const stop = () => {

@@ -61,10 +61,9 @@ export const toolPolicy = {
 export const groups = {
   title: 'Groups',
   link: (on: number, off: number) => (off ? `Groups: ${on} on, ${off} off` : `Groups: all ${on} on`),
-  why: 'Turn tools on and off by group. Tools that are off stay listed but cannot be used.',
+  why: 'What Hob may use, by subject. Turn off what nobody here needs: it stays listed and cannot be used.',
   adminOnly: 'Only an admin can switch them.',
   tools: (n: number) => (n === 1 ? '1 tool' : `${n} tools`),
-  empty: (n: number) => (n === 1 ? 'One has no tools on this device yet' : `${n} have no tools on this device yet`),
   needs: (names: string[]) => `Needs ${names.join(', ')}.`,
   missing: (names: string[]) => `Missing here: ${names.join(', ')}.`,
   offElsewhere: (names: string[]) => `Off because another of their groups is off: ${names.join(', ')}.`,

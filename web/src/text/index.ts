@@ -1,6 +1,7 @@
 // All texts of the page. To translate it, copy this folder, translate its files, and choose between the folders here. Dates and
-// numbers follow the browser's language; the daemon's own sentences come from the device.
+// numbers follow the browser's language, and the household's time zone (clock.ts); the daemon's own sentences come from the device.
 import { Refused, Unreachable } from '../api';
+import { dayAt, timeOf, written } from '../clock';
 import { activity, approvals, autonomy, groups, services, toolPolicy } from './decisions';
 import { device } from './device';
 
@@ -32,7 +33,7 @@ export const text = {
     results: 'Found',
     rooms: {
       talk: 'the conversation',
-      home: 'pins, the network',
+      home: 'today, pins, the network',
       tools: 'what Hob can do',
       memory: 'what Hob remembers',
       device: 'health, people, model',
@@ -88,11 +89,6 @@ export const text = {
     otherCode: 'Use another code',
     typeIt: 'Open the link printed where Hob was started, or type its code here.',
     code: 'Claim code',
-    person: 'Your name',
-    personHelp: (usual: string) => `You will sign in with this name. Leave it empty for “${usual}”.`,
-    usual: 'owner',
-    password: 'Password (optional)',
-    noPassword: 'Without one, sign in with tokens created on the device.',
     go: 'Claim this Hob',
     going: 'Claiming…',
   },
@@ -156,7 +152,7 @@ export const text = {
     greeting: (hour: number) =>
       hour < 5 ? 'Still up?' : hour < 12 ? 'Good morning' : hour < 18 ? 'Good afternoon' : 'Good evening',
     invite: 'Ask, tell, or get something done.',
-    ideas: ['What is 12 * 12?', 'Remember that Marta serviced the boiler on 3 October', 'Turn on pin 17'],
+    ideas: ['Add milk and bread to the shopping list', 'Remind me at 7 to call Anna', 'Set a timer for 10 minutes'],
     tryOne: 'Things to try',
     placeholder: 'Ask or tell Hob anything',
     message: 'Message',
@@ -339,12 +335,12 @@ export const text = {
     sectionsLabel: 'Lists',
     memories: 'Memory',
     sections: {
-      tasks: 'Tasks', notes: 'Notes', calendar: 'Calendar', contacts: 'Contacts', money: 'Money', bookmarks: 'Bookmarks', goals: 'Goals',
-      tables: 'Tables', schedules: 'Schedules',
+      lists: 'Lists', tasks: 'Tasks', notes: 'Notes', calendar: 'Calendar', contacts: 'Contacts', money: 'Money', bookmarks: 'Bookmarks', goals: 'Goals',
+      tables: 'Tables', schedules: 'Schedules', bin: 'Bin',
     },
     sectionWords: {
-      tasks: 'to-dos and shopping', notes: 'things written down', calendar: 'events', contacts: 'people', money: 'expenses',
-      bookmarks: 'links', goals: 'plans and steps', tables: 'anything else', schedules: 'reminders, schedules, triggers',
+      lists: 'shopping and other checklists', tasks: 'to-dos', notes: 'things written down', calendar: 'events', contacts: 'people', money: 'expenses',
+      bookmarks: 'links', goals: 'plans and steps', tables: 'anything else', schedules: 'reminders, schedules, triggers', bin: 'deleted things, trash, restore',
     },
     listsLoading: 'Loading…',
     listsFailed: 'This part of the page could not be loaded. Hob may be offline, or newer than this page.',
@@ -356,6 +352,7 @@ export const text = {
     loading: 'Loading memories…',
     add: 'Remember something',
     nothing: 'No memories yet.',
+    theirs: (name: string) => `${name}’s, only they can change it`,
     nothingWhy: 'Tell Hob “remember that…”, or add one here.',
     noMatch: 'No memories match.',
     noneOfKind: 'No memories of this kind.',
@@ -379,7 +376,7 @@ export const text = {
     edit: 'Edit',
     forget: 'Forget',
     about: (verb: string, content: string) => `${verb}: ${content}`,
-    forgetAsk: 'Forget this for good?',
+    forgetAsk: 'Forget this?',
     forgetYes: 'Yes, forget it',
     forgotten: 'Forgotten.',
     content: 'What to remember',
@@ -397,6 +394,33 @@ export const text = {
     notYours: 'Somebody else in your household owns this memory. Only they can change it.',
     remembered: 'Remembered.',
     changed: 'Saved.',
+  },
+
+  changes: {
+    label: 'Last change',
+    withUndo: (what: string) => `${what} You can undo this.`,
+    undo: 'Undo',
+    undoing: 'Undoing…',
+    undone: 'Undone.',
+    close: 'Dismiss',
+  },
+
+  bin: {
+    label: 'Bin',
+    about: 'Deleted things stay here for 30 days.',
+    kindLabel: 'Kinds',
+    all: 'All',
+    kind: (kind: string) => kind.charAt(0).toUpperCase() + kind.slice(1),
+    loading: 'Loading…',
+    none: 'The bin is empty.',
+    deleted: (at: string) => `deleted ${at}`,
+    restore: 'Restore',
+    restoreOne: (title: string) => `Restore: ${title}`,
+    more: 'Show more',
+    empty: 'Empty now',
+    emptyAsk: 'Delete everything in the bin for good?',
+    emptyWhy: 'Nothing of it can be brought back.',
+    emptyYes: 'Yes, empty it',
   },
 
   notices: {
@@ -444,20 +468,15 @@ export function when(value: string | number | undefined): string {
   if (value === undefined) return '';
   const date = new Date(value);
   if (Number.isNaN(date.getTime())) return '';
-  const now = new Date();
-  if (date.toDateString() === now.toDateString()) {
-    return date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
-  }
-  const year = date.getFullYear() === now.getFullYear() ? undefined : 'numeric';
-  return date.toLocaleDateString([], { day: 'numeric', month: 'short', year });
+  const [day, today] = [dayAt(date), dayAt()];
+  if (day === today) return timeOf(date);
+  return written(date, { day: 'numeric', month: 'short', ...(day.slice(0, 4) !== today.slice(0, 4) && { year: 'numeric' }) });
 }
 
 /** "10:42" today, "3 Oct, 10:42" on another day; with `seconds` where it matters what came after what. */
 export function moment(at: number, seconds = false): string {
-  const date = new Date(at);
-  const time = date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', ...(seconds && { second: '2-digit' }) });
-  if (date.toDateString() === new Date().toDateString()) return time;
-  return `${date.toLocaleDateString([], { day: 'numeric', month: 'short' })}, ${time}`;
+  const time = timeOf(at, seconds);
+  return dayAt(at) === dayAt() ? time : `${written(at, { day: 'numeric', month: 'short' })}, ${time}`;
 }
 
 const TROUBLE: Record<string, string> = {

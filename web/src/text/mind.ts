@@ -6,7 +6,7 @@ export const mind = {
 
   model: {
     reflex: 'Reflex',
-    reflexIs: 'Reflex answers. It is built into Hob and runs on this device, so nothing you say leaves it.',
+    reflexIs: 'This device answers by itself, with reflex, which is built in. Nothing you say leaves it.',
     openaiIs: (name: string) => `${name} answers, at OpenAI. What you say to Hob is sent there.`,
     providerIs: (name: string, provider: string) => `${name} answers, at ${provider}. What you say to Hob is sent there.`,
     customIs: (name: string, url: string) => `${name} answers, on ${url || 'a server of your own'}. What you say to Hob is sent there.`,
@@ -26,7 +26,7 @@ export const mind = {
     undone: 'Hob uses its configuration file again.',
     who: 'Provider',
     kinds: [
-      { value: 'reflex', label: 'Reflex, on this device' },
+      { value: 'reflex', label: 'This device alone (reflex)' },
       { value: 'openai', label: 'OpenAI' },
       { value: 'custom', label: 'A server of your own' },
     ],
@@ -48,9 +48,15 @@ export const mind = {
   models: {
     title: 'Models',
     adminOnly: 'Only an admin can change this.',
-    standIn: 'Fallback models',
-    standInWhy: 'Tried in this order when the model above does not answer. Reflex always comes last.',
-    none: 'No fallback but reflex.',
+    addKey: 'Add a key',
+    addKeyWhy: 'Paste it, and Hob sees whose it is, tries it, and chooses a good model.',
+    otherWays: 'Other ways',
+    checkAgain: 'Look again',
+    checkingAgain: 'Looking…',
+    done: 'Done',
+    standIn: 'When it does not answer',
+    standInWhy: 'Asked in this order when the model above does not answer. This device itself always comes last.',
+    none: 'None: this device then answers what it can by itself.',
     automatic: 'Chosen automatically, because their keys are in the environment. They cost money, within the daily budget.',
     add: 'Add a fallback',
     addLabel: 'Model to add',
@@ -67,8 +73,8 @@ export const mind = {
       fallback: 'The model above, then these in order', cheapest: 'The cheapest suitable one', fastest: 'The fastest suitable one',
       smartest: 'The best suitable one', balanced: 'A balance of price, speed and quality',
     },
-    reflexFirst: 'Try reflex first',
-    reflexFirstWhy: 'Reflex handles commands such as “Turn on the lamp” on this device, instantly and free. Only what it is not sure of goes to a model.',
+    reflexFirst: 'Try this device first',
+    reflexFirstWhy: 'Commands such as “Turn on the lamp” are then handled on this device, instantly and free. Only what it is not sure of goes to a model.',
 
     budget: 'Budget',
     budgetLabel: 'US dollars a day',
@@ -80,13 +86,13 @@ export const mind = {
     left: (left: string, budget: string) => `${left} of ${budget} left today.`,
     used: (percent: number) => `${percent} % of the budget spent`,
 
-    providers: 'Providers',
-    providersWhy: 'Keys are stored encrypted on this device and never shown again.',
+    providers: 'Services and servers',
+    providersWhy: 'Keys are stored encrypted on this device, sent only to the service they are for, and never shown again.',
     ownKey: 'key set',
     envKey: 'key from the environment',
     noKey: 'no key',
     noNeed: 'needs no key',
-    own: 'a server of your own',
+    own: 'a computer at home',
     setUp: (name: string) => `Set up ${name}`,
     setUpShort: 'Set up',
     key: 'Key',
@@ -104,7 +110,7 @@ export const mind = {
     saved: 'Saved.',
     offers: (n: number) => (n === 0 ? 'It lists no models.' : n === 1 ? 'It offers 1 model:' : `It offers ${n} models:`),
     moreModels: (n: number) => `and ${n} more`,
-    others: (n: number) => `${n} more without a key`,
+    others: (n: number) => `${n} more`,
 
     known: (n: number, source: string) => `${n} known models, ${source === 'built-in' ? 'from Hob’s built-in list' : `from ${source}`}.`,
     refresh: 'Refresh the list',
@@ -207,9 +213,11 @@ export const mind = {
 
   runs: {
     title: 'Runs',
-    why: 'Each answer is a run: Hob thinks, uses tools, and answers. A run resumes after a power cut.',
+    why: 'What was asked, and how Hob answered it. After a power cut it goes on where it was.',
     none: 'No runs yet.',
     noneLike: 'No runs in that state.',
+    wordless: 'A message without words',
+    byProgram: 'A request of a program',
     state: 'State',
     any: 'Any',
     states: {

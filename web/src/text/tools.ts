@@ -46,6 +46,7 @@ const TOOLS: Record<string, readonly [string, string]> = {
   edit_system_prompt: ['changing its instructions', 'changed its instructions'],
   read_learned_notes: ['reading its notes', 'read its notes'],
   edit_learned_notes: ['changing its notes', 'changed its notes'],
+  set_timer: ['setting a timer', 'set a timer'],
   run_prompt: ['asking itself', 'asked itself'],
 };
 
@@ -54,7 +55,7 @@ const VERBS: Record<string, readonly [string, string]> = {
   add: ['adding', 'added'], create: ['making', 'made'], list: ['looking at', 'looked at'], query: ['looking at', 'looked at'], search: ['searching', 'searched'],
   get: ['looking at', 'looked at'], describe: ['looking at', 'looked at'], update: ['changing', 'changed'], delete: ['deleting', 'deleted'],
   complete: ['finishing', 'finished'], decompose: ['planning', 'planned'], export: ['exporting', 'exported'], trigger: ['running', 'ran'], fire: ['firing', 'fired'],
-  pause: ['pausing', 'paused'], set: ['setting', 'set'], cancel: ['cancelling', 'cancelled'], resume: ['resuming', 'resumed'], snooze: ['snoozing', 'snoozed'],
+  pause: ['pausing', 'paused'], set: ['setting', 'set'], cancel: ['cancelling', 'cancelled'], resume: ['resuming', 'resumed'], snooze: ['snoozing', 'snoozed'], adjust: ['adjusting', 'adjusted'], stop: ['stopping', 'stopped'],
   clear: ['clearing', 'cleared'], rename: ['renaming', 'renamed'], share: ['sharing', 'shared'], restore: ['bringing back', 'brought back'], boost: ['raising', 'raised'],
   toggle: ['switching', 'switched'], dismiss: ['dismissing', 'dismissed'],
 };

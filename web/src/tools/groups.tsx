@@ -7,10 +7,21 @@ import * as policy from '../policy';
 import { href } from '../rooms';
 import { Sentence } from '../sentence';
 import { facts, sentence, text, trouble } from '../text';
+import { areas } from '../text/groups';
 import { Back } from './back';
 import { groupName, readTools, type Known } from './use-tools';
 
 const words = text.groups;
+
+/** Ids that only gather tools of other groups. */
+const GATHERED = new Set(['fs', 'runtime', 'web', 'automation', 'delegation', 'media_gen', 'media_read', 'goclaw']);
+/** Where the groups of Hob belong; those of plugins and servers come last. */
+const AREAS = [
+  { title: areas.everyday, ids: ['tasks', 'lists', 'timers', 'calendar', 'notes', 'contacts', 'bookmarks', 'memory', 'goals', 'finance', 'customData', 'undo'] },
+  { title: areas.home, ids: ['gpio', 'notices', 'scheduler', 'triggers', 'utilities'] },
+  { title: areas.numbers, ids: ['core', 'dateTime', 'conversion', 'mathStats', 'generation', 'textUtils', 'listOps', 'extraction', 'validation'] },
+  { title: areas.hob, ids: ['system', 'interaction', 'persona', 'prompts', 'customTools', 'config', 'state'] },
+];
 
 interface Props {
   known: Known;
@@ -28,25 +39,28 @@ export function Groups({ known, admin, wanted }: Props): JSX.Element {
   useEffect(() => {
     document.getElementById(`group-${wanted}`)?.scrollIntoView({ block: 'center' });
   }, [wanted]);
-  const names = new Set(known.tools.map((tool) => tool.name));
-  const empty = known.groups.filter((group) => !group.tools.length);
-  const list = (groups: policy.Group[]) => (
-    <ul class="groups">
-      {groups.map((group) => <One key={group.id} group={group} all={known.groups} tools={names} admin={admin} open={group.id === wanted} />)}
-    </ul>
-  );
+  const about = new Map(known.tools.map((tool) => [tool.name, tool.description]));
+  // A group without tools switches nothing, and one that only gathers tools under a name is for lists in a configuration.
+  const shown = known.groups.filter(({ id, tools, switchable }) => id === wanted || (tools.length > 0 && (switchable || !GATHERED.has(id))));
+  const sections = [...AREAS, { title: areas.more, ids: [] }].map((area, n) => ({
+    title: area.title,
+    groups: n < AREAS.length
+      ? area.ids.flatMap((id) => shown.find((group) => group.id === id) ?? [])
+      : shown.filter(({ id }) => AREAS.every(({ ids }) => !ids.includes(id))),
+  })).filter(({ groups }) => groups.length);
   return (
     <article class="tool">
       <Back />
       <h2 tabIndex={-1} ref={heading}>{words.title}</h2>
       <p class="soft small">{words.why} {!admin && words.adminOnly}</p>
-      {list(known.groups.filter((group) => group.tools.length > 0))}
-      {empty.length > 0 && (
-        <details class="empty-groups" open={empty.some((group) => group.id === wanted)}>
-          <summary><h3>{words.empty(empty.length)}</h3><Chevron /></summary>
-          {list(empty)}
-        </details>
-      )}
+      {sections.map(({ title, groups }) => (
+        <section key={title} class="group-area" aria-label={title}>
+          {sections.length > 1 && <h3>{title}</h3>}
+          <ul class="groups">
+            {groups.map((group) => <One key={group.id} group={group} all={known.groups} tools={about} admin={admin} open={group.id === wanted} />)}
+          </ul>
+        </section>
+      ))}
     </article>
   );
 }
@@ -54,8 +68,8 @@ export function Groups({ known, admin, wanted }: Props): JSX.Element {
 interface OneProps {
   group: policy.Group;
   all: policy.Group[];
-  /** The names of all tools. */
-  tools: Set<string>;
+  /** What each tool does, by its name. */
+  tools: ReadonlyMap<string, string>;
   admin: boolean;
   open: boolean;
 }
@@ -94,9 +108,9 @@ function One({ group, all, tools, admin, open }: OneProps): JSX.Element {
             <span class="soft small">{facts(words.tools(group.tools.length), group.enabled !== group.defaultEnabled && words.usually(group.defaultEnabled))}</span>
             <Chevron />
           </summary>
-          <ul class="names">
+          <ul class="group-tools">
             {group.tools.map((name) => (
-              <li key={name}>{tools.has(name) ? <a href={href('tools', name)}>{name}</a> : <span class="soft">{name}</span>}</li>
+              <li key={name}>{tools.has(name) ? <a href={href('tools', name)}><Sentence words={sentence(tools.get(name) || name)} /></a> : <span class="soft">{name}</span>}</li>
             ))}
           </ul>
         </details>

@@ -111,8 +111,9 @@ function Own({ tools, none }: { tools: CustomTool[]; none: boolean }): JSX.Eleme
 }
 
 function GroupsLink({ groups }: { groups: Group[] }): JSX.Element {
-  const on = groups.filter((group) => group.enabled).length;
-  return <p class="to-groups"><a class="onward" href={href('tools', 'groups')}>{text.groups.link(on, groups.length - on)}<Chevron /></a></p>;
+  const filled = groups.filter(({ tools }) => tools.length > 0);
+  const on = filled.filter(({ enabled }) => enabled).length;
+  return <p class="to-groups"><a class="onward" href={href('tools', 'groups')}>{text.groups.link(on, filled.length - on)}<Chevron /></a></p>;
 }
 
 interface FamilyProps {

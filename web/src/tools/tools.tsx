@@ -1,17 +1,24 @@
 // The Tools room: all tools with a form to run each, and the custom tools.
 import type { JSX } from 'preact';
 import { Notice } from '../form';
+import { lazy } from '../lazy';
 import type { RoomProps } from '../rooms';
 import { text } from '../text';
 import { Top } from '../top';
 import { Back } from './back';
 import { CustomPage } from './custom';
 import { Editor } from './editor';
-import { Groups } from './groups';
 import { ToolList } from './list';
 import { ToolPage } from './tool-page';
 import { readTools, knownTools, toolDetails, toolsProblem, type Known } from './use-tools';
 import './tools.css';
+
+interface GroupsProps {
+  known: Known;
+  admin: boolean;
+  wanted: string;
+}
+const Groups = lazy<GroupsProps>(() => import('./groups').then((part) => part.Groups));
 
 export function Tools({ session, path }: RoomProps): JSX.Element {
   const known = knownTools.value;

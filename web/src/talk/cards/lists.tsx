@@ -112,6 +112,7 @@ function value(name: string, one: unknown): string {
     return readable(one);
   }
   if (Array.isArray(one)) return one.filter((part) => typeof part !== 'object').map((part) => value(name, part)).join(', ');
+  if (typeof one === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(one)) return moment(Date.parse(one));
   if (typeof one === 'string') return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(one) ? [relativeDay(one.slice(0, 10)), one.slice(11, 16)].join(', ') : one;
   return '';
 }

@@ -1,0 +1,110 @@
+//! Wires undoing to the families whose records have effects beyond the store, and removes old changes.
+
+use board::Board;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, ready},
+};
+use memory::Memories;
+use records::{Undo, Undoer};
+use rules::Triggers;
+use scheduler::{Scheduler, Timers};
+use std::{sync::Arc, time::Duration};
+use store::{Did, Part, Record, Store, Tx};
+use tokio_util::sync::CancellationToken;
+use tool::{Cx, Id, Scope, UserId};
+
+/// How long changes can be undone, and deleted records restored.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Interval of removing old changes, and the delay after a start.
+const PRUNED_EVERY: Duration = Duration::from_secs(3600);
+
+struct UndoesMemories(Memories);
+
+struct UndoesSchedules(Scheduler);
+
+struct UndoesTimers(Timers);
+
+fn place(part: &Part) -> Option<(UserId, Id)> {
+    match (part.scope(), part.id()) {
+        (Some(Scope::User(user)), Some(id)) => Some((user, id)),
+        _ => None,
+    }
+}
+
+impl Undoer for UndoesMemories {
+    fn within(&self, tx: &Tx, part: &Part, _: Option<Id>) -> store::Result<()> {
+        place(part).map_or(Ok(()), |(owner, id)| self.0.put_back_in(tx, owner, id))
+    }
+    fn after<'a>(&'a self, _: &'a Cx, part: &'a Part) -> BoxFuture<'a, ()> {
+        async move {
+            if let Some((owner, id)) = place(part) {
+                self.0.was_put_back(owner, id).await;
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Undoer for UndoesSchedules {
+    fn within(&self, tx: &Tx, part: &Part, _: Option<Id>) -> store::Result<()> {
+        place(part).map_or(Ok(()), |(owner, id)| self.0.put_back_in(tx, owner, id))
+    }
+    fn after<'a>(&'a self, _: &'a Cx, _: &'a Part) -> BoxFuture<'a, ()> {
+        self.0.was_put_back();
+        ready(()).boxed()
+    }
+}
+
+impl Undoer for UndoesTimers {
+    fn after<'a>(&'a self, _: &'a Cx, part: &'a Part) -> BoxFuture<'a, ()> {
+        part.id().into_iter().for_each(|id| self.0.was_put_back(id));
+        ready(()).boxed()
+    }
+    // An old timer has nothing left to ring for.
+    fn is_in_bin(&self) -> bool {
+        false
+    }
+    fn words(&self, part: &Part) -> Option<String> {
+        let now = match part.did() {
+            Did::Added => "cancelled",
+            Did::Changed => "as it was before",
+            Did::Deleted => "back",
+        };
+        Some(format!("the {} is {now}", part.title))
+    }
+}
+
+/// Undoes changes of all families; see [`Undoer`] for when one has to register.
+pub(super) fn undo(
+    store: &Store,
+    memories: &Memories,
+    scheduler: &Scheduler,
+    triggers: &Triggers,
+    board: &Board,
+) -> Undo {
+    let undo = Undo::new(store);
+    undo.register(memory::COLLECTION, Arc::new(UndoesMemories(memories.clone())));
+    undo.register(scheduler::Schedule::NAME, Arc::new(UndoesSchedules(scheduler.clone())));
+    undo.register(scheduler::Timer::NAME, Arc::new(UndoesTimers(scheduler.timers())));
+    undo.register(rules::TRIGGERS, Arc::new(triggers.clone()));
+    let (records, tables) = tools_data::undo_tables(store);
+    undo.register(records, tables);
+    let (pins, driven) = tools_hardware::undo_pins(board);
+    undo.register(pins, driven);
+    undo
+}
+
+/// Removes old changes now and then.
+pub(super) fn schedule_pruning(store: Store, closing: CancellationToken) {
+    let prune = async move {
+        loop {
+            tokio::time::sleep(PRUNED_EVERY).await;
+            let before = Id::now_ms().saturating_sub(KEPT.as_millis() as u64);
+            if let Err(error) = store.prune_changes(before).await {
+                tracing::warn!(%error, "old changes could not be removed");
+            }
+        }
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(prune));
+}

@@ -1,0 +1,196 @@
+//! Several items in one sentence: "milk, eggs and bread" are three tasks on the shopping list, and two ticks are two calls.
+
+use serde_json::{Map, Value, json};
+use tool::Risk;
+
+/// The calls for a tool whose argument may have several values: one for each, or one of the tool's batch.
+pub(crate) fn calls(
+    tool: &str,
+    arguments: &Map<String, Value>,
+    items: &[(String, Vec<String>)],
+    risk: &(dyn Fn(&str) -> Option<Risk> + Send + Sync),
+) -> Vec<(String, Value)> {
+    let one = |arguments: Map<String, Value>| (tool.to_owned(), Value::Object(arguments));
+    let said = match items {
+        [(name, values)] => Some((name.as_str(), values.clone())),
+        [] => listed(tool, arguments),
+        // Two arguments with several values each: which belongs to which is anybody's guess.
+        _ => return vec![],
+    };
+    let Some((name, values)) = said else { return vec![one(arguments.clone())] };
+    let each = values.into_iter().map(|value| {
+        let mut arguments = arguments.clone();
+        arguments.insert(name.to_owned(), value.into());
+        arguments
+    });
+    if tool == "add_task" && risk("batch_add_tasks").is_some() {
+        let tasks: Vec<Value> = each.map(Value::Object).collect();
+        return vec![("batch_add_tasks".to_owned(), json!({ "tasks": tasks }))];
+    }
+    each.map(one).collect()
+}
+
+/// A batch as one call to show: "milk, eggs and bread".
+pub(crate) fn as_one(tool: &str, arguments: &Map<String, Value>) -> Option<(&'static str, Map<String, Value>)> {
+    let tasks = arguments.get("tasks").filter(|_| tool == "batch_add_tasks")?.as_array()?;
+    let titles: Vec<String> = tasks.iter().filter_map(|task| task.get("title")?.as_str().map(str::to_owned)).collect();
+    let mut one = tasks.first()?.as_object()?.clone();
+    let (last, before) = titles.split_last()?;
+    let all = if before.is_empty() { last.clone() } else { format!("{} and {last}", before.join(", ")) };
+    one.insert("title".to_owned(), all.into());
+    Some(("add_task", one))
+}
+
+/// The items in the title of a list's item, if there are several.
+fn listed<'t>(tool: &str, arguments: &Map<String, Value>) -> Option<(&'t str, Vec<String>)> {
+    if tool != "add_task" {
+        return None;
+    }
+    let title = arguments.get("title")?.as_str()?;
+    let on_list = arguments.get("category").is_some_and(Value::is_string);
+    let items = split(title, on_list);
+    (items.len() > 1).then_some(("title", items))
+}
+
+/// Pairs that are one thing.
+const ONE_THING: &[&str] = &[
+    "mac and cheese",
+    "fish and chips",
+    "salt and pepper",
+    "salt and vinegar",
+    "bread and butter",
+    "gin and tonic",
+    "half and half",
+    "cookies and cream",
+    "peanut butter and jelly",
+    "ham and cheese",
+    "sweet and sour",
+    "black and white",
+    "bed and breakfast",
+    "rice and beans",
+    "cheese and onion",
+    "head and shoulders",
+    "strawberries and cream",
+    "oil and vinegar",
+    "pork and beans",
+    "nuts and bolts",
+    "needle and thread",
+    "pen and paper",
+    "sour cream and onion",
+    "rhubarb and custard",
+    "bubble and squeak",
+    "bangers and mash",
+    "macaroni and cheese",
+    "arts and crafts",
+    "bits and pieces",
+    "odds and ends",
+    "lock and key",
+    "knife and fork",
+    "bucket and spade",
+    "dustpan and brush",
+    "hook and loop",
+    "wash and go",
+    "ben and jerry",
+    "marks and spencer",
+    "h and m",
+    "m and m",
+    "johnson and johnson",
+    "dungeons and dragons",
+    "war and peace",
+    "pride and prejudice",
+];
+
+/// The items of an enumeration. Without a list's name, "call Tom and Anna" is one task, and only commas and "and" together
+/// tell items apart.
+pub(crate) fn split(text: &str, on_list: bool) -> Vec<String> {
+    let whole = || vec![text.to_owned()];
+    if text.contains(['"', '“', '(', ':']) {
+        return whole();
+    }
+    let commas = text.contains(", ");
+    if !on_list && !commas {
+        return whole();
+    }
+    let mut items: Vec<String> = vec![];
+    for part in text.split(", ").flat_map(|part| part.split(" & ")) {
+        let part = part.trim().strip_prefix("and ").unwrap_or(part.trim());
+        items.extend(at_and(part));
+    }
+    let items: Vec<String> = items.into_iter().map(|item| bare(&item)).filter(|item| !item.is_empty()).collect();
+    // Items are short; anything longer is a sentence about something.
+    let most = if on_list { 5 } else { 4 };
+    match items.len() > 1 && items.iter().all(|item| item.split(' ').count() <= most) {
+        true => items,
+        false => whole(),
+    }
+}
+
+/// Splits at "and", but not within a pair that is one thing.
+fn at_and(text: &str) -> Vec<String> {
+    let lower = text.to_lowercase();
+    if let Some(pair) = ONE_THING.iter().find(|pair| lower.contains(*pair)) {
+        let at = lower.find(pair).unwrap_or_default();
+        let (Some(before), Some(within)) = (text.get(..at), text.get(at..)) else { return vec![text.to_owned()] };
+        let Some((first, rest)) = within.get(pair.len()..).and_then(|rest| rest.split_once(" and ")) else {
+            return match before.strip_suffix(" and ") {
+                Some(before) => at_and(before).into_iter().chain([within.to_owned()]).collect(),
+                None => vec![text.to_owned()],
+            };
+        };
+        let one = format!("{before}{}{first}", &within[..pair.len()]);
+        return std::iter::once(one).chain(at_and(rest)).collect();
+    }
+    text.split(" and ").map(str::to_owned).collect()
+}
+
+/// Without the words that only introduce it.
+fn bare(item: &str) -> String {
+    let mut item = item.trim().trim_end_matches(['.', ',', ';']);
+    for word in ["also ", "some ", "then ", "plus ", "as well as "] {
+        item = item.strip_prefix(word).unwrap_or(item);
+    }
+    item.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enumerations_become_items() {
+        for (text, on_list, wanted) in [
+            ("milk", true, &["milk"][..]),
+            ("milk and eggs", true, &["milk", "eggs"]),
+            ("milk, eggs and brown bread", true, &["milk", "eggs", "brown bread"]),
+            ("milk, eggs, and some bread", true, &["milk", "eggs", "bread"]),
+            ("mac and cheese", true, &["mac and cheese"]),
+            ("mac and cheese and milk", true, &["mac and cheese", "milk"]),
+            ("milk and fish and chips", true, &["milk", "fish and chips"]),
+            ("call Tom and Anna", false, &["call Tom and Anna"]),
+            ("eggs, milk and rice", false, &["eggs", "milk", "rice"]),
+            (
+                "tell Tom that we leave at ten, and that he should bring the tent",
+                false,
+                &["tell Tom that we leave at ten, and that he should bring the tent"],
+            ),
+            ("the book “War, and Peace”", true, &["the book “War, and Peace”"]),
+        ] {
+            assert_eq!(split(text, on_list), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn several_items_are_one_batch_or_several_calls() {
+        let list = json!({"title": "milk and eggs", "category": "shopping"});
+        let list = list.as_object().unwrap();
+        let batch =
+            json!({"tasks": [{"title": "milk", "category": "shopping"}, {"title": "eggs", "category": "shopping"}]});
+        assert_eq!(calls("add_task", list, &[], &|_| Some(Risk::Write)), [("batch_add_tasks".to_owned(), batch)]);
+        assert_eq!(calls("add_task", list, &[], &|_| None).len(), 2);
+        let ticked = json!({"taskId": "milk"});
+        let items = [("taskId".to_owned(), vec!["milk".to_owned(), "eggs".to_owned()])];
+        let done = calls("complete_task", ticked.as_object().unwrap(), &items, &|_| Some(Risk::Write));
+        assert_eq!(done[1], ("complete_task".to_owned(), json!({"taskId": "eggs"})));
+        assert_eq!(done.len(), 2);
+    }
+}

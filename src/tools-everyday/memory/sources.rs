@@ -1,0 +1,202 @@
+//! Records of other families as facts. They are searched through dispatch, so that scopes and rules hold.
+
+use jiff::Zoned;
+use records::when_words;
+use text_kit::{money_words, truncate};
+use tool::{When, prelude::*};
+
+/// How many records of one family a search reads.
+const READ: u32 = 8;
+/// How many tables are searched.
+const TABLES: usize = 8;
+/// The most lines of a note that are considered.
+const LINES: usize = 60;
+
+/// A kind of record and the tool that finds it by words.
+struct Source {
+    kind: &'static str,
+    tool: &'static str,
+    /// The field of the tool's result.
+    list: &'static str,
+}
+
+const SOURCES: &[Source] = &[
+    Source { kind: "contact", tool: "list_contacts", list: "contacts" },
+    Source { kind: "event", tool: "list_calendar_events", list: "events" },
+    Source { kind: "task", tool: "list_tasks", list: "tasks" },
+    Source { kind: "note", tool: "list_notes", list: "notes" },
+    Source { kind: "expense", tool: "query_expenses", list: "expenses" },
+    Source { kind: "bookmark", tool: "list_bookmarks", list: "bookmarks" },
+];
+
+/// A record that a search found.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct FoundRecord {
+    pub kind: String,
+    pub id: String,
+    pub title: String,
+    /// A day or time, as stored: of an event its start, of a task its due date, else when it was created.
+    pub date: Option<String>,
+    /// The facts in it; each may answer a question.
+    pub facts: Vec<String>,
+}
+
+/// The records with one of these words, each once, in order of their families.
+pub(super) async fn search(cx: &Cx, words: &[String], past: bool) -> Vec<FoundRecord> {
+    let mut found: Vec<FoundRecord> = vec![];
+    let mut add = |record: FoundRecord| {
+        if !found.iter().any(|f| f.id == record.id) {
+            found.push(record);
+        }
+    };
+    let now = cx.ports().clock.local();
+    for source in SOURCES {
+        for word in words {
+            let mut args = json!({"search": word, "limit": READ});
+            if source.kind == "event" && past {
+                args["startDate"] = json!(now.date().saturating_sub(jiff::Span::new().years(2)).to_string());
+            }
+            // A family may be off, or closed to this caller: then it has nothing to add.
+            let Ok(output) = cx.call(source.tool, args).await else { continue };
+            for record in output.content[source.list].as_array().into_iter().flatten() {
+                add(read(source.kind, record, &now));
+            }
+        }
+    }
+    for (table, record) in in_tables(cx, words).await {
+        add(row(&table, &record));
+    }
+    found
+}
+
+async fn in_tables(cx: &Cx, words: &[String]) -> Vec<(String, Value)> {
+    let mut found = vec![];
+    let Ok(tables) = cx.call("list_custom_tables", json!({})).await else { return found };
+    let named = tables.content["tables"].as_array().into_iter().flatten();
+    let filled = named.filter(|table| table["records"].as_u64() != Some(0));
+    let names: Vec<String> =
+        filled.filter_map(|t| t["table"].as_str().or_else(|| t["name"].as_str())).map(str::to_owned).collect();
+    for table in names.iter().take(TABLES) {
+        for word in words {
+            let args = json!({"table": table, "query": word, "limit": READ});
+            let Ok(output) = cx.call("search_custom_records", args).await else { continue };
+            let records = output.content["records"].as_array().cloned().unwrap_or_default();
+            found.extend(records.into_iter().map(|record| (table.clone(), record)));
+        }
+    }
+    found
+}
+
+/// A record as the facts it states.
+fn read(kind: &str, record: &Value, now: &Zoned) -> FoundRecord {
+    let text = |field: &str| record[field].as_str().filter(|text| !text.is_empty());
+    let title =
+        text("title").or_else(|| text("name")).or_else(|| text("description")).or_else(|| text("url")).unwrap_or(kind);
+    let date = match kind {
+        "event" => text("startTime"),
+        "task" => text("dueDate"),
+        "expense" => text("date"),
+        _ => text("createdAt"),
+    };
+    let facts = match kind {
+        "contact" => contact(title, &text),
+        "event" => vec![event(title, &text, now)],
+        "task" => task(title, &text, now),
+        "note" => note(title, text("content").unwrap_or_default()),
+        "expense" => vec![expense(record, &text)],
+        _ => vec![[Some(title), text("url"), text("description")].into_iter().flatten().collect::<Vec<_>>().join(": ")],
+    };
+    FoundRecord {
+        kind: kind.to_owned(),
+        id: text("id").unwrap_or_default().to_owned(),
+        title: title.to_owned(),
+        date: date.map(str::to_owned),
+        facts,
+    }
+}
+
+fn in_words(when: &str, now: &Zoned) -> String {
+    When::read(when, now.time_zone()).map_or_else(|_| when.to_owned(), |when| when_words(&when, now))
+}
+
+fn contact<'a>(name: &str, text: &impl Fn(&str) -> Option<&'a str>) -> Vec<String> {
+    let who = text("relationship").map(|r| format!(" ({r})")).unwrap_or_default();
+    let mut facts = vec![];
+    let mut add = |field: &str, say: &dyn Fn(&str) -> String| facts.extend(text(field).map(say));
+    add("phone", &|it| format!("Phone number of {name}{who}: {it}"));
+    add("email", &|it| format!("Email address of {name}{who}: {it}"));
+    add("birthday", &|it| format!("Birthday of {name}{who}: {}", birthday(it)));
+    add("address", &|it| format!("{name}{who} lives at {it}"));
+    add("company", &|it| format!("{name}{who} works at {it}"));
+    add("jobTitle", &|it| format!("{name}{who} works as {it}"));
+    add("relationship", &|it| format!("{name} is your {it}"));
+    add("notes", &|it| format!("{name}: {it}"));
+    facts
+}
+
+/// `14 May 1990` of `1990-05-14`, `14 May` of `--05-14`.
+fn birthday(stored: &str) -> String {
+    let (format, text) = match stored.strip_prefix("--") {
+        Some(rest) => ("%-d %B", format!("2000-{rest}")),
+        None => ("%-d %B %Y", stored.to_owned()),
+    };
+    text.parse::<jiff::civil::Date>().map_or_else(|_| stored.to_owned(), |day| day.strftime(format).to_string())
+}
+
+fn event<'a>(title: &str, text: &impl Fn(&str) -> Option<&'a str>, now: &Zoned) -> String {
+    let when = text("startTime").map(|start| in_words(start, now)).unwrap_or_default();
+    let place = text("location").map(|place| format!(", at {place}")).unwrap_or_default();
+    let more = text("description").map(|more| format!(". {more}")).unwrap_or_default();
+    format!("{title} is {when}{place}{more}")
+}
+
+fn task<'a>(title: &str, text: &impl Fn(&str) -> Option<&'a str>, now: &Zoned) -> Vec<String> {
+    if text("status").is_some_and(|status| ["completed", "cancelled"].contains(&status)) {
+        return vec![];
+    }
+    let due = text("dueDate").map(|due| format!(", due {}", in_words(due, now))).unwrap_or_default();
+    let list = text("category").map(|list| format!(" (on the list {list})")).unwrap_or_default();
+    let more = text("notes").map(|more| format!(". {more}")).unwrap_or_default();
+    vec![format!("{title}{due}{list}{more}")]
+}
+
+fn note(title: &str, content: &str) -> Vec<String> {
+    let lines = content.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' ']).trim());
+    let all: Vec<&str> = lines.filter(|line| !line.is_empty()).take(LINES).collect();
+    let fact = |line: &&str| {
+        let line = truncate(line, 400);
+        if line.to_lowercase().contains(&title.to_lowercase()) { line } else { format!("{title}: {line}") }
+    };
+    all.iter().map(fact).collect()
+}
+
+fn expense<'a>(record: &Value, text: &impl Fn(&str) -> Option<&'a str>) -> String {
+    let what = text("description").or_else(|| text("category")).unwrap_or("an expense");
+    let currency = text("currency").unwrap_or_default();
+    let day = text("date").and_then(|day| day.get(..10)).unwrap_or_default();
+    let day = day.parse::<jiff::civil::Date>().map_or_else(|_| day.to_owned(), |d| d.strftime("%-d %B %Y").to_string());
+    format!("{what} cost {} on {day}", money_words(&record["amount"].to_string(), currency))
+}
+
+/// A row of a table: `wines: label Zweigelt, year 2019`.
+fn row(table: &str, record: &Value) -> FoundRecord {
+    let fields = record["data"].as_object().or_else(|| record.as_object());
+    let own = |key: &str| !["id", "createdAt", "updatedAt", "table", "shared"].contains(&key);
+    let told = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    };
+    let all = fields.into_iter().flatten().filter(|(key, _)| own(key));
+    let columns: Vec<(String, String)> =
+        all.filter_map(|(key, value)| Some((key.replace('_', " "), told(value)?))).collect();
+    let title = columns.first().map_or_else(|| table.to_owned(), |(_, value)| value.clone());
+    let text: Vec<String> = columns.iter().map(|(key, value)| format!("{key} {value}")).collect();
+    FoundRecord {
+        kind: "record".to_owned(),
+        id: record["id"].as_str().unwrap_or_default().to_owned(),
+        title: truncate(&title, 200),
+        date: record["createdAt"].as_str().map(str::to_owned),
+        facts: vec![truncate(&format!("{table}: {}", text.join(", ")), 1000)],
+    }
+}
