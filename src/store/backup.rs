@@ -7,7 +7,9 @@ use crate::{
     medium::{LOG, remove_log},
     meta::{self, read_meta},
     open::{self, CACHE_BYTES},
-    open_plain, secrets,
+    open_plain,
+    quietly::quietly,
+    secrets,
     snapshot::Snapshot,
     snapshot::Table,
 };
@@ -350,7 +352,7 @@ fn check_and_copy(file: &Path, part: &Path, files: (&Path, &Path), old: &Previou
         .map_err(|e| Error::io(format!("copy {shown} to {}", part.display()), &e))?;
     let unusable =
         |what: String| Error::Damaged(format!("{shown} is not a usable backup ({what}): nothing was changed"));
-    let opened = open::quietly(|| {
+    let opened = quietly(|| {
         let mut db = builder().open(part).map_err(|e| unusable(e.to_string()))?;
         match db.check_integrity().map_err(|e| unusable(e.to_string()))? {
             true => Ok(db),
@@ -369,7 +371,7 @@ fn check_and_copy(file: &Path, part: &Path, files: (&Path, &Path), old: &Previou
     let (folder, files_aside) = files;
     files::unpack(&mut db, files_aside)?;
     files::release_unknown(folder, &db)?;
-    let kept = open::quietly(|| old.read(&mut |old| copy_device_data(old, &db)));
+    let kept = quietly(|| old.read(&mut |old| copy_device_data(old, &db)));
     // Damaged data is often the reason for a restore: parts that cannot be read must not stop it.
     match kept.unwrap_or_else(|| Err(Error::Damaged("its pages contradict each other".into()))) {
         Err(Error::Damaged(why)) => {

@@ -12,9 +12,10 @@ use crate::{
     log::{self, Log, LogContent},
     medium::{Files, Medium},
     meta::{META, META_FORMAT, Meta, read_meta},
-    open::{self, CACHE_BYTES},
+    open::CACHE_BYTES,
     open_plain,
     overlay::Overlay,
+    quietly::quietly,
     record::Level,
     rows, secrets,
     snapshot::Snapshot,
@@ -396,7 +397,7 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
     }
     let careful = open()?;
     let mut changes = Overlay::default();
-    let read = open::quietly(|| {
+    let read = quietly(|| {
         let mut db = match Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(careful) {
             Ok(db) => db,
             Err(redb::DatabaseError::DatabaseAlreadyOpen) => return Err(Error::InUse(shown.clone())),
@@ -405,7 +406,7 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
                 return Ok(());
             }
         };
-        match open::quietly(|| db.check_integrity()) {
+        match quietly(|| db.check_integrity()) {
             Some(Ok(true)) => {}
             Some(Ok(false)) => found.pages.push("pages do not match their checksums".into()),
             Some(Err(e)) => found.pages.push(e.to_string()),
@@ -424,7 +425,7 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
         Some(read) => read?,
         None => found.pages.push("its pages contradict each other".into()),
     }
-    let records = open::quietly(|| {
+    let records = quietly(|| {
         let opened = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(open()?);
         let db = opened.map_err(|e| Error::Io(e.to_string()))?;
         let stored = Arc::new(redb::ReadableDatabase::begin_read(&db)?);
@@ -468,7 +469,7 @@ fn points_to_older_state(file: &fs::File) -> bool {
 pub fn backup_has(file: &Path, wanted: &[(String, Vec<u8>)]) -> Result<Vec<bool>> {
     let shown = file.display();
     open_plain(file).map_err(|e| Error::io(format!("read {shown}"), &e))?;
-    let read = open::quietly(|| {
+    let read = quietly(|| {
         let opened = Database::builder().set_cache_size(CACHE_BYTES).open_read_only(file);
         let db = opened.map_err(|e| Error::Damaged(format!("{shown} is not a usable backup ({e})")))?;
         let tx = Snapshot::stored(&db)?;

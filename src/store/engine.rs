@@ -110,7 +110,7 @@ impl Engine {
         let written = Arc::new(AtomicU64::new(0));
         // The process before may have ended because the disk failed.
         medium.forget_cached();
-        let (db, file, found) = open_file(&*medium, true, written.clone(), |db| prepare(db, &*medium, &written))?;
+        let (db, file, found) = open_file(&*medium, written.clone(), |db| prepare(db, &*medium, &written))?;
         let Checked { device, lineage, saved, log, changes, content } = found;
         let writing = Writing { log, changes, content, ..Writing::new(saved) };
         Self::start(medium, written, (db, file), (device, lineage), writing)
@@ -216,7 +216,7 @@ impl Engine {
     /// Opens a copy of the data file.
     pub fn open_copy(&self, path: &Path) -> Result<(Database, StagedBackend)> {
         let medium = Files::new(path.to_path_buf());
-        open_file(&medium, false, self.written(), |db| self.check_own(db)).map(|(db, file, _)| (db, file))
+        open_file(&medium, self.written(), |db| self.check_own(db)).map(|(db, file, _)| (db, file))
     }
 
     pub fn size(&self) -> u64 {
@@ -451,7 +451,7 @@ impl Engine {
     fn open_again(&self) -> Result<(Database, StagedBackend, Saved)> {
         let old = self.opened();
         let staged = |file: StagedBackend| {
-            let (db, found) = open_staged(&*self.medium, &file, false, |db| self.check_own(db))?;
+            let (db, found) = open_staged(&*self.medium, &file, |db| self.check_own(db))?;
             Ok((db, file, found))
         };
         let fresh = data_file(&*self.medium, self.written()).and_then(|file| {

@@ -35,6 +35,7 @@ mod open;
 mod overlay;
 mod part;
 mod patrol;
+mod quietly;
 mod record;
 mod rows;
 mod secrets;
@@ -72,9 +73,10 @@ pub use journal::{BinItem, Change, ChangeSource, Did, Part, PutBack, as_undo_of,
 pub use log::LogContent;
 pub use medium::is_read_only;
 pub use patrol::Patrolled;
+pub use quietly::is_quiet;
 pub use record::{Audience, Coded, Key, Level, Record, coded};
 pub use tx::Tx;
-pub use verify::{VERIFYING, verify_backup};
+pub use verify::verify_backup;
 pub use walk::{Visit, Walk, order};
 pub use words::{Searching, Words};
 

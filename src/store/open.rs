@@ -6,6 +6,7 @@ use crate::{
     medium::{Files, Medium},
     meta::{self, Saved, read_meta},
     overlay::Overlay,
+    quietly::quietly,
     staged_backend::StagedBackend,
 };
 use redb::Database;
@@ -47,7 +48,6 @@ pub(crate) fn refuse_newer(path: &Path) -> Result<()> {
 /// process holds the file: after a process was killed, the system takes some time to release its files.
 pub(crate) fn open_file<T>(
     medium: &dyn Medium,
-    starting: bool,
     written: Arc<AtomicU64>,
     check: impl Fn(&Database) -> Result<T>,
 ) -> Result<(Database, StagedBackend, T)> {
@@ -55,7 +55,7 @@ pub(crate) fn open_file<T>(
     let (file, (db, found)) = loop {
         // Opened again each time: the other process may have changed its length.
         let file = data_file(medium, written.clone())?;
-        match open_staged(medium, &file, starting, &check) {
+        match open_staged(medium, &file, &check) {
             Err(Error::InUse(_)) if Instant::now() < end => std::thread::sleep(RETRY),
             opened => break (file, opened?),
         }
@@ -98,7 +98,6 @@ fn unopened(medium: &dyn Medium, e: redb::DatabaseError) -> Error {
 pub(crate) fn open_staged<T>(
     medium: &dyn Medium,
     file: &StagedBackend,
-    starting: bool,
     check: impl FnOnce(&Database) -> Result<T>,
 ) -> Result<(Database, T)> {
     let backend = file.clone();
@@ -112,31 +111,16 @@ pub(crate) fn open_staged<T>(
         let found = check(&db)?;
         Ok::<_, Error>((db, found))
     };
-    // An inconsistent file breaks assertions inside redb: that is damage, not a bug of Hob. The panic hook may be silenced only
-    // at the start, when no other thread can panic.
-    let opened = match starting {
-        true => quietly(open),
-        false => std::panic::catch_unwind(std::panic::AssertUnwindSafe(open)).ok(),
-    };
-    opened.ok_or_else(|| damaged(medium, "its pages contradict each other"))?
+    quietly(open).ok_or_else(|| damaged(medium, "its pages contradict each other"))?
 }
 
 pub(crate) fn shown(medium: &dyn Medium) -> String {
     medium.path().map_or_else(|| "the data in memory".into(), |path| path.display().to_string())
 }
 
-/// Runs code that may panic on a damaged file, without printing the panic; `None` when it panicked.
-pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-    std::panic::set_hook(hook);
-    done.ok()
-}
-
 /// Opens an existing file without checking its content.
 pub(crate) fn open_any(path: &Path) -> Result<Database> {
-    open_file(&Files::new(path.to_path_buf()), true, Arc::default(), |_| Ok(())).map(|(db, ..)| db)
+    open_file(&Files::new(path.to_path_buf()), Arc::default(), |_| Ok(())).map(|(db, ..)| db)
 }
 
 /// Checks a file's metadata and reads its log.

@@ -242,10 +242,10 @@ fn a_data_file_that_lost_its_name_before_it_was_locked_is_not_used() {
     let path = dir.0.join(FILE);
     let files = medium::Files::new(path.clone());
     let opened = open::data_file(&files, Default::default()).unwrap();
-    assert!(files.is_in_place() && open::open_staged(&files, &opened, true, |_| Ok(())).is_ok());
+    assert!(files.is_in_place() && open::open_staged(&files, &opened, |_| Ok(())).is_ok());
     fs::copy(&path, dir.0.join("other")).unwrap();
     fs::rename(dir.0.join("other"), &path).unwrap();
     let opened = opened.again().unwrap();
-    assert!(matches!(open::open_staged(&files, &opened, true, |_| Ok(())), Err(Error::InUse(_))));
+    assert!(matches!(open::open_staged(&files, &opened, |_| Ok(())), Err(Error::InUse(_))));
     drop(Store::open(&dir.0).unwrap());
 }

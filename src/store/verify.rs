@@ -1,12 +1,10 @@
 //! Checks whether a backup can be restored, while the daemon keeps running.
 
-use crate::{Error, FILES, FORMAT, Result, files, meta::read_meta, open::CACHE_BYTES, snapshot::Snapshot};
+use crate::{
+    Error, FILES, FORMAT, Result, files, meta::read_meta, open::CACHE_BYTES, quietly::quietly, snapshot::Snapshot,
+};
 use redb::Database;
 use std::path::Path;
-
-/// The name of the thread that reads an untrusted file. An inconsistent file breaks assertions inside redb there, which is no
-/// crash of Hob.
-pub const VERIFYING: &str = "backup-check";
 
 /// Reads all of a backup. It repairs a file that was not closed properly, so the file may change.
 ///
@@ -14,16 +12,11 @@ pub const VERIFYING: &str = "backup-check";
 /// `Newer` when a later Hob wrote it, `Damaged` when it is not whole or not a backup of Hob, `Io` when it cannot be read.
 pub fn verify_backup(file: &Path) -> Result<()> {
     let unusable = |what: &str| Error::Damaged(format!("this is not a usable backup ({what}): nothing was changed"));
-    let path = file.to_path_buf();
-    let verifying = std::thread::Builder::new()
-        .name(VERIFYING.into())
-        .spawn(move || verify(&path))
-        .map_err(|e| Error::io("start checking the backup", &e))?;
-    match verifying.join() {
-        Ok(Ok(None)) => Ok(()),
-        Ok(Ok(Some(what))) => Err(unusable(&what)),
-        Ok(Err(error)) => Err(error),
-        Err(_) => Err(unusable("its pages contradict each other")),
+    match quietly(|| verify(file)) {
+        Some(Ok(None)) => Ok(()),
+        Some(Ok(Some(what))) => Err(unusable(&what)),
+        Some(Err(error)) => Err(error),
+        None => Err(unusable("its pages contradict each other")),
     }
 }
 
