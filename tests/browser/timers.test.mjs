@@ -74,10 +74,11 @@ test('a timer set in Talk counts down there, and again after a reload', async ()
   await row(card, 'Pizza').getByText('Paused').waitFor();
   const paused = await time(card, 'Pizza');
   await page.reload();
-  await message(page).waitFor();
-  await becomes(() => time(page, 'Pizza'), paused);
+  await card.waitFor();
+  await counted(page.locator('.strip .timer'), 0);
+  await becomes(() => time(card, 'Pizza'), paused);
   await press(page, 'Resume Pizza timer');
-  await shows(async () => (await time(page, 'Pizza')) < paused ? 'on' : '', /on/);
+  await shows(async () => (await time(card, 'Pizza')) < paused ? 'on' : '', /on/);
   await press(page, 'Cancel Pizza timer');
   await page.getByText('Pizza timer · Over').waitFor();
   assert.deepEqual(problems, []);

@@ -71,7 +71,7 @@ test('bad input is told in words, by the page and by Hob', async () => {
 test('a tool says what it gave, then shows all of it; what was typed stays', async () => {
   await page.getByLabel('Expression').fill('12 * 12');
   await page.getByLabel('Expression').press('Control+Enter');
-  await result().getByText('12 * 12 = 144.').waitFor();
+  await result().getByText('12 × 12 = 144.').waitFor();
   assert.deepEqual(JSON.parse(await result().locator('pre').innerText()), { expression: '12 * 12', formatted: '144', result: 144 });
   await result().getByText(/^took \d+ ms$/).waitFor();
   await result().getByRole('button', { name: 'Copy' }).click();
@@ -79,7 +79,7 @@ test('a tool says what it gave, then shows all of it; what was typed stays', asy
   await page.getByRole('link', { name: 'All tools' }).click();
   await row('calculate').waitFor();
   await page.goBack();
-  await result().getByText('12 * 12 = 144.').waitFor();
+  await result().getByText('12 × 12 = 144.').waitFor();
   await becomes(() => page.getByLabel('Expression').inputValue(), '12 * 12');
   await page.getByRole('button', { name: 'Start over' }).click();
   await becomes(() => page.getByLabel('Expression').inputValue(), '');
