@@ -150,7 +150,7 @@ fn build_with(
         web: web.clone(),
         environment: models::environment(),
         hosts: known_hosts(&config.network),
-        reflex: lazy_reflex(registry.clone(), embedder.clone(), clock),
+        reflex: lazy_reflex(store.clone(), registry.clone(), embedder.clone(), clock),
     };
     let (limits, hours) = (config.agent.clone(), config.storage.hours()?);
     let (models, provider) = Models::new(config.model.clone(), deps, choices.clone())?;
@@ -212,11 +212,14 @@ fn build_with(
 }
 
 /// Reflex over the phrases of all families, built on first use.
-fn lazy_reflex(registry: Registry, embedder: Embedder, clock: Arc<dyn Clock>) -> Arc<dyn llm::Provider> {
+fn lazy_reflex(store: Store, registry: Registry, embedder: Embedder, clock: Arc<dyn Clock>) -> Arc<dyn llm::Provider> {
     reflex::lazy(move || {
         let tools = registry.clone();
         let risk = move |name: &str| tools.get(name).filter(|t| t.enabled).map(|t| t.risk);
-        Reflex::new(&registry.phrases(), risk, embedder.clone(), clock.clone())
+        let reflex = Reflex::new(&registry.phrases(), risk, embedder.clone(), clock.clone())?;
+        let store = store.clone();
+        let device = |(pin, name, sensor)| reflex::Device { pin, name, sensor };
+        Ok(reflex.knowing(move || tools_hardware::devices(&store).into_iter().map(device).collect()))
     })
 }
 

@@ -576,7 +576,7 @@ fn exchange_at_end(lines: &[Entry<MessageRecord>]) -> Option<usize> {
     let from = lines.iter().rposition(|e| e.value.role == Role::User)?;
     let answered = |e: &Entry<MessageRecord>| e.value.role == Role::Assistant && e.value.calls().is_empty();
     let exchange = &lines[from..];
-    let own = exchange.len() <= 2 || exchange.iter().all(|e| e.label == tool::Label::Own);
+    let own = exchange.len() <= 2 || exchange.iter().all(|e| e.label != tool::Label::Outside);
     (own && exchange.last().is_some_and(answered)).then_some(from)
 }
 

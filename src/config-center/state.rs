@@ -75,7 +75,7 @@ impl State {
             Some(record) => ServiceRecord { schema, multi_entry, ..record.clone() },
             None => ServiceRecord {
                 id: Id::new(),
-                label: self.needs_for(name).map(|(need, _)| need.label).max().unwrap_or_default(),
+                label: self.needs_for(name).map(|(need, _)| need.label).fold(Label::Own, Label::max),
                 about: self.about(name),
                 multi_entry,
                 origin: if self.file.contains_key(name) { Origin::File } else { Origin::Tool },
@@ -138,7 +138,7 @@ impl State {
             entries,
             needed_by: needed.into_iter().map(str::to_owned).collect(),
             from: record.map_or(file, |record| record.origin),
-            label: labels.max().unwrap_or_default(),
+            label: labels.fold(Label::Own, Label::max),
         })
     }
 

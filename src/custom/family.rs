@@ -124,7 +124,7 @@ async fn list(tools: CustomTools, cx: Cx, args: List) -> Result<Output> {
         _ => format!("Custom tools: {}.", all.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(", ")),
     };
     let counts = json!({"total": stats.total, "active": stats.active, "pendingApproval": stats.pending_approval});
-    let label = matches().map(|t| t.label).max().unwrap_or_default();
+    let label = matches().map(|t| t.label).fold(tool::Label::Own, tool::Label::max);
     Ok(Output { content: json!({"tools": shown, "stats": counts}), label, ..Output::default() }.say(say))
 }
 

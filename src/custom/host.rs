@@ -41,7 +41,7 @@ pub(crate) struct ToolHost {
 
 impl ToolHost {
     pub fn new(cx: Cx, web: Guarded, network: bool, tool: Arc<Stored>) -> Self {
-        let (tainted, by_model) = (cx.label() == Label::Outside, tool.created_by == Created::Llm);
+        let (tainted, by_model) = (cx.label() != Label::Own && !cx.bounds().by_word || cx.label() == Label::Outside, tool.created_by == Created::Llm);
         let paused_before = cx.pause().total();
         let (fetched, allowed) = (Arc::default(), Arc::default());
         Self { cx, web, network, tool, tainted, by_model, fetched, allowed, paused_before }
@@ -247,7 +247,7 @@ impl Host for ToolHost {
         match op {
             "listTools" => {
                 let tools = self.cx.ports().dispatch.list(&self.cx);
-                self.cx.taint(tools.iter().map(|t| t.label).max().unwrap_or_default());
+                self.cx.taint(tools.iter().map(|t| t.label).fold(Label::Own, Label::max));
                 let shown = |t: tool::ToolInfo| json!({"name": t.name, "description": t.description, "parameters": t.parameters});
                 Ok(tools.into_iter().map(shown).collect())
             }

@@ -450,11 +450,11 @@ impl Documents {
     }
 }
 
-/// The label for this reader: another member's text is from outside, unless an admin wrote it.
+/// The label for this reader: another member's text is that member's words, unless an admin wrote it.
 fn label_for<T>(reader: UserId, entry: &Entry<T>, text: &str, by_admin: bool) -> Label {
     match text.is_empty() || by_admin || entry.owner == reader || entry.owner == UserId::OWNER {
         true => entry.label,
-        false => Label::Outside,
+        false => entry.label.max(Label::Member(entry.owner)),
     }
 }
 

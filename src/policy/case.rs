@@ -22,6 +22,8 @@ pub struct DecisionRequest<'a> {
     pub bounds: &'a Bounds,
     /// The label of everything the run has read so far.
     pub label: Label,
+    /// The other members of the household whose words the run has read, with their roles.
+    pub authors: &'a [Principal],
     /// Whether the call only adds data and changes nothing that exists; see [`Tool::additive`].
     pub additive: bool,
     /// Whether an address is vouched for: the person wrote it, or a search returned it.
@@ -90,9 +92,15 @@ impl<'a> Case<'a> {
         *self.asked.maker != Owner::Core
     }
 
-    /// Whether the user has a standing approval.
-    pub fn is_granted(&self) -> bool {
-        let (user, label) = (self.asked.principal.user, self.asked.label);
-        self.rules.is_granted(user, &self.tool.name, self.tool.version, label, self.args)
+    /// The authors whose rights may be less than the caller's: an admin without limits of their own may do everything.
+    pub fn authors_above(&self) -> impl Iterator<Item = &'a Principal> {
+        let (authors, rules) = (self.asked.authors, self.rules);
+        authors.iter().filter(|author| author.role < Role::Admin || rules.users.contains_key(&author.user))
+    }
+
+    /// Whether the user has a standing approval; where others may have chosen the arguments, of exactly these.
+    pub fn is_granted(&self, exactly: bool) -> bool {
+        let exactly = exactly || self.asked.label == Label::Outside;
+        self.rules.is_granted(self.asked.principal.user, &self.tool.name, self.tool.version, exactly, self.args)
     }
 }

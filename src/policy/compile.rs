@@ -10,7 +10,7 @@ use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
 };
-use tool::{AgentId, Area, Label, Level, Tool, UserId};
+use tool::{AgentId, Area, Level, Tool, UserId};
 
 /// The part of the tool catalogue that compilation needs. Recompile when it changes.
 pub trait Names {
@@ -273,13 +273,13 @@ impl Rules {
     }
 
     /// Whether a person granted this version of a tool, or of an operation it performs while it runs (`NAME#fetch`).
-    /// In a tainted run the arguments may come from outside, so only a grant of these exact arguments counts.
-    pub fn is_granted(&self, user: UserId, tool: &str, version: u32, label: Label, args: &Value) -> bool {
+    /// Where somebody else may have chosen the arguments, as in a tainted run, only a grant of `exactly` these counts.
+    pub fn is_granted(&self, user: UserId, tool: &str, version: u32, exactly: bool, args: &Value) -> bool {
         let grants = self.grants.get(&user).and_then(|of| of.get(tool));
         grants
             .into_iter()
             .flatten()
-            .any(|(of, pattern)| *of == version && (label == Label::Own || pattern.is_exact()) && pattern.covers(args))
+            .any(|(of, pattern)| *of == version && (!exactly || pattern.is_exact()) && pattern.covers(args))
     }
 
     /// The autonomy of this agent for this user: the user's choice, else the household's. An agent can only lower it.

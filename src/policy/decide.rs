@@ -57,7 +57,9 @@ impl Case<'_> {
         let allow = |rule| Decision { verdict: Verdict::Allow, rule, reason: String::new() };
         match first {
             Some((_, Verdict::Ask, _)) if self.asked.consented => allow("approved"),
-            Some((_, Verdict::Ask, _)) if self.is_granted() => allow("grant"),
+            Some((rule, Verdict::Ask, _)) if self.is_granted(matches!(rule, "members-words" | "composed-url")) => {
+                allow("grant")
+            }
             Some((rule, verdict, reason)) => Decision { verdict, rule, reason },
             None if self.meta => allow("meta"),
             None if self.lacks_level() || self.lacks_area() => allow("allowed-tool"),

@@ -9,7 +9,7 @@
 //!        · level · area · path · host
 //!        · profile · provider-profile · allow · provider-allow · agent-allow · agent-provider-allow · chat-allow
 //!        · request-allow
-//! ask    tainted · composed-url · marked-by-person · model-made · somebody-elses · confirmation · ask-list · autonomy
+//! ask    tainted · members-words · composed-url · marked-by-person · model-made · somebody-elses · confirmation · ask-list · autonomy
 //! allow  approved · grant · meta · allowed-tool · also-allow · default
 //! ```
 //!

@@ -120,16 +120,20 @@ fn calls() -> impl Strategy<Value = Call> {
     let pattern = select(vec![json!("*"), json!({"text": "*"}), json!({}), json!({"url": "https://example.org"})]);
     let place = (select(names()), arguments(), role, owner(), any::<bool>());
     let bounds = (select(vec![Channel::Page, Channel::Machine]), any::<bool>(), any::<bool>(), subagent, allow());
-    let rest = (any::<bool>(), prop::bool::weighted(0.2), option::of(pattern));
+    let rest = (0..3u8, prop::bool::weighted(0.2), option::of(pattern));
     (place, bounds, rest).prop_map(|((name, args, role, maker, in_run), (channel, chat, by_word, sub, only), rest)| {
-        let (tainted, consented, pattern) = rest;
+        let (read, consented, pattern) = rest;
         let only = only.map(|l| l.iter().map(|e| e.as_str().into()).collect());
         let mut call = call(name).args(args).maker(maker);
         call.principal = Principal { role, ..call.principal };
         call.in_run = in_run;
         call.via = Via { chat: chat.then(|| "c".into()), ..Via::direct(channel) };
         call.bounds = Bounds { by_word, subagent: sub, only, ..call.bounds };
-        call.label = if tainted { Label::Outside } else { Label::Own };
+        call = match read {
+            1 => call.tainted(),
+            2 => call.after_words_of(MIA, Role::Member),
+            _ => call,
+        };
         call.consented = consented;
         if let Some(pattern) = pattern { call.granted(3, pattern) } else { call }
     })
@@ -147,7 +151,7 @@ fn the_calls_reach_every_rule() {
     }
     println!("{rules:?}");
     let count = |rule| rules.get(rule).copied().unwrap_or(0);
-    assert!(rules.len() == 34, "{rules:?}");
+    assert!(rules.len() == 35, "{rules:?}");
     assert!(count("default") > 100 && count("autonomy") > 50 && count("approved") > 20, "{rules:?}");
 }
 
@@ -247,7 +251,7 @@ proptest! {
 
     #[test]
     fn taint_never_widens(policy in policies(), call in calls()) {
-        let own = Call { label: Label::Own, ..call.clone() }.under(&policy).0;
+        let own = Call { label: Label::Own, authors: vec![], ..call.clone() }.under(&policy).0;
         prop_assert!(width(call.tainted().under(&policy).0.verdict) <= width(own.verdict));
     }
 

@@ -2,11 +2,11 @@
 
 use crate::{
     Rules,
-    case::Case,
+    case::{Case, DecisionRequest},
     compile::List,
     reach::{composed_address, disallowed_host, disallowed_path, is_disallowed},
 };
-use tool::{Area, Channel, Label, Owner, Principal, Risk, Subagent};
+use tool::{Area, Channel, Label, Owner, Principal, Risk, Subagent, UserId};
 
 /// A rule: returns a sentence when it applies to the call.
 pub(crate) type RuleFn = fn(&Case) -> Option<String>;
@@ -30,6 +30,7 @@ pub(crate) const DENIES: &[(&str, RuleFn)] = &[
 /// Ask rules, in order.
 pub(crate) const ASKS: &[(&str, RuleFn)] = &[
     ("tainted", tainted),
+    ("members-words", members_words),
     ("composed-url", composed_url),
     ("marked-by-person", marked_by_person),
     ("model-made", model_made),
@@ -239,14 +240,49 @@ fn tainted(c: &Case) -> Option<String> {
     })
 }
 
+/// Words of another member taint only for what that member may not do. A person's own sentence and click are theirs, whatever
+/// they have read.
+fn members_words(c: &Case) -> Option<String> {
+    if c.meta || !(c.by_model() || c.by_tool()) {
+        return None;
+    }
+    c.authors_above().any(|author| exceeds(c, author)).then(|| {
+        format!(
+            "`{}` needs a person's approval, because this run has read words of another member of the household, who may not \
+             do this for you",
+            c.tool.name
+        )
+    })
+}
+
+/// Whether a call reaches further than its author may: by their role and rules, or because it sends, deletes or instructs in
+/// the name of the reader, who sees more than they do.
+fn exceeds(c: &Case, author: &Principal) -> bool {
+    let reaches_the_readers = match c.tool.risk {
+        Risk::Send | Risk::Destroy | Risk::Admin => true,
+        _ => c.tool.persists_instructions && author.role < c.asked.principal.role,
+    };
+    let may_not = |author: &Principal| {
+        let asked = DecisionRequest { principal: author, ..*c.asked };
+        let theirs = Case::new(c.rules, &asked, c.tool, c.args);
+        let denies: [RuleFn; 6] = [role, denied_user, level, area, path, host];
+        denies.iter().any(|denies| denies(&theirs).is_some())
+    };
+    // Whoever it was may be the one with the least rights.
+    let limited = (author.user == UserId::SOMEBODY).then(|| c.rules.users.keys()).into_iter().flatten();
+    let mut limited = limited.map(|user| Principal { user: *user, ..author.clone() });
+    reaches_the_readers || may_not(author) || limited.any(|author| may_not(&author))
+}
+
 fn composed_url(c: &Case) -> Option<String> {
     let fetches = matches!(c.tool.area, Area::NetworkRead | Area::NetworkWrite);
-    if c.asked.label != Label::Outside || !fetches || c.meta {
+    let by_member = (c.by_model() || c.by_tool()) && c.authors_above().next().is_some();
+    if !(c.asked.label == Label::Outside || by_member) || !fetches || c.meta {
         return None;
     }
     let address = composed_address(c.args, c.asked.knows)?;
     Some(format!(
-        "`{}` needs a person's approval, because this run has read content from outside, and neither the person nor a search \
+        "`{}` needs a person's approval, because this run has read words of others, and neither the person nor a search \
          gave `{address}`: what was read could leave in it",
         c.tool.name
     ))

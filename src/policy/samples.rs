@@ -7,6 +7,8 @@ use tool::{Alias, Area, Bounds, Channel, Id, Label, Owner, Principal, Risk, Role
 
 /// The caller in tests.
 pub const ME: UserId = UserId(Id::from_bytes([1; 16]));
+/// Another member of the household.
+pub const MIA: UserId = UserId(Id::from_bytes([2; 16]));
 /// Another user.
 pub const OTHER: UserId = UserId(Id::from_bytes([2; 16]));
 
@@ -114,6 +116,7 @@ pub struct Call {
     pub in_run: bool,
     pub bounds: Bounds,
     pub label: Label,
+    pub authors: Vec<Principal>,
     pub additive: bool,
     pub known: Vec<String>,
     pub consented: bool,
@@ -122,10 +125,10 @@ pub struct Call {
 
 impl std::fmt::Debug for Call {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Call { tool, args, principal, via, maker, in_run, bounds, label, additive: _, known: _, consented, grants } =
+        let Call { tool, args, principal, via, maker, in_run, bounds, label, authors, additive: _, known: _, consented, grants } =
             self;
         write!(f, "{} {args} {principal:?} {via:?} {maker:?} in_run={in_run} {bounds:?} ", tool.name)?;
-        write!(f, "{label:?} consented={consented} {grants:?}")
+        write!(f, "{label:?} {authors:?} consented={consented} {grants:?}")
     }
 }
 
@@ -140,6 +143,7 @@ pub fn call(name: &str) -> Call {
         in_run: true,
         bounds: Bounds { provider: "openai".into(), ..Bounds::default() },
         label: Label::Own,
+        authors: vec![],
         known: vec![],
         consented: false,
         grants: vec![],
@@ -188,6 +192,12 @@ impl Call {
         self.label = Label::Outside;
         self
     }
+    /// In a run that has read the words of another member.
+    pub fn after_words_of(mut self, user: UserId, role: Role) -> Self {
+        self.authors.push(Principal { user, role, ..Principal::owner() });
+        self.label = Label::Member(user);
+        self
+    }
     pub fn knows(mut self, url: &str) -> Self {
         self.known.push(url.into());
         self
@@ -220,6 +230,7 @@ impl Call {
             in_run: self.in_run,
             bounds: &self.bounds,
             label: self.label,
+            authors: &self.authors,
             additive: self.additive,
             knows: &knows,
             consented: self.consented,

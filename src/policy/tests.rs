@@ -528,6 +528,7 @@ fn many_rules_cost_little() {
         in_run: true,
         bounds: &call.bounds,
         label: Label::Own,
+        authors: &[],
         additive: false,
         knows: &|_| false,
         consented: false,

@@ -3,7 +3,7 @@
 use crate::{samples::*, *};
 use Verdict::*;
 use serde_json::{Value, json};
-use tool::{AgentId, Owner, Risk};
+use tool::{AgentId, Owner, Risk, Role, UserId};
 
 /// One plain tool of each risk.
 const BY_RISK: [(&str, Risk); 7] = [
@@ -88,6 +88,37 @@ fn taint_and_risk() {
     let read = call("fetch_web_page").tainted().knows(page).args(json!({"url": page}));
     check("read", json!({}), &read, Allow, "default");
     check("note", json!({}), &call("add_note").tainted().args(json!({"text": page})), Allow, "default");
+}
+
+/// Words of another member of the household taint for what that member may not do, and only where a model follows them.
+#[test]
+fn words_of_a_member() {
+    let full = || json!({"autonomy": "full"});
+    let after = |name: &str, role| call(name).after_words_of(MIA, role);
+    for (name, risk) in BY_RISK {
+        let asks = matches!(risk, Risk::Send | Risk::Destroy | Risk::Admin);
+        let (verdict, rule) = if asks { (Ask, "members-words") } else { (Allow, "default") };
+        check(name, full(), &after(name, Role::Member), verdict, rule);
+        check(name, full(), &after(name, Role::Admin), Allow, "default");
+        check(name, full(), &after(name, Role::Member).by_word(), Allow, "default");
+        check(name, full(), &after(name, Role::Member).direct(), Allow, "default");
+        let asks = risk != Risk::Observe;
+        let (verdict, rule) = if asks { (Ask, "members-words") } else { (Allow, "default") };
+        check(name, full(), &after(name, Role::Viewer), verdict, rule);
+        check(name, full(), &after(name, Role::Viewer).direct(), Allow, "default");
+    }
+    // A child may write and not switch; whoever it was may have been the child.
+    let child = json!({"autonomy": "full", "users": {MIA.to_string(): {"level": "write"}}});
+    let pin = |author| call("gpio_write").after_words_of(author, Role::Member);
+    check("a child's words", child.clone(), &pin(MIA), Ask, "members-words");
+    check("somebody's words", child.clone(), &pin(UserId::SOMEBODY), Ask, "members-words");
+    check("somebody else's words", child.clone(), &pin(UserId::OWNER), Allow, "default");
+    check("a list", child, &call("update_note").after_words_of(MIA, Role::Member), Allow, "default");
+    // Instructions that stay would be followed with the reader's rights.
+    check("an admin's schedule", full(), &after("cron", Role::Member), Ask, "members-words");
+    check("an equal's schedule", full(), &after("cron", Role::Member).role(Role::Member), Allow, "default");
+    // Both at once are as bad as the worse.
+    check("with a page", full(), &pin(MIA).tainted(), Ask, "tainted");
 }
 
 #[test]

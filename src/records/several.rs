@@ -64,7 +64,7 @@ impl Caller {
             Ok(())
         })?;
         if reworded && !is_own {
-            return records.change(tx, scope, Label::Outside, id, &mut |_| Ok(()));
+            return records.change(tx, scope, self.label.max(Label::Member(self.user)), id, &mut |_| Ok(()));
         }
         Ok(changed)
     }

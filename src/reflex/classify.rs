@@ -1,7 +1,9 @@
 //! Classifies a sentence: tool, arguments, the stage that found them, and the confidence.
 
 use crate::{
-    builtin_replies, days, empty_content,
+    builtin_replies, days,
+    devices::{self, Device},
+    emergency, empty_content,
     head::Head,
     items,
     meaning::Meaning,
@@ -75,6 +77,8 @@ pub(crate) struct Classifier<'a> {
     pub meaning: &'a Meaning,
     pub risk: &'a (dyn Fn(&str) -> Option<Risk> + Send + Sync),
     pub now: &'a Zoned,
+    /// What is connected to the pins.
+    pub devices: Vec<Device>,
 }
 
 /// A matching template.
@@ -146,7 +150,27 @@ impl<'a> Classifier<'a> {
 
     /// The stages that need no embedding.
     fn by_words(&self, s: &Sentence) -> Option<Classification> {
-        self.commands(s).or_else(|| self.by_template_alone(s))
+        self.emergency(s)
+            .or_else(|| self.of_devices(s))
+            .or_else(|| self.commands(s))
+            .or_else(|| self.by_template_alone(s))
+            .or_else(|| devices::nothing_called(s).filter(|_| self.has("gpio_write")))
+    }
+
+    /// Somebody needs help at once.
+    pub fn emergency(&self, s: &Sentence) -> Option<Classification> {
+        emergency::classified(s, self.has("notify"), self.now)
+    }
+
+    /// A command or question about what is connected to the pins.
+    fn of_devices(&self, s: &Sentence) -> Option<Classification> {
+        let placed = devices::classified(s, &self.devices, None, self.now)?;
+        let called = placed.tool.iter().chain(placed.more.iter().map(|(tool, _)| tool)).all(|tool| self.has(tool));
+        called.then_some(placed)
+    }
+
+    fn has(&self, tool: &str) -> bool {
+        (self.risk)(tool).is_some()
     }
 
     /// The same for a sentence that is one command.

@@ -146,7 +146,9 @@ pub(crate) fn open_question(messages: &[Message]) -> Option<(&str, usize, Cow<'_
     let last = messages.iter().rposition(|m| matches!(m, Message::User(_)))?;
     let question = messages[..last].iter().rposition(|m| matches!(m, Message::Assistant(_)))?;
     let Message::Assistant(Turn { content, tool_calls, .. }) = &messages[question] else { return None };
-    let asked = tool_calls.is_empty() && content.starts_with(BEGINS) && content.ends_with(ENDS);
+    // What must be known first may stand before it.
+    let begins = content.starts_with(BEGINS) || content.contains(&format!(". {BEGINS}"));
+    let asked = tool_calls.is_empty() && begins && content.ends_with(ENDS);
     let before = messages[..question].iter().next_back().filter(|_| asked)?;
     match before {
         Message::User(said) => Some((content, question - 1, said.text())),

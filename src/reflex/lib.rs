@@ -64,6 +64,8 @@ mod compound;
 mod confirmation;
 mod context;
 mod days;
+mod devices;
+mod emergency;
 mod empty_content;
 mod error;
 mod format_value;
@@ -95,6 +97,7 @@ mod tests_talkback;
 mod whole;
 
 pub use classify::{Classification, Stage};
+pub use devices::Device;
 pub use error::Error;
 pub use lazy::lazy;
 
@@ -117,7 +120,7 @@ use serde_json::Value;
 use spelling::Spelling;
 use std::{
     borrow::Cow,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 use tool::{Clock, Risk};
 
@@ -129,6 +132,8 @@ const NAME: &str = "reflex";
 /// Prefix of its call ids.
 const IDS: &str = "reflex-";
 
+/// Looks up what is connected to the pins.
+type Devices = Box<dyn Fn() -> Vec<Device> + Send + Sync>;
 /// Looks up the risk of an available tool.
 type RiskOf = Box<dyn Fn(&str) -> Option<Risk> + Send + Sync>;
 
@@ -143,6 +148,8 @@ struct Inner {
     meaning: Meaning,
     risk: RiskOf,
     clock: Arc<dyn Clock>,
+    /// Looks up what is connected to the pins.
+    devices: OnceLock<Devices>,
     /// The last classification made for a confidence check.
     last_check: Mutex<Option<(String, Zoned, Classification)>>,
 }
@@ -175,7 +182,15 @@ impl Reflex {
         let spelling = Spelling::new(&intents);
         let (head, meaning) = (Head::built_in(), Meaning::new(embed));
         let last_check = Mutex::default();
-        Ok(Self(Arc::new(Inner { intents, head, spelling, meaning, risk, clock, last_check })))
+        let devices = OnceLock::new();
+        Ok(Self(Arc::new(Inner { intents, head, spelling, meaning, risk, clock, devices, last_check })))
+    }
+
+    /// The same, with what is connected to the pins: it is then switched by name.
+    #[must_use]
+    pub fn knowing(self, devices: impl Fn() -> Vec<Device> + Send + Sync + 'static) -> Self {
+        let _ = self.0.devices.set(Box::new(devices));
+        self
     }
 
     /// Classifies a sentence without acting on it.
@@ -189,7 +204,8 @@ impl Reflex {
 
     fn places<'a>(&'a self, now: &'a Zoned) -> Classifier<'a> {
         let Inner { intents, head, spelling, meaning, risk, .. } = &*self.0;
-        Classifier { intents, head, spelling, meaning, risk: &**risk, now }
+        let devices = self.0.devices.get().map(|devices| devices()).unwrap_or_default();
+        Classifier { intents, head, spelling, meaning, risk: &**risk, now, devices }
     }
 
     /// Whether it is certain what was meant. Uses words alone, so that no lamp waits for the embedding model to load.
@@ -234,8 +250,17 @@ impl Reflex {
     /// What a sentence means only after the calls before it, and their results.
     fn talks_back(&self, text: &str, context: &Context<'_>, now: &Zoned) -> Option<Classification> {
         let places = self.places(now);
+        if let Some(placed) = places.emergency(&sentence::Sentence::read(text)) {
+            return Some(placed);
+        }
+        let exchanges = context.exchanges();
+        if let Some((device, high)) = devices::last_of(&exchanges, &places.devices)
+            && let Some(placed) = devices::continued(text, (&device, high), &places.devices, now)
+        {
+            return Some(placed);
+        }
         let command = |text: &str| places.classify_literal(text).is_some_and(|placed| placed.tool.is_some());
-        talkback::classified(text, &context.exchanges(), now, &*self.0.risk, &command)
+        talkback::classified(text, &exchanges, now, &*self.0.risk, &command)
     }
 
     /// Classifies a sentence after those before it: a correction says the one before again, "it" is what was shown or changed,

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
 use store::{ChangeSource, EffectSource};
 use tool::{
-    Answer, Ask, Channel, Consult, Cx, Dispatch, Error, Label, Output, Owner, Question, Result, Risk, Tool, ToolInfo,
+    Answer, Ask, Channel, Consult, Cx, Dispatch, Error, Label, Output, Owner, Principal, Question, Result, Risk, Role,
+    Tool, ToolInfo, UserId,
 };
 use tracing::Instrument;
 
@@ -75,21 +76,23 @@ impl Registry {
     /// The decision about a call, and the outcome of each rule.
     pub fn explain(&self, cx: &Cx, tool: &Tool, args: &Value) -> (Decision, Vec<RuleOutcome>) {
         let (rules, knows) = (self.rules(), |url: &str| cx.knows(url));
-        let asked = decision_request(cx, &knows, false, (tool, args));
+        let authors = authors(cx);
+        let asked = decision_request(cx, &authors, &knows, false, (tool, args));
         (policy::decide(&rules, &asked, tool, args), policy::explain(&rules, &asked, tool, args))
     }
 
     /// Whether this caller may ever call a tool: with some arguments, or after an approval.
     pub fn may_ever(&self, cx: &Cx, tool: &Tool) -> bool {
         let (knows, none) = (|_: &str| true, Value::Object(Default::default()));
-        policy::decide(&self.rules(), &decision_request(cx, &knows, true, (tool, &none)), tool, &none).verdict
+        policy::decide(&self.rules(), &decision_request(cx, &[], &knows, true, (tool, &none)), tool, &none).verdict
             != Verdict::Deny
     }
 
     pub(crate) fn decide(&self, call: &Call, consented: bool) -> Decision {
         let knows = |url: &str| call.caller.knows(url);
-        let this = (&**call.tool(), &call.args);
-        policy::decide(&self.rules(), &decision_request(&call.caller, &knows, consented, this), call.tool(), &call.args)
+        let (this, authors) = ((&**call.tool(), &call.args), authors(&call.caller));
+        let asked = decision_request(&call.caller, &authors, &knows, consented, this);
+        policy::decide(&self.rules(), &asked, call.tool(), &call.args)
     }
 
     /// Handles a call that is not simply allowed: asks a person, or refuses it.
@@ -152,9 +155,20 @@ impl Registry {
     }
 }
 
+/// The other members whose words the run has read, with their roles; whoever is gone may only look.
+fn authors(cx: &Cx) -> Vec<Principal> {
+    let role = |user: UserId| match user {
+        UserId::SOMEBODY => Role::Member,
+        user => cx.ports().people.role_of(user).ok().flatten().unwrap_or_default(),
+    };
+    let authors = cx.authors().into_iter();
+    authors.map(|user| Principal { user, role: role(user), agent: cx.agent() }).collect()
+}
+
 /// A call as the input of a decision.
 fn decision_request<'a>(
     cx: &'a Cx,
+    authors: &'a [Principal],
     knows: &'a dyn Fn(&str) -> bool,
     consented: bool,
     (tool, args): (&Tool, &Value),
@@ -168,6 +182,7 @@ fn decision_request<'a>(
         in_run: cx.run().is_some(),
         bounds: cx.bounds(),
         label: cx.label(),
+        authors,
         additive: looks && tool.additive.as_ref().is_some_and(|only_adds| only_adds(cx, args)),
         knows,
         consented,
@@ -288,7 +303,7 @@ impl Registry {
         }
         let name = format!("{tool}#{action}");
         let Some(desk) = self.desk() else { return Err(Error::denied(reason)) };
-        if self.rules().is_granted(cx.user(), &name, version, cx.label(), &details) {
+        if self.rules().is_granted(cx.user(), &name, version, cx.label() != Label::Own, &details) {
             return Ok(());
         }
         let wish = ApprovalRequest {

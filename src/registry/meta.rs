@@ -113,7 +113,7 @@ async fn search(registry: Registry, cx: Cx, args: Search) -> Result<Output> {
         n => text_kit::listing("What I have for that", &first, text_kit::More::Count(n - first.len())),
     };
     // `more` has only the names of a stranger's tools, but the names are theirs too.
-    let label = found.iter().map(|m| m.tool.label).max().unwrap_or_default();
+    let label = found.iter().map(|m| m.tool.label).fold(Label::Own, Label::max);
     Ok(Output { content, label, ..Output::default() }.say(say))
 }
 
@@ -323,7 +323,7 @@ async fn batch(registry: Registry, cx: Cx, args: Batch) -> Result<Output> {
         return Err(Error::bad_args(format!("give 1 to {BATCH} operations at a time")));
     }
     let outcomes = join_all(args.operations.into_iter().map(|one| operation(&registry, &cx, one))).await;
-    let label = if outcomes.iter().any(|o| o.1 == Label::Outside) { Label::Outside } else { Label::Own };
+    let label = outcomes.iter().map(|o| o.1).fold(Label::Own, Label::max);
     let outcomes: Vec<Value> = outcomes.into_iter().map(|o| o.0).collect();
     let worked = outcomes.iter().filter(|o| o["success"] == true).count();
     let content =

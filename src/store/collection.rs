@@ -71,8 +71,7 @@ impl<T: Record> Collection<T> {
     }
 
     /// One record of this caller, or one shared with them. Reading what came from outside taints the run. The words of
-    /// another member count as from outside, because they may ask for more than that member may do; the owner's do not,
-    /// because the owner may do everything.
+    /// another member taint it for what that member may not do; the owner's do not, because the owner may do everything.
     ///
     /// # Errors
     /// `Damaged` when it cannot be read.

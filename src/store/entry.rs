@@ -40,7 +40,7 @@ impl<T> Entry<T> {
     /// The label of this record after a change by this caller. The owner does not change, so another person's words would
     /// otherwise count as the owner's.
     pub fn label_after(&self, cx: &Cx) -> Label {
-        if self.owner == cx.user() { cx.label() } else { Label::Outside }
+        if self.owner == cx.user() { cx.label() } else { cx.label().max(Label::Member(cx.user())) }
     }
 }
 

@@ -218,7 +218,7 @@ fn part(tx: &Tx, noted: Noted) -> Result<Option<(Part, Label)>> {
     if same {
         return Ok(None);
     }
-    let label = [&old, &new].into_iter().flatten().map(|of| of.label).max().unwrap_or_default();
+    let label = [&old, &new].into_iter().flatten().map(|of| of.label).fold(Default::default(), tool::Label::max);
     let (after, gone) = (new.as_ref().map(|new| new.digest.clone()).unwrap_or_default(), new.is_none());
     let Some(shown) = (if gone { old } else { new }) else { return Ok(None) };
     let RecordState { title, list, shared, .. } = shown;

@@ -51,8 +51,8 @@ pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     const LEVEL: Level;
     /// Whether the records stay on this device: backups leave them out, as they do secrets.
     const STAYS: bool = false;
-    /// Whether members write records that everybody reads. For a reader, another member's words are from outside,
-    /// unless the household's owner wrote them; see [`Collection::get`](crate::Collection::get).
+    /// Whether members write records that everybody reads. For a reader they are labelled with their author, unless the
+    /// household's owner wrote them; see [`Collection::get`](crate::Collection::get).
     const BY_MEMBERS: bool = matches!(Self::LEVEL, Level::User);
     /// The index values of this record. Where one value is a prefix of another, a search for the shorter finds both: terminate
     /// values of variable length, as [`order::text`](crate::order::text) does, or put the length first.
@@ -93,9 +93,14 @@ pub trait Coded: Copy + PartialEq + 'static {
     /// The variant for an unknown number.
     const UNKNOWN: Self;
 
+    /// The variant that is stored in its place.
+    fn stored(self) -> Self {
+        self
+    }
     /// Its number.
     fn code(self) -> u8 {
-        Self::ALL.iter().position(|v| *v == self).map_or(u8::MAX, |n| n as u8)
+        let stored = self.stored();
+        Self::ALL.iter().position(|v| *v == stored).map_or(u8::MAX, |n| n as u8)
     }
     /// The variant of a number.
     fn of(code: u8) -> Self {
@@ -151,8 +156,15 @@ impl Coded for Audience {
 }
 
 impl Coded for Label {
-    const ALL: &'static [Self] = &[Label::Own, Label::Outside];
+    /// Which member it was is not stored: the reader's run learns that somebody's words are in it.
+    const ALL: &'static [Self] = &[Label::Own, Label::Outside, Label::Member(UserId::SOMEBODY)];
     const UNKNOWN: Self = Label::Outside;
+    fn stored(self) -> Self {
+        match self {
+            Label::Member(_) => Label::Member(UserId::SOMEBODY),
+            other => other,
+        }
+    }
 }
 
 impl Coded for tool::Role {
@@ -220,6 +232,8 @@ mod tests {
     #[test]
     fn unknown_numbers_are_read_with_care() {
         assert_eq!((Label::of(Label::Own.code()), Label::of(200)), (Label::Own, Label::Outside));
+        let somebody = Label::Member(UserId::SOMEBODY);
+        assert_eq!((Label::of(Label::Member(UserId::OWNER).code()), somebody.code()), (somebody, 2));
         assert_eq!((Audience::of(1), Audience::of(9)), (Audience::Household, Audience::Private));
         assert_eq!(tool::Role::of(77), tool::Role::Viewer);
     }

@@ -26,11 +26,11 @@ pub(crate) fn may_read<T>(cx: &Cx, entry: &Entry<T>) -> bool {
     entry.audience == Audience::Household || entry.owner == cx.user()
 }
 
-/// Labels a record for this caller, to whom the words of another member are from outside. The stored label, which
-/// applies to its author, stays.
+/// Labels a record for this caller with the member whose words it has. The stored label, which applies to its author,
+/// stays.
 pub(crate) fn label_for(kind: &Kind, cx: &Cx, entry: &mut Found) {
     if kind.by_members && entry.owner != cx.user() && entry.owner != UserId::OWNER {
-        entry.label = Label::Outside;
+        entry.label = entry.label.max(Label::Member(entry.owner));
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
 };
@@ -47,6 +47,8 @@ struct Inner {
     known: KnownUrls,
     /// Shared by every call of a run: once it has read something from outside, the run stays tainted.
     tainted: Arc<AtomicBool>,
+    /// Shared in the same way: the other members whose words it has read.
+    authors: Arc<Mutex<Vec<UserId>>>,
     /// Shared in the same way: how many calls tools have made.
     nested: Arc<AtomicU32>,
     /// Shared in the same way, also with runs that this one started.
@@ -74,6 +76,7 @@ impl Cx {
             pause: Pause::default(),
             known: KnownUrls::default(),
             tainted: Arc::default(),
+            authors: Arc::default(),
             nested: Arc::default(),
             tally: Tally::default(),
             cancel: CancellationToken::new(),
@@ -230,14 +233,28 @@ impl Cx {
         &self.0.ports
     }
 
-    /// `Outside` once this run has read anything from outside.
+    /// The worst label of anything this run has read.
     pub fn label(&self) -> Label {
-        if self.0.tainted.load(Ordering::Relaxed) { Label::Outside } else { Label::Own }
+        if self.0.tainted.load(Ordering::Relaxed) {
+            return Label::Outside;
+        }
+        self.authors().into_iter().map(Label::Member).fold(Label::Own, Label::max)
+    }
+    /// The other members of the household whose words this run has read.
+    pub fn authors(&self) -> Vec<UserId> {
+        self.0.authors.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
     /// The run has read something with this label, and takes the worse of both.
     pub fn taint(&self, label: Label) {
-        if label == Label::Outside {
-            self.0.tainted.store(true, Ordering::Relaxed);
+        match label {
+            Label::Own => {}
+            Label::Member(author) => {
+                let mut authors = self.0.authors.lock().unwrap_or_else(PoisonError::into_inner);
+                if author != self.user() && !authors.contains(&author) {
+                    authors.push(author);
+                }
+            }
+            Label::Outside => self.0.tainted.store(true, Ordering::Relaxed),
         }
     }
 

@@ -13,6 +13,8 @@ pub struct UserId(pub Id);
 impl UserId {
     /// The person who claimed the device; also the caller over the local socket.
     pub const OWNER: UserId = UserId(Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 1]));
+    /// Some member of the household; who it was is not stored.
+    pub const SOMEBODY: UserId = UserId(Id::from_bytes([0; 16]));
 }
 
 impl fmt::Display for UserId {
@@ -181,19 +183,46 @@ impl Scope {
 }
 
 /// The origin of content. The worse label wins when content is combined; only a person clears it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Label {
-    /// From the household, or made here.
+    /// The reader's own words, or made here.
     #[default]
     Own,
+    /// Words of another member of the household: they raise nobody's rights above those of that member.
+    Member(UserId),
     /// From outside (web, mail, other programs): it may contain instructions of a stranger.
     Outside,
+}
+
+impl Label {
+    /// The label of content combined from both. Words of two members are words of [`UserId::SOMEBODY`].
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        match (self, other) {
+            (Label::Outside, _) | (_, Label::Outside) => Label::Outside,
+            (Label::Member(a), Label::Member(b)) => Label::Member(if a == b { a } else { UserId::SOMEBODY }),
+            (member @ Label::Member(_), Label::Own) | (Label::Own, member) => member,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_worse_label_wins() {
+        let (mia, ben) = (Label::Member(UserId(Id::new())), Label::Member(UserId(Id::new())));
+        for (a, b, both) in [
+            (Label::Own, Label::Own, Label::Own),
+            (Label::Own, mia, mia),
+            (mia, mia, mia),
+            (mia, ben, Label::Member(UserId::SOMEBODY)),
+            (mia, Label::Outside, Label::Outside),
+        ] {
+            assert_eq!((a.max(b), b.max(a)), (both, both), "{a:?} {b:?}");
+        }
+    }
 
     #[test]
     fn no_scope_is_a_prefix_of_another() {

@@ -106,7 +106,7 @@ async fn notify_others(notices: &RecordStore<Notice>, cx: &Cx, notice: Notice, t
         for user in &receivers {
             let (value, label) = match *user == me {
                 true => (&notice, label),
-                false => (&for_others, label.max(Label::Outside)),
+                false => (&for_others, label.max(Label::Member(me))),
             };
             let (scope, audience) = (Scope::User(*user), Audience::Private);
             let stamp = Stamp { scope, owner: *user, audience, label, source: "notify".into() };

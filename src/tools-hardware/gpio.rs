@@ -1,6 +1,7 @@
 //! GPIO: look at and drive the header pins.
 
 use crate::{
+    blink, lasting,
     names::{self, PinName, PinNames, called},
     pin_use::PinUse,
     undo,
@@ -14,9 +15,9 @@ use tool::prelude::*;
 /// The header, and whether the household uses it.
 #[derive(Clone)]
 pub struct Pins {
-    board: Board,
+    pub(crate) board: Board,
     used: PinUse,
-    names: PinNames,
+    pub(crate) names: PinNames,
     store: Store,
 }
 
@@ -39,6 +40,10 @@ pub fn family(board: Board, store: &Store) -> Result<Family<Pins>> {
         .tags("pin output switch turn on off high low relay lamp")
         .tool("gpio_list", Risk::Observe, list)
         .tags("pins header levels board")
+        .tool("blink_pin", Risk::Actuate, blink::blink)
+        .tags("pin blink flash lamp")
+        .tool("gpio_all_off", Risk::Actuate, blink::all_off)
+        .tags("pins off everything lamps switch")
         .tool("name_pin", Risk::Write, |pins: Pins, cx, args| names::name(pins.names, cx, args))
         .tags("pin call label rename device lamp pump sensor door")
         .persists_instructions()
@@ -86,20 +91,45 @@ struct Write {
     pin: Pin,
     /// Drive high (true) or low (false).
     high: bool,
+    /// How long, as `PT10M`: it is switched back then.
+    #[serde(rename = "for")]
+    lasts: Option<String>,
 }
 
-async fn write(Pins { board, used, names, store }: Pins, cx: Cx, Write { pin, high }: Write) -> Result<Output> {
-    let names = names.all(&cx)?;
-    let before = board.read(pin).await?;
-    let level = board.write(pin, high).await?;
-    used.note();
-    if before.high != level.high {
-        // The pin is switched, whether or not that can be undone.
-        if let Err(error) = store.note_outside(undo::part(pin, before.high, &called(&names, pin))).await {
-            tracing::warn!(%error, "a switched pin could not be noted for undoing");
-        }
+async fn write(pins: Pins, cx: Cx, Write { pin, high, lasts }: Write) -> Result<Output> {
+    let names = pins.names.all(&cx)?;
+    let name = called(&names, pin);
+    let lasts = lasts.as_deref().map(lasting::read).transpose()?;
+    // Written down first: whatever happens then, nothing stays on.
+    lasting::forget(&cx, &name).await;
+    let back = match lasts {
+        Some(lasts) => Some(lasting::plan(&cx, (pin, &name), !high, lasts).await?),
+        None => None,
+    };
+    let level = pins.switch(pin, high, &name).await?;
+    let mut output = answer(&names, level)?;
+    if let (Some(back), Some(said)) = (back, output.say.take()) {
+        let again = if high { "off" } else { "on" };
+        output.content["until"] = back.clone().into();
+        return Ok(output.say(format!("{} I switch it {again} again at {}.", said, lasting::clock(&back))));
     }
     answer(&names, level)
+}
+
+impl Pins {
+    /// Switches a pin, and notes it for undoing.
+    pub(crate) async fn switch(&self, pin: Pin, high: bool, name: &str) -> Result<Level> {
+        let before = self.board.read(pin).await?;
+        let level = self.board.write(pin, high).await?;
+        self.used.note();
+        if before.high != level.high {
+            // The pin is switched, whether or not that can be undone.
+            if let Err(error) = self.store.note_outside(undo::part(pin, before.high, name)).await {
+                tracing::warn!(%error, "a switched pin could not be noted for undoing");
+            }
+        }
+        Ok(level)
+    }
 }
 
 /// List all GPIO pins with their level, their name if they have one, and whether Hob drives them, and name the board driver.
@@ -128,8 +158,26 @@ async fn list(Pins { board, names, .. }: Pins, cx: Cx, List {}: List) -> Result<
     };
     let mut sentence = format!("{on}; {mine}.");
     sentence[..1].make_ascii_uppercase();
+    if !names.is_empty() {
+        sentence = named_levels(&names, &levels);
+    }
     let levels: Vec<_> = levels.into_iter().map(|level| PinNames::named(&names, level)).collect();
     Ok(Output::json(json!({"driver": described.driver, "why": described.why, "pins": levels}))?.say(sentence))
+}
+
+/// "On: Hall lamp (pin 17). Off: Pump (pin 4)." Pins without a name only where they are on.
+fn named_levels(names: &BTreeMap<u8, PinName>, levels: &[Level]) -> String {
+    let word = |level: &&Level| match names.get(&level.pin.number()) {
+        Some(named) => format!("{} (pin {})", named.name, level.pin),
+        None => format!("pin {}", level.pin),
+    };
+    let (on, off): (Vec<&Level>, Vec<&Level>) =
+        levels.iter().filter(|l| l.high || names.contains_key(&l.pin.number())).partition(|l| l.high);
+    let part = |word_of: &str, all: Vec<&Level>| match all.is_empty() {
+        true => None,
+        false => Some(format!("{word_of}: {}.", join_and(&all.iter().map(word).collect::<Vec<_>>()))),
+    };
+    [part("On", on), part("Off", off)].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 fn on_or_off(level: Level) -> &'static str {

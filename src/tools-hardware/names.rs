@@ -79,6 +79,13 @@ impl PinNames {
     }
 }
 
+/// Everything that has a name: its pin, its name, and whether it is only read. Nothing where it cannot be read.
+pub fn devices(store: &Store) -> Vec<(u8, String, bool)> {
+    let all = PinNames::new(store).0.walk_in(Scope::Household, &Walk::prefix(BY_PIN, []), |_| Visit::Yes);
+    let parts = |entry: store::Entry<PinName>| (entry.value.pin, entry.value.name, entry.value.sensor);
+    all.unwrap_or_default().into_iter().map(parts).collect()
+}
+
 /// The name of a pin in a sentence: `Lamp`, `pin 17`.
 pub(crate) fn called(names: &BTreeMap<u8, PinName>, pin: Pin) -> String {
     names.get(&pin.number()).map_or_else(|| format!("pin {pin}"), |named| named.name.clone())

@@ -53,7 +53,7 @@ impl OwnAnswers {
 
     /// Stores that these texts are Hob's own, unless the run is tainted. If that fails, they taint when they come back.
     pub async fn add(&self, cx: &Cx, texts: &[&str]) {
-        if cx.label() == Label::Outside {
+        if cx.label() != Label::Own {
             return;
         }
         let ids: Vec<Id> = texts.iter().filter_map(|text| id_of(cx, text)).collect();

@@ -207,32 +207,33 @@ async fn what_a_member_wrote_last_taints_the_runs_of_others() {
         reader.label()
     };
     let labels = || (told(&anna), told(&ben), told(&self::ben()));
-    let (own, outside) = (Label::Own, Label::Outside);
+    let (own, bens) = (Label::Own, Label::Member(ben.user()));
+    let somebodys = Label::Member(UserId::SOMEBODY);
     documents.write(&anna, Name::LearnedNotes, "- Tea at four.", None).await.unwrap();
     assert_eq!(labels(), (own, own, own));
     // Directly, and in a run.
     for writer in [ben.clone(), run_of(&ben)] {
         documents.edit(&writer, Name::LearnedNotes, Edit::Append("- Ben rows.".into())).await.unwrap();
-        assert_eq!(labels(), (outside, own, outside));
+        assert_eq!(labels(), (bens, own, bens));
         let version = documents.peek(&anna, Name::LearnedNotes).unwrap().version;
         let reader = run_of(&anna);
         documents.version(&reader, Name::LearnedNotes, version).unwrap();
-        assert_eq!(reader.label(), outside);
+        assert_eq!(reader.label(), bens);
     }
     // An admin's run that adds to it has read it, and a rollback is not a review; saving the text is.
     let members = documents.peek(&anna, Name::LearnedNotes).unwrap();
     documents.edit(&run_of(&anna), Name::LearnedNotes, Edit::Append("- Nora sails.".into())).await.unwrap();
-    assert_eq!(labels(), (outside, outside, outside));
+    assert_eq!(labels(), (somebodys, somebodys, somebodys));
     documents.write(&anna, Name::LearnedNotes, "clean", None).await.unwrap();
     documents.rollback(&anna, Name::LearnedNotes, members.version, None).await.unwrap();
-    assert_eq!(labels(), (outside, outside, outside));
+    assert_eq!(labels(), (somebodys, somebodys, somebodys));
     documents.write(&anna, Name::LearnedNotes, &members.text, None).await.unwrap();
     assert_eq!(labels(), (own, own, own));
     // Another admin can save it too, even with the same text.
     let admin = Principal { user: UserId(Id::new()), role: Role::Admin, agent: AgentId::GENERAL };
     let admin = Cx::root(ports(), admin, Via::direct(Channel::Api));
     documents.write(&ben, Name::LearnedNotes, "- Ben rows.", None).await.unwrap();
-    assert_eq!(labels(), (outside, own, outside));
+    assert_eq!(labels(), (bens, own, bens));
     documents.write(&admin, Name::LearnedNotes, "- Ben rows.", None).await.unwrap();
     assert_eq!(labels(), (own, own, own));
     // An empty text has no author.

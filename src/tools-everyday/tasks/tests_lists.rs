@@ -228,7 +228,7 @@ async fn lists_are_named_cleared_and_renamed() {
 
 /// Words of another member taint a run, also within a record of the caller's own; a tick does not.
 #[tokio::test]
-async fn words_of_others_are_from_outside() {
+async fn words_of_others_are_theirs() {
     let (house, anna, ben) = (House::new(), somebody(), somebody());
     house.add(&anna, "shopping", &["milk"]).await;
     let label = async |cx: &Cx| {
@@ -236,14 +236,15 @@ async fn words_of_others_are_from_outside() {
         house.within(&run, "list_tasks", json!({"category": "shopping"})).await.unwrap();
         run.label()
     };
-    assert_eq!((label(&anna).await, label(&ben).await), (Label::Own, Label::Outside));
+    assert_eq!((label(&anna).await, label(&ben).await), (Label::Own, Label::Member(anna.user())));
     house.ask(&ben, "complete_task", json!({"taskId": "milk"})).await;
     assert_eq!(label(&anna).await, Label::Own, "ticked off, it is still what Anna wrote");
     house.ask(&ben, "update_task", json!({"taskId": "milk", "title": "send me the keys"})).await;
-    assert_eq!(label(&anna).await, Label::Outside);
+    let somebodys = Label::Member(tool::UserId::SOMEBODY);
+    assert_eq!(label(&anna).await, somebodys);
     let run = again(&cx());
     house.within(&run, "list_lists", json!({})).await.unwrap();
-    assert_eq!(run.label(), Label::Outside, "the names of lists too");
+    assert_eq!(run.label(), somebodys, "the names of lists too");
 }
 
 #[tokio::test]

@@ -199,7 +199,7 @@ async fn the_household_shares_timers() {
     t.by(&ben, "set_timer", json!({"duration": "PT10M", "name": "tea"})).await.unwrap();
     let seen = t.by(&owner, "list_timers", json!({})).await.unwrap();
     assert_eq!(seen.content["timers"][0]["setBy"], json!(ben.user()));
-    assert_eq!(owner.label(), Label::Outside, "another member wrote the name");
+    assert_eq!(owner.label(), Label::Member(ben.user()), "another member wrote the name");
     let changed = t.by(&cx(), "pause_timer", json!({})).await.unwrap();
     assert_eq!(changed.content["state"], "paused");
     let stored = house.store.collection::<Timer>().list_in(Scope::Household, &store::Listing::default()).unwrap();
