@@ -2,6 +2,7 @@
 
 use crate::{
     items,
+    keeping::wording,
     sentence::Sentence,
     slots::{self, Kind, number, terms},
 };
@@ -23,6 +24,27 @@ pub(crate) fn adjusted(tool: &str, arguments: &mut Map<String, Value>, s: &Sente
         }
         _ => {}
     }
+    // "forget the thing about the key, she moved out": a reason names nothing.
+    for (name, value) in arguments.iter_mut().filter(|(name, _)| name.ends_with("Id")) {
+        let Some(said) = value.as_str().map(str::to_owned) else { continue };
+        let bare = wording::without_reason(&said);
+        let bare = if name == "memoryId" { wording::without_pointing(bare) } else { bare };
+        if bare != said {
+            *value = bare.into();
+        }
+    }
+    if tool == "add_task"
+        && !arguments.contains_key("category")
+        && let Some(title) = arguments.get("title").and_then(Value::as_str).map(str::to_owned)
+    {
+        let title = wording::without_round(&title);
+        if let Some((bare, reason)) = wording::reason(&title) {
+            arguments.entry("notes").or_insert_with(|| reason.into());
+            arguments.insert("title".to_owned(), bare.into());
+        } else {
+            arguments.insert("title".to_owned(), title.into());
+        }
+    }
     let whole = |words: &[&str]| (0..s.len()).filter(open).any(|at| words.contains(&s.word(at)));
     match tool {
         // "another ten" of a timer are minutes.
@@ -33,7 +55,7 @@ pub(crate) fn adjusted(tool: &str, arguments: &mut Map<String, Value>, s: &Sente
                 arguments.insert("duration".to_owned(), format!("{sign}PT{minutes}M").into());
             }
         }
-        "list_tasks" if whole(&["overdue"]) => {
+        "list_tasks" if whole(&["overdue", "behind", "late"]) => {
             arguments.remove("status");
             arguments.insert("overdue".to_owned(), true.into());
         }

@@ -6,6 +6,7 @@ use crate::{
     emergency, empty_content,
     head::Head,
     items,
+    keeping::{Reader, wording},
     meaning::Meaning,
     pattern::{Fit, Matcher},
     phrases::{Intent, Template},
@@ -114,11 +115,35 @@ impl<'a> Classifier<'a> {
 
     /// Classifies a text; the stages run in order of reliability.
     async fn classify_one(&self, text: &str) -> Classification {
+        let placed = self.classify_whole(text).await;
+        let asks = |placed: &Classification| placed.proposes.as_ref().is_some_and(|(tool, _)| tool != "remember");
+        let acts = |placed: &Classification| placed.tool.is_some() || asks(placed);
+        if acts(&placed) && placed.stage != Stage::Question || placed.stage == Stage::Plainly {
+            return placed;
+        }
+        // "chuck the old bookmark, we're staying put" is understood without its reason.
+        for part in wording::without_asides(text) {
+            let again = self.classify_whole(part).await;
+            if acts(&again) && again.stage != Stage::Question {
+                return Classification { sure: false, ..again };
+            }
+        }
+        let s = Sentence::read(text);
+        let onto = Reader { s: &s, now: self.now, risk: self.risk }.onto_an_unknown_list();
+        match onto.filter(|_| placed.stage == Stage::Unknown) {
+            Some(arguments) => self.asked("add_task", arguments, &s, PROPOSES, "onto what may be a list"),
+            None => placed,
+        }
+    }
+
+    /// Classifies a text with all its words.
+    async fn classify_whole(&self, text: &str) -> Classification {
         let s = Sentence::read(text);
         if s.len() == 0 || s.len() > MOST_TOKENS {
             return unknown(builtin_replies::unreadable_reply(s.len() > 0), "there is nothing to read, or too much");
         }
-        if let Some(placed) = self.by_words(&s) {
+        let keeping = Reader { s: &s, now: self.now, risk: self.risk };
+        if let Some(placed) = self.by_form(&s, &keeping).or_else(|| keeping.told()) {
             return placed;
         }
         let corrected = self.spelling.corrected(&s);
@@ -144,15 +169,20 @@ impl<'a> Classifier<'a> {
     /// Classifies by templates only.
     pub fn classify_literal(&self, text: &str) -> Option<Classification> {
         let s = Sentence::read(text);
-        let fits = (1..=MOST_TOKENS).contains(&s.len());
-        if fits { self.by_words(&s).filter(|placed| placed.sure) } else { None }
+        if !(1..=MOST_TOKENS).contains(&s.len()) {
+            return None;
+        }
+        let keeping = Reader { s: &s, now: self.now, risk: self.risk };
+        self.by_form(&s, &keeping).filter(|placed| placed.sure)
     }
 
     /// The stages that need no embedding.
-    fn by_words(&self, s: &Sentence) -> Option<Classification> {
+    fn by_form(&self, s: &Sentence, keeping: &Reader) -> Option<Classification> {
         self.emergency(s)
             .or_else(|| self.of_devices(s))
+            .or_else(|| keeping.labelled())
             .or_else(|| self.commands(s))
+            .or_else(|| keeping.listed())
             .or_else(|| self.by_template_alone(s))
             .or_else(|| devices::nothing_called(s).filter(|_| self.has("gpio_write")))
     }

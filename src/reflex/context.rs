@@ -109,6 +109,7 @@ impl<'a> Context<'a> {
     /// The person's sentence before together with this answer to "When?" or "What?", likeliest first.
     pub fn completed(&self, text: &str) -> Vec<String> {
         const ASKED: &[&str] = &[
+            "What goes on",
             "When?",
             "Which day?",
             "How much?",
@@ -135,6 +136,7 @@ impl<'a> Context<'a> {
         let (before, text) = (before.trim_end_matches(['.', '!', '?', ' ']), text.trim_end_matches(['.', '!', ' ']));
         let words = match self.answered {
             "What?" => ["", "to ", "that "],
+            asked if asked.starts_with("What goes on") => [": ", "", ""],
             _ => ["", "at ", "for "],
         };
         words.iter().map(|word| format!("{before} {word}{text}")).collect()

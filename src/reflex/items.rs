@@ -1,5 +1,10 @@
 //! Several items in one sentence: "milk, eggs and bread" are three tasks on the shopping list, and two ticks are two calls.
 
+use crate::{
+    keeping::{goods, wording},
+    sentence::Sentence,
+    slots,
+};
 use serde_json::{Map, Value, json};
 use tool::Risk;
 
@@ -23,6 +28,12 @@ pub(crate) fn calls(
         arguments.insert(name.to_owned(), value.into());
         arguments
     });
+    let mut each = each.peekable();
+    let first = each.next();
+    if each.peek().is_none() {
+        return first.into_iter().map(one).collect();
+    }
+    let each = first.into_iter().chain(each);
     if tool == "add_task" && risk("batch_add_tasks").is_some() {
         let tasks: Vec<Value> = each.map(Value::Object).collect();
         return vec![("batch_add_tasks".to_owned(), json!({ "tasks": tasks }))];
@@ -48,8 +59,8 @@ fn listed<'t>(tool: &str, arguments: &Map<String, Value>) -> Option<(&'t str, Ve
     }
     let title = arguments.get("title")?.as_str()?;
     let on_list = arguments.get("category").is_some_and(Value::is_string);
-    let items = split(title, on_list);
-    (items.len() > 1).then_some(("title", items))
+    let items = split(if on_list { wording::without_reason(title) } else { title }, on_list);
+    (items.len() > 1 || items.first().is_some_and(|item| item != title)).then_some(("title", items))
 }
 
 /// Pairs that are one thing.
@@ -101,27 +112,88 @@ const ONE_THING: &[&str] = &[
 ];
 
 /// The items of an enumeration. Without a list's name, "call Tom and Anna" is one task, and only commas and "and" together
-/// tell items apart.
+/// tell items apart. On a list the items stand without amends and asides, and goods need no commas.
 pub(crate) fn split(text: &str, on_list: bool) -> Vec<String> {
-    let whole = || vec![text.to_owned()];
+    let amended = if on_list { amended(text) } else { None };
+    let text = amended.as_deref().unwrap_or(text);
+    let whole = || vec![if on_list { bare(text) } else { text.to_owned() }];
     if text.contains(['"', '“', '(', ':']) {
         return whole();
     }
-    let commas = text.contains(", ");
+    let commas = text.contains(", ") || on_list && text.contains([';', '\n']);
     if !on_list && !commas {
         return whole();
     }
     let mut items: Vec<String> = vec![];
     for part in text.split(", ").flat_map(|part| part.split(" & ")) {
-        let part = part.trim().strip_prefix("and ").unwrap_or(part.trim());
-        items.extend(at_and(part));
+        let parts: Vec<&str> = match on_list {
+            true => part.split([';', '\n']).flat_map(|p| p.split(" n ")).flat_map(|p| p.split(" plus ")).collect(),
+            false => vec![part],
+        };
+        for part in parts {
+            let part = part.trim().strip_prefix("and ").unwrap_or(part.trim());
+            items.extend(at_and(part));
+        }
     }
-    let items: Vec<String> = items.into_iter().map(|item| bare(&item)).filter(|item| !item.is_empty()).collect();
+    let items: Vec<String> =
+        items.into_iter().map(|item| bare(&item)).filter(|item| !["", "oh"].contains(&&**item)).collect();
+    let items: Vec<String> = match on_list {
+        true => items
+            .into_iter()
+            .flat_map(|item| match ONE_THING.iter().any(|pair| item.to_lowercase().contains(pair)) {
+                true => vec![item],
+                false => goods::apart(&item).unwrap_or_else(|| vec![item]),
+            })
+            .collect(),
+        false => items,
+    };
     // Items are short; anything longer is a sentence about something.
-    let most = if on_list { 5 } else { 4 };
+    let most = match (on_list, commas) {
+        (true, true) => 8,
+        (true, false) => 6,
+        (false, _) => 4,
+    };
     match items.len() > 1 && items.iter().all(|item| item.split(' ').count() <= most) {
         true => items,
         false => whole(),
+    }
+}
+
+/// The text after somebody changed their mind in it: "bread, nappies, no wait not nappies, calpol", "a bag of grit, no two bags".
+fn amended(text: &str) -> Option<String> {
+    const WAIT: &[&str] =
+        &["no wait ", "wait no ", "no hang on ", "actually ", "oh no ", "no sorry ", "sorry ", "no ", "wait "];
+    let lower = text.to_lowercase();
+    if lower.len() != text.len() {
+        return None;
+    }
+    // "… no wait not nappies, …": the item goes, wherever it stood before.
+    for wait in WAIT {
+        let Some(at) = lower.find(&format!(" {wait}not ")) else { continue };
+        let begin = at + 1 + wait.len() + "not ".len();
+        let end = lower[begin..].find([',', '.']).map_or(text.len(), |end| begin + end);
+        let dropped = lower[begin..end].trim().trim_start_matches("the ");
+        let before = text[..at].trim_end_matches([',', ' ', '-']);
+        let low = before.to_lowercase();
+        let found = low.rfind(dropped).filter(|_| !dropped.is_empty())?;
+        let kept = format!("{} {}", &before[..found], &before[found + dropped.len()..]);
+        let kept = kept.trim().trim_end_matches([',', ' ']);
+        let rest = text[end..].trim_start_matches([',', '.', ' ']);
+        return Some([kept, rest].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "));
+    }
+    // "a bag of grit, no two bags": another amount, or another thing.
+    let (before, after) = text.rsplit_once(", ")?;
+    let low = after.to_lowercase();
+    let wait = WAIT.iter().find(|wait| low.starts_with(**wait) && **wait != "wait ")?;
+    let instead = after[wait.len()..].trim_start_matches("make that ").trim_start_matches("make it ");
+    let (first, last) = match before.rsplit_once(", ").or_else(|| before.rsplit_once(" and ")) {
+        Some((first, last)) => (format!("{first}, "), last),
+        None => (String::new(), before),
+    };
+    let counts = instead.split(' ').count() <= 2 && slots::number::number(&Sentence::whole(instead), 0).is_some();
+    match last.split_once(" of ").filter(|_| counts && !instead.contains(" of ")) {
+        Some((_, thing)) => Some(format!("{first}{instead} of {thing}")),
+        None => Some(format!("{first}{instead}")),
     }
 }
 
@@ -146,8 +218,11 @@ fn at_and(text: &str) -> Vec<String> {
 /// Without the words that only introduce it.
 fn bare(item: &str) -> String {
     let mut item = item.trim().trim_end_matches(['.', ',', ';']);
-    for word in ["also ", "some ", "then ", "plus ", "as well as "] {
+    for word in ["also ", "oh and ", "and ", "oh ", "some ", "then ", "plus ", "as well as "] {
         item = item.strip_prefix(word).unwrap_or(item);
+    }
+    for word in [" as well", " too", " please", " pls", " again", " for tonight", " 4 tonight"] {
+        item = item.strip_suffix(word).unwrap_or(item);
     }
     item.to_owned()
 }
@@ -163,6 +238,11 @@ mod tests {
             ("milk and eggs", true, &["milk", "eggs"]),
             ("milk, eggs and brown bread", true, &["milk", "eggs", "brown bread"]),
             ("milk, eggs, and some bread", true, &["milk", "eggs", "bread"]),
+            ("milk bread nappies no wait not nappies, calpol", true, &["milk", "bread", "calpol"]),
+            ("a bag of grit, no two bags", true, &["two bags of grit"]),
+            ("milk bread binbags n that cheap hummus", true, &["milk", "bread", "binbags", "that cheap hummus"]),
+            ("two pints of milk", true, &["two pints of milk"]),
+            ("bread as well", true, &["bread"]),
             ("mac and cheese", true, &["mac and cheese"]),
             ("mac and cheese and milk", true, &["mac and cheese", "milk"]),
             ("milk and fish and chips", true, &["milk", "fish and chips"]),

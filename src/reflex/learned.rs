@@ -288,7 +288,14 @@ impl Classifier<'_> {
     }
 
     /// The question whether a call is meant.
-    fn asked(&self, tool: &str, arguments: Map<String, Value>, _s: &Sentence, share: f32, why: &str) -> Classification {
+    pub fn asked(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        _s: &Sentence,
+        share: f32,
+        why: &str,
+    ) -> Classification {
         // Several items are asked about as one.
         let (one, shown) = match items::as_one(tool, &arguments) {
             Some((one, shown)) => (one, Cow::Owned(shown)),

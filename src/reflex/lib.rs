@@ -73,6 +73,7 @@ mod hash;
 mod head;
 mod help;
 mod items;
+mod keeping;
 mod lazy;
 mod learned;
 mod mask;

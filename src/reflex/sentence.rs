@@ -78,6 +78,9 @@ impl Sentence {
     /// The original text of tokens `from..to`: with attached signs, without enclosing quotation marks and final
     /// punctuation.
     pub fn slice(&self, from: usize, to: usize) -> &str {
+        if from >= to {
+            return "";
+        }
         let (Some(first), Some(last)) = (self.tokens.get(from), self.tokens.get(to.saturating_sub(1))) else {
             return "";
         };

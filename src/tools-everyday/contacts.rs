@@ -16,6 +16,8 @@ use tool::{Label, prelude::*};
 
 /// The default and the largest limit of a list.
 const LISTED: (u32, u32) = (20, 50);
+/// How many people of one name are told with their details.
+const TOLD: usize = 4;
 
 /// People and how to reach them.
 pub fn family(store: &Store) -> Family<RecordStore<Contact>> {
@@ -91,14 +93,20 @@ async fn list(contacts: RecordStore<Contact>, cx: Cx, args: List) -> Result<Outp
         _ => Walk::prefix(BY_NAME, []),
     };
     let words = search.as_deref().map(words_of);
-    let page =
-        contacts.search_page(&cx, &walk, words.as_ref(), page_params(args.offset, args.limit, LISTED), |entry| {
+    let find = |search: Option<&str>, words: Option<&Words>| {
+        contacts.search_page(&cx, &walk, words, page_params(args.offset, args.limit, LISTED), |entry| {
             let it = &entry.value;
             passes(relationship.as_deref(), it.relationship.as_deref())
                 && passes(company.as_deref(), it.company.as_deref())
                 && args.is_favorite.is_none_or(|wanted| wanted == it.is_favorite)
-                && search.as_deref().is_none_or(|search| is_match(it, search))
-        })?;
+                && search.is_none_or(|search| is_match(it, search))
+        })
+    };
+    let mut page = find(search.as_deref(), words.as_ref())?;
+    // "daves number", written without its apostrophe.
+    if let (true, Some(bare)) = (page.entries.is_empty(), search.as_deref().and_then(without_possessive)) {
+        page = find(Some(&bare), Some(&words_of(&bare)))?;
+    }
     let sentence = match page.entries.as_slice() {
         [] => match (&search, args.is_favorite) {
             (Some(search), _) => format!("I found nobody called {} in your contacts.", quote(search)),
@@ -106,6 +114,11 @@ async fn list(contacts: RecordStore<Contact>, cx: Cx, args: List) -> Result<Outp
             (None, _) => "You have no contacts yet.".to_owned(),
         },
         [one] if !page.more => spoken(&cx, &one.value, search.is_some()),
+        // "what's Sam's number" with two of that name: each with what is known.
+        several if search.is_some() && !page.more && several.len() <= TOLD => {
+            let all: Vec<String> = several.iter().map(|entry| spoken(&cx, &entry.value, true)).collect();
+            listing(&counted_one(all.len(), "contact"), &all, false)
+        }
         all if page.more => listing("Your contacts", &names(all), true),
         all => listing(&format!("You have {}", counted_one(all.len(), "contact")), &names(all), false),
     };
@@ -123,6 +136,20 @@ async fn update(contacts: RecordStore<Contact>, cx: Cx, args: Args<Contact, Upda
         (None, None) => it.changed(),
     };
     Ok(Output::json(Contact::view(&cx, &changed))?.say(sentence))
+}
+
+/// A search whose words lost the apostrophe of a possessive; `None` if there is none.
+fn without_possessive(search: &str) -> Option<String> {
+    let bare = |word: &str| match word
+        .strip_suffix("'s")
+        .or_else(|| word.strip_suffix("’s"))
+        .or_else(|| word.strip_suffix('s'))
+    {
+        Some(rest) if rest.chars().count() > 2 => rest.to_owned(),
+        _ => word.to_owned(),
+    };
+    let stripped = search.split_whitespace().map(bare).collect::<Vec<_>>().join(" ");
+    (stripped != search).then_some(stripped)
 }
 
 /// Whether a search fits: by words, or by the digits of a phone number.

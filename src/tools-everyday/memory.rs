@@ -9,7 +9,7 @@ use everything::search_everything;
 use memory::{Change, Filter, Hit, Kind, Memories, New, masked};
 use records::{contains_all_words, quote, untainted};
 use text_kit::{capitalized, counted_one, end_sentence, listing, truncate, which_one};
-use tool::prelude::*;
+use tool::{Label, prelude::*};
 
 /// The largest limit, and the default limits.
 const MOST: u32 = 50;
@@ -19,6 +19,8 @@ const LISTED: u32 = 20;
 const NAMED: usize = 3;
 /// The most characters of a memory in a list.
 const LINE: usize = 200;
+/// The most words of a query that names whom or what it is about.
+const SUBJECT: usize = 2;
 /// How many memories one call may store.
 const BATCH: usize = 50;
 
@@ -81,6 +83,9 @@ struct Remember {
     /// Whether the household may recall it.
     #[serde(default)]
     shared: bool,
+    /// Words of the one older memory that this one replaces, such as "bin day"; without such a memory it is stored anew.
+    #[serde(default)]
+    replaces: Option<String>,
 }
 
 fn half() -> f32 {
@@ -94,6 +99,16 @@ impl From<Remember> for New {
 }
 
 async fn remember(memories: Memories, cx: Cx, args: Remember) -> Result<Output> {
+    // A run that read from outside only adds (invariant 3).
+    if let Some(words) = args.replaces.as_deref().filter(|_| cx.label() == Label::Own)
+        && let Ok(id) = meant(&memories, &cx, words).await
+    {
+        let change = Change { content: Some(args.content.clone()), ..Change::default() };
+        if let Some(memory) = memories.update(&cx, id, change).await? {
+            let sentence = format!("I have changed what I remember: {}", end_sentence(&memory.content));
+            return Ok(Output::json(memory)?.say(sentence));
+        }
+    }
     let memory = memories.remember(&cx, args.into()).await?;
     let sentence = format!("I will remember: {}", end_sentence(&memory.content));
     Ok(Output::json(memory)?.say(sentence))
@@ -289,6 +304,16 @@ fn limited(asked: Option<u32>, default: u32) -> usize {
 /// The best memory in its own words, without secrets that the query does not name.
 fn best_answer(hits: &[Hit], query: &str) -> String {
     let Some(best) = hits.first() else { return "I remember nothing about that.".into() };
+    // "what do you know about Edie" asks for everything with her name in it.
+    let about = query.split_whitespace().count() <= SUBJECT;
+    let all: Vec<String> = hits
+        .iter()
+        .filter(|hit| about && contains_all_words(query, &[&hit.memory.content]))
+        .map(|hit| truncate(&masked(&hit.memory.content, query), LINE))
+        .collect();
+    if all.len() > 1 {
+        return listing(&format!("I remember {} things about that", all.len()), &all, false);
+    }
     sentence_of(&masked(&best.memory.content, query))
 }
 
@@ -440,6 +465,12 @@ mod tests {
         assert!(said(&m, "update_memory", json!({"memoryId": id})).await.contains("nothing to change"));
         let elsewhere = ask(&m, "update_memory", json!({"memoryId": Id::new(), "shared": true})).await;
         assert!(matches!(&elsewhere, Err(Error::NotFound(text)) if text.contains("`recall`")), "{elsewhere:?}");
+        // What changed is stored in the place of the one memory about it, and else anew.
+        let friday = json!({"content": "the bins go out on Friday", "replaces": "the bins"});
+        assert_eq!(said(&m, "remember", friday).await, "I have changed what I remember: the bins go out on Friday.");
+        let door = json!({"content": "the door code is 4471", "replaces": "door code"});
+        assert_eq!(said(&m, "remember", door).await, "I will remember: the door code is 4471.");
+        assert_eq!(said(&m, "memory_stats", json!({})).await, "I remember 2 things.");
         // A person vouches for content from outside; a model cannot.
         let vouched = || json!({"memoryId": id, "vouched": true});
         let model = cx().in_run(Id::new(), None, Default::default());

@@ -24,7 +24,7 @@ use records::{
     Due, Patch, RecordKind, RecordStore, iso, join_list,
     kind::{delete, page_output},
     names, optional_text, page_params, quote, read_when, rejected, required_text, set_optional, set_required, truncate,
-    view, when_words,
+    untainted, view, when_words,
 };
 use store::{Entry, Store};
 use text_kit::{counted, counted_one, listing};
@@ -117,7 +117,13 @@ impl RecordKind for Task {
     fn added(&self, cx: &Cx) -> String {
         let to = self.category.as_deref().map(|c| format!(" to {}", list_name(c))).unwrap_or_default();
         let by = self.due(cx).map(|due| format!(", due {}", due_in_sentence(&due, cx))).unwrap_or_default();
-        format!("I added {}{to}{by}.", quote(&self.title))
+        let priority = match self.priority {
+            Priority::Normal => "",
+            Priority::Low => ", low priority",
+            Priority::High => ", high priority",
+            Priority::Urgent => ", urgent",
+        };
+        format!("I added {}{to}{by}{priority}.", quote(&self.title))
     }
     fn all_added(added: &[Entry<Self>]) -> String {
         format!("I added {}: {}.", counted_one(added.len(), "task"), join_list(&names(added), false))
@@ -164,8 +170,21 @@ async fn list(tasks: RecordStore<Task>, cx: Cx, args: List) -> Result<Output> {
     let place = page_params(args.offset, args.limit, LISTED);
     let (walk, words) = (filter.walk(&cx)?, filter.words());
     let page = tasks.search_page(&cx, &walk, words.as_ref(), place, |entry| filter.wants(&cx, entry))?;
-    let sentence = sentence(&cx, &filter, &page.entries, page.more);
+    let mut sentence = sentence(&cx, &filter, &page.entries, page.more);
+    if let (true, Some(list), None) = (page.entries.is_empty(), &filter.category, &filter.search)
+        && household::items(&tasks, &untainted(&cx), list)?.is_empty()
+    {
+        sentence = format!("There is nothing on {0}: I know no list of that name.", list_name(list));
+        if is_shopping_name(list) {
+            sentence = format!("There is nothing on {}.", list_name(list));
+        }
+    }
     page_output(&cx, &page, sentence)
+}
+
+/// Whether a list is the one every household has.
+fn is_shopping_name(list: &str) -> bool {
+    ["shopping", "groceries", "grocery"].contains(&&*list.to_lowercase())
 }
 
 /// The sentence of a list: the open tasks by name; if there are none, the finished ones.

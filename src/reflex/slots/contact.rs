@@ -20,8 +20,60 @@ fn run(s: &Sentence, at: usize) -> Option<(usize, &str)> {
     (whole && !run.is_empty() && run.len() <= MOST).then(|| (tokens_before(s, at, start + run.len()), run))
 }
 
-/// "0664 1234567", "+43 (664) 123-45 67": five digits at least.
+/// "0664 1234567", "+43 (664) 123-45 67": five digits at least; or as it is spoken.
 pub(crate) fn phone(s: &Sentence, at: usize) -> Option<(usize, String)> {
+    written_phone(s, at).or_else(|| spoken_phone(s, at))
+}
+
+/// "oh seven seven double oh nine hundred one two three": seven digits at least, each by its word.
+fn spoken_phone(s: &Sentence, at: usize) -> Option<(usize, String)> {
+    const DIGITS: &[(&str, &str)] = &[
+        ("oh", "0"),
+        ("o", "0"),
+        ("zero", "0"),
+        ("nought", "0"),
+        ("naught", "0"),
+        ("one", "1"),
+        ("two", "2"),
+        ("three", "3"),
+        ("four", "4"),
+        ("five", "5"),
+        ("six", "6"),
+        ("seven", "7"),
+        ("eight", "8"),
+        ("nine", "9"),
+    ];
+    // A number is read from its beginning.
+    let within = |at: usize| {
+        DIGITS.iter().any(|(word, _)| s.word(at) == *word) || ["double", "triple", "treble"].contains(&s.word(at))
+    };
+    if at > 0 && within(at - 1) {
+        return None;
+    }
+    let digit = |at: usize| DIGITS.iter().find(|(word, _)| s.word(at) == *word).map(|(_, digit)| *digit);
+    let (mut number, mut here) = (String::new(), at);
+    loop {
+        let times = match s.word(here) {
+            "double" => 2,
+            "triple" | "treble" => 3,
+            _ => 1,
+        };
+        let lead = usize::from(times > 1);
+        if let Some(digit) = digit(here + lead) {
+            number.push_str(&digit.repeat(times));
+            here += lead + 1;
+        } else if s.word(here) == "hundred" && !number.is_empty() {
+            number.push_str("00");
+            here += 1;
+        } else {
+            break;
+        }
+    }
+    // "one two three" counts.
+    (number.len() >= 7).then_some((here - at, number))
+}
+
+fn written_phone(s: &Sentence, at: usize) -> Option<(usize, String)> {
     let token = s.tokens.get(at)?;
     let first = token.word.chars().next()?;
     if !(first.is_ascii_digit() || ["+", "("].contains(&token.word.as_str())) {
@@ -132,6 +184,9 @@ mod tests {
                 ("+436641234567", 0, Some((2, "+436641234567"))),
                 ("call 01/234 56 78 now", 1, Some((5, "01/234 56 78"))),
                 ("555-0199", 0, Some((3, "555-0199"))),
+                ("oh seven seven double oh nine hundred one two three", 0, Some((10, "07700900123"))),
+                ("oh one five seven two triple five oh one nine nine", 0, Some((11, "015725550199"))),
+                ("one two three", 0, None),
                 ("12", 0, None),
                 ("2026-11-20", 0, None),
                 ("20.11.2026", 0, None),

@@ -142,7 +142,8 @@ pub(crate) fn list(s: &Sentence, at: usize) -> Vec<(usize, Value)> {
     let Some(count) = names else { return vec![] };
     let words: Vec<&str> = (begin..begin + count).map(|i| s.word(i)).collect();
     let name = match words.join(" ").as_str() {
-        "to do" | "todo" | "todos" | "to dos" | "task" | "tasks" | "reminder" | "reminders" => Value::Null,
+        "to do" | "todo" | "todos" | "to dos" | "task" | "tasks" | "reminder" | "reminders" | "job" | "jobs"
+        | "chore" | "chores" => Value::Null,
         "grocery" | "groceries" | "supermarket" | "shop" | "food" | "food shopping" | "grocery shopping" => {
             Value::from("shopping")
         }

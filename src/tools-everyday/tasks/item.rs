@@ -86,7 +86,7 @@ impl Item {
         if self.is_same_thing(said) {
             return Some(Fit::Thing);
         }
-        if said.thing.is_empty() || !said.thing.iter().all(|word| self.thing.contains(word)) {
+        if said.thing.is_empty() || !said.thing.iter().all(|word| self.thing.iter().any(|own| is_alike(own, word))) {
             return None;
         }
         let is_whole = !self.joins || said.joins;
@@ -95,8 +95,24 @@ impl Item {
     }
 }
 
-/// A word without the endings of plurals and of "-ing".
+/// Whether two words are the same but for one slip in a long one: "mouldd" is "mould".
+fn is_alike(one: &str, other: &str) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    if a == b {
+        return true;
+    }
+    if a.len().min(b.len()) < 5 || a.len().abs_diff(b.len()) > 1 {
+        return false;
+    }
+    let front = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let back = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let swapped = a.len() == b.len() && a.get(front) == b.get(front + 1) && a.get(front + 1) == b.get(front);
+    front + back + 1 >= a.len().max(b.len()) || swapped && front + back + 2 >= a.len()
+}
+
+/// A word without the endings of plurals, of possessives and of "-ing".
 fn stem(word: &str) -> String {
+    let word = ["'s", "’s"].iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(word);
     let cut = |ending: &str| word.strip_suffix(ending).filter(|rest| rest.chars().count() >= 3);
     if let Some(rest) = cut("ies") {
         return format!("{rest}y");
@@ -140,6 +156,8 @@ mod tests {
             ("wash the car", "washing the car", Some(Fit::Thing)),
             ("oat milk", "milk", Some(Fit::Part)),
             ("take out the bins", "bins", Some(Fit::Part)),
+            ("mould in the bathroom", "mouldd", Some(Fit::Near)),
+            ("cut list for Mrs Ahmed's wardrobe", "mrs ahmeds cut list", Some(Fit::Part)),
             ("milk and eggs", "milk", Some(Fit::Near)),
             ("milk & eggs", "eggs", Some(Fit::Near)),
             ("milk, eggs", "eggs", Some(Fit::Near)),
