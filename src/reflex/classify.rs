@@ -1,7 +1,7 @@
 //! Classifies a sentence: tool, arguments, the stage that found them, and the confidence.
 
 use crate::{
-    builtin_replies, days, empty_content,
+    builtin_replies, days, direct, empty_content,
     head::Head,
     items,
     meaning::Meaning,
@@ -114,7 +114,22 @@ impl<'a> Classifier<'a> {
         if s.len() == 0 || s.len() > MOST_TOKENS {
             return unknown(builtin_replies::unreadable_reply(s.len() > 0), "there is nothing to read, or too much");
         }
+        if let Some(placed) = direct::emergency(&s, self.now) {
+            return placed;
+        }
+        if let Some(placed) = direct::before_templates(&s, self.now) {
+            return placed;
+        }
         if let Some(placed) = self.by_words(&s) {
+            return placed;
+        }
+        if let Some(topic) = direct::asks_for_help(&s) {
+            let arguments = Map::from_iter(topic.map(|topic| ("topic".to_owned(), topic.into())));
+            let name = if arguments.is_empty() { "/help" } else { "/topic" };
+            let say = builtin_replies::answer(name, &arguments, &self.examples());
+            return spoken_reply(say, "a question how to use it".to_owned());
+        }
+        if let Some(placed) = direct::asked(&s, self.now, self.risk) {
             return placed;
         }
         let corrected = self.spelling.corrected(&s);
@@ -130,8 +145,10 @@ impl<'a> Classifier<'a> {
             (None, Some((tool, _))) => placed.confidence >= PROPOSES && (self.risk)(tool) != Some(Risk::Observe),
             _ => false,
         };
+        let beyond = direct::refused(&s);
         placed
-            .filter(|placed| vague.is_none() || certain(placed))
+            .filter(|placed| vague.is_none() && beyond.is_none() || certain(placed) && beyond.is_none() || placed.sure)
+            .or(beyond)
             .or(vague)
             .or_else(|| self.question(&s))
             .unwrap_or_else(|| unknown(builtin_replies::unknown(&self.examples()), &why))

@@ -64,6 +64,7 @@ mod compound;
 mod confirmation;
 mod context;
 mod days;
+mod direct;
 mod empty_content;
 mod error;
 mod format_value;
