@@ -3,7 +3,7 @@
 use crate::{
     builtin_replies, days,
     devices::{self, Device},
-    emergency, empty_content,
+    direct, emergency, empty_content,
     head::Head,
     items,
     keeping::{Reader, wording},
@@ -143,7 +143,21 @@ impl<'a> Classifier<'a> {
             return unknown(builtin_replies::unreadable_reply(s.len() > 0), "there is nothing to read, or too much");
         }
         let keeping = Reader { s: &s, now: self.now, risk: self.risk };
-        if let Some(placed) = self.by_form(&s, &keeping).or_else(|| keeping.told()) {
+        let placed = self
+            .emergency(&s)
+            .or_else(|| direct::before_templates(&s, self.now))
+            .or_else(|| self.by_form(&s, &keeping))
+            .or_else(|| keeping.told());
+        if let Some(placed) = placed {
+            return placed;
+        }
+        if let Some(topic) = direct::asks_for_help(&s) {
+            let arguments = Map::from_iter(topic.map(|topic| ("topic".to_owned(), topic.into())));
+            let name = if arguments.is_empty() { "/help" } else { "/topic" };
+            let say = builtin_replies::answer(name, &arguments, &self.examples());
+            return spoken_reply(say, "a question how to use it".to_owned());
+        }
+        if let Some(placed) = direct::asked(&s, self.now, self.risk) {
             return placed;
         }
         let corrected = self.spelling.corrected(&s);
@@ -159,8 +173,10 @@ impl<'a> Classifier<'a> {
             (None, Some((tool, _))) => placed.confidence >= PROPOSES && (self.risk)(tool) != Some(Risk::Observe),
             _ => false,
         };
+        let beyond = direct::refused(&s);
         placed
-            .filter(|placed| vague.is_none() || certain(placed))
+            .filter(|placed| vague.is_none() && beyond.is_none() || certain(placed) && beyond.is_none() || placed.sure)
+            .or(beyond)
             .or(vague)
             .or_else(|| self.question(&s))
             .unwrap_or_else(|| unknown(builtin_replies::unknown(&self.examples()), &why))

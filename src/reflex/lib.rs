@@ -65,6 +65,7 @@ mod confirmation;
 mod context;
 mod days;
 mod devices;
+mod direct;
 mod emergency;
 mod empty_content;
 mod error;

@@ -1,7 +1,7 @@
 //! Generate random ids, passwords and numbers from the system's secure source.
 
 use crate::{bounds::within, maths::grouped, statistics::number};
-use text_kit::counted;
+use text_kit::{counted, join_and};
 use tool::prelude::*;
 use uuid::{Builder, Uuid};
 
@@ -161,9 +161,14 @@ pub(crate) async fn pick(_: (), _: Cx, args: Pick) -> Result<Output> {
     let coin = (integer && (min, max) == (0.0, 1.0)).then(|| if all[0] == 1 { "heads" } else { "tails" });
     let sentence = match all.len() {
         1 => match coin {
-            Some(side) => format!("It is {} ({side}).", shown[0]),
+            Some(side) => format!("It is {side}."),
             None => format!("It is {}.", shown[0]),
         },
+        // Dice.
+        2..=10 if integer && min == 1.0 && [4.0, 6.0, 8.0, 10.0, 12.0, 20.0].contains(&max) => {
+            let sum: i64 = all.iter().filter_map(Value::as_i64).sum();
+            format!("You rolled {}: {sum} in all.", join_and(&shown))
+        }
         n @ 2..=10 => format!("The {} are {}.", counted(n, "number"), shown.join(", ")),
         n => format!("Here are {}; the first are {}.", counted(n, "number"), shown.join(", ")),
     };
@@ -309,7 +314,7 @@ mod tests {
         let one = ask("random_number", json!({"min": 1234, "max": 1234})).await.unwrap();
         assert_eq!((one.say.as_deref(), &one.content["number"]), (Some("It is 1,234."), &json!(1234)));
         let coin = ask("random_number", json!({"min": 0, "max": 1})).await.unwrap();
-        let sides = [(0, "It is 0 (tails)."), (1, "It is 1 (heads).")];
+        let sides = [(0, "It is tails."), (1, "It is heads.")];
         assert!(
             sides.iter().any(|(n, sentence)| coin.content["number"] == *n && coin.say.as_deref() == Some(sentence))
         );

@@ -2,14 +2,34 @@
 
 use board::{Device, State};
 use jiff::Timestamp;
+use std::net::{IpAddr, Ipv4Addr};
 use text_kit::{join_and, rough_duration_words};
 use tool::prelude::*;
 
-/// Get system information: model, operating system, processors and load, memory, disk, temperature, uptime. Sizes are
-/// in bytes.
+/// The version of Hob: all crates have the same.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Get system information: version of Hob, network addresses, model, operating system, processors and load, memory, disk,
+/// temperature, uptime. Sizes are in bytes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Info {}
+pub(crate) struct Info {
+    /// What the summary is about (default: the health of the device).
+    #[serde(default)]
+    about: Vec<About>,
+}
+
+/// A part of the state that is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum About {
+    Temperature,
+    Disk,
+    Memory,
+    Uptime,
+    Version,
+    Address,
+}
 
 /// The state with durations in words for a model.
 #[derive(Serialize)]
@@ -17,17 +37,24 @@ pub(crate) struct Info {}
 struct DeviceReport<'a> {
     #[serde(flatten)]
     state: &'a State,
+    version: &'static str,
+    addresses: &'a [IpAddr],
     #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<Timestamp>,
     concerns: Vec<String>,
 }
 
-pub(crate) async fn info(device: Device, _: Cx, Info {}: Info) -> Result<Output> {
+pub(crate) async fn info(device: Device, _: Cx, Info { about }: Info) -> Result<Output> {
     let state = device.state().await?;
     let concerns = concerns(&state);
-    let sentence = sentence(&state, &concerns);
+    let addresses = discovery::addresses(IpAddr::V4(Ipv4Addr::UNSPECIFIED), discovery::IGNORED);
+    let sentence = match about.as_slice() {
+        [] => sentence(&state, &concerns),
+        about => about.iter().map(|about| part(*about, &state, &addresses)).collect::<Vec<_>>().join(" "),
+    };
     let started_at = i64::try_from(state.boot_time).ok().and_then(|s| Timestamp::from_second(s).ok());
-    Ok(Output::json(DeviceReport { state: &state, started_at, concerns })?.say(sentence))
+    Ok(Output::json(DeviceReport { state: &state, version: VERSION, addresses: &addresses, started_at, concerns })?
+        .say(sentence))
 }
 
 /// Problems that a person should fix.
@@ -63,6 +90,41 @@ fn sentence(state: &State, concerns: &[String]) -> String {
     match concerns {
         [] => format!("All is well: {details}."),
         some => format!("Careful, {}: {details}.", join_and(some)),
+    }
+}
+
+/// A sentence about one part of the state.
+fn part(about: About, state: &State, addresses: &[IpAddr]) -> String {
+    match about {
+        About::Temperature => match state.temperature {
+            Some(t) if t >= 80.0 => format!("My processor is at {t:.0} °C, which is too hot."),
+            Some(t) => format!("My processor is at {t:.0} °C, which is fine."),
+            None => "I cannot measure how warm I am: this device has no sensor for it.".to_owned(),
+        },
+        About::Disk => match &state.disk {
+            Some(disk) => {
+                let used = 100 - percent(disk.free, disk.total);
+                format!("{} of {} of disk space are free: it is {used}% full.", size(disk.free), size(disk.total))
+            }
+            None => "I cannot see how full the disk is.".to_owned(),
+        },
+        About::Memory => {
+            let used = 100 - percent(state.memory.available, state.memory.total);
+            format!("{used}% of {} of memory are in use.", size(state.memory.total))
+        }
+        About::Uptime => {
+            let uptime = i64::try_from(state.uptime).unwrap_or(i64::MAX);
+            format!("{} has been on for {}.", state.hostname, rough_duration_words(uptime))
+        }
+        About::Version => format!("This is Hob {VERSION}."),
+        About::Address => match addresses {
+            [] => "I have no address on a network right now.".to_owned(),
+            [one] => format!("My address on the network is {one}."),
+            several => {
+                let all: Vec<String> = several.iter().map(IpAddr::to_string).collect();
+                format!("My addresses on the network are {}.", join_and(&all))
+            }
+        },
     }
 }
 
@@ -127,6 +189,23 @@ mod tests {
         for (state, expected) in table {
             assert_eq!(sentence(&state, &concerns(&state)), expected);
         }
+    }
+
+    #[test]
+    fn one_part_is_told_alone() {
+        let (state, address) = (state(), "192.168.1.7".parse().unwrap());
+        let bare = State { disk: None, temperature: None, ..self::state() };
+        for (about, state, expected) in [
+            (About::Temperature, &state, "My processor is at 51 °C, which is fine."),
+            (About::Temperature, &bare, "I cannot measure how warm I am: this device has no sensor for it."),
+            (About::Disk, &state, "12.3 GB of 32.0 GB of disk space are free: it is 62% full."),
+            (About::Uptime, &state, "hob has been on for 3 days."),
+            (About::Address, &state, "My address on the network is 192.168.1.7."),
+        ] {
+            assert_eq!(part(about, state, &[address]), expected);
+        }
+        assert_eq!(part(About::Address, &state, &[]), "I have no address on a network right now.");
+        assert!(part(About::Version, &state, &[]).contains(VERSION));
     }
 
     #[tokio::test]

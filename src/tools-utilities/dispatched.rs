@@ -81,7 +81,7 @@ fn every_tool_is_listed_with_its_group() {
         "listOps": ["array_operations", "create_table"],
         "mathStats": ["calculate_percentage", "statistics"],
         "textUtils": text,
-        "utilities": ["system_info"],
+        "utilities": ["list_people", "system_info"],
     });
     assert_eq!(json!(groups), wanted);
 }

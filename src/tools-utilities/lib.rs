@@ -20,6 +20,7 @@ mod lists;
 mod maths;
 mod order;
 mod patterns;
+mod people;
 mod statistics;
 mod table;
 #[cfg(test)]
@@ -61,6 +62,9 @@ pub fn utilities(device: Device) -> Family<Device> {
         .in_group("conversion")
         .tags("unit conversion length weight temperature volume")
         .example(json!({"value": 20, "from": "°C", "to": "°F"}))
+        .tool("list_people", Risk::Observe, people::list)
+        .own_area(Area::System)
+        .tags("who lives here household people members names family residents")
         .tool("system_info", Risk::Observe, device::info)
         .own_area(Area::System)
         .tags("device status health disk memory cpu temperature uptime hostname")

@@ -161,7 +161,7 @@ fn done(args: ArrayOperation, until: &Deadline) -> Result<Value> {
 }
 
 fn summary_sentence(deed: ListOperation, before: usize, key: Option<&str>, result: &Value) -> String {
-    let items = result.as_array();
+    let items = result.as_array().map(Vec::as_slice);
     match (deed, items) {
         (ListOperation::Sum, _) => format!("They add up to {}.", display_value(result)),
         (ListOperation::Average, _) => format!("Their average is {}.", display_value(result)),
@@ -174,6 +174,7 @@ fn summary_sentence(deed: ListOperation, before: usize, key: Option<&str>, resul
             let by = key.map(|key| format!(" by {key}")).unwrap_or_default();
             format!("{}{by} make {}.", counted(before, "item"), counted(groups, "group"))
         }
+        (ListOperation::Sample, Some([one])) if before > 1 => format!("I pick {}.", display_value(one)),
         (_, Some(items)) if items.is_empty() => "Nothing is left of the list.".to_owned(),
         (_, Some(items)) => {
             const TOLD: usize = 5;

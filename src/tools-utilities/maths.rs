@@ -44,22 +44,29 @@ pub(crate) async fn calculate(_: Device, _: Cx, Calculate { expression, precisio
     Ok(Output { content, ..Output::default() }.say(sentence))
 }
 
-pub(crate) async fn convert(_: Device, _: Cx, Convert { value, from, to }: Convert) -> Result<Output> {
-    let (from_unit, to_unit) = (unit(&from)?, unit(&to)?);
+pub(crate) async fn convert(_: Device, cx: Cx, Convert { value, from, to }: Convert) -> Result<Output> {
+    let imperial = measures_in_imperial(cx.ports().clock.zone().iana_name().unwrap_or_default());
+    let fend = |written: &str| unit(written).map(|unit| if imperial { imperial_unit(&unit) } else { unit });
+    let (from_unit, to_unit) = (fend(&from)?, fend(&to)?);
     let amount = decimal(value);
     // Units are case-sensitive; lower case is tried only if the original spelling is unknown.
     let tries = [(from_unit.clone(), to_unit.clone()), (from_unit.to_lowercase(), to_unit.to_lowercase())];
     let mut first = None;
     for (from_unit, to_unit) in tries {
-        match evaluate(format!("({amount}) {from_unit} to {to_unit}")).await {
+        let imperial = to_unit.starts_with('(');
+        let joint = if imperial { "/" } else { "to" };
+        match evaluate(format!("(({amount}) {from_unit}) {joint} {to_unit}")).await {
             Err(why) => first = first.or(Some(why)),
             Ok(answer) => {
                 let exact = answer.text.as_str();
-                let formatted = with_unit(&grouped(exact), &answer.unit);
+                let measured = if imperial { shown_unit(&to_unit, f64::MAX) } else { answer.unit.clone() };
+                let formatted = with_unit(&grouped(exact), &measured);
                 let short = answer.number().map_or(exact.to_owned(), spoken);
                 let about = if short == exact && !answer.approximate { "is" } else { "is about" };
-                let given = with_unit(&grouped(&amount), &from_unit);
-                let sentence = format!("{given} {about} {}.", with_unit(&grouped(&short), &answer.unit));
+                let given = with_unit(&grouped(&amount), &shown_unit(&from_unit, value));
+                let parts = answer.number().and_then(|n| in_parts(n, &to_unit)).unwrap_or_default();
+                let short = with_unit(&grouped(&short), &measured);
+                let sentence = format!("{given} {about} {short}{parts}.");
                 let result = result(exact, &answer);
                 let content = json!({"value": value, "from": from, "to": to, "result": result, "formatted": formatted});
                 return Ok(Output { content, ..Output::default() }.say(sentence));
@@ -144,6 +151,48 @@ fn unit(written: &str) -> Result<String> {
         }
     };
     Ok(known.to_owned())
+}
+
+/// Whether pints and gallons are the British ones where the household lives.
+fn measures_in_imperial(zone: &str) -> bool {
+    const THERE: [&str; 6] =
+        ["Europe/London", "Europe/Dublin", "Europe/Jersey", "Europe/Guernsey", "Europe/Isle_of_Man", "Europe/Belfast"];
+    THERE.contains(&zone) || zone.starts_with("Australia/") || zone == "Pacific/Auckland"
+}
+
+/// The British measures that differ from the American ones of the same name, in litres.
+const IMPERIAL: [(&[&str], &str, &str); 4] = [
+    (&["gallon", "gallons", "gal"], "(4.54609 litres)", "gallons"),
+    (&["quart", "quarts"], "(1.1365225 litres)", "quarts"),
+    (&["pint", "pints", "pt"], "(0.56826125 litres)", "pints"),
+    (&["floz", "fluid_ounce", "fluid_ounces"], "(0.0284130625 litres)", "fl oz"),
+];
+
+/// The British measure of this name.
+fn imperial_unit(unit: &str) -> String {
+    let lower = unit.to_lowercase();
+    let found = IMPERIAL.iter().find(|(names, ..)| names.contains(&lower.as_str()));
+    found.map_or_else(|| unit.to_owned(), |(_, size, _)| (*size).to_owned())
+}
+
+/// A unit as people read it.
+fn shown_unit(unit: &str, value: f64) -> String {
+    let named = IMPERIAL.iter().find(|(_, size, _)| *size == unit);
+    let name = named.map_or(unit, |(.., name)| *name);
+    if named.is_some() && value == 1.0 { name.trim_end_matches('s').to_owned() } else { name.to_owned() }
+}
+
+/// "8 stone 1 lb" of 8.06 stone, as people say it.
+fn in_parts(value: f64, unit: &str) -> Option<String> {
+    let (large, small, times) = match unit {
+        "stone" | "stones" => ("stone", "lb", 14.0),
+        "feet" | "foot" | "ft" => ("feet", "inches", 12.0),
+        _ => return None,
+    };
+    let all = (value * times).round();
+    let (whole, rest) = ((all / times).trunc(), all % times);
+    let fits = value.fract() != 0.0 && value > 1.0 && value < 1e6 && rest > 0.0;
+    fits.then(|| format!(", that is {whole} {large} {rest} {small}"))
 }
 
 /// A float in fend's syntax, without an exponent.
@@ -232,6 +281,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn pints_are_british_in_britain() {
+        for (zone, imperial) in [("Europe/London", true), ("Europe/Vienna", false), ("America/New_York", false)] {
+            assert_eq!(measures_in_imperial(zone), imperial, "{zone}");
+        }
+        assert_eq!(imperial_unit("gallons"), "(4.54609 litres)");
+        assert_eq!(imperial_unit("litres"), "litres");
+        assert_eq!(shown_unit("(0.56826125 litres)", 1.0), "pint");
+        assert_eq!(in_parts(5.9167, "feet").as_deref(), Some(", that is 5 feet 11 inches"));
+    }
+
+    #[tokio::test]
+    async fn imperial_measures_convert() {
+        for (expression, expected) in
+            [("((2) (4.54609 litres)) to litres", "9.09218"), ("((1) litres) / (0.56826125 litres)", "1.7597")]
+        {
+            let answer = evaluate(expression.to_owned()).await.unwrap();
+            assert!(answer.text.starts_with(expected), "{expression}: {answer:?}");
+        }
+    }
+
     #[tokio::test]
     async fn precision_rounds() {
         let table = [
@@ -264,6 +334,7 @@ mod tests {
             (2.0, "m³", "liters", "2 m^3 is 2,000 liters."),
             (90.0, "minutes", "hours", "90 minutes is 1.5 hours."),
             (1.0, "nm", "miles", "1 nm is about 0.0000000000006214 miles."),
+            (51.2, "kg", "stone", "51.2 kg is about 8.063 stones, that is 8 stone 1 lb."),
             (10.0, "USD", "EUR", "currencies cannot be converted: there are no exchange rates here"),
         ];
         for (value, from, to, expected) in table {

@@ -17,17 +17,58 @@ pub(crate) fn words() -> impl Iterator<Item = &'static str> {
     UNITS.iter().flat_map(|(_, names)| names.split('|')).filter(|name| !name.contains(' '))
 }
 
+/// What a unit measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dimension {
+    Length,
+    Speed,
+    Area,
+    Volume,
+    Mass,
+    Temperature,
+    Time,
+    Power,
+    Energy,
+    Pressure,
+    Data,
+    Angle,
+}
+
+/// What a unit of [`UNITS`] measures.
+pub(crate) fn dimension(name: &str) -> Option<Dimension> {
+    use Dimension::{Angle, Area, Data, Energy, Length, Mass, Power, Pressure, Speed, Temperature, Time, Volume};
+    Some(match name {
+        "km" | "m" | "cm" | "mm" | "miles" | "nautical_mile" | "yards" | "feet" | "inches" | "thou" | "light_year" => {
+            Length
+        }
+        "km/h" | "mph" | "m/s" | "knots" => Speed,
+        "m^2" | "km^2" | "cm^2" | "ft^2" | "acres" | "hectares" => Area,
+        "m^3" | "litres" | "ml" | "cl" | "dl" | "gallons" | "quarts" | "pints" | "cups" | "fluid_ounce"
+        | "tablespoons" | "teaspoons" => Volume,
+        "kg" | "grams" | "mg" | "tonnes" | "lb" | "oz" | "stone" => Mass,
+        "celsius" | "fahrenheit" | "kelvin" => Temperature,
+        "seconds" | "minutes" | "hours" | "days" | "weeks" | "months" | "years" | "milliseconds" => Time,
+        "watts" | "kW" | "hp" => Power,
+        "joules" | "kJ" | "kWh" | "Wh" | "kcal" => Energy,
+        "bar" | "psi" | "Pa" | "hPa" | "atm" => Pressure,
+        "bytes" | "kB" | "MB" | "GB" | "TB" | "MiB" | "GiB" => Data,
+        "degrees" | "radians" => Angle,
+        _ => return None,
+    })
+}
+
 /// The calculator's name and its synonyms; without "in", which is mostly a preposition.
 const UNITS: &[(&str, &str)] = &[
     ("km", "km|kms|kilometer|kilometers|kilometre|kilometres"),
     ("m", "m|meter|meters|metre|metres"),
     ("cm", "cm|cms|centimeter|centimeters|centimetre|centimetres"),
-    ("mm", "mm|millimeter|millimeters|millimetre|millimetres"),
+    ("mm", "mm|millimeter|millimeters|millimetre|millimetres|milimetres|milimeters"),
     ("miles", "mile|miles|mi"),
     ("nautical_mile", "nautical mile|nautical miles"),
     ("yards", "yard|yards|yd|yds"),
     ("feet", "foot|feet|ft"),
     ("inches", "inch|inches"),
+    ("thou", "thou"),
     ("light_year", "light year|light years|lightyear|lightyears"),
     ("km/h", "km h|kmh|kph|km / h|kilometers per hour|kilometres per hour|kilometers an hour|kilometres an hour"),
     ("mph", "mph|miles per hour|miles an hour"),
@@ -45,21 +86,27 @@ const UNITS: &[(&str, &str)] = &[
     ("mg", "mg|milligram|milligrams"),
     ("tonnes", "tonne|tonnes|metric ton|metric tons"),
     ("lb", "lb|lbs|pound|pounds"),
-    ("oz", "oz|ounce|ounces"),
-    ("stone", "stone|stones"),
+    ("oz", "oz|ounce|ounces|ozs"),
+    ("stone", "stone|stones|st"),
     ("litres", "l|liter|liters|litre|litres"),
     ("ml", "ml|milliliter|milliliters|millilitre|millilitres"),
     ("cl", "cl|centiliter|centiliters|centilitre|centilitres"),
     ("dl", "dl|deciliter|deciliters|decilitre|decilitres"),
     ("gallons", "gallon|gallons|gal"),
     ("quarts", "quart|quarts"),
-    ("pints", "pint|pints"),
+    ("pints", "pint|pints|pts"),
     ("cups", "cup|cups"),
-    ("fluid_ounce", "fluid ounce|fluid ounces|fl oz"),
-    ("tablespoons", "tablespoon|tablespoons|tbsp"),
-    ("teaspoons", "teaspoon|teaspoons|tsp"),
-    ("celsius", "c|celsius|centigrade|degree celsius|degrees celsius|degrees c|degree c|degrees centigrade"),
-    ("fahrenheit", "f|fahrenheit|degree fahrenheit|degrees fahrenheit|degrees f|degree f"),
+    ("fluid_ounce", "fluid ounce|fluid ounces|fl oz|floz"),
+    ("tablespoons", "tablespoon|tablespoons|tbsp|tbsps|tblsp"),
+    ("teaspoons", "teaspoon|teaspoons|tsp|tsps"),
+    (
+        "celsius",
+        "c|celsius|celcius|celsuis|centigrade|degree celsius|degrees celsius|degrees c|degree c|degrees centigrade",
+    ),
+    (
+        "fahrenheit",
+        "f|fahrenheit|farenheit|fahrenhiet|farenheight|ferenheit|degree fahrenheit|degrees fahrenheit|degrees f|degree f",
+    ),
     ("kelvin", "kelvin|kelvins|degrees kelvin"),
     ("seconds", "second|seconds|sec|secs"),
     ("minutes", "minute|minutes|min|mins"),
@@ -96,6 +143,13 @@ const UNITS: &[(&str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_unit_measures_something() {
+        for (name, _) in UNITS {
+            assert!(dimension(name).is_some(), "{name}");
+        }
+    }
 
     #[test]
     fn units_are_read() {

@@ -52,7 +52,7 @@ pub fn family(store: &Store) -> Family<RecordStore<Expense>> {
         .tags("remove erase money")
 }
 
-/// Record an expense.
+/// Record an expense, or money that came in.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct New {
@@ -73,6 +73,9 @@ pub struct New {
     tags: Vec<String>,
     /// Anything else.
     notes: Option<String>,
+    /// Whether the money came in instead: a wage, a pension, a refund (default: false).
+    #[serde(default)]
+    income: bool,
 }
 
 impl RecordKind for Expense {
@@ -91,6 +94,7 @@ impl RecordKind for Expense {
             payment: optional_text("payment method", new.payment_method.as_deref(), PAYMENT)?,
             tags: tags(&new.tags)?,
             notes: optional_text("notes", new.notes.as_deref(), NOTES)?,
+            income: new.income,
         })
     }
     fn fields(&self) -> Value {
@@ -103,6 +107,7 @@ impl RecordKind for Expense {
             "paymentMethod": self.payment,
             "tags": self.tags,
             "notes": self.notes,
+            "income": self.income,
         })
     }
     fn view(cx: &Cx, entry: &Entry<Self>) -> Value {
@@ -115,7 +120,8 @@ impl RecordKind for Expense {
             today if today == "today" => String::new(),
             other => format!(" {other}"),
         };
-        format!("I noted {} for {}{when}.", self.sum(), quote(&self.description))
+        let what = if self.income { "of income" } else { "for" };
+        format!("I noted {} {what} {}{when}.", self.sum(), quote(&self.description))
     }
     fn all_added(added: &[Entry<Self>]) -> String {
         let mut totals = query::Totals::default();
@@ -143,10 +149,48 @@ fn civil_day(cx: &Cx, what: &str, text: &str) -> Result<jiff::civil::Date> {
     Ok(day_of(&read_when(cx, what, text)?, &cx.ports().clock.zone()))
 }
 
-/// The currency this person used last, else the last one they can see, else the euro.
+/// The currency this person used last, else the last one they can see, else that of the household's time zone.
 fn usual_currency(expenses: &RecordStore<Expense>, cx: &Cx) -> Result<String> {
     let newest = Listing { limit: 1, ..Listing::default() };
     let own = expenses.records().list_in(Scope::User(cx.user()), &newest)?;
     let last = if own.is_empty() { expenses.records().list(cx, &newest)? } else { own };
-    Ok(last.into_iter().next().map_or_else(|| CURRENCY.to_owned(), |entry| entry.value.currency))
+    Ok(last.into_iter().next().map_or_else(|| local_currency(cx).to_owned(), |entry| entry.value.currency))
+}
+
+/// The currency where the household lives, by its time zone; the euro where that is not known.
+fn local_currency(cx: &Cx) -> &'static str {
+    const CURRENCIES: &[(&str, &[&str])] = &[
+        ("GBP", &["Europe/London", "Europe/Belfast", "Europe/Jersey", "Europe/Guernsey", "Europe/Isle_of_Man"]),
+        ("CHF", &["Europe/Zurich", "Europe/Vaduz"]),
+        ("SEK", &["Europe/Stockholm"]),
+        ("NOK", &["Europe/Oslo"]),
+        ("DKK", &["Europe/Copenhagen"]),
+        ("PLN", &["Europe/Warsaw"]),
+        ("CZK", &["Europe/Prague"]),
+        ("HUF", &["Europe/Budapest"]),
+        ("JPY", &["Asia/Tokyo"]),
+        ("INR", &["Asia/Kolkata", "Asia/Calcutta"]),
+        ("NZD", &["Pacific/Auckland"]),
+        (
+            "USD",
+            &[
+                "America/New_York",
+                "America/Chicago",
+                "America/Denver",
+                "America/Los_Angeles",
+                "America/Phoenix",
+                "America/Anchorage",
+                "America/Detroit",
+                "America/Boise",
+                "Pacific/Honolulu",
+            ],
+        ),
+        ("CAD", &["America/Toronto", "America/Vancouver", "America/Edmonton", "America/Winnipeg", "America/Halifax"]),
+    ];
+    let zone = cx.ports().clock.zone();
+    let name = zone.iana_name().unwrap_or_default();
+    if name.starts_with("Australia/") {
+        return "AUD";
+    }
+    CURRENCIES.iter().find(|(_, zones)| zones.contains(&name)).map_or(CURRENCY, |(code, _)| *code)
 }

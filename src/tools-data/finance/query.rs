@@ -79,6 +79,8 @@ pub(super) struct Filter {
     pub most: Option<i128>,
     pub search: Option<String>,
     pub tags: Vec<String>,
+    /// Whether it is of money that came in, and not of expenses.
+    pub income: bool,
     /// The days in words, after a verb.
     pub when: String,
 }
@@ -125,7 +127,8 @@ impl Filter {
     pub fn fits(&self, e: &Expense) -> bool {
         let amount = || money::finest(e.amount, &e.currency);
         let has = |tag: &String| e.tags.iter().any(|t| t.to_lowercase() == *tag);
-        self.least.is_none_or(|least| amount() >= least)
+        self.income == e.income
+            && self.least.is_none_or(|least| amount() >= least)
             && self.most.is_none_or(|most| amount() <= most)
             && self.tags.iter().all(has)
             && self.search.as_ref().is_none_or(|search| contains_all_words(search, &[&e.words()]))
@@ -213,6 +216,9 @@ pub(super) struct Query {
     /// Only those with all of these tags.
     #[serde(default)]
     tags: Vec<String>,
+    /// Find money that came in instead (default: false).
+    #[serde(default)]
+    income: bool,
     limit: Option<u32>,
     /// How many to skip, for the next page.
     offset: Option<u32>,
@@ -231,11 +237,13 @@ pub(super) async fn query(expenses: RecordStore<Expense>, cx: Cx, args: Query) -
         least,
         most,
         search: search(args.search)?,
+        income: args.income,
         tags: tags(&args.tags)?.iter().map(|tag| tag.to_lowercase()).collect(),
         ..Filter::of_days(&cx, args.start_date, args.end_date, args.period)?
     };
     let (offset, limit) = page_params(args.offset, args.limit, LIMIT);
     let (here, when) = (cx.clone(), filter.when.clone());
+    let income = filter.income;
     let any = filter.category.is_none() && filter.search.is_none() && filter.tags.is_empty();
     let (totals, seen, page) = run_blocking(move || {
         let (mut totals, mut seen) = (Totals::default(), 0);
@@ -249,6 +257,7 @@ pub(super) async fn query(expenses: RecordStore<Expense>, cx: Cx, args: Query) -
     .await?;
     let sentence = match page.len() {
         0 if seen > 0 => format!("There are {}, but none at this offset.", counted(seen, "expense")),
+        0 if any && income => format!("You noted no income{when}."),
         0 if any => format!("You noted no expenses{when}."),
         0 => format!("I found no expenses like that{when}."),
         _ => {
@@ -259,7 +268,9 @@ pub(super) async fn query(expenses: RecordStore<Expense>, cx: Cx, args: Query) -
             };
             let first: Vec<String> = page.iter().map(of).collect();
             let head = match seen {
+                1 if income => format!("I found one income{when}"),
                 1 => format!("I found one expense{when}"),
+                n if income => format!("I found {}{when}, {} in all", counted(n, "income"), totals.sentence()),
                 n => format!("I found {}{when}, {} in all", counted(n, "expense"), totals.sentence()),
             };
             listing(&head, &first, More::Count(seen.saturating_sub(first.len())))

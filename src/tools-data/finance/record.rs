@@ -74,6 +74,8 @@ pub struct Expense {
     pub(super) payment: Option<String>,
     pub(super) tags: Vec<String>,
     pub(super) notes: Option<String>,
+    /// Whether it is money that came in: a wage, a refund.
+    pub(super) income: bool,
 }
 
 /// By day.

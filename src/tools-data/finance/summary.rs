@@ -28,6 +28,8 @@ enum GroupBy {
     Month,
     Day,
     Tag,
+    /// The largest ones, one by one.
+    Largest,
 }
 
 /// Add up expenses: totals, shares of categories, months, and the largest expenses.
@@ -42,7 +44,7 @@ pub(super) struct Summary {
     period: Option<Period>,
     /// Only this category.
     category: Option<Category>,
-    /// `day` and `tag` add sums by these.
+    /// `day` and `tag` add sums by these, `largest` names the largest expenses.
     group_by: Option<GroupBy>,
 }
 
@@ -102,6 +104,8 @@ struct Gathered {
     days: Groups,
     tags: Groups,
     largest: Vec<Entry<Expense>>,
+    /// Money that came in.
+    income: Totals,
     /// The days of the first and the last expense.
     first: String,
     last: String,
@@ -156,6 +160,8 @@ impl Gathered {
             "totals": self.totals.to_json(),
             "byCategory": self.shares(),
             "byMonth": self.months.latest("month", MONTHS),
+            "income": self.income.to_json(),
+            "net": self.net().iter().map(|(code, net)| json!({"currency": code, "net": money::number(*net, code)})).collect::<Vec<_>>(),
             "largest": self.largest.iter().map(|e| Expense::view(cx, e)).collect::<Vec<_>>(),
         });
         match by {
@@ -193,11 +199,38 @@ impl Gathered {
                 .rev()
                 .map(|(key, totals)| format!("{}: {}", month(key), totals.sentence()))
                 .collect(),
+            Some(GroupBy::Largest) => {
+                let day = |e: &Entry<Expense>| e.value.day().strftime("%-d %B").to_string();
+                self.largest
+                    .iter()
+                    .map(|e| format!("{}: {} ({})", e.value.description, e.value.sum(), day(e)))
+                    .collect()
+            }
             Some(GroupBy::Day | GroupBy::Tag) | None => vec![],
         }
     }
 
+    /// What came in less what was spent, by currency; empty if nothing came in.
+    fn net(&self) -> Vec<(String, i128)> {
+        let spent = |code: &str| self.totals.0.get(code).map_or(0, |(sum, _)| *sum);
+        self.income.0.iter().map(|(code, (sum, _))| (code.clone(), sum - spent(code))).collect()
+    }
+
+    /// What was spent, and what came in.
     fn sentence(&self, filter: &Filter, by: Option<GroupBy>) -> String {
+        let spent = self.spent(filter, by);
+        if self.income.0.is_empty() {
+            return spent;
+        }
+        let net = |(code, net): (String, i128)| match net {
+            n if n >= 0 => format!("{} are left over", money::format_amount(n, &code)),
+            n => format!("you are {} down", money::format_amount(-n, &code)),
+        };
+        let left: Vec<String> = self.net().into_iter().map(net).collect();
+        format!("{spent} {} came in, so {}.", self.income.sentence(), text_kit::join_and(&left))
+    }
+
+    fn spent(&self, filter: &Filter, by: Option<GroupBy>) -> String {
         let when = &filter.when;
         let on = filter.category.map(|c| format!(" on {}", c.word())).unwrap_or_default();
         if self.totals.0.is_empty() {
@@ -208,7 +241,8 @@ impl Gathered {
         let n = counted_one(count, "expense");
         let lines = self.lines(by);
         if !lines.is_empty() {
-            return listing(&spent, &lines, false);
+            let head = if by == Some(GroupBy::Largest) { format!("{spent}, the largest first") } else { spent };
+            return listing(&head, &lines, false);
         }
         let plain = filter.category.is_none() && self.totals.0.len() == 1;
         match self.categories.greatest().first().filter(|_| plain) {
@@ -245,6 +279,13 @@ pub(super) async fn summary(expenses: RecordStore<Expense>, cx: Cx, args: Summar
             gathered.add(entry, by);
             Visit::No
         })?;
+        if filter.category.is_none() {
+            let came_in = Filter { income: true, ..filter.clone() };
+            scan(&expenses, &cx, &came_in, &came_in.walk(), |entry| {
+                gathered.income.add(&entry.value);
+                Visit::No
+            })?;
+        }
         Ok(Output::json(gathered.to_json(&cx, &filter, by))?.say(gathered.sentence(&filter, by)))
     })
     .await

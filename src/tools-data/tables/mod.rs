@@ -4,6 +4,7 @@ mod cell;
 mod column;
 mod filter;
 mod find;
+mod readings;
 mod record;
 mod rows;
 #[cfg(test)]
@@ -77,6 +78,15 @@ pub fn family(store: &Store) -> Family<Tables> {
         .tool("search_custom_records", Risk::Observe, find::search)
         .page(find::LIMIT)
         .tags("rows entries find text database")
+        .tool("log_reading", Risk::Write, readings::log)
+        .additive()
+        .tags("log reading measurement value track meter weight insert row table")
+        .example(json!({"table": "battery", "values": [3.91]}))
+        .tool("summarize_readings", Risk::Observe, readings::summary)
+        .tags(
+            "average mean highest lowest maximum minimum total sum last latest reading table column statistics change",
+        )
+        .example(json!({"table": "battery", "measure": "average"}))
         .tool("get_custom_record", Risk::Observe, rows::get)
         .tags("row entry read show database")
         .tool("update_custom_record", Risk::Write, rows::update)

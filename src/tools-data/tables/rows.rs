@@ -87,6 +87,14 @@ fn with(table: &LoadedTable, mut data: Map<String, Value>, given: &ColumnValues)
     Ok(Row { table: table.entry.id, data: bounded_json("record", &Value::Object(data), BYTES)?, marks })
 }
 
+/// A new record with these values, checked.
+///
+/// # Errors
+/// `BadArgs` that names a column with a wrong value.
+pub(super) fn checked(table: &LoadedTable, data: Map<String, Value>, cx: &Cx) -> Result<Row> {
+    with(table, Map::new(), &check(table, data, &cx.ports().clock.zone(), &mut vec![])?)
+}
+
 pub(super) async fn add(tables: Tables, cx: Cx, args: Add) -> Result<Output> {
     let table = tables.find(&cx, &args.table)?;
     let (zone, mut corrected) = (cx.ports().clock.zone(), vec![]);
@@ -120,7 +128,7 @@ fn with_corrections(answer: Output, corrected: Vec<String>) -> Output {
 }
 
 /// Adds all of them or none.
-async fn insert(
+pub(super) async fn insert(
     tables: &Tables,
     cx: &Cx,
     table: &LoadedTable,
