@@ -118,8 +118,25 @@ impl Classifier<'_> {
         if !NEEDS.iter().any(|word| after.mentions(&[word])) {
             return None;
         }
-        let another = ["one", "another"].contains(&after.word(0));
-        let right = if another { after.slice(1, after.len()) } else { right };
+        const ANOTHER: &[&[&str]] = &[
+            &["another", "one"],
+            &["another", "timer"],
+            &["another"],
+            &["one", "more"],
+            &["one"],
+            &["a", "second", "one"],
+            &["a", "second"],
+            &["a", "timer"],
+        ];
+        let skipped = ANOTHER.iter().find(|words| after.has(0, words)).map_or(0, |words| words.len());
+        let right = after.slice(skipped, after.len());
+        // "a timer for 5 minutes and another for 10" counts in minutes twice.
+        let counts = first.tool.as_deref() == Some("set_timer")
+            && after.tokens.last().is_some_and(|last| last.word.parse::<f64>().is_ok());
+        let unit = before.tokens.last().map_or("", |last| last.word.as_str());
+        let counted = format!("{right} {unit}");
+        let right =
+            if counts && ["minutes", "minute", "hours", "seconds", "mins"].contains(&unit) { &counted } else { right };
         (1..=4.min(before.len())).find_map(|count| {
             let text = format!("{} {right}", before.slice(0, count));
             self.command(&text).filter(|second| second.tool == first.tool && second.arguments != first.arguments)

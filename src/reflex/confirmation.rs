@@ -86,6 +86,48 @@ pub(crate) fn answer(text: &str) -> Option<Answer> {
         "that would be great",
         "i do",
         "agreed",
+        "go on then",
+        "yes go on",
+        "yes go on then",
+        "aye go on",
+        "aye go on then",
+        "oh go on then",
+        "yes that is it",
+        "that is the one",
+        "that one",
+        "yes that one",
+        "yes the first",
+        "yes that would be lovely",
+        "yes that would be great",
+        "that would be lovely",
+        "that would be grand",
+        "that would be good",
+        "if you would",
+        "if you like",
+        "if you can",
+        "you can",
+        "you do that",
+        "too right",
+        "lovely",
+        "brilliant",
+        "cool",
+        "spot on",
+        "bang on",
+        "that is what i said",
+        "that is what i meant",
+        "yes i did",
+        "yes i do",
+        "yes it is",
+        "yes that is correct",
+        "correct yes",
+        "right yes",
+        "k",
+        "kk",
+        "yh",
+        "ye",
+        "yess",
+        "yesss",
+        "yas",
     ];
     const NO: &[&str] = &[
         "no",
@@ -125,8 +167,37 @@ pub(crate) fn answer(text: &str) -> Option<Answer> {
     ];
     let s = Sentence::whole(text);
     let words: Vec<&str> = s.tokens.iter().map(|t| t.word.as_str()).collect();
-    const AROUND: &[&str] =
-        &["hob", "please", "thanks", "thank", "you", "now", "then", "just", "dear", "love", "darling", "oh", "well"];
+    const AROUND: &[&str] = &[
+        "hob",
+        "please",
+        "thanks",
+        "thank",
+        "you",
+        "now",
+        "then",
+        "just",
+        "dear",
+        "love",
+        "darling",
+        "oh",
+        "well",
+        "mate",
+        "pet",
+        "hun",
+        "duck",
+        "lol",
+        "ah",
+        "ugh",
+        "er",
+        "um",
+        "hey",
+        "ta",
+        "cheers",
+        "dearie",
+        "sweetheart",
+        "pal",
+        "buddy",
+    ];
     let said = |words: &[&str]| {
         let text = words.join(" ");
         if YES.contains(&text.as_str()) {
@@ -141,14 +212,18 @@ pub(crate) fn answer(text: &str) -> Option<Answer> {
     said(&words).or_else(|| said(&core))
 }
 
+/// Whether a message is a question that a yes or a no answers.
+pub(crate) fn is_question(text: &str) -> bool {
+    // What must be known first may stand before it.
+    (text.starts_with(BEGINS) || text.contains(&format!(". {BEGINS}"))) && text.ends_with(ENDS)
+}
+
 /// The question in the message before the person's last one, and the sentence it refers to with its place.
 pub(crate) fn open_question(messages: &[Message]) -> Option<(&str, usize, Cow<'_, str>)> {
     let last = messages.iter().rposition(|m| matches!(m, Message::User(_)))?;
     let question = messages[..last].iter().rposition(|m| matches!(m, Message::Assistant(_)))?;
     let Message::Assistant(Turn { content, tool_calls, .. }) = &messages[question] else { return None };
-    // What must be known first may stand before it.
-    let begins = content.starts_with(BEGINS) || content.contains(&format!(". {BEGINS}"));
-    let asked = tool_calls.is_empty() && begins && content.ends_with(ENDS);
+    let asked = tool_calls.is_empty() && is_question(content);
     let before = messages[..question].iter().next_back().filter(|_| asked)?;
     match before {
         Message::User(said) => Some((content, question - 1, said.text())),

@@ -60,6 +60,12 @@ impl<'a> Context<'a> {
         last.map(|last| Self::before(messages, last)).unwrap_or_default()
     }
 
+    /// The turn before the one before.
+    pub fn earlier(&self) -> Option<Self> {
+        let last = self.messages.iter().rposition(|m| matches!(m, Message::User(_)))?;
+        Some(Self::before(self.messages, last))
+    }
+
     /// The exchanges before, the latest first.
     pub fn exchanges(&self) -> Vec<Exchange<'a>> {
         exchange::before(self.messages, self.messages.len())
@@ -95,7 +101,16 @@ impl<'a> Context<'a> {
             "pin" => thing.name.clone(),
             noun => format!("the {noun} {}", thing.name),
         };
-        Some(format!("{}{named}{}", &s.text[..from], &s.text[to..]))
+        // "bin it" is said of what is deleted.
+        const DELETES: &[&str] = &["bin", "chuck", "ditch", "junk", "scrap", "axe", "lose"];
+        let said = &s.text[..from];
+        let lead = match s.tokens.first() {
+            Some(verb) if DELETES.contains(&verb.word.as_str()) => {
+                format!("{}delete{}", &said[..verb.start], &said[verb.end..])
+            }
+            _ => said.to_owned(),
+        };
+        Some(format!("{lead}{named}{}", &s.text[to..]))
     }
 
     /// The person's sentence before with another value, if this is a correction of it: "no, I meant 6", "make that 7".
@@ -240,6 +255,12 @@ fn pointer(s: &Sentence) -> Option<(usize, usize, Which)> {
         "get",
         "erase",
         "clear",
+        "bin",
+        "chuck",
+        "ditch",
+        "junk",
+        "axe",
+        "lose",
     ];
     const BEHIND: &[&str] = &[
         "", "to", "on", "off", "in", "at", "from", "as", "by", "for", "again", "too", "please", "tomorrow", "today",
@@ -453,6 +474,7 @@ mod tests {
         for (name, content, text, wanted) in [
             ("add_task", one.clone(), "delete it", Some("delete the task Call Ana")),
             ("add_task", one.clone(), "mark that as done", Some("mark the task Call Ana as done")),
+            ("add_task", one.clone(), "bin it please", Some("delete the task Call Ana please")),
             ("add_task", one.clone(), "what is it", None),
             ("add_task", one.clone(), "delete that list", None),
             ("list_tasks", tasks.clone(), "complete the second one", Some("complete the task eggs")),

@@ -407,7 +407,7 @@ fn names_its_subject(tool: &str, arguments: &Map<String, Value>, s: &Sentence) -
 }
 
 /// Whether `undo` takes back what a tool changes, or one word does, as with timers. Any other change is asked about.
-fn is_undone(tool: &str) -> bool {
+pub(crate) fn is_undone(tool: &str) -> bool {
     const UNDONE: &[&str] = &[
         "task",
         "note",

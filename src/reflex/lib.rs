@@ -70,6 +70,7 @@ mod emergency;
 mod empty_content;
 mod error;
 mod format_value;
+mod framing;
 mod hash;
 mod head;
 mod help;
@@ -118,12 +119,14 @@ use llm::{
 };
 use meaning::{Embed, Meaning};
 use phrases::Intent;
+use sentence::Sentence;
 use serde_json::Value;
 use spelling::Spelling;
 use std::{
     borrow::Cow,
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
+use talkback::proposal::{self, Reply};
 use tool::{Clock, Risk};
 
 /// Built-in intents: help, courtesy, refusals.
@@ -201,7 +204,85 @@ impl Reflex {
     }
 
     async fn place_at(&self, text: &str, now: &Zoned) -> Classification {
-        whole::only_whole(self.places(now).classify(text).await)
+        let places = self.places(now);
+        // "the cat's at the vet so can you …": the request is all that is to be done.
+        if let Some(request) = framing::request(text) {
+            let placed = whole::only_whole(places.classify(&request).await);
+            if acts(&placed) {
+                return placed;
+            }
+        }
+        let plain = whole::only_whole(places.classify(text).await);
+        if acts(&plain) || !matches!(plain.stage, Stage::Unknown | Stage::Question) {
+            return plain;
+        }
+        for core in framing::cores(text, now) {
+            let placed = whole::only_whole(places.classify(&core).await);
+            if acts(&placed) {
+                return placed;
+            }
+        }
+        plain
+    }
+
+    /// What is said to the question "Shall I …?" besides a yes or a no: "no, at 6", "and eggs too".
+    async fn after_question(&self, text: &str, context: &Context<'_>, now: &Zoned) -> Option<Classification> {
+        let exchanges = context.exchanges();
+        let asked =
+            exchanges.first().filter(|last| last.calls.is_empty() && confirmation::is_question(last.answered))?;
+        let placed = self.asked_again(asked.answered, &asked.said, &context.earlier()?, now).await?;
+        let (tool, arguments) = placed.proposes.clone()?;
+        let places = self.places(now);
+        let command = |text: &str| places.classify_literal(text).is_some_and(|placed| placed.tool.is_some());
+        let proposed = (tool, arguments);
+        let reply = proposal::replied(text, &proposed, &exchanges, now, &*self.0.risk, &command)?;
+        let goes = |tool: &str| match (self.0.risk)(tool) {
+            Some(Risk::Observe) => true,
+            Some(Risk::Write) => learned::is_undone(tool),
+            _ => false,
+        };
+        let why = "after the question before";
+        let calls = |calls: Vec<(String, Value)>| {
+            let mut calls = calls.into_iter();
+            let (tool, arguments) = calls.next()?;
+            let more = calls.collect();
+            Some(Classification { tool: Some(tool), arguments, more, say: None, ..classify::fixed_reply("", why) })
+        };
+        let agreed = goes(&proposed.0) || text.trim_start().to_lowercase().starts_with('y');
+        match reply {
+            Reply::Leave => Some(classify::fixed_reply("All right, I leave it.", why)),
+            Reply::Agree => calls(std::iter::once(proposed).chain(placed.more).collect()),
+            Reply::Instead((tool, arguments)) if goes(&tool) => calls(vec![(tool, arguments)]),
+            Reply::Instead((tool, Value::Object(arguments))) => {
+                Some(places.changing(&tool, arguments, None, &Sentence::read(text), 1.0, why))
+            }
+            Reply::Instead(_) => None,
+            Reply::Also(more) => calls(std::iter::once(proposed).chain(more).collect()).filter(|_| agreed),
+            Reply::Then(rest) => {
+                let next = places.classify_literal(&rest)?;
+                let more = next.tool.map(|tool| (tool, next.arguments)).into_iter().chain(next.more);
+                calls(std::iter::once(proposed).chain(more).collect()).filter(|_| agreed)
+            }
+        }
+    }
+
+    /// The classification of a sentence that led to a question, as of now or of some minutes ago, since "in 20 minutes" was
+    /// confirmed as a time.
+    async fn asked_again(
+        &self,
+        question: &str,
+        about: &str,
+        before: &Context<'_>,
+        now: &Zoned,
+    ) -> Option<Classification> {
+        for ago in 0..=confirmation::MAX_AGE_MINUTES {
+            let then = now.checked_sub(ago.minutes()).unwrap_or_else(|_| now.clone());
+            let placed = Box::pin(self.in_context(about, before, &then)).await;
+            if placed.say.as_deref() == Some(question) {
+                return Some(placed);
+            }
+        }
+        None
     }
 
     fn places<'a>(&'a self, now: &'a Zoned) -> Classifier<'a> {
@@ -239,6 +320,9 @@ impl Reflex {
         let known = self.0.last_check.lock().unwrap_or_else(PoisonError::into_inner).take();
         let now = self.0.clock.local();
         // The check may have been made without the exchange before.
+        if let Some(placed) = self.after_question(text, context, &now).await {
+            return placed;
+        }
         if let Some(placed) = self.talks_back(text, context, &now) {
             return placed;
         }
@@ -268,6 +352,9 @@ impl Reflex {
     /// Classifies a sentence after those before it: a correction says the one before again, "it" is what was shown or changed,
     /// and an answer completes what was asked about.
     async fn in_context(&self, text: &str, context: &Context<'_>, now: &Zoned) -> Classification {
+        if let Some(placed) = self.after_question(text, context, now).await {
+            return placed;
+        }
         if let Some(placed) = self.talks_back(text, context, now) {
             return placed;
         }
@@ -280,10 +367,18 @@ impl Reflex {
                 return corrected;
             }
         }
-        let acts = |placed: &Classification| placed.tool.is_some() || placed.proposes.is_some();
-        if let Some(named) = context.resolved(text) {
+        for core in framing::cores(text, now) {
+            if let Some(placed) = self.talks_back(&core, context, now) {
+                return placed;
+            }
+        }
+        // "cancel it she's rung me": the afterthought is no part of what is pointed at.
+        let mut said = framing::cores(text, now);
+        said.reverse();
+        for said in said.iter().map(String::as_str).chain([text]) {
+            let Some(named) = context.resolved(said) else { continue };
             let placed = self.place_at(&named, now).await;
-            if acts(&placed) && !matches!(placed.stage, Stage::Question) {
+            if acts(&placed) {
                 return placed;
             }
         }
@@ -291,7 +386,7 @@ impl Reflex {
         if !plain.sure {
             for whole in context.completed(text) {
                 let placed = self.place_at(&whole, now).await;
-                if acts(&placed) && placed.stage != Stage::Question {
+                if acts(&placed) {
                     return placed;
                 }
             }
@@ -329,30 +424,32 @@ impl Reflex {
     /// since "in 20 minutes" was confirmed as a time; it must yield the same question.
     async fn answered(&self, answer: Answer, question: &str, about: &str, before: &Context<'_>) -> Classification {
         let now = self.0.clock.local();
-        for ago in 0..=confirmation::MAX_AGE_MINUTES {
-            let then = now.checked_sub(ago.minutes()).unwrap_or_else(|_| now.clone());
-            let placed = self.in_context(about, before, &then).await;
-            if placed.say.as_deref() != Some(question) {
-                continue;
+        if let Some(placed) = self.asked_again(question, about, before, &now).await {
+            match (answer, placed.proposes) {
+                (Answer::No, _) => return classify::fixed_reply("All right, I leave it.", "a no"),
+                (Answer::Yes, Some((tool, arguments))) => {
+                    return Classification {
+                        tool: Some(tool),
+                        arguments,
+                        say: None,
+                        proposes: None,
+                        why: format!("a yes to: {}", placed.why),
+                        ..placed
+                    };
+                }
+                (Answer::Yes, None) => {}
             }
-            return match (answer, placed.proposes) {
-                (Answer::No, _) => classify::fixed_reply("All right, I leave it.", "a no"),
-                (Answer::Yes, Some((tool, arguments))) => Classification {
-                    tool: Some(tool),
-                    arguments,
-                    say: None,
-                    proposes: None,
-                    why: format!("a yes to: {}", placed.why),
-                    ..placed
-                },
-                (Answer::Yes, None) => break,
-            };
         }
         classify::fixed_reply(
             "That was a while ago: say it once more, and I ask again.",
             "no question that is still open",
         )
     }
+}
+
+/// Whether a sentence comes to something that is done or asked about.
+fn acts(placed: &Classification) -> bool {
+    (placed.tool.is_some() || placed.proposes.is_some()) && placed.stage != Stage::Question
 }
 
 /// The person's last message.

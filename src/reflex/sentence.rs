@@ -247,6 +247,13 @@ pub(crate) fn words_of(run: &str) -> Vec<String> {
             return vec![prefix.to_owned(), digits.to_owned()];
         }
     }
+    if run.len() > 2
+        && run.starts_with('n')
+        && run.trim_start_matches('n').bytes().all(|b| b == b'o')
+        && run.contains("oo")
+    {
+        return vec!["no".to_owned()];
+    }
     let digits = run.starts_with(|c: char| c.is_ascii_digit());
     let decimals = run.split_once(',').is_some_and(|(_, cents)| cents.len() == 2);
     vec![if digits { run.replace(',', if decimals { "." } else { "" }) } else { run }]
@@ -346,6 +353,15 @@ const FRONT: &[(&str, bool)] = &[
     ("thank you", false),
     ("alright", false),
     ("right", false),
+    ("oh", false),
+    ("ah", false),
+    ("ooh", false),
+    ("ugh", false),
+    ("erm", false),
+    ("now then", false),
+    ("right then", false),
+    ("ok then", false),
+    ("lol", false),
     ("quickly", false),
     ("quick question", false),
     ("could you", true),
@@ -429,6 +445,29 @@ const BACK: &[(&str, bool)] = &[
     ("when you get a chance", true),
     ("when you have time", true),
     ("ta", true),
+    ("love", true),
+    ("dear", true),
+    ("pet", true),
+    ("darling", true),
+    ("duck", true),
+    ("hun", true),
+    ("lol", true),
+    ("thanks love", false),
+    ("thanks dear", false),
+    ("ta love", false),
+    ("ta very much", false),
+    ("cheers love", false),
+    ("that would be grand", false),
+    ("that would be great", false),
+    ("that would be lovely", false),
+    ("that would be good", false),
+    ("that would be fab", false),
+    ("there is a love", false),
+    ("there is a dear", false),
+    ("if you do not mind", false),
+    ("if you would not mind", false),
+    ("if you would", true),
+    ("much appreciated", true),
 ];
 
 fn starts(tokens: &[Token], phrase: &str) -> Option<usize> {

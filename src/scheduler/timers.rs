@@ -48,6 +48,9 @@ impl Timers {
         if let Some(id) = again {
             let restart = move |timer: &mut Timer| {
                 timer.restart(duration_ms, now);
+                if !name.is_empty() {
+                    timer.name.clone_from(&name);
+                }
                 Ok(())
             };
             return self.change(cx, id, restart).await;

@@ -12,7 +12,7 @@ mod pattern;
 mod prose;
 
 use crate::{
-    classify::{Classification, Stage, fixed_reply, unknown},
+    classify::{Classification, Stage, unknown},
     sentence::Sentence,
 };
 use jiff::Zoned;

@@ -3,6 +3,7 @@
 use super::{
     ellipsis,
     exchange::{Call, Exchange},
+    other,
     outcome::{Outcome, Planned, RiskOf},
     value::{self, Fit},
 };
@@ -27,7 +28,10 @@ pub(crate) struct Correction {
 }
 
 /// Said before anything; they correct nothing.
-const SOFT: &[&str] = &["oh", "ah", "er", "um", "well", "hob", "please", "damn", "dear", "love", "hey"];
+const SOFT: &[&str] = &[
+    "oh", "ah", "er", "um", "well", "hob", "please", "damn", "dear", "love", "hey", "ugh", "argh", "lol", "haha", "hm",
+    "hmm", "erm", "ooh", "yeah", "yes", "aye", "ok", "okay", "right", "eh", "blast", "bother", "mate",
+];
 const WEAK: &[&str] = &[
     "no",
     "nope",
@@ -53,6 +57,25 @@ const WEAK: &[&str] = &[
     "yes but",
     "yeah no",
     "no no",
+    "nah",
+    "i tell a lie",
+    "tell a lie",
+    "hang about",
+    "hold up",
+    "hang on a minute",
+    "hang on a sec",
+    "wait a minute",
+    "on second thoughts",
+    "on second thought",
+    "come to think of it",
+    "thinking about it",
+    "change of plan",
+    "better",
+    "even better",
+    "not quite",
+    "scratch that",
+    "scrap that",
+    "doh",
 ];
 const STRONG: &[&str] = &[
     "i meant to say",
@@ -101,6 +124,23 @@ const STRONG: &[&str] = &[
     "put it at",
     "i need",
     "it has to be",
+    "meant",
+    "meant to say",
+    "i was meant to say",
+    "we said",
+    "it needs to be",
+    "needs to be",
+    "move it to",
+    "move that to",
+    "push it to",
+    "go for",
+    "let us go for",
+    "let us go with",
+    "try",
+    "more like",
+    "swap it for",
+    "swap that for",
+    "turn it into",
 ];
 /// Before a value only where something else says that it corrects.
 const SAYS: &[&str] = &["it is", "it was", "that is", "that was", "it has to be", "for", "it", "the"];
@@ -171,7 +211,9 @@ pub(crate) fn read(text: &str) -> Option<Correction> {
                 s.tokens[*i].after_break
                     || s.word(*i) == "but"
                     || phrase_at(&s, *i, WEAK) + phrase_at(&s, *i, STRONG) > 0
-            })?;
+            });
+            // "not Isla Ezra" says both in three words.
+            let joint = joint.or((end == at + 3).then_some(at + 2))?;
             let mut begin = joint + usize::from(s.word(joint) == "but");
             loop {
                 let skipped = phrase_at(&s, begin, WEAK).max(phrase_at(&s, begin, STRONG));
@@ -209,28 +251,47 @@ pub(crate) fn read(text: &str) -> Option<Correction> {
 
 /// Whether another one of the same things was meant.
 fn means_other(text: &str) -> bool {
-    ["the other one", "the other", "that other one", "other one", "the other ones"]
+    ["the other one", "the other", "that other one", "other one", "the other ones", "the other list", "other list"]
         .contains(&text.to_lowercase().as_str())
 }
 
 /// What a correction comes to after these exchanges.
 pub(crate) fn corrected(text: &str, exchanges: &[Exchange], now: &Zoned, risk: RiskOf) -> Option<Outcome> {
     let correction = read(text)?;
-    let at = exchanges.iter().position(|exchange| !exchange.done().is_empty())?;
+    let latest = exchanges.iter().position(|exchange| !exchange.done().is_empty())?;
+    // "make it two packs of sandpaper", some looks after the sandpaper was added.
+    let changes = |call: &Call| matches!(risk(&call.tool), Some(Risk::Write)) && call.id().is_some();
+    let looked = exchanges[latest].done().iter().all(|call| risk(&call.tool) == Some(Risk::Observe));
+    let about = exchanges
+        .iter()
+        .take(4)
+        .position(|exchange| exchange.done().iter().any(|call| changes(call) && shares(call, &correction.new)));
+    if let Some(at) = about.filter(|_| looked && correction.strong) {
+        return among(&exchanges[at].done(), &correction, now, risk);
+    }
+    let at = latest;
     // Only plainly a correction reaches over another exchange.
     if at > usize::from(correction.strong) {
         return None;
     }
     let calls = exchanges[at].done();
     if means_other(&correction.new) {
-        return other(&calls, exchanges.get(at + 1..)?, risk);
+        return other::other(&calls, exchanges.get(at + 1..)?, risk);
     }
+    if let Some(outcome) = other::pointed(&correction.new, &calls, exchanges.get(at + 1..)?, risk) {
+        return Some(outcome);
+    }
+    among(&calls, &correction, now, risk)
+}
+
+/// What a correction makes of some calls.
+fn among(calls: &[Call], correction: &Correction, now: &Zoned, risk: RiskOf) -> Option<Outcome> {
     // "a dozen eggs" is about the eggs of several things.
     let sharing: Vec<&Call> = calls.iter().filter(|call| shares(call, &correction.new)).collect();
     let meant = if sharing.is_empty() { calls.iter().collect() } else { sharing };
     let mut found: Vec<(String, Outcome)> = vec![];
     for call in meant {
-        for fit in fits(call, &correction, now) {
+        for fit in fits(call, correction, now) {
             let Some(planned) = applied(call, &fit, risk) else { continue };
             let label = match calls.len() {
                 1 => fit.label.to_owned(),
@@ -471,27 +532,19 @@ pub(crate) fn applied(call: &Call, fit: &Fit, risk: RiskOf) -> Option<Vec<Planne
     changes("undo").then(|| vec![("undo".to_owned(), json!({})), (call.tool.clone(), Value::Object(again))])
 }
 
-/// "the other one": of two that were shown, the one that was not taken.
-fn other(calls: &[Call], before: &[Exchange], risk: RiskOf) -> Option<Outcome> {
-    let [call] = calls else { return None };
-    let name = value::main_argument(call).filter(|name| name.ends_with("Id") || *name == "timer")?;
-    let shown = before.iter().map(Exchange::things).find(|things| !things.is_empty())?;
-    let taken = call.id().or(call.text(name))?;
-    let others: Vec<_> = shown.into_iter().filter(|thing| thing.key != taken && thing.name != taken).collect();
-    let plan = |key: &str| {
-        let mut again = call.arguments.clone();
-        again.insert(name.to_owned(), key.into());
-        (risk("undo").is_some() && matches!(risk(&call.tool), Some(Risk::Write | Risk::Destroy)))
-            .then(|| Outcome::Do(vec![("undo".to_owned(), json!({})), (call.tool.clone(), Value::Object(again))]))
+/// The arguments of a call that was only proposed, with what a correction puts in the place of one; a value alone will do.
+pub(crate) fn proposed(call: &Call, text: &str, now: &Zoned) -> Option<Map<String, Value>> {
+    let found = match read(text) {
+        Some(correction) => fits(call, &correction, now),
+        None => value::typed(call, text, now),
     };
-    match others.as_slice() {
-        [] => None,
-        [one] => plan(&one.key),
-        several => {
-            let readings = several.iter().filter_map(|thing| Some((thing.name.clone(), plan(&thing.key)?)));
-            Some(Outcome::Which(readings.collect()))
-        }
+    let [fit] = found.as_slice() else { return None };
+    let mut again = call.arguments.clone();
+    if fit.argument == "message" && call.text("name") == call.text("message") {
+        again.insert("name".to_owned(), fit.value.clone());
     }
+    again.insert(fit.argument.clone(), fit.value.clone());
+    Some(again)
 }
 
 /// "600S".

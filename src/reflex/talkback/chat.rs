@@ -334,27 +334,84 @@ const THANKS: &[&str] = &[
     "great job",
 ];
 
+/// Whether nothing is said but that something be taken back or left.
+pub(crate) fn takes_back(text: &str) -> bool {
+    let said = readings(text);
+    said.iter().any(|said| BACK.contains(&said.as_str()) || LEAVE.contains(&said.as_str())) || ends_with_undo(text)
+}
+
+/// "oh no I wanted that, undo it": a complaint, and the taking back behind it.
+fn ends_with_undo(text: &str) -> bool {
+    const ENDS: &[&[&str]] = &[
+        &["undo"],
+        &["undo", "it"],
+        &["undo", "that"],
+        &["undo", "this"],
+        &["put", "it", "back"],
+        &["put", "that", "back"],
+        &["put", "them", "back"],
+        &["put", "it", "back", "how", "it", "was"],
+        &["put", "it", "back", "as", "it", "was"],
+        &["bring", "it", "back"],
+        &["bring", "them", "back"],
+        &["change", "it", "back"],
+        &["take", "it", "back"],
+        &["take", "that", "back"],
+        &["go", "back"],
+        &["leave", "it", "as", "it", "was"],
+        &["go", "back", "to", "what", "it", "was"],
+        &["put", "it", "back", "on", "the", "list"],
+        &["put", "them", "back", "on", "the", "list"],
+    ];
+    const COMPLAINS: &[&str] = &[
+        "no", "nah", "oh", "wrong", "not", "wanted", "needed", "mistake", "meant", "wait", "hold", "hang", "sorry",
+        "oops", "whoops", "silly", "actually", "still", "bugger", "blast", "damn", "did", "that's", "is", "was",
+        "need", "want", "never", "lol",
+    ];
+    let s = Sentence::whole(text);
+    let end = (0..s.len())
+        .rfind(|at| !["please", "love", "dear", "again", "now", "will", "you", "can"].contains(&s.word(*at)));
+    let Some(end) = end.map(|at| at + 1).filter(|_| s.len() <= 20) else { return false };
+    let begin = ENDS.iter().filter_map(|words| {
+        let at = end.checked_sub(words.len())?;
+        s.has(at, words).then_some(at)
+    });
+    begin.min().is_some_and(|begin| {
+        begin == 0
+            || (0..begin).any(|at| COMPLAINS.contains(&s.word(at)))
+                && !["can", "to", "how"].contains(&s.word(begin - 1))
+    })
+}
+
+/// A text as said, and without what is said around it.
+fn readings(text: &str) -> Vec<String> {
+    let s = Sentence::whole(text);
+    let all: Vec<&str> = s.tokens.iter().map(|token| token.word.as_str()).collect();
+    let begins = all.iter().take_while(|word| AROUND.contains(word)).count();
+    let ends = all.iter().rev().take_while(|word| ENDINGS.contains(word)).count();
+    let core = all.get(begins..all.len() - ends.min(all.len() - begins)).unwrap_or_default().join(" ");
+    vec![all.join(" "), all[begins..].join(" "), core]
+}
+
+const AROUND: &[&str] = &[
+    "hob", "please", "oh", "er", "um", "hey", "ok", "okay", "sorry", "wait", "no", "actually", "then", "so", "ah",
+    "and", "nah", "ugh", "argh", "lol", "haha", "hm", "hmm", "erm", "ooh", "right", "well", "yeah", "yes", "but",
+    "damn", "blast", "bugger", "just", "oops", "whoops", "now", "eh",
+];
+const ENDINGS: &[&str] = &[
+    "hob", "please", "then", "again", "sorry", "dear", "love", "mate", "lol", "thanks", "will", "you", "pet",
+    "darling", "duck", "now", "thank", "actually", "cheers", "ta", "instead",
+];
+
 /// What talk about the exchange comes to.
 pub(crate) fn about(text: &str, exchanges: &[Exchange], risk: RiskOf) -> Option<Outcome> {
     let s = Sentence::whole(text);
-    if s.len() == 0 || s.len() > 9 {
+    if s.len() == 0 || s.len() > 20 || s.len() > 9 && !ends_with_undo(text) {
         return None;
     }
-    const AROUND: &[&str] = &[
-        "hob", "please", "oh", "er", "um", "hey", "ok", "okay", "sorry", "wait", "no", "actually", "then", "so", "ah",
-        "and",
-    ];
-    let all: Vec<&str> = s.tokens.iter().map(|token| token.word.as_str()).collect();
-    let begins = all.iter().take_while(|word| AROUND.contains(word)).count();
-    let ends = all
-        .iter()
-        .rev()
-        .take_while(|word| ["hob", "please", "then", "again", "sorry", "dear", "love", "mate"].contains(word))
-        .count();
-    let core = all.get(begins..all.len() - ends.min(all.len() - begins)).unwrap_or_default().join(" ");
-    let (whole, led) = (all.join(" "), all[begins..].join(" "));
-    let said = [whole.as_str(), led.as_str(), core.as_str()];
-    let is = |phrases: &[&str]| said.iter().any(|said| !said.is_empty() && phrases.contains(said));
+    let said = readings(text);
+    let whole = said[0].clone();
+    let is = |phrases: &[&str]| said.iter().any(|said| !said.is_empty() && phrases.contains(&said.as_str()));
     let last = exchanges.first();
     if is(ASKED) {
         let said = last.map(|exchange| truncate(exchange.said.trim(), MOST));
@@ -383,7 +440,7 @@ pub(crate) fn about(text: &str, exchanges: &[Exchange], risk: RiskOf) -> Option<
             false => last.answered.trim().to_owned(),
         }));
     }
-    if is(BACK) {
+    if is(BACK) || ends_with_undo(text) {
         // Only what names the taking back reaches over another exchange.
         let reach = if ["undo", "back", "revert"].iter().any(|word| whole.contains(word)) { 3 } else { 1 };
         let recent = exchanges.iter().take(reach).any(changed);

@@ -2,6 +2,7 @@
 //! "and divided by five?", "in inches?".
 
 use super::{
+    again,
     exchange::{Call, Exchange},
     outcome::{Outcome, Planned, RiskOf},
     value,
@@ -43,6 +44,23 @@ const LEADS: &[(&str, Lead)] = &[
     ("oh also", Lead::And),
     ("oh yes and", Lead::And),
     ("and then", Lead::And),
+    ("and what of", Lead::About),
+    ("and for", Lead::And),
+    ("now", Lead::And),
+    ("oh what about", Lead::About),
+    ("ok what about", Lead::About),
+    ("ok and", Lead::And),
+    ("okay and", Lead::And),
+    ("right and", Lead::And),
+    ("n", Lead::And),
+    ("same but", Lead::Same),
+    ("same again but", Lead::Same),
+    ("the same but", Lead::Same),
+    ("same as that for", Lead::Same),
+    ("and same", Lead::Same),
+    ("and the same again for", Lead::Same),
+    ("and the same again", Lead::Same),
+    ("and same again", Lead::Same),
     ("and", Lead::And),
     ("also", Lead::And),
     ("plus", Lead::And),
@@ -94,11 +112,22 @@ fn lead(s: &Sentence) -> (Lead, usize, usize) {
     let best = found.max_by_key(|(count, _)| *count);
     let mut end = s.len();
     let mut behind = false;
-    const BEHIND: [&[&str]; 5] =
-        [&["as", "well"], &["too"], &["also"], &["please"], &["while", "you", "are", "at", "it"]];
+    const BEHIND: [&[&str]; 10] = [
+        &["as", "well"],
+        &["too"],
+        &["also"],
+        &["please"],
+        &["while", "you", "are", "at", "it"],
+        &["then"],
+        &["love"],
+        &["dear"],
+        &["thanks"],
+        &["ta"],
+    ];
+    const SMALL: [&[&str]; 5] = [&["please"], &["then"], &["love"], &["dear"], &["thanks"]];
     while let Some(phrase) = BEHIND.iter().find(|phrase| end > phrase.len() && s.has(end - phrase.len(), phrase)) {
         end -= phrase.len();
-        behind |= **phrase != ["please"];
+        behind |= !SMALL.contains(phrase) && **phrase != ["ta"];
     }
     match best {
         Some((count, lead)) => (lead, count, end),
@@ -125,7 +154,8 @@ pub(crate) fn continued(
     if at > 1 || lead == Lead::Bare && at > 0 {
         return None;
     }
-    let rest = s.slice(from, end);
+    let spelled = again::days_spelled_out(s.slice(from, end));
+    let rest = spelled.as_str();
     let calls = exchanges[at].done();
     let call = &as_made(calls.last()?);
     let pin = call.tool == "gpio_write";
@@ -206,6 +236,11 @@ fn asked_again(call: &Call, lead: Lead, rest: &Sentence, now: &Zoned) -> Option<
     let search = |name: &'static str| {
         call.text(name).is_some().then(named).flatten().and_then(|text| with(vec![(name, text.into())]))
     };
+    if let (Some(first), Some(last)) = (call.text("startDate"), call.text("endDate"))
+        && let Some((first, last)) = again::beside(first, last, rest)
+    {
+        return with(vec![("startDate", first.into()), ("endDate", last.into())]);
+    }
     match call.tool.as_str() {
         "list_calendar_events" if lead != Lead::Bare || rest.len() <= 3 => match day() {
             Some((first, last)) => with(vec![("startDate", first.into()), ("endDate", last.into())]),
@@ -216,10 +251,13 @@ fn asked_again(call: &Call, lead: Lead, rest: &Sentence, now: &Zoned) -> Option<
             if let Some(list) = list {
                 return with(vec![("category", list.value)]);
             }
-            match day() {
-                Some((_, last)) => with(vec![("dueBefore", last.into())]),
-                None => search("search"),
+            if let Some((_, last)) = day() {
+                return with(vec![("dueBefore", last.into())]);
             }
+            // "what about mayo" of a list that was shown.
+            let of_list = lead == Lead::About && call.text("category").is_some();
+            search("search")
+                .or_else(|| named().filter(|_| of_list).and_then(|text| with(vec![("search", text.into())])))
         }
         "list_contacts" | "list_notes" | "list_scheduled_tasks" => search("search"),
         "recall" | "search_everything" => search("query"),

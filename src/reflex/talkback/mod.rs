@@ -4,12 +4,17 @@
 //! It reads the calls of the exchange and their results, not its words, so that every family works alike; where a sentence does not
 //! surely belong here, it returns nothing.
 
+mod again;
 mod amend;
+mod asks;
 mod chat;
+mod details;
 mod ellipsis;
 pub(crate) mod exchange;
+mod other;
 mod outcome;
 mod pointer;
+pub(crate) mod proposal;
 mod questions;
 mod sums;
 mod things;
@@ -29,9 +34,11 @@ pub(crate) fn classified(
     command: &dyn Fn(&str) -> bool,
 ) -> Option<Classification> {
     let fresh = |text: &str, exchanges: &[Exchange]| {
-        let rules: [(&str, &dyn Fn() -> Option<Outcome>); 4] = [
+        let rules: [(&str, &dyn Fn() -> Option<Outcome>); 6] = [
             ("a correction", &|| amend::corrected(text, exchanges, now, risk)),
             ("a sum goes on", &|| sums::continued(text, exchanges)),
+            ("it asks about it", &|| asks::asked(text, exchanges, risk)),
+            ("a detail", &|| details::added(text, exchanges, now, risk)),
             ("it goes on", &|| ellipsis::continued(text, exchanges, now, risk, command)),
             ("it points at what was shown", &|| things::pointed(text, exchanges, now, risk)),
         ];
@@ -39,6 +46,9 @@ pub(crate) fn classified(
     };
     if exchanges.is_empty() {
         return None;
+    }
+    if let Some(outcome) = again::repeated(text, exchanges) {
+        return Some(outcome.placed("once more"));
     }
     if let Some(outcome) = chat::about(text, exchanges, risk) {
         return Some(outcome.placed("about the exchange"));

@@ -124,7 +124,14 @@ pub(crate) fn pointed(text: &str, exchanges: &[Exchange], now: &Zoned, risk: Ris
     if let Some(answer) = compared(&s, &things, now) {
         return Some(answer);
     }
-    let pointer = pointer::find(&s, &things)?;
+    let pointer = match pointer::find(&s, &things) {
+        Some(pointer) => pointer,
+        // "remind me the day before".
+        None if s.word(s.len() - 1) == "before" && things.len() == 1 && !text.ends_with("that") => {
+            return pointed(&format!("{} that", s.rest()), exchanges, now, risk);
+        }
+        None => return None,
+    };
     let does = verb(&s, &pointer)?;
     // "delete it" names the one thing there is, as plainly as its name does.
     // "check that" looks after it, and "I got it" has understood.
