@@ -199,7 +199,14 @@ impl Reflex {
     }
 
     async fn place_at(&self, text: &str, now: &Zoned) -> Classification {
-        whole::only_whole(self.places(now).classify(text).await)
+        let placed = whole::only_whole(self.places(now).classify(text).await);
+        let Some(prompt) = prompt_of(&placed) else { return placed };
+        let then = self.places(now).classify(&prompt).await;
+        if then.tool.is_some() && then.stage != Stage::Question {
+            return placed;
+        }
+        let say = format!("I would not understand “{prompt}” at that time, so I have planned nothing. Say it to me now, to see what I can do.");
+        Classification { tool: None, proposes: None, more: vec![], say: Some(say), stage: Stage::Missing, sure: false, ..placed }
     }
 
     fn places<'a>(&'a self, now: &'a Zoned) -> Classifier<'a> {
@@ -223,6 +230,10 @@ impl Reflex {
         }
         let now = self.0.clock.local();
         let Some(placed) = self.places(&now).classify_literal(&said) else { return false };
+        // Nor is what would not be understood when it is due.
+        if prompt_of(&placed).is_some_and(|prompt| self.places(&now).classify_literal(&prompt).is_none_or(|then| then.tool.is_none())) {
+            return false;
+        }
         // What means something else after the exchange before is not certain.
         if let Some(back) = self.talks_back(&said, &Context::of(&request.messages), &now) {
             return back.tool == placed.tool && back.arguments == placed.arguments && may_call(&placed, request);
@@ -254,9 +265,7 @@ impl Reflex {
             return Some(placed);
         }
         let exchanges = context.exchanges();
-        if let Some((device, high)) = devices::last_of(&exchanges, &places.devices)
-            && let Some(placed) = devices::continued(text, (&device, high), &places.devices, now)
-        {
+        if let Some(placed) = devices::after(text, &exchanges, &places.devices, now) {
             return Some(placed);
         }
         let command = |text: &str| places.classify_literal(text).is_some_and(|placed| placed.tool.is_some());
@@ -351,6 +360,14 @@ impl Reflex {
             "no question that is still open",
         )
     }
+}
+
+/// What a classification plans to be asked at a time.
+fn prompt_of(placed: &Classification) -> Option<String> {
+    let planned = placed.tool.as_deref() == Some("create_scheduled_task");
+    let proposed = placed.proposes.as_ref().filter(|(tool, _)| tool == "create_scheduled_task").map(|(_, of)| of);
+    let arguments = planned.then_some(&placed.arguments).or(proposed)?;
+    arguments["prompt"].as_str().map(str::to_owned)
 }
 
 /// The person's last message.
