@@ -200,7 +200,10 @@ impl<'a> Classifier<'a> {
             .or_else(|| self.commands(s))
             .or_else(|| keeping.listed())
             .or_else(|| self.by_template_alone(s))
-            .or_else(|| devices::nothing_called(s).filter(|_| self.has("gpio_write")))
+            .or_else(|| {
+                let nothing = || devices::which(s, &self.devices).or_else(|| devices::nothing_called(s));
+                self.has("gpio_write").then(nothing)?
+            })
     }
 
     /// Somebody needs help at once.

@@ -8,6 +8,7 @@ use crate::{
     sentence::Sentence,
     slots::{self, duration, every, number, when},
     stance::opens_question,
+    talkback::exchange::Exchange,
 };
 use jiff::Zoned;
 use serde_json::{Map, Value, json};
@@ -75,7 +76,8 @@ pub(crate) fn classified(s: &Sentence, devices: &[Device], before: Option<(&Devi
     if s.mentions(OTHER) {
         return None;
     }
-    if s.mentions(NOT) {
+    let but_weekends = ["weekends", "on weekends", "at weekends"].iter().any(|days| s.text.to_lowercase().contains(&format!("not {days}")));
+    if s.mentions(NOT) && !but_weekends {
         return unplanned(s, &named);
     }
     let asks = opens_question(s) && !s.requests || s.asks && !s.requests;
@@ -245,7 +247,7 @@ impl Times {
             // The times repeat.
             found.moments.clear();
         }
-        if let Some(days) = found.every.as_mut().filter(|_| has_run(s, &["not", "weekends"]) || has_run(s, &["except", "weekends"])) {
+        if let Some(days) = found.every.as_mut().filter(|_| has_run(s, &["not", "weekends"]) || has_run(s, &["not", "at", "weekends"]) || has_run(s, &["not", "on", "weekends"]) || has_run(s, &["except", "weekends"])) {
             *days = days.trim_end_matches('*').to_owned() + "1-5";
         }
         found
@@ -488,8 +490,95 @@ pub(crate) fn nothing_called(s: &Sentence) -> Option<Classification> {
     Some(fixed_reply(&say, "nothing is called that"))
 }
 
+/// "turn it off", where nothing was switched before: the only thing there is, else asks.
+pub(crate) fn which(s: &Sentence, devices: &[Device]) -> Option<Classification> {
+    let on = (0..s.len()).find_map(|at| match s.word(at) {
+        "on" => Some(true),
+        "off" => Some(false),
+        _ => None,
+    })?;
+    let fits = s.len() <= 4 && s.mentions(&["it", "that", "light", "lamp"]) && s.mentions(&["turn", "switch", "put"]);
+    let all: Vec<&Device> = devices.iter().filter(|device| !device.sensor).collect();
+    match &all[..] {
+        [only] if fits => calls([("gpio_write", json!({"pin": only.pin, "high": on}))].into_iter(), "the only device"),
+        [_, .., _] if fits && all.len() < 6 => {
+            let names: Vec<String> = all.iter().map(|device| device.called()).collect();
+            Some(fixed_reply(&format!("Which one: {}?", names.join(" or ")), "several devices fit"))
+        }
+        _ => None,
+    }
+}
+
+/// What a sentence means after the exchanges before: the answer to "Which one?", a correction, or more about the same device.
+pub(crate) fn after(
+    text: &str,
+    exchanges: &[Exchange],
+    devices: &[Device],
+    now: &Zoned,
+) -> Option<Classification> {
+    let (s, last) = (Sentence::read(text), exchanges.first()?);
+    if s.len() > 12 {
+        return None;
+    }
+    let named = mentions(&s, devices);
+    if last.answered.starts_with("Which one: ") && last.calls.is_empty() {
+        let [device] = &chosen(&named).ok()?[..] else { return None };
+        let before = Sentence::read(&last.said);
+        let alone = std::slice::from_ref(device);
+        let high = before.mentions(&["on"]);
+        return classified(&before, alone, Some((device, high)), now);
+    }
+    let (device, high) = last_of(exchanges, devices)?;
+    if let Some(corrected) = corrected(&s, &named, &device, high, last, devices) {
+        return Some(corrected);
+    }
+    if !named.is_empty() || s.mentions(&["other", "others", "everything", "all"]) {
+        return None;
+    }
+    weekdays(&s, last).or_else(|| classified(&s, devices, Some((&device, high)), now))
+}
+
+/// "no, I meant 18": the device before is switched back, and this one as that was.
+fn corrected(
+    s: &Sentence,
+    named: &[Mention],
+    before: &Device,
+    high: bool,
+    last: &Exchange,
+    devices: &[Device],
+) -> Option<Classification> {
+    let corrects = ["no", "nope", "oops", "sorry", "wrong", "actually"].contains(&s.word(0)) || s.mentions(&["meant", "mean"]);
+    let call = last.calls.iter().rfind(|call| !call.failed).filter(|call| corrects && call.tool == "gpio_write")?;
+    if s.len() > 8 || s.mentions(&["not", "on", "off", "leave"]) || call.arguments.contains_key("for") {
+        return None;
+    }
+    let number = || {
+        let (count, pin) = (0..s.len()).find_map(|at| number::whole(s, at))?;
+        let known = devices.iter().find(|device| u32::from(device.pin) == pin).cloned();
+        let device = known.unwrap_or(Device { pin: u8::try_from(pin).ok()?, name: String::new(), sensor: false });
+        (count == 1 && pin <= slots::LAST_PIN).then_some(device)
+    };
+    let meant = match named {
+        [] => number()?,
+        named => chosen(named).ok()?.pop()?,
+    };
+    let switch = |pin: u8, high: bool| ("gpio_write", json!({"pin": pin, "high": high}));
+    let both = [switch(before.pin, !high), switch(meant.pin, high)];
+    if meant.pin == before.pin || meant.sensor { None } else { calls(both.into_iter(), "another device was meant") }
+}
+
+/// "not weekends", after a daily schedule.
+fn weekdays(s: &Sentence, last: &Exchange) -> Option<Classification> {
+    let call = last.calls.iter().rfind(|call| !call.failed).filter(|call| call.tool == "create_scheduled_task")?;
+    let only = has_run(s, &["not", "weekends"]) || has_run(s, &["not", "at", "weekends"]) || s.mentions(&["weekdays"]);
+    let daily = call.text("schedule")?.strip_suffix(" * * *").filter(|_| only && s.len() < 6)?;
+    let task = call.content["id"].as_str().or(call.text("name"))?;
+    let arguments = json!({"taskId": task, "schedule": format!("{daily} * * 1-5")});
+    calls([("update_scheduled_task", arguments)].into_iter(), "on weekdays only")
+}
+
 /// The device that the calls before were about, with the level they set.
-pub(crate) fn last_of(exchanges: &[crate::talkback::exchange::Exchange], devices: &[Device]) -> Option<(Device, bool)> {
+fn last_of(exchanges: &[Exchange], devices: &[Device]) -> Option<(Device, bool)> {
     let call = exchanges.first()?.calls.iter().rfind(|call| !call.failed)?;
     let arguments = if call.tool == "create_scheduled_task" { call.arguments.get("arguments")?.as_object()? } else { &call.arguments };
     let about = ["gpio_write", "gpio_read", "blink_pin", "name_pin", "create_scheduled_task"].contains(&call.tool.as_str());
@@ -497,13 +586,4 @@ pub(crate) fn last_of(exchanges: &[crate::talkback::exchange::Exchange], devices
     let known = devices.iter().find(|device| device.pin == pin).cloned();
     let high = arguments.get("high").and_then(Value::as_bool).unwrap_or(true);
     Some((known.unwrap_or(Device { pin, name: String::new(), sensor: false }), high))
-}
-
-/// A short sentence that goes on about the device before: "and off again in 20 mins", "10 mins only", "leave it on".
-pub(crate) fn continued(text: &str, last: (&Device, bool), devices: &[Device], now: &Zoned) -> Option<Classification> {
-    let s = Sentence::read(text);
-    if s.len() > 12 || !mentions(&s, devices).is_empty() || s.mentions(&["other", "others", "everything", "all"]) {
-        return None;
-    }
-    classified(&s, devices, Some(last), now)
 }

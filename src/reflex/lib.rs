@@ -204,6 +204,18 @@ impl Reflex {
     }
 
     async fn place_at(&self, text: &str, now: &Zoned) -> Classification {
+        let placed = self.place_framed(text, now).await;
+        let Some(prompt) = prompt_of(&placed) else { return placed };
+        let then = self.places(now).classify(&prompt).await;
+        if then.tool.is_some() && then.stage != Stage::Question {
+            return placed;
+        }
+        let say = format!("I would not understand “{prompt}” at that time, so I have planned nothing. Say it to me now, to see what I can do.");
+        Classification { tool: None, proposes: None, more: vec![], say: Some(say), stage: Stage::Missing, sure: false, ..placed }
+    }
+
+    /// With what is said around a command, and without.
+    async fn place_framed(&self, text: &str, now: &Zoned) -> Classification {
         let places = self.places(now);
         // "the cat's at the vet so can you …": the request is all that is to be done.
         if let Some(request) = framing::request(text) {
@@ -306,6 +318,10 @@ impl Reflex {
         }
         let now = self.0.clock.local();
         let Some(placed) = self.places(&now).classify_literal(&said) else { return false };
+        // Nor is what would not be understood when it is due.
+        if prompt_of(&placed).is_some_and(|prompt| self.places(&now).classify_literal(&prompt).is_none_or(|then| then.tool.is_none())) {
+            return false;
+        }
         // What means something else after the exchange before is not certain.
         if let Some(back) = self.talks_back(&said, &Context::of(&request.messages), &now) {
             return back.tool == placed.tool && back.arguments == placed.arguments && may_call(&placed, request);
@@ -340,9 +356,7 @@ impl Reflex {
             return Some(placed);
         }
         let exchanges = context.exchanges();
-        if let Some((device, high)) = devices::last_of(&exchanges, &places.devices)
-            && let Some(placed) = devices::continued(text, (&device, high), &places.devices, now)
-        {
+        if let Some(placed) = devices::after(text, &exchanges, &places.devices, now) {
             return Some(placed);
         }
         let command = |text: &str| places.classify_literal(text).is_some_and(|placed| placed.tool.is_some());
@@ -450,6 +464,14 @@ impl Reflex {
 /// Whether a sentence comes to something that is done or asked about.
 fn acts(placed: &Classification) -> bool {
     (placed.tool.is_some() || placed.proposes.is_some()) && placed.stage != Stage::Question
+}
+
+/// What a classification plans to be asked at a time.
+fn prompt_of(placed: &Classification) -> Option<String> {
+    let planned = placed.tool.as_deref() == Some("create_scheduled_task");
+    let proposed = placed.proposes.as_ref().filter(|(tool, _)| tool == "create_scheduled_task").map(|(_, of)| of);
+    let arguments = planned.then_some(&placed.arguments).or(proposed)?;
+    arguments["prompt"].as_str().map(str::to_owned)
 }
 
 /// The person's last message.

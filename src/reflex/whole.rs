@@ -36,7 +36,9 @@ pub(crate) fn only_whole(placed: Classification) -> Classification {
 }
 
 fn lost_a_time(tool: &str, arguments: &Value) -> bool {
+    // The name of a call is not what is left of a sentence.
     REMINDS.contains(&tool)
+        && arguments["tool"].is_null()
         && TEXTS.iter().filter_map(|name| arguments[*name].as_str()).any(|text| {
             let text = text.to_lowercase();
             let words: Vec<&str> =

@@ -41,8 +41,13 @@ pub(crate) async fn blink(pins: Pins, cx: Cx, Blink { pin, times }: Blink) -> Re
     // Interrupted by an error, it still ends as it was.
     pins.board.write(pin, before).await?;
     done?;
+    let often = match times {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        _ => counted(times, "time"),
+    };
     let after = if before { "on" } else { "off" };
-    let sentence = format!("{} blinked {} and is {after} again.", capital(&name), counted(times, "time"));
+    let sentence = format!("{} blinked {} and is {after} again.", capital(&name), often);
     Ok(Output::json(json!({"pin": pin, "times": times, "high": before}))?.say(sentence))
 }
 

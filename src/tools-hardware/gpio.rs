@@ -103,17 +103,18 @@ async fn write(pins: Pins, cx: Cx, Write { pin, high, lasts }: Write) -> Result<
     // Written down first: whatever happens then, nothing stays on.
     lasting::forget(&cx, &name).await;
     let back = match lasts {
-        Some(lasts) => Some(lasting::plan(&cx, (pin, &name), !high, lasts).await?),
+        Some(lasts) => Some((lasts, lasting::plan(&cx, (pin, &name), !high, lasts).await?)),
         None => None,
     };
     let level = pins.switch(pin, high, &name).await?;
     let mut output = answer(&names, level)?;
-    if let (Some(back), Some(said)) = (back, output.say.take()) {
-        let again = if high { "off" } else { "on" };
-        output.content["until"] = back.clone().into();
-        return Ok(output.say(format!("{} I switch it {again} again at {}.", said, lasting::clock(&back))));
+    if let Some((lasts, back)) = back {
+        let said = output.say.take().unwrap_or_default();
+        let sentence = format!("{} {}.", said.trim_end_matches('.'), lasting::words(lasts, &back));
+        output.content["until"] = back.into();
+        return Ok(output.say(sentence));
     }
-    answer(&names, level)
+    Ok(output)
 }
 
 impl Pins {

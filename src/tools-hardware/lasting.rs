@@ -2,6 +2,7 @@
 
 use board::Pin;
 use jiff::{SignedDuration, Span};
+use text_kit::duration_words;
 use tool::{Channel, prelude::*};
 
 /// The longest time.
@@ -16,8 +17,8 @@ pub(crate) fn read(text: &str) -> Result<SignedDuration> {
 }
 
 /// The name of the schedule that switches back.
-fn title(name: &str) -> String {
-    format!("{name} again")
+fn title(name: &str, high: bool) -> String {
+    format!("{name} {} again", if high { "on" } else { "off" })
 }
 
 /// Plans the way back, and returns its moment.
@@ -26,7 +27,7 @@ pub(crate) async fn plan(cx: &Cx, (pin, name): (Pin, &str), high: bool, lasts: S
     let at = cx.ports().clock.local().checked_add(lasts).map_err(beyond)?;
     let moment = at.strftime("%Y-%m-%dT%H:%M:%S").to_string();
     let arguments = json!({
-        "name": title(name),
+        "name": title(name, high),
         "schedule": moment,
         "tool": "gpio_write",
         "arguments": {"pin": pin, "high": high},
@@ -40,22 +41,29 @@ pub(crate) async fn forget(cx: &Cx, name: &str) {
     if cx.channel() == Channel::Machine {
         return;
     }
-    let title = title(name);
-    let Ok(found) = cx.call("list_scheduled_tasks", json!({"search": title, "enabled": true})).await else { return };
+    let titles = [title(name, true), title(name, false)];
+    let Ok(found) = cx.call("list_scheduled_tasks", json!({"search": "again", "enabled": true, "limit": 50})).await else {
+        return;
+    };
     for task in found.content["tasks"].as_array().into_iter().flatten() {
-        if task["name"] == title.as_str() {
-            let off = json!({"taskId": task["id"], "enabled": false});
-            if let Err(error) = cx.call("update_scheduled_task", off).await {
+        if titles.iter().any(|title| task["name"] == title.as_str()) {
+            // A model may pause, and deletes nothing unasked.
+            let (tool, args) = match cx.is_by_model() {
+                true => ("update_scheduled_task", json!({"taskId": task["id"], "enabled": false})),
+                false => ("delete_scheduled_task", json!({"taskId": task["id"]})),
+            };
+            if let Err(error) = cx.call(tool, args).await {
                 tracing::warn!(%error, "an earlier plan for a pin could not be taken back");
             }
         }
     }
 }
 
-/// The time of day of a moment, with seconds where they count.
-pub(crate) fn clock(moment: &str) -> String {
+/// "for 10 minutes, until 09:10".
+pub(crate) fn words(lasts: SignedDuration, moment: &str) -> String {
     let time = moment.split_once('T').map_or(moment, |(_, time)| time);
-    time.strip_suffix(":00").unwrap_or(time).to_owned()
+    let until = time.get(..5).map(|time| format!(", until {time}")).filter(|_| lasts.as_secs() >= 120);
+    format!("for {}{}", duration_words(lasts.as_secs()), until.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -70,6 +78,7 @@ mod tests {
         for text in ["", "10", "PT0S", "-PT5M", "P30D"] {
             assert!(matches!(read(text), Err(Error::BadArgs(_))), "{text}");
         }
-        assert_eq!((clock("2026-11-23T09:20:00"), clock("2026-11-23T09:20:30")), ("09:20".into(), "09:20:30".into()));
+        let said = |text| words(read(text).unwrap(), "2026-11-23T09:20:30");
+        assert_eq!((said("PT20M"), said("PT90S")), ("for 20 minutes, until 09:20".into(), "for 1 minute and 30 seconds".into()));
     }
 }

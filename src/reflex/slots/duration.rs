@@ -30,7 +30,7 @@ fn unit(word: &str) -> Option<Unit> {
 pub(crate) fn duration(s: &Sentence, at: usize) -> Option<(usize, Span)> {
     let (mut count, mut seconds, mut days, mut months) = (0, 0.0, 0.0, 0.0);
     loop {
-        let joint = usize::from(count > 0 && s.word(at + count) == "and");
+        let joint = usize::from(count > 0 && ["and", "n"].contains(&s.word(at + count)));
         let Some((taken, n, unit)) = part(s, at + count + joint) else { break };
         match unit {
             Unit::Seconds(each) => seconds += n * each,
@@ -91,7 +91,7 @@ fn part(s: &Sentence, at: usize) -> Option<(usize, f64, Unit)> {
     }
     let unit = unit(s.word(at + count))?;
     count += 1;
-    for (words, more) in [(["and", "a", "half"], 0.5), (["and", "a", "quarter"], 0.25)] {
+    for (words, more) in [(["and", "a", "half"], 0.5), (["n", "a", "half"], 0.5), (["and", "a", "quarter"], 0.25)] {
         if s.has(at + count, &words) {
             return Some((count + 3, n + more, unit));
         }

@@ -108,7 +108,7 @@ pub(crate) fn created_sentence(cx: &Cx, schedule: &Schedule) -> String {
         (Some(_), None) if schedule.name == ALARM => alarm(&when),
         (Some(message), None) if UNSAID.contains(&message) => format!("I will remind you {when}."),
         (Some(message), None) => format!("I will remind you {when}: {}", ended(message)),
-        (None, _) => format!("I will do that {when}."),
+        (None, _) => format!("I will do that {when}: {}", ended(&schedule.name)),
     }
 }
 
