@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// The arguments that hold content.
 const CONTENTS: &[&str] =
-    &["content", "title", "message", "text", "taskId", "noteId", "eventId", "bookmarkId", "goalId"];
+    &["content", "title", "message", "text", "taskId", "memoryId", "noteId", "eventId", "bookmarkId", "goalId"];
 
 /// Words that refer to something without naming it.
 const POINTING: &[&str] = &[

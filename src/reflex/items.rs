@@ -17,7 +17,11 @@ pub(crate) fn calls(
 ) -> Vec<(String, Value)> {
     let one = |arguments: Map<String, Value>| (tool.to_owned(), Value::Object(arguments));
     let said = match items {
-        [(name, values)] => Some((name.as_str(), values.clone())),
+        [(name, values)] => {
+            let on_list = tool == "add_task" && name == "title";
+            let values = values.iter().map(|value| if on_list { bare(value) } else { value.clone() });
+            Some((name.as_str(), values.filter(|value| !["", "oh"].contains(&&**value)).collect()))
+        }
         [] => listed(tool, arguments),
         // Two arguments with several values each: which belongs to which is anybody's guess.
         _ => return vec![],
@@ -218,7 +222,7 @@ fn at_and(text: &str) -> Vec<String> {
 /// Without the words that only introduce it.
 fn bare(item: &str) -> String {
     let mut item = item.trim().trim_end_matches(['.', ',', ';']);
-    for word in ["also ", "oh and ", "and ", "oh ", "some ", "then ", "plus ", "as well as "] {
+    for word in ["also ", "oh and ", "and ", "oh ", "some of ", "some ", "of ", "then ", "plus ", "as well as "] {
         item = item.strip_prefix(word).unwrap_or(item);
     }
     for word in [" as well", " too", " please", " pls", " again", " for tonight", " 4 tonight"] {

@@ -188,11 +188,26 @@ impl Classifier<'_> {
             let worded = self.intents.iter().any(|intent| intent.tool == *tool && intent.asked.is_some());
             let offers = if stance::opens_question(s) { OFFERS_ON_QUESTION } else { OFFERS };
             let offered = fits && worded && *share >= offers && *share >= OFFERS_BEFORE * meant.other;
+            let offered = offered && !(tool == "list_timers" && meant.strange);
             return offered.then(|| self.asked(tool, arguments.clone(), s, *share, &format!("like {tool}, but {why}")));
         }
         let moves = !matches!(risk, Risk::Write | Risk::Destroy);
         // A single word is no command about that word.
         if s.len() == 1 && !tagged.arguments.is_empty() {
+            return None;
+        }
+        // What moves later is asked for in plain words like what moves now.
+        let names_pin = (0..s.len()).any(|at| slots::pin(s, at).is_some());
+        if tool == "create_scheduled_task" && arguments.contains_key("prompt") && names_pin {
+            return None;
+        }
+        // "delete all memories" is about no timer.
+        const TIMERS: &[&str] = &["timer", "timers", "alarm", "alarms", "countdown", "countdowns", "clock", "clocks"];
+        if tool == "cancel_timer" && meant.strange && !s.mentions(TIMERS) {
+            return None;
+        }
+        // A question is nothing to remember.
+        if tool == "remember" && s.asks && !s.requests {
             return None;
         }
         if *share < ASKS || stance::only_asks(s) || moves && stance::opens_question(s) {

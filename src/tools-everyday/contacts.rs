@@ -103,8 +103,8 @@ async fn list(contacts: RecordStore<Contact>, cx: Cx, args: List) -> Result<Outp
         })
     };
     let mut page = find(search.as_deref(), words.as_ref())?;
-    // "daves number", written without its apostrophe.
-    if let (true, Some(bare)) = (page.entries.is_empty(), search.as_deref().and_then(without_possessive)) {
+    // "daves number", "doctor Patel".
+    if let (true, Some(bare)) = (page.entries.is_empty(), search.as_deref().and_then(respelled)) {
         page = find(Some(&bare), Some(&words_of(&bare)))?;
     }
     let sentence = match page.entries.as_slice() {
@@ -138,8 +138,8 @@ async fn update(contacts: RecordStore<Contact>, cx: Cx, args: Args<Contact, Upda
     Ok(Output::json(Contact::view(&cx, &changed))?.say(sentence))
 }
 
-/// A search whose words lost the apostrophe of a possessive; `None` if there is none.
-fn without_possessive(search: &str) -> Option<String> {
+/// A search without possessive endings, "daves", and with titles as they are written, "doctor Patel"; `None` if it is the same.
+fn respelled(search: &str) -> Option<String> {
     let bare = |word: &str| match word
         .strip_suffix("'s")
         .or_else(|| word.strip_suffix("’s"))
@@ -148,7 +148,13 @@ fn without_possessive(search: &str) -> Option<String> {
         Some(rest) if rest.chars().count() > 2 => rest.to_owned(),
         _ => word.to_owned(),
     };
-    let stripped = search.split_whitespace().map(bare).collect::<Vec<_>>().join(" ");
+    let titled = |word: &str| match word.to_lowercase().as_str() {
+        "doctor" => "Dr".to_owned(),
+        "professor" => "Prof".to_owned(),
+        "dr" | "prof" => word.to_owned(),
+        _ => bare(word),
+    };
+    let stripped = search.split_whitespace().map(titled).collect::<Vec<_>>().join(" ");
     (stripped != search).then_some(stripped)
 }
 

@@ -84,7 +84,6 @@ struct Remember {
     #[serde(default)]
     shared: bool,
     /// Words of the one older memory that this one replaces, such as "bin day"; without such a memory it is stored anew.
-    #[serde(default)]
     replaces: Option<String>,
 }
 
@@ -126,6 +125,9 @@ struct Batch {
 async fn batch(memories: Memories, cx: Cx, args: Batch) -> Result<Output> {
     if args.memories.is_empty() || args.memories.len() > BATCH {
         return Err(Error::bad_args(format!("give 1 to {BATCH} memories at a time")));
+    }
+    if args.memories.iter().any(|m| m.replaces.is_some()) {
+        return Err(Error::bad_args("replaces is for `remember`, one memory at a time: nothing was stored"));
     }
     // Checked before the first is stored, so that a mistake stores none.
     if let Some(at) = args.memories.iter().position(|m| m.content.trim().is_empty()) {

@@ -20,6 +20,12 @@ const SOMETIME: &[&str] =
 pub(crate) fn arguments(text: &str, now: &Zoned) -> Map<String, Value> {
     let mut found = Map::new();
     let mut text = wording::without_request(text).to_owned();
+    // A day in the reason is none that the task is due.
+    if let Some((title, reason)) = wording::reason(&text) {
+        let (title, reason) = (title.to_owned(), reason.to_owned());
+        found.insert("notes".to_owned(), reason.into());
+        text = title;
+    }
     loop {
         let before = text.clone();
         text = wording::trimmed(&text, SOMETIME).to_owned();
@@ -31,14 +37,6 @@ pub(crate) fn arguments(text: &str, now: &Zoned) -> Map<String, Value> {
         }
         if text == before {
             break;
-        }
-    }
-    if let Some((title, reason)) = wording::reason(&text) {
-        let (title, reason) = (title.to_owned(), reason.to_owned());
-        found.insert("notes".to_owned(), reason.into());
-        text = title;
-        if let Some(rest) = detail_at_end(&text, now, &mut found) {
-            text = rest;
         }
     }
     let title = Sentence::whole(&text);

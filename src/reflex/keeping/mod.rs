@@ -295,7 +295,8 @@ impl Reader<'_> {
         // "the paint is done" is asked about: it may be no task.
         let begin = usize::from(["my", "our"].contains(&s.word(0)));
         let plain = (begin..end).all(|at| !NOT.contains(&s.word(at))) && (1..=6).contains(&(end.saturating_sub(begin)));
-        let job = goods::JOBS.contains(&s.word(begin)) || s.len() - end > 1;
+        let well = ["well", "how", "get", "getting", "nicely", "job", "all"].contains(&s.word(begin));
+        let job = goods::JOBS.contains(&s.word(begin)) || s.len() - end > 1 || end - begin <= 4 && !well;
         if !plain || !job {
             return None;
         }
@@ -306,6 +307,15 @@ impl Reader<'_> {
 
     /// "what's left on the greenhouse", "what's still to do for probate": the open items of a list.
     pub fn left_on_a_list(&self) -> Option<Classification> {
+        if self.s.len() == 1 && self.s.word(0) == "overdue" {
+            let arguments = Map::from_iter([("overdue".to_owned(), true.into())]);
+            return self.call("list_tasks", arguments, "what is overdue");
+        }
+        if ["notes list", "my notes list", "list of notes", "list of my notes"]
+            .contains(&self.s.rest().to_lowercase().as_str())
+        {
+            return self.call("list_notes", Map::new(), "the notes");
+        }
         const LEFT: &[&[&str]] = &[
             &["left"],
             &["left", "to", "do"],

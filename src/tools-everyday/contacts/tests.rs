@@ -106,6 +106,22 @@ async fn a_contact_answers_what_is_known_of_it() {
 }
 
 #[tokio::test]
+async fn names_are_found_as_they_are_typed_and_namesakes_told_apart() {
+    let t = tools();
+    for (name, phone) in [("Sam Wright", "07700 900301"), ("Sam Bell", "07700 900302"), ("Dr Patel", "020 7946 0321")] {
+        t.ask("add_contact", json!({"name": name, "phone": phone})).await;
+    }
+    for (search, said) in [
+        ("sams", "2 contacts:\n- Sam Bell: phone 07700 900302.\n- Sam Wright: phone 07700 900301."),
+        ("doctor patel", "Dr Patel: phone 020 7946 0321."),
+        ("bells", "Sam Bell: phone 07700 900302."),
+        ("tams", "I found nobody called “tams” in your contacts."),
+    ] {
+        assert_eq!(t.say("list_contacts", json!({"search": search})).await, said, "{search}");
+    }
+}
+
+#[tokio::test]
 async fn a_list_is_narrowed() {
     let t = tools();
     for (name, company, relationship, favorite) in [

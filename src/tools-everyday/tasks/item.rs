@@ -86,6 +86,13 @@ impl Item {
         if self.is_same_thing(said) {
             return Some(Fit::Thing);
         }
+        let alike = |(own, word): (&String, &String)| is_alike(own, word);
+        if !said.thing.is_empty()
+            && self.thing.len() == said.thing.len()
+            && self.thing.iter().zip(&said.thing).all(alike)
+        {
+            return Some(Fit::Part);
+        }
         if said.thing.is_empty() || !said.thing.iter().all(|word| self.thing.iter().any(|own| is_alike(own, word))) {
             return None;
         }
@@ -157,6 +164,7 @@ mod tests {
             ("oat milk", "milk", Some(Fit::Part)),
             ("take out the bins", "bins", Some(Fit::Part)),
             ("mould in the bathroom", "mouldd", Some(Fit::Near)),
+            ("mould", "mouldd", Some(Fit::Part)),
             ("cut list for Mrs Ahmed's wardrobe", "mrs ahmeds cut list", Some(Fit::Part)),
             ("milk and eggs", "milk", Some(Fit::Near)),
             ("milk & eggs", "eggs", Some(Fit::Near)),

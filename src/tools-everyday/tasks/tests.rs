@@ -25,7 +25,7 @@ async fn a_task_lives_from_adding_to_deletion() {
         (
             "add_task",
             json!({"title": "call Ana", "dueDate": "2026-11-21", "priority": "high", "notes": "about the boiler"}),
-            "I added “call Ana”, due tomorrow.",
+            "I added “call Ana”, due tomorrow, high priority.",
         ),
         (
             "batch_add_tasks",
@@ -52,7 +52,7 @@ async fn a_task_lives_from_adding_to_deletion() {
         ),
         ("list_tasks", json!({"search": "boiler ANA"}), "You have one open task: call Ana (tomorrow)."),
         ("list_tasks", json!({"search": "boiler eggs"}), "I found no task like that."),
-        ("list_tasks", json!({"category": "work"}), "There is nothing on the work list."),
+        ("list_tasks", json!({"category": "work"}), "There is nothing on the work list: I know no list of that name."),
         ("complete_task", json!({"taskId": "MILK"}), "Done: “buy milk”."),
         ("complete_task", json!({"taskId": "buy milk"}), "“buy milk” was done already."),
         ("complete_task", json!({"taskId": "milk"}), "“buy milk” was done already."),
