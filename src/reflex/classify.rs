@@ -114,10 +114,10 @@ impl<'a> Classifier<'a> {
         if s.len() == 0 || s.len() > MOST_TOKENS {
             return unknown(builtin_replies::unreadable_reply(s.len() > 0), "there is nothing to read, or too much");
         }
-        if let Some(placed) = direct::emergency(&s, self.now) {
-            return placed;
+        if let Some(say) = direct::emergency(&s, self.now) {
+            return fixed_reply(&say, "a call for help");
         }
-        if let Some(placed) = direct::before_templates(&s, self.now) {
+        if let Some(placed) = direct::before_templates(&s, self.now).and_then(|reading| self.looked_up(reading)) {
             return placed;
         }
         if let Some(placed) = self.by_words(&s) {
@@ -129,7 +129,7 @@ impl<'a> Classifier<'a> {
             let say = builtin_replies::answer(name, &arguments, &self.examples());
             return spoken_reply(say, "a question how to use it".to_owned());
         }
-        if let Some(placed) = direct::asked(&s, self.now, self.risk) {
+        if let Some(placed) = direct::asked(&s, self.now).and_then(|reading| self.looked_up(reading)) {
             return placed;
         }
         let corrected = self.spelling.corrected(&s);
@@ -145,13 +145,49 @@ impl<'a> Classifier<'a> {
             (None, Some((tool, _))) => placed.confidence >= PROPOSES && (self.risk)(tool) != Some(Risk::Observe),
             _ => false,
         };
-        let beyond = direct::refused(&s);
+        // A model may be able to, so this counts as not understood.
+        let beyond = direct::refused(&s).map(|say| unknown(say.to_owned(), "beyond its reach"));
+        let noted = self.noted(&s);
+        // A reading or a step that is plainly said is no task.
+        if let Some(reading) =
+            noted.clone().filter(|noted| noted.tool.as_deref().is_some_and(|tool| tool != "add_expense"))
+        {
+            return reading;
+        }
+        let only_asks = |placed: &Classification| placed.tool.is_none();
+        let placed = placed.filter(|placed| !only_asks(placed) || noted.as_ref().is_none_or(only_asks));
         placed
             .filter(|placed| vague.is_none() && beyond.is_none() || certain(placed) && beyond.is_none() || placed.sure)
             .or(beyond)
+            .or(noted)
             .or(vague)
             .or_else(|| self.question(&s))
             .unwrap_or_else(|| unknown(builtin_replies::unknown(&self.examples()), &why))
+    }
+
+    /// A reading of the words alone: a reply, or a call of a tool that only looks.
+    fn looked_up(&self, reading: direct::Reading) -> Option<Classification> {
+        const WHY: &str = "read from its words";
+        let (tool, arguments) = match reading {
+            direct::Reading::Say(say) => return Some(spoken_reply(say, WHY.to_owned())),
+            direct::Reading::Call(tool, arguments) => (tool, arguments),
+        };
+        (self.risk)(tool).filter(|risk| *risk == Risk::Observe)?;
+        let call = Classification { tool: Some(tool.to_owned()), arguments, ..unknown(String::new(), WHY) };
+        Some(Classification { stage: Stage::Words, confidence: 0.95, ..call }.speechless())
+    }
+
+    /// A reading or a sum of money to be noted down.
+    fn noted(&self, s: &Sentence) -> Option<Classification> {
+        let change = direct::changes(s, self.now).filter(|change| (self.risk)(change.tool) == Some(Risk::Write))?;
+        let Value::Object(arguments) = change.arguments else { return None };
+        if !change.sure {
+            return Some(self.changing(change.tool, arguments, None, s, CHANGES, "it may be one"));
+        }
+        let arguments = Value::Object(arguments);
+        let made = unknown(String::new(), "read from its words");
+        let call = Classification { tool: Some(change.tool.to_owned()), arguments, ..made };
+        Some(Classification { stage: Stage::Meaning, confidence: CHANGES, ..call }.speechless())
     }
 
     /// Classifies by templates only.
