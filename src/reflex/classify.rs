@@ -145,7 +145,7 @@ impl<'a> Classifier<'a> {
         let keeping = Reader { s: &s, now: self.now, risk: self.risk };
         let placed = self
             .emergency(&s)
-            .or_else(|| direct::before_templates(&s, self.now))
+            .or_else(|| direct::before_templates(&s, self.now).and_then(|reading| self.looked_up(reading)))
             .or_else(|| self.by_form(&s, &keeping))
             .or_else(|| keeping.told());
         if let Some(placed) = placed {
@@ -157,7 +157,7 @@ impl<'a> Classifier<'a> {
             let say = builtin_replies::answer(name, &arguments, &self.examples());
             return spoken_reply(say, "a question how to use it".to_owned());
         }
-        if let Some(placed) = direct::asked(&s, self.now, self.risk) {
+        if let Some(placed) = direct::asked(&s, self.now).and_then(|reading| self.looked_up(reading)) {
             return placed;
         }
         let corrected = self.spelling.corrected(&s);
@@ -173,13 +173,49 @@ impl<'a> Classifier<'a> {
             (None, Some((tool, _))) => placed.confidence >= PROPOSES && (self.risk)(tool) != Some(Risk::Observe),
             _ => false,
         };
-        let beyond = direct::refused(&s);
+        // A model may be able to, so this counts as not understood.
+        let beyond = direct::refused(&s).map(|say| unknown(say.to_owned(), "beyond its reach"));
+        let noted = self.noted(&s);
+        // A reading or a step that is plainly said is no task.
+        if let Some(reading) =
+            noted.clone().filter(|noted| noted.tool.as_deref().is_some_and(|tool| tool != "add_expense"))
+        {
+            return reading;
+        }
+        let only_asks = |placed: &Classification| placed.tool.is_none();
+        let placed = placed.filter(|placed| !only_asks(placed) || noted.as_ref().is_none_or(only_asks));
         placed
             .filter(|placed| vague.is_none() && beyond.is_none() || certain(placed) && beyond.is_none() || placed.sure)
             .or(beyond)
+            .or(noted)
             .or(vague)
             .or_else(|| self.question(&s))
             .unwrap_or_else(|| unknown(builtin_replies::unknown(&self.examples()), &why))
+    }
+
+    /// A reading of the words alone: a reply, or a call of a tool that only looks.
+    fn looked_up(&self, reading: direct::Reading) -> Option<Classification> {
+        const WHY: &str = "read from its words";
+        let (tool, arguments) = match reading {
+            direct::Reading::Say(say) => return Some(spoken_reply(say, WHY.to_owned())),
+            direct::Reading::Call(tool, arguments) => (tool, arguments),
+        };
+        (self.risk)(tool).filter(|risk| *risk == Risk::Observe)?;
+        let call = Classification { tool: Some(tool.to_owned()), arguments, ..unknown(String::new(), WHY) };
+        Some(Classification { stage: Stage::Words, confidence: 0.95, ..call }.speechless())
+    }
+
+    /// A reading or a sum of money to be noted down.
+    fn noted(&self, s: &Sentence) -> Option<Classification> {
+        let change = direct::changes(s, self.now).filter(|change| (self.risk)(change.tool) == Some(Risk::Write))?;
+        let Value::Object(arguments) = change.arguments else { return None };
+        if !change.sure {
+            return Some(self.changing(change.tool, arguments, None, s, CHANGES, "it may be one"));
+        }
+        let arguments = Value::Object(arguments);
+        let made = unknown(String::new(), "read from its words");
+        let call = Classification { tool: Some(change.tool.to_owned()), arguments, ..made };
+        Some(Classification { stage: Stage::Meaning, confidence: CHANGES, ..call }.speechless())
     }
 
     /// Classifies by templates only.

@@ -14,7 +14,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Info {
-    /// What the summary is about (default: the health of the device).
+    /// The subjects of the summary (default: the health of the device).
     #[serde(default)]
     about: Vec<About>,
 }

@@ -175,7 +175,7 @@ fn summary_sentence(deed: ListOperation, before: usize, key: Option<&str>, resul
             format!("{}{by} make {}.", counted(before, "item"), counted(groups, "group"))
         }
         (ListOperation::Sample, Some([one])) if before > 1 => format!("I pick {}.", display_value(one)),
-        (_, Some(items)) if items.is_empty() => "Nothing is left of the list.".to_owned(),
+        (_, Some([])) => "Nothing is left of the list.".to_owned(),
         (_, Some(items)) => {
             const TOLD: usize = 5;
             let first: Vec<String> = items.iter().take(TOLD).map(display_value).collect();

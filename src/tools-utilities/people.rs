@@ -1,7 +1,7 @@
 //! The people of the household.
 
 use board::Device;
-use text_kit::{counted_one, listing};
+use text_kit::listing;
 use tool::prelude::*;
 
 /// List the people of the household by name.
@@ -14,7 +14,8 @@ pub(crate) async fn list(_: Device, cx: Cx, People {}: People) -> Result<Output>
     names.sort_by_key(|name| name.to_lowercase());
     let sentence = match names.len() {
         0 => "I know nobody here by name yet. People are added on the page, under Device, People.".to_owned(),
-        n => listing(&format!("I know {} here", counted_one(n, "person").replace("persons", "people")), &names, false),
+        1 => format!("One person has an account here: {}.", names.join("")),
+        n => listing(&format!("{n} people have accounts here"), &names, false),
     };
     Ok(Output::json(json!({"count": names.len(), "people": names}))?.say(sentence))
 }

@@ -210,13 +210,13 @@ impl Gathered {
         }
     }
 
-    /// What came in less what was spent, by currency; empty if nothing came in.
+    /// Income less expenses, by currency; empty without income.
     fn net(&self) -> Vec<(String, i128)> {
         let spent = |code: &str| self.totals.0.get(code).map_or(0, |(sum, _)| *sum);
         self.income.0.iter().map(|(code, (sum, _))| (code.clone(), sum - spent(code))).collect()
     }
 
-    /// What was spent, and what came in.
+    /// A sentence about expenses and income.
     fn sentence(&self, filter: &Filter, by: Option<GroupBy>) -> String {
         let spent = self.spent(filter, by);
         if self.income.0.is_empty() {

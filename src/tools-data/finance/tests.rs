@@ -38,7 +38,7 @@ async fn an_expense_is_noted_changed_and_deleted() {
     told["updatedAt"].take();
     let expected = json!({"id": null, "createdAt": null, "updatedAt": null, "amount": 12.5, "currency": "EUR",
         "category": "food", "description": "Lunch", "date": "2026-11-20", "paymentMethod": null, "tags": [],
-        "notes": null, "shared": false});
+        "notes": null, "income": false, "shared": false});
     assert_eq!(told, expected);
 
     let change = json!({"expenseId": "lunch", "amount": "13", "date": "2026-11-19T23:30:00-05:00", "notes": "with Ana",
@@ -428,4 +428,22 @@ proptest! {
             assert_eq!(found, expected);
         });
     }
+}
+
+#[tokio::test]
+async fn what_came_in_is_kept_apart_from_what_was_spent() {
+    let store = Store::in_memory().unwrap();
+    autumn(&store).await;
+    let wage = json!({"amount": "1200", "category": "other", "description": "Wage", "income": true, "currency": "EUR"});
+    assert_eq!(said(&store, "add_expense", wage).await, "I noted €1200 of income “Wage”.");
+    let found = ok(&store, "query_expenses", json!({"period": "this_month", "income": true})).await;
+    assert_eq!(names(&found), ["Wage"]);
+    let spent = ok(&store, "query_expenses", json!({"period": "this_month"})).await;
+    assert!(!names(&spent).contains(&"Wage"));
+    let month = ok(&store, "expense_summary", json!({})).await;
+    let euros = month.content["net"].as_array().unwrap()[0].clone();
+    assert_eq!(euros, json!({"currency": "EUR", "net": 1087.5}));
+    assert!(month.say.unwrap().ends_with("€1200 came in, so €1087.50 are left over."));
+    let largest = said(&store, "expense_summary", json!({"groupBy": "largest"})).await;
+    assert!(largest.contains("Groceries: €80 (2 November)"), "{largest}");
 }

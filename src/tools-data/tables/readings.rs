@@ -1,4 +1,4 @@
-//! Readings: values that a household writes down again and again, and what they come to: the last, the highest, the average.
+//! Readings: values that a household writes down again and again; logs them, and reports the last, the highest, the average.
 
 use super::{
     column::{self, Column, Kind},
@@ -29,13 +29,16 @@ pub(super) struct Log {
     /// The numbers.
     #[schemars(length(min = 1, max = 10))]
     values: Vec<f64>,
-    /// What it is a reading of, for the first text column.
+    /// The subject of the reading, for the first text column.
     note: Option<String>,
     /// The day (ISO); default: today.
     date: Option<String>,
+    /// Whether a table that does not exist is made, with the day, the reading and a note (default: false).
+    #[serde(default)]
+    create: bool,
 }
 
-/// What is asked of the readings in a table.
+/// A question about the readings in a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Measure {
@@ -56,7 +59,7 @@ enum Measure {
 pub(super) struct Summary {
     /// The table, by its name or the words in it.
     table: String,
-    /// What is asked (default: last).
+    /// The question (default: last).
     measure: Option<Measure>,
     /// The number column; by default the first one, or the one named in `table`.
     column: Option<String>,
@@ -82,15 +85,22 @@ impl Tables {
     /// # Errors
     /// `NotFound` if there is none, or several are as likely.
     fn like(&self, cx: &Cx, which: &str) -> Result<LoadedTable> {
-        let named = self.find(cx, which);
-        if named.is_ok() {
-            return named;
+        match self.alike(cx, which)? {
+            Some(table) => Ok(table),
+            None => self.find(cx, which),
+        }
+    }
+
+    /// The same; `None` if there is none.
+    fn alike(&self, cx: &Cx, which: &str) -> Result<Option<LoadedTable>> {
+        if let Ok(named) = self.find(cx, which) {
+            return Ok(Some(named));
         }
         let wanted = words(which);
         let score = |table: &LoadedTable| {
             let name = words(table.name());
             let shared = wanted.iter().filter(|word| name.contains(word)).count();
-            // A word of a column or of a description tells of the table as well.
+            // A word of a column names the table as well.
             let columns: Vec<String> = table.columns.iter().flat_map(|column| words(&column.name)).collect();
             let beside = wanted.iter().filter(|word| columns.contains(word)).count();
             if shared == 0 && beside == 0 { 0 } else { 10 * shared + beside + usize::from(shared == name.len()) }
@@ -105,8 +115,8 @@ impl Tables {
                 let text = format!("several tables are called like `{}`: name one", truncate(which, 60));
                 Err(Error::not_found(text).say(listing("Which table? There are", &names, false)))
             }
-            [] => named,
-            _ => Ok(scored.swap_remove(0).1),
+            [] => Ok(None),
+            _ => Ok(Some(scored.swap_remove(0).1)),
         }
     }
 }
@@ -122,7 +132,12 @@ fn shown(value: f64) -> String {
 }
 
 pub(super) async fn log(tables: Tables, cx: Cx, args: Log) -> Result<Output> {
-    let table = tables.like(&cx, &args.table)?;
+    let there = if args.create { tables.alike(&cx, &args.table)? } else { Some(tables.like(&cx, &args.table)?) };
+    let made = there.is_none();
+    let table = match there {
+        Some(table) => table,
+        None => new(&tables, &cx, &args).await?,
+    };
     let name = table.name().replace('_', " ");
     let day = match &args.date {
         Some(text) => day_of(&read_when(&cx, "date", text)?, &cx.ports().clock.zone()),
@@ -161,8 +176,23 @@ pub(super) async fn log(tables: Tables, cx: Cx, args: Log) -> Result<Output> {
     let of = args.note.filter(|_| noted).map(|note| format!(" ({note})")).unwrap_or_default();
     let today = cx.ports().clock.local().date();
     let when = if day == today { String::new() } else { format!(" for {}", day_name(day, today)) };
-    let sentence = format!("I logged {}{of} in the table {name}{when}.", values.join(" and "));
+    let new = if made { "new " } else { "" };
+    let sentence = format!("I logged {}{of} in the {new}table {name}{when}.", values.join(" and "));
     Ok(Output::json(table.record(&cx, &added))?.say(sentence))
+}
+
+/// A new table for readings.
+async fn new(tables: &Tables, cx: &Cx, args: &Log) -> Result<LoadedTable> {
+    const NUMBERS: [&str; 10] =
+        ["reading", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
+    let numbers = NUMBERS.iter().take(args.values.len().max(1)).map(|name| json!({"name": name, "type": "number"}));
+    let day = std::iter::once(json!({"name": "day", "type": "date"}));
+    let note = std::iter::once(json!({"name": "note", "type": "text"}));
+    let columns: Vec<Value> = day.chain(numbers).chain(note).collect();
+    let create = json!({"table": args.table.trim(), "columns": columns});
+    let create = serde_json::from_value(create).map_err(|why| Error::bad_args(why.to_string()))?;
+    super::create(tables.clone(), cx.clone(), create).await?;
+    tables.find(cx, &args.table)
 }
 
 /// A reading: its number, its day, and its texts.
@@ -259,7 +289,7 @@ fn added_on(entry: &Entry<Row>, zone: &TimeZone) -> Date {
     Timestamp::from_millisecond(ms).unwrap_or_default().to_zoned(zone.clone()).date()
 }
 
-/// What is asked, without the table; `None` without readings.
+/// The answer, without the table; `None` without readings.
 fn told(readings: &[Reading], measure: Measure, count: usize, today: Date) -> Option<String> {
     let (first, last) = (readings.first()?, readings.last()?);
     let one = |reading: &Reading| {

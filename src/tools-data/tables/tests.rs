@@ -1,6 +1,7 @@
 //! Tests of custom tables and their records.
 
 mod newer;
+mod readings;
 mod unique;
 
 use super::record::{RECORDS, Row, Table, Tables};
