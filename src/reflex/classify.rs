@@ -98,10 +98,16 @@ impl<'a> Classifier<'a> {
                 (None, Some((tool, arguments))) if event(tool) => Some(arguments),
                 _ => None,
             };
-            if let Some(Value::Object(arguments)) = arguments
-                && let Some(end) = arguments.get("startTime").and_then(|start| span::end_of(start, end))
-            {
-                arguments.insert("endTime".to_owned(), end);
+            let ends = |arguments: &mut Value| {
+                let end = span::end_of(&arguments["startTime"], end);
+                end.is_some_and(|end| {
+                    arguments.as_object_mut().map(|it| it.insert("endTime".to_owned(), end)).is_some()
+                })
+            };
+            if arguments.is_some_and(ends) {
+                placed.more.iter_mut().filter(|(tool, _)| event(tool)).for_each(|(_, arguments)| {
+                    ends(arguments);
+                });
                 return placed;
             }
         }
@@ -114,7 +120,12 @@ impl<'a> Classifier<'a> {
         if s.len() == 0 || s.len() > MOST_TOKENS {
             return unknown(builtin_replies::unreadable_reply(s.len() > 0), "there is nothing to read, or too much");
         }
+        let by_parts = self.by_parts(&s);
         if let Some(placed) = self.by_words(&s) {
+            // A template leaves words of the time in a reminder's text.
+            return by_parts.filter(|parts| shortens(parts, &placed)).unwrap_or(placed);
+        }
+        if let Some(placed) = by_parts {
             return placed;
         }
         let corrected = self.spelling.corrected(&s);
@@ -270,6 +281,16 @@ impl<'a> Classifier<'a> {
         let (stage, confidence) = (Stage::Question, 0.5);
         Some(Classification { tool, arguments, stage, confidence, ..unknown(String::new(), &why) }.speechless())
     }
+}
+
+/// Whether it is the same reminder with less of the sentence in its text.
+fn shortens(parts: &Classification, placed: &Classification) -> bool {
+    let text = |of: &Classification| {
+        let reminds = of.tool.as_deref() == Some("create_scheduled_task") && of.arguments.get("prompt").is_none();
+        of.arguments["message"].as_str().filter(|_| reminds).map(str::to_owned)
+    };
+    let (Some(short), Some(long)) = (text(parts), text(placed)) else { return false };
+    short.len() < long.len() && long.starts_with(&short) && placed.more.is_empty()
 }
 
 /// The tool that searches memory.
