@@ -2,6 +2,7 @@
 //! anywhere in the sentence, and the rest as what it is about. For sentences that no template fits.
 
 mod event;
+mod event_words;
 mod look;
 mod remind;
 mod spans;
