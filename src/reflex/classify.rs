@@ -103,10 +103,16 @@ impl<'a> Classifier<'a> {
                 (None, Some((tool, arguments))) if event(tool) => Some(arguments),
                 _ => None,
             };
-            if let Some(Value::Object(arguments)) = arguments
-                && let Some(end) = arguments.get("startTime").and_then(|start| span::end_of(start, end))
-            {
-                arguments.insert("endTime".to_owned(), end);
+            let ends = |arguments: &mut Value| {
+                let end = span::end_of(&arguments["startTime"], end);
+                end.is_some_and(|end| {
+                    arguments.as_object_mut().map(|it| it.insert("endTime".to_owned(), end)).is_some()
+                })
+            };
+            if arguments.is_some_and(ends) {
+                placed.more.iter_mut().filter(|(tool, _)| event(tool)).for_each(|(_, arguments)| {
+                    ends(arguments);
+                });
                 return placed;
             }
         }
@@ -143,12 +149,18 @@ impl<'a> Classifier<'a> {
             return unknown(builtin_replies::unreadable_reply(s.len() > 0), "there is nothing to read, or too much");
         }
         let keeping = Reader { s: &s, now: self.now, risk: self.risk };
-        let placed = self
+        let first = self
             .emergency(&s)
-            .or_else(|| direct::before_templates(&s, self.now).and_then(|reading| self.looked_up(reading)))
-            .or_else(|| self.by_form(&s, &keeping))
-            .or_else(|| keeping.told());
-        if let Some(placed) = placed {
+            .or_else(|| direct::before_templates(&s, self.now).and_then(|reading| self.looked_up(reading)));
+        if let Some(placed) = first {
+            return placed;
+        }
+        let by_parts = self.by_parts(&s);
+        if let Some(placed) = self.by_form(&s, &keeping) {
+            // A template leaves words of the time in a reminder's text.
+            return by_parts.filter(|parts| shortens(parts, &placed)).unwrap_or(placed);
+        }
+        if let Some(placed) = by_parts.or_else(|| keeping.told()) {
             return placed;
         }
         if let Some(topic) = direct::asks_for_help(&s) {
@@ -379,6 +391,16 @@ impl<'a> Classifier<'a> {
         let (stage, confidence) = (Stage::Question, 0.5);
         Some(Classification { tool, arguments, stage, confidence, ..unknown(String::new(), &why) }.speechless())
     }
+}
+
+/// Whether it is the same reminder with less of the sentence in its text.
+fn shortens(parts: &Classification, placed: &Classification) -> bool {
+    let text = |of: &Classification| {
+        let reminds = of.tool.as_deref() == Some("create_scheduled_task") && of.arguments.get("prompt").is_none();
+        of.arguments["message"].as_str().filter(|_| reminds).map(str::to_owned)
+    };
+    let (Some(short), Some(long)) = (text(parts), text(placed)) else { return false };
+    short.len() < long.len() && long.starts_with(&short) && placed.more.is_empty()
 }
 
 /// The tool that searches memory.

@@ -97,6 +97,7 @@ mod tests;
 mod tests_talk;
 #[cfg(test)]
 mod tests_talkback;
+mod timed;
 mod whole;
 
 pub use classify::{Classification, Stage};

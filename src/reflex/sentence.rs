@@ -242,6 +242,12 @@ pub(crate) fn words_of(run: &str) -> Vec<String> {
             return vec![stem.to_owned(), word.to_owned()];
         }
     }
+    // "8ish", "noonish" and "sevenish" are times.
+    let hour =
+        run.strip_suffix("ish").filter(|stem| stem.parse::<u8>().is_ok_and(|hour| hour < 25) || HOURS.contains(stem));
+    if let Some(hour) = hour {
+        return vec!["at".to_owned(), hour.to_owned()];
+    }
     for prefix in ["gpio", "pin", "bcm"] {
         if let Some(digits) = run.strip_prefix(prefix).filter(|d| d.parse::<u32>().is_ok()) {
             return vec![prefix.to_owned(), digits.to_owned()];
@@ -258,6 +264,27 @@ pub(crate) fn words_of(run: &str) -> Vec<String> {
     let decimals = run.split_once(',').is_some_and(|(_, cents)| cents.len() == 2);
     vec![if digits { run.replace(',', if decimals { "." } else { "" }) } else { run }]
 }
+
+/// Hours that take "-ish".
+const HOURS: &[&str] = &[
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "noon",
+    "midday",
+    "lunchtime",
+    "teatime",
+    "midnight",
+];
 
 /// Contractions and shorthand not covered by a rule.
 const SHORT: &[(&str, &str)] = &[
@@ -317,6 +344,20 @@ const SHORT: &[(&str, &str)] = &[
     ("teh", "the"),
     ("adn", "and"),
     ("tmrw", "tomorrow"),
+    ("tomoz", "tomorrow"),
+    ("tomoro", "tomorrow"),
+    ("tomorro", "tomorrow"),
+    ("2day", "today"),
+    ("til", "until"),
+    ("thru", "until"),
+    ("weds", "wednesday"),
+    ("rmnd", "remind"),
+    ("remnd", "remind"),
+    ("remid", "remind"),
+    ("reminde", "remind"),
+    ("appt", "appointment"),
+    ("mtg", "meeting"),
+    ("mins'", "mins"),
     ("tmr", "tomorrow"),
     ("tmw", "tomorrow"),
     ("2moro", "tomorrow"),

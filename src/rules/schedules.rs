@@ -7,7 +7,7 @@ mod sentences;
 mod tests;
 
 use crate::action::{Action, ActionArgs, ActionObject};
-use jiff::ToSpan;
+use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use records::{contains_all_words, required_text};
 use registry::Registry;
 use scheduler::{Change, Missed, New, Recurrence, Schedule, Scheduler, parse};
@@ -86,8 +86,8 @@ pub(crate) struct Create {
     pub name: String,
     /// When to run: a cron pattern with 5 fields, or 6 with seconds first (`0 7 * * 1-5`, `@daily`), `every 15
     /// minutes`, `every monday at 8:00`, `PT15M`, `in 10 minutes`, `tomorrow at 7:00`, or a date-time
-    /// (2026-11-20T14:30); or an object: {"type": "cron", "expression"}, {"type": "interval", "every"} or {"type":
-    /// "once", "at"}.
+    /// (2026-11-20T14:30); or an object: {"type": "cron", "expression"}, {"type": "interval", "every", "from"} (`from` is
+    /// its first time) or {"type": "once", "at"}.
     #[schemars(extend("type" = ["string", "object"]))]
     pub schedule: Value,
     /// The tool to call.
@@ -204,6 +204,10 @@ pub(crate) struct List {
     pub enabled: Option<bool>,
     /// Only tasks with these words in name or description.
     pub search: Option<String>,
+    /// Only those due on this day or later, and not paused.
+    pub from: Option<String>,
+    /// Only those due on this day or earlier, and not paused.
+    pub until: Option<String>,
     /// Maximum number of results (default: 20, max: 50).
     pub limit: Option<u32>,
     /// Number of results to skip.
@@ -214,18 +218,55 @@ pub(crate) async fn list(desk: ScheduleTools, cx: Cx, args: List) -> Result<Outp
     let limit = args.limit.unwrap_or(LISTED).clamp(1, MOST) as usize;
     let offset = args.offset.unwrap_or(0) as usize;
     let search = args.search.unwrap_or_default();
+    let days = DueDays::read(&cx, args.from.as_deref(), args.until.as_deref())?;
     let all = desk.scheduler.list(&cx, |schedule| {
         args.enabled.is_none_or(|enabled| enabled == schedule.enabled)
+            && days.has(schedule)
             && contains_all_words(&search, &[&schedule.name, &schedule.description])
     })?;
     let some: Vec<&Entry<Schedule>> = all.iter().skip(offset).take(limit).collect();
     let tasks: Vec<Value> = some.iter().map(|entry| sentences::task(&cx, &desk.registry, entry)).collect();
     let sentence = match some.is_empty() && search.eq_ignore_ascii_case("alarm") {
         true => "No alarm is set.".to_owned(),
+        false if some.is_empty() && days.is_given() => "No reminder is due then.".to_owned(),
         false => sentences::listed(&cx, &some, all.len() - offset.min(all.len())),
     };
     let has_more = all.len() > offset.saturating_add(limit);
     Ok(Output::json(json!({"count": tasks.len(), "hasMore": has_more, "tasks": tasks}))?.say(sentence))
+}
+
+/// The days within which schedules are due.
+struct DueDays {
+    zone: TimeZone,
+    from: Option<Date>,
+    until: Option<Date>,
+}
+
+impl DueDays {
+    fn read(cx: &Cx, from: Option<&str>, until: Option<&str>) -> Result<Self> {
+        let zone = cx.ports().clock.zone();
+        let day = |text: Option<&str>| -> Result<Option<Date>> {
+            let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(None) };
+            Ok(Some(match When::read(text, &zone)? {
+                When::At(at) => at.with_time_zone(zone.clone()).date(),
+                When::Day(day) => day,
+            }))
+        };
+        Ok(Self { from: day(from)?, until: day(until)?, zone: zone.clone() })
+    }
+
+    fn is_given(&self) -> bool {
+        self.from.is_some() || self.until.is_some()
+    }
+
+    fn has(&self, schedule: &Schedule) -> bool {
+        if !self.is_given() {
+            return true;
+        }
+        let next = schedule.next_ms.filter(|_| schedule.enabled).and_then(|ms| Timestamp::from_millisecond(ms).ok());
+        next.map(|next| next.to_zoned(self.zone.clone()).date())
+            .is_some_and(|day| self.from.is_none_or(|from| from <= day) && self.until.is_none_or(|until| day <= until))
+    }
 }
 
 /// The state of one task, or a summary of all.

@@ -247,10 +247,14 @@ impl<'c> Reader<'c> {
                     ("days", 8.64e7),
                 ];
                 let by_number: Vec<f64> = UNITS.iter().filter_map(|(name, ms)| Some(number(name)? * ms)).collect();
-                match (text(&["every", "interval", "duration"]), by_number.as_slice()) {
+                let every = match (text(&["every", "interval", "duration"]), by_number.as_slice()) {
                     (Some(every), []) => self.every(span(every.trim().trim_start_matches("every "))?),
                     (None, [_, ..]) => self.every(by_number.iter().sum::<f64>() as i64),
                     _ => Err(missing("one interval: `every` (`15 minutes`, `PT15M`), `seconds`, `minutes` or `hours`")),
+                }?;
+                match text(&["from", "start"]) {
+                    Some(from) => self.counted_from(every, from),
+                    None => Ok(every),
                 }
             }
             "once" | "at" if number("atMs").is_some() => self.once(number("atMs").unwrap_or_default() as i64),
@@ -278,6 +282,16 @@ impl<'c> Reader<'c> {
             return Err(Error::bad_args("the interval is longer than ten years: make it shorter"));
         }
         Ok(Recurrence::Every { ms, anchor: self.clock.now().as_millisecond() })
+    }
+
+    /// An interval whose first time is the moment `from`.
+    fn counted_from(&self, every: Recurrence, from: &str) -> Result<Recurrence> {
+        match (every, self.text(from)?) {
+            (Recurrence::Every { ms, .. }, Recurrence::Once { at, .. }) => {
+                Ok(Recurrence::Every { ms, anchor: at.saturating_sub(ms) })
+            }
+            _ => Err(Error::bad_args("`from` is the moment of the first time, such as 2026-11-20T14:30")),
+        }
     }
 
     fn moment(&self, text: &str) -> Result<Recurrence> {

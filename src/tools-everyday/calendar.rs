@@ -3,6 +3,7 @@
 mod next;
 mod query;
 mod record;
+mod repeat;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use records::{
     Patch, RecordStore, batch, day_of, millis, optional_text, page_params, quote, read_when, rejected, required_text,
     set_optional, set_required, truncate, view, when_words,
 };
+use repeat::Repeat;
 use scheduler::{Reminder, Scheduler};
 use store::{Entry, Store, Tx};
 use text_kit::{capitalized, clock_words, counted_one, day_name, days_words, duration_words, listing};
@@ -110,9 +112,22 @@ struct Add {
     /// Whether everybody in the household sees it.
     #[serde(default)]
     shared: bool,
+    /// How it repeats; each time becomes an event of its own.
+    repeat: Option<Repeat>,
+    /// The last day on which it repeats (default: a year later).
+    repeat_until: Option<String>,
 }
 
 impl Add {
+    /// The event, and its repetitions.
+    fn series(self, cx: &Cx) -> Result<Vec<(Event, bool)>> {
+        let (repeat, zone) = (self.repeat, cx.ports().clock.zone());
+        let until = time(cx, "repeatUntil", self.repeat_until.as_deref())?.map(|when| day_of(&when, &zone));
+        let (event, shared) = self.read(cx)?;
+        let Some(repeat) = repeat else { return Ok(vec![(event, shared)]) };
+        Ok(repeat.events(&event, until, &zone)?.into_iter().map(|event| (event, shared)).collect())
+    }
+
     fn read(self, cx: &Cx) -> Result<(Event, bool)> {
         let zone = cx.ports().clock.zone();
         let mut event = Event {
@@ -143,12 +158,27 @@ fn time(cx: &Cx, what: &str, text: Option<&str>) -> Result<Option<When>> {
 }
 
 async fn add(calendar: Calendar, cx: Cx, args: Add) -> Result<Output> {
-    let added = args.read(&cx)?;
+    let (repeat, shared) = (args.repeat, args.shared);
+    let series = args.series(&cx)?;
     let also = calendar.reminding(&cx);
-    let mut added = calendar.events.add_all_with(&cx, "add_calendar_event", vec![added], also).await?;
-    let added = added.pop().ok_or_else(|| Error::failed("the event was not saved: try again"))?;
-    let (title, when) = (quote(&added.value.title), when_of(&cx, &added.value));
-    Ok(Output::json(to_json(&cx, &added))?.say(format!("I put {title} in your calendar, {when}.")))
+    let added = calendar.events.add_all_with(&cx, "add_calendar_event", series, also).await?;
+    let (Some(first), Some(last)) = (added.first(), added.last()) else {
+        return Err(Error::failed("the event was not saved: try again"));
+    };
+    let (title, when) = (quote(&first.value.title), when_of(&cx, &first.value));
+    let whose = if shared { "the family" } else { "your" };
+    let Some(repeat) = repeat else {
+        return Ok(Output::json(to_json(&cx, first))?.say(format!("I put {title} in {whose} calendar, {when}.")));
+    };
+    let mut view = to_json(&cx, first);
+    if let Some(fields) = view.as_object_mut() {
+        fields.insert("repeat".to_owned(), json!(repeat));
+        fields.insert("times".to_owned(), added.len().into());
+        fields.insert("lastTime".to_owned(), last.value.start.clone().into());
+    }
+    let (often, count, until) = (repeat.words(), counted_one(added.len(), "time"), when_of(&cx, &last.value));
+    Ok(Output::json(view)?
+        .say(format!("I put {title} in {whose} calendar {often}: first {when}, {count}, last {until}.")))
 }
 
 /// Add several events at once: all of them, or none when one is wrong.
@@ -161,7 +191,7 @@ struct AddAll {
 }
 
 async fn add_all(calendar: Calendar, cx: Cx, args: AddAll) -> Result<Output> {
-    let read = batch("event", args.events, |event| event.read(&cx))?;
+    let read = batch("event", args.events, |event| event.series(&cx))?.into_iter().flatten().collect();
     let also = calendar.reminding(&cx);
     let added = calendar.events.add_all_with(&cx, "batch_add_calendar_events", read, also).await?;
     let titles: Vec<String> = added.iter().map(|event| named(&cx, &event.value, false)).collect();

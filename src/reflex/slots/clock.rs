@@ -21,11 +21,16 @@ const LEADS: [&str; 6] = ["at", "by", "around", "before", "after", "until"];
 /// A time at `at` and its number of tokens. A bare number counts only after "at", or with `bare`.
 pub(crate) fn clock(s: &Sentence, at: usize, bare: bool) -> Option<(usize, Clock)> {
     let lead = usize::from(LEADS.contains(&s.word(at)));
+    // "at about six"
+    let lead =
+        lead + usize::from(lead > 0 && ["about", "around", "roughly", "exactly", "say"].contains(&s.word(at + 1)));
     let begin = at + lead;
     let exact = |count, hour| Some((lead + count, Clock { time: Time::new(hour, 0, 0, 0).ok()?, dial: false }));
     match s.word(begin) {
         "noon" | "midday" | "lunchtime" => return exact(1, 12),
         "midnight" => return exact(1, 0),
+        "teatime" => return exact(1, 17),
+        "bedtime" if lead > 0 => return exact(1, 21),
         _ => {}
     }
     let (count, hour, minute, marked) =
@@ -37,7 +42,14 @@ pub(crate) fn clock(s: &Sentence, at: usize, bare: bool) -> Option<(usize, Clock
     if !(marked || suffix > 0 || oclock > 0 || s.word(at) == "at" || alone) {
         return None;
     }
-    let count = lead + count + suffix + oclock;
+    let end = begin + count + suffix + oclock;
+    let loosely = match (s.word(end), s.word(end + 1), s.word(end + 2)) {
+        ("ish" | "sharp" | "prompt" | "precisely" | "thereabouts", ..) => 1,
+        ("or", "so" | "thereabouts", _) => 2,
+        ("on", "the", "dot") => 3,
+        _ => 0,
+    };
+    let count = lead + count + suffix + oclock + loosely;
     clock_at(hour, minute, half).map(|clock| (count, clock))
 }
 
@@ -99,6 +111,8 @@ fn past_or_to(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
     let to = match s.word(at + a + count + unit) {
         "past" | "after" => false,
         "to" | "before" => true,
+        // "a quarter of ten"
+        "of" if minutes == 15 && number::whole(s, at + a + count + unit + 1).is_some_and(|(_, n)| n < 13) => true,
         _ => return None,
     };
     let begin = at + a + count + unit + 1;
@@ -117,7 +131,32 @@ fn past_or_to(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
 /// "half six" is half past six.
 fn half_hour(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
     let (count, hour) = number::whole(s, at + 1).filter(|(_, n)| s.word(at) == "half" && (1..13).contains(n))?;
-    Some((1 + count, Hour { hour: hour as i8, exact: false }, 30, false))
+    let marked = duration::duration(s, at + 1).is_none();
+    Some((1 + count, Hour { hour: hour as i8, exact: false }, 30, marked))
+}
+
+/// Whether the bare number at `at`, behind a day, is an hour: "saturday 9", "12 dec 7.30", "weekdays 0845".
+pub(crate) fn follows_day(s: &Sentence, at: usize) -> bool {
+    let word = s.word(at);
+    let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    let dotted = word.split_once('.').is_some_and(|(h, m)| h.len() <= 2 && m.len() == 2 && digits(h) && digits(m));
+    if dotted || four_digits(word).is_some() {
+        return true;
+    }
+    // "the saturday one"
+    if word == "one" {
+        return false;
+    }
+    let Some((count, _)) = number::whole(s, at).filter(|(_, n)| (1..13).contains(n)) else { return false };
+    let next = at + count;
+    s.tokens.get(next).is_none_or(|token| token.after_break) || ["until", "till", "for", "at"].contains(&s.word(next))
+}
+
+/// "0845": the hour and the minute.
+fn four_digits(word: &str) -> Option<(i8, i8)> {
+    let all = word.len() == 4 && word.chars().all(|c| c.is_ascii_digit());
+    let (hour, minute) = all.then(|| (word[..2].parse().ok(), word[2..].parse().ok()))?;
+    Some((hour.filter(|hour| *hour < 24)?, minute.filter(|minute| *minute < 60)?))
 }
 
 /// "7", "17:30", "six thirty", "7.30 pm"; the last value is whether its form alone marks a time.
@@ -127,6 +166,12 @@ fn hour_and_minute(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
         let exact = hour.len() == 2 && hour.starts_with('0');
         let minute = minute.get(..2)?.parse().ok()?;
         return Some((1, Hour { hour: hour.parse().ok()?, exact }, minute, true));
+    }
+    // "2026" is a year.
+    if let Some((hour, minute)) =
+        four_digits(word).filter(|(hour, _)| !(19..=20).contains(hour) || s.word(at.wrapping_sub(1)) == "at")
+    {
+        return Some((1, Hour { hour, exact: hour == 0 || word.starts_with('0') }, minute, false));
     }
     let dotted = word.split_once('.').filter(|(h, m)| h.len() <= 2 && m.len() == 2);
     if let Some((hour, minute)) = dotted {

@@ -192,11 +192,15 @@ fn stretch(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
 
 /// "the end of the month", "the end of next month", "the end of the year": a day.
 fn end_of(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
-    let the = usize::from(s.word(at) == "the");
-    if !s.has(at + the, &["end", "of"]) {
-        return None;
-    }
-    let begin = at + the + 2;
+    let on = usize::from(s.word(at) == "on");
+    let the = on + usize::from(s.word(at + on) == "the");
+    let (working, words) = match (s.word(at + the), s.word(at + the + 1)) {
+        ("end", "of") => (false, 2),
+        ("last", "day") if s.word(at + the + 2) == "of" => (false, 3),
+        ("last", "working" | "work" | "business") if s.has(at + the + 2, &["day", "of"]) => (true, 4),
+        _ => return None,
+    };
+    let begin = at + the + words;
     let step = match s.word(begin) {
         "the" | "this" => 0,
         "next" => 1,
@@ -208,7 +212,9 @@ fn end_of(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
         "year" => today.first_of_year().checked_add(step.years()).ok()?.last_of_year(),
         _ => return None,
     };
-    Some((the + 4, Day::one(last, DateKind::Relative)))
+    let weekend = i64::from(last.weekday().to_monday_zero_offset()) - 4;
+    let last = if working && weekend > 0 { last.checked_sub(weekend.days()).ok()? } else { last };
+    Some((the + words + 2, Day::one(last, DateKind::Relative)))
 }
 
 /// "the last 30 days", "the past two weeks", "the next 3 days": ranges that end or start today.
@@ -290,12 +296,18 @@ fn monday_of(today: Date) -> Option<Date> {
 
 fn weekday(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     let on = usize::from(["on", "by"].contains(&s.word(at)));
+    if let Some(found) = week_on(s, at, today) {
+        return Some(found);
+    }
     let which = s.word(at + on);
     let which = if ["this", "next", "last", "coming"].contains(&which) { which } else { "" };
     let before = on + usize::from(!which.is_empty());
+    // "this coming friday", "to the monday"
+    let before = before
+        + usize::from(which == "this" && s.word(at + before) == "coming" || on > 0 && s.word(at + before) == "the");
     // "sat" and "sun" are ambiguous unless a day is expected.
     let named = s.word(at + before);
-    let wanted = weekday_named(named.strip_suffix("'s").unwrap_or(named), before > 0)?;
+    let wanted = weekday_named(named.strip_suffix("'s").unwrap_or(named), before > 0 || is_short_day(s, at))?;
     // "friday next week", "friday of next week", "friday week".
     let of = usize::from(s.word(at + before + 1) == "of");
     let behind = match (s.word(at + before + 1 + of), s.word(at + before + 2 + of)) {
@@ -321,9 +333,42 @@ fn weekday(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     let Some((more, numbered)) = number_of_day(s, at + count, today) else {
         return Some((count, Day::one(date, said)));
     };
+    // In "saturday 9" a time follows, if it is no such date.
+    if numbered.is_none_or(|date| date.weekday() != wanted) && clock::follows_day(s, at + count) {
+        return Some((count, Day::one(date, said)));
+    }
     // "friday the 4th" may be any Friday, "next friday the 4th" only that one.
     let date = numbered.filter(|n| if which.is_empty() { n.weekday() == wanted } else { *n == date })?;
     Some((count + more, Day::one(date, DateKind::Relative)))
+}
+
+/// "a week on friday", "a week tomorrow", "two weeks on monday".
+fn week_on(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
+    let (lead, weeks) = match (s.word(at), s.word(at + 1)) {
+        ("a", "week") => (2, 1),
+        ("a", "fortnight") | ("two", "weeks") | ("2", "weeks") => (2, 2),
+        ("week", "on") => (1, 1),
+        _ => return None,
+    };
+    let on = usize::from(["on", "from", "next"].contains(&s.word(at + lead)));
+    let named = s.word(at + lead + on);
+    let day = match named {
+        "today" => today,
+        "tomorrow" => today.tomorrow().ok()?,
+        _ => today.nth_weekday(1, weekday_named(named, on > 0)?).ok()?,
+    };
+    let date = day.checked_add((7 * weeks).days()).ok()?;
+    Some((lead + on + 1, Day::one(date, DateKind::Relative)))
+}
+
+/// Whether an abbreviation is a day without "on" before it; "sat", "sun" and "wed" only before a time.
+fn is_short_day(s: &Sentence, at: usize) -> bool {
+    let timed = || {
+        clock::clock(s, at + 1, false).is_some()
+            || clock::follows_day(s, at + 1)
+            || part_named(s.word(at + 1)).is_some()
+    };
+    !["sat", "sun", "wed"].contains(&s.word(at)) || timed()
 }
 
 /// The date after a weekday: "the 13th", "27 November", a bare "13"; inner `None` if it does not exist.

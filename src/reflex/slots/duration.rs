@@ -63,6 +63,17 @@ pub(crate) fn minutes(s: &Sentence, at: usize) -> Option<(usize, i64)> {
     (minutes > 0).then_some((count, minutes))
 }
 
+/// The rest of "2m30s" or "1h30m" after its first number: the seconds of its unit, and the seconds behind it.
+fn split_units(word: &str) -> Option<(f64, f64)> {
+    let (first, smaller, rest) = match word.split_at_checked(1)? {
+        ("m", rest) => (60.0, 1.0, rest.strip_suffix('s').unwrap_or(rest)),
+        ("h", rest) => (3600.0, 60.0, rest.strip_suffix("min").or_else(|| rest.strip_suffix('m'))?),
+        _ => return None,
+    };
+    let n = rest.parse::<u8>().ok().filter(|n| *n < 60)?;
+    Some((first, f64::from(n) * smaller))
+}
+
 /// One number and its unit, with "and a half" on either side of the unit.
 fn part(s: &Sentence, at: usize) -> Option<(usize, f64, Unit)> {
     if s.has(at, &["half", "an", "hour"]) || s.has(at, &["half", "a", "day"]) {
@@ -85,6 +96,10 @@ fn part(s: &Sentence, at: usize) -> Option<(usize, f64, Unit)> {
     let minutes = s.word(at + count).strip_prefix('h').filter(|m| m.len() == 2).and_then(|m| m.parse::<u8>().ok());
     if let Some(minutes) = minutes.filter(|m| *m < 60) {
         return Some((count + 1, n + f64::from(minutes) / 60.0, Unit::Seconds(3600.0)));
+    }
+    // "2m30s" and "1h30m" are one word after their first number.
+    if let Some((first, rest)) = split_units(s.word(at + count)) {
+        return Some((count + 1, (n * first + rest) / 60.0, Unit::Seconds(60.0)));
     }
     if s.word(at + count) == "half" && s.word(at + count + 1) == "hours" {
         (count, n) = (count + 1, n + 0.5);

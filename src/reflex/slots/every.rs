@@ -6,7 +6,7 @@
 
 use super::{
     calendar::{month_named, ordinal},
-    clock::{Clock, clock, part_of_day},
+    clock::{Clock, clock, follows_day, part_of_day},
     date::{Part, part_named, weekday_named},
     duration, number,
     when::{Hours, default_time},
@@ -58,7 +58,8 @@ pub(crate) fn every(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, Stri
         {
             (count, found.days, found.part) = (count + taken, Some(days), found.part.or(part));
         } else if found.clocks.is_empty()
-            && let Some((taken, clocks)) = clocks(s, next, Hours::before(s, next).bare)
+            && let Some((taken, clocks)) =
+                clocks(s, next, Hours::before(s, next).bare || found.days.is_some() && follows_day(s, next))
         {
             (count, found.clocks) = (count + taken, clocks);
         } else if found.part.is_none()
@@ -242,8 +243,38 @@ fn weekday_set(s: &Sentence, at: usize) -> Option<(usize, Vec<i8>)> {
 
 /// "on mondays and thursdays", "weekdays", "mornings": plurals that imply a recurrence.
 fn plural(s: &Sentence, at: usize) -> Option<(usize, Days)> {
-    let on = usize::from(["on", "at"].contains(&s.word(at)));
+    let on = usize::from(["on", "at", "from"].contains(&s.word(at)));
     let word = s.word(at + on);
+    // "monday to friday", "mon-fri"
+    let first = weekday_named(word, true).map(|day| day.to_sunday_zero_offset());
+    let joint = usize::from(["to", "-", "until", "till", "through"].contains(&s.word(at + on + 1)));
+    let last = weekday_named(s.word(at + on + 1 + joint), true).map(|day| day.to_sunday_zero_offset());
+    let dashed = || {
+        s.tokens
+            .get(at + on)
+            .zip(s.tokens.get(at + on + 1))
+            .is_some_and(|(a, b)| s.text.get(a.end..b.start).is_some_and(|between| between.contains(['-', '–'])))
+    };
+    if let (Some(first), Some(last)) = (first, last)
+        && (joint > 0 || dashed())
+        && first != last
+    {
+        let set = (0..7).map(|n| (first + n) % 7).scan(false, |over, day| {
+            let take = !*over;
+            *over |= day == last;
+            take.then_some(day)
+        });
+        return Some((on + 2 + joint, Days::Weekdays(set.collect())));
+    }
+    // "an alarm sat sun 8:45"
+    let several = first.is_some() && last.is_some() && joint == 0;
+    let timed = |end: usize| clock(s, end, true).is_some() || s.mentions(&["alarm", "alarms", "wake"]);
+    if several
+        && let Some((count, set, None)) = weekdays(s, at + on)
+        && timed(at + on + count)
+    {
+        return Some((on + count, Days::Weekdays(set)));
+    }
     let many = ["weekdays", "weekends", "workdays"].contains(&word)
         || word.strip_suffix('s').is_some_and(|day| weekday_named(day, false).is_some())
         || ["working", "work", "business", "week", "school"].contains(&word) && s.word(at + on + 1) == "days";
@@ -301,7 +332,12 @@ fn nth(s: &Sentence, at: usize) -> Option<(usize, Days)> {
         && s.word(end + 2) == "month";
     let again = ["every", "each"].contains(&s.word(end + 1)) || ["every", "each"].contains(&s.word(at + on));
     let of_the = lead > on && s.word(end + 1) == "the";
-    (month && (again || of_the)).then_some((lead + count + 4, Days::Nth(which, weekday.to_sunday_zero_offset())))
+    let weekday = weekday.to_sunday_zero_offset();
+    // "the first monday each month"
+    if ["every", "each"].contains(&s.word(end)) && s.word(end + 1) == "month" {
+        return Some((lead + count + 3, Days::Nth(which, weekday)));
+    }
+    (month && (again || of_the)).then_some((lead + count + 4, Days::Nth(which, weekday)))
 }
 
 /// "on 3 October" after "every year".

@@ -9,13 +9,13 @@
 //! stands for 8, 14, 19 or 20 o'clock.
 
 use super::{
-    clock::{Clock, clock, part_of_day},
+    clock::{Clock, clock, follows_day, part_of_day},
     date::{DateKind, Day, Part, Reach, day_in, from_now},
     duration, number,
 };
 use crate::sentence::Sentence;
 use jiff::{
-    ToSpan, Unit, Zoned,
+    Span, ToSpan, Unit, Zoned,
     civil::{Date, DateTime, Time},
 };
 
@@ -56,6 +56,10 @@ pub(crate) struct Phrase {
     pub count: usize,
     pub when: When,
     pub relative: bool,
+    /// Whether it names a day, a time of day, and a part of the day.
+    pub has_day: bool,
+    pub has_time: bool,
+    pub has_part: bool,
     /// Its last day.
     pub last: Date,
 }
@@ -93,7 +97,16 @@ pub(crate) fn when(s: &Sentence, at: usize, now: &Zoned) -> Option<Phrase> {
 pub(crate) fn spoken(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> Option<Phrase> {
     if let Some(serialize) = iso_moment(s.word(at)) {
         let moment: DateTime = serialize.to_uppercase().parse().ok()?;
-        return Some(Phrase { count: 1, when: When::At(moment), relative: false, last: moment.date() });
+        let (has_day, has_time, has_part) = (true, true, false);
+        return Some(Phrase {
+            count: 1,
+            when: When::At(moment),
+            relative: false,
+            has_day,
+            has_time,
+            has_part,
+            last: moment.date(),
+        });
     }
     if let Some(phrase) = soon(s, at, now) {
         return Some(phrase);
@@ -106,7 +119,8 @@ pub(crate) fn spoken(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> Opti
         (_, Some(day)) => day.last,
         (When::Day(day) | When::Week(day) | When::Month(day) | When::Year(day), None) => day,
     };
-    Some(Phrase { count, when, relative, last })
+    let (has_day, has_time, has_part) = (parts.day.is_some(), parts.clock.is_some(), parts.part.is_some());
+    Some(Phrase { count, when, relative, has_day, has_time, has_part, last })
 }
 
 /// A future moment: a day alone means 9 o'clock, today 18 o'clock or, if past, an hour from now; "10 minutes" alone
@@ -120,10 +134,11 @@ pub(crate) fn wake(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, DateT
     coming(s, at, now, Hours { bare: true, early: true, slot: true })
 }
 
-fn coming(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> Option<(usize, DateTime)> {
+pub(crate) fn coming(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> Option<(usize, DateTime)> {
     let here = now.datetime();
     let Some(found) = spoken(s, at, now, hours) else {
-        let (count, span) = duration::duration(s, at).filter(|(count, _)| s.word(at + count) != "ago")?;
+        let (count, span) =
+            in_minutes(s, at).or_else(|| duration::duration(s, at)).filter(|(count, _)| s.word(at + count) != "ago")?;
         let moment = now.checked_add(span).ok()?.datetime().round(Unit::Second).ok()?;
         return (moment > here).then_some((count, moment));
     };
@@ -140,6 +155,15 @@ fn coming(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> Option<(usize, 
         }
     };
     (moment > here).then_some((found.count, moment))
+}
+
+/// "in 20": minutes, if nothing follows that it could count.
+pub(crate) fn in_minutes(s: &Sentence, at: usize) -> Option<(usize, Span)> {
+    let (count, n) = number::whole(s, at + 1).filter(|(_, n)| s.word(at) == "in" && (2..100).contains(n))?;
+    let next = at + 1 + count;
+    let ends =
+        s.tokens.get(next).is_none_or(|t| t.after_break) || ["to", "and", "that", "about"].contains(&s.word(next));
+    ends.then(|| (1 + count, Span::new().minutes(n)))
 }
 
 /// A time of day: its next occurrence.
@@ -169,7 +193,12 @@ fn parts(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> (usize, Parts) {
         let after_day = found.day.is_some();
         if let Some((n, d)) = found.day.is_none().then(|| day_in(s, next, now.date(), hours.slot)).flatten() {
             (count, found.day, found.part) = (count + n, Some(d), found.part.or(d.part));
-        } else if let Some((n, c)) = found.clock.is_none().then(|| clock(s, next, hours.bare && count == 0)).flatten() {
+        } else if let Some((n, c)) = found
+            .clock
+            .is_none()
+            .then(|| clock(s, next, hours.bare && count == 0 || after_day && follows_day(s, next)))
+            .flatten()
+        {
             (count, found.clock) = (count + n, Some(c));
         } else if let Some((n, p)) = found.part.is_none().then(|| part_of_day(s, next, after_day)).flatten() {
             (count, found.part) = (count + n, Some(p));
@@ -195,7 +224,8 @@ fn soon(s: &Sentence, at: usize, now: &Zoned) -> Option<Phrase> {
         return None;
     }
     let moment = now.checked_add(span).ok()?.datetime().round(Unit::Second).ok()?;
-    Some(Phrase { count, when: When::At(moment), relative: true, last: moment.date() })
+    let when = When::At(moment);
+    Some(Phrase { count, when, relative: true, has_day: true, has_time: true, has_part: false, last: moment.date() })
 }
 
 fn resolve(day: Option<Day>, clock: Option<Clock>, part: Option<Part>, now: &Zoned) -> Option<When> {

@@ -90,7 +90,7 @@ pub(crate) async fn cron(desk: ScheduleTools, cx: Cx, mut args: Cron) -> Result<
     match args.action {
         Verb::List => {
             may(&desk, &cx, "list_scheduled_tasks")?;
-            let list = List { enabled: args.enabled, search: args.name, limit: args.limit, offset: None };
+            let list = List { enabled: args.enabled, search: args.name, limit: args.limit, ..List::default() };
             schedules::list(desk, cx, list).await
         }
         Verb::Add | Verb::Create => {

@@ -129,6 +129,13 @@ pub(crate) fn changed(schedule: &Schedule, now: &Zoned) -> String {
 fn when(schedule: &Schedule, now: &Zoned) -> String {
     let Some(recurrence) = schedule.recurrence() else { return "on an unknown schedule".into() };
     let text = recurrence.text(now);
+    // Of an interval of days one wants to know the first.
+    if let (Recurrence::Every { ms, .. }, Some(next)) = (&recurrence, schedule.next_ms)
+        && *ms >= 86_400_000
+        && let Ok(next) = Timestamp::from_millisecond(next)
+    {
+        return format!("{text}, next {}", moment_words(&next.to_zoned(now.time_zone().clone()), now));
+    }
     let Recurrence::Once { at, zone: None } = &recurrence else { return text };
     let Ok(at) = Timestamp::from_millisecond(*at) else { return text };
     // Seconds are shown where they matter: "in 90 seconds".

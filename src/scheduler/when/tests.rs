@@ -99,6 +99,7 @@ fn schedules_are_read_and_told() {
         (json!({"type": "cron", "cron": "0 7 * * *", "timezone": "Asia/Tokyo"}), "every day at 07:00 (Asia/Tokyo)"),
         (json!({"type": "interval", "every": "15 minutes"}), "every 15 minutes"),
         (json!({"type": "interval", "minutes": 15}), "every 15 minutes"),
+        (json!({"type": "interval", "every": "2 weeks", "from": "2026-11-27T09:00"}), "every 2 weeks"),
         (json!({"type": "every", "hours": 1, "minutes": 30}), "every 1 hour 30 minutes"),
         (json!({"kind": "interval", "everyMs": 1500}), "every 1 second 500 milliseconds"),
         (json!({"type": "once", "at": "2026-11-21T14:30"}), "once on Saturday 21 November at 14:30"),

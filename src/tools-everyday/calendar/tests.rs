@@ -508,3 +508,29 @@ proptest! {
         });
     }
 }
+
+#[tokio::test]
+async fn an_event_that_repeats_is_an_event_each_time() {
+    let t = tools();
+    // Friday 2026-11-20.
+    let football = json!({
+        "title": "Football", "startTime": "2026-11-21T10:00", "repeat": "weekly", "repeatUntil": "2026-12-12",
+    });
+    t.ask("add_calendar_event", football).await;
+    let club = json!({
+        "title": "Club", "startTime": "2026-12-01T19:00", "repeat": "monthlyWeekday", "repeatUntil": "2027-02-28",
+    });
+    t.ask("add_calendar_event", club).await;
+    let leap = json!({"title": "Rent", "startTime": "2026-12-31", "repeat": "monthly", "repeatUntil": "2027-04-01"});
+    t.ask("add_calendar_event", leap).await;
+    let all = t.ask("list_calendar_events", json!({"endDate": "2027-12-31"})).await;
+    let starts = |title: &str| -> Vec<String> {
+        let events = all["events"].as_array().unwrap().iter().filter(|event| event["title"] == title);
+        events.map(|event| event["startTime"].as_str().unwrap().chars().take(16).collect()).collect()
+    };
+    assert_eq!(starts("Football"), ["2026-11-21T10:00", "2026-11-28T10:00", "2026-12-05T10:00", "2026-12-12T10:00"]);
+    assert_eq!(starts("Club"), ["2026-12-01T19:00", "2027-01-05T19:00", "2027-02-02T19:00"]);
+    assert_eq!(starts("Rent"), ["2026-12-31", "2027-01-31", "2027-03-31"]);
+    let wrong = json!({"title": "X", "startTime": "2026-12-31", "repeat": "daily", "repeatUntil": "2026-12-30"});
+    t.refuses("list_calendar_events", &[("add_calendar_event", wrong, "repeatUntil is before startTime")]).await;
+}

@@ -1,0 +1,91 @@
+//! Sentences about times, read by their parts: a word that asks for a reminder, an alarm, a timer or an event, a time
+//! anywhere in the sentence, and the rest as what it is about. For sentences that no template fits.
+
+mod event;
+mod event_words;
+mod look;
+mod remind;
+mod spans;
+mod timer;
+mod words;
+
+use crate::{
+    classify::{Classification, Classifier, Stage, unknown},
+    sentence::Sentence,
+    stance,
+};
+use serde_json::{Map, Value};
+
+/// Longer texts say too much.
+const MOST_WORDS: usize = 60;
+
+/// A call that the parts of a sentence make.
+pub(crate) struct Request {
+    pub tool: &'static str,
+    pub arguments: Map<String, Value>,
+    /// Further calls of the same sentence.
+    pub more: Vec<(&'static str, Map<String, Value>)>,
+    /// Whether it is done without a question.
+    pub sure: bool,
+    pub why: &'static str,
+}
+
+impl Request {
+    fn new(tool: &'static str, arguments: Map<String, Value>, sure: bool, why: &'static str) -> Self {
+        Self { tool, arguments, more: vec![], sure, why }
+    }
+}
+
+impl Classifier<'_> {
+    /// The reminder, alarm, timer, event or look that a sentence asks for by its parts.
+    pub fn by_parts(&self, s: &Sentence) -> Option<Classification> {
+        if s.len() < 2 || s.len() > MOST_WORDS {
+            return None;
+        }
+        let read = if stance::only_asks(s) && !words::asks_for_something(s) {
+            look::read(s, self.now)?
+        } else {
+            look::read(s, self.now)
+                .or_else(|| remind::read(s, self.now))
+                .or_else(|| timer::read(s))
+                .or_else(|| event::read(s, self.now))?
+        };
+        (self.risk)(read.tool)?;
+        let why = format!("by its parts: {}", read.why);
+        if !read.sure && read.more.is_empty() {
+            let repeat = read.arguments.get("repeat").and_then(Value::as_str).map(str::to_owned);
+            let asked = self.changing(read.tool, read.arguments, None, s, 0.9, &why);
+            return Some(match repeat {
+                Some(repeat) => Classification { say: asked.say.map(|say| repeated(&say, &repeat)), ..asked },
+                None => asked,
+            });
+        }
+        Some(
+            Classification {
+                tool: Some(read.tool.to_owned()),
+                arguments: Value::Object(read.arguments),
+                more: read.more.into_iter().map(|(tool, given)| (tool.to_owned(), Value::Object(given))).collect(),
+                stage: Stage::Meaning,
+                confidence: 0.95,
+                ..unknown(String::new(), &why)
+            }
+            .speechless(),
+        )
+    }
+}
+
+/// A question about an event, with how it repeats.
+fn repeated(question: &str, repeat: &str) -> String {
+    let often = match repeat {
+        "daily" => "every day",
+        "weekdays" => "and every day from Monday to Friday",
+        "weekly" => "and every week from then",
+        "fortnightly" => "and every two weeks from then",
+        "monthly" | "monthlyWeekday" => "and every month from then",
+        _ => "and every year from then",
+    };
+    question.replace("? Say", &format!(" {often}? Say"))
+}
+
+#[cfg(test)]
+mod tests;
