@@ -144,6 +144,12 @@ impl<'a> Context<'a> {
             let which = [" timer", " one"].iter().find_map(|end| which.strip_suffix(end)).unwrap_or(which);
             return vec![format!("{}{which} {}", &before[..at], &before[at..])];
         }
+        // "ah dinnertime, make it quarter past twelve": the value is all that counts.
+        let lower = text.to_lowercase();
+        let value = ["make it ", "make that ", "let's say ", "say ", "it's "].iter().find_map(|lead| {
+            Some(lower.find(lead).filter(|at| *at == 0 || lower.as_bytes()[at - 1] == b' ')? + lead.len())
+        });
+        let text = value.and_then(|at| text.get(at..)).unwrap_or(text);
         let asked = ASKED.iter().any(|begin| self.answered.starts_with(begin));
         let (Some(before), true) = (self.said.as_deref().filter(|_| asked), Sentence::whole(text).len() <= 12) else {
             return vec![];

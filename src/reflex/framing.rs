@@ -188,6 +188,16 @@ pub(crate) fn cores(text: &str, now: &Zoned) -> Vec<String> {
     all.extend((begin > 0).then(|| cut(begin, s.len())).flatten());
     all.extend(ends.iter().filter_map(|end| cut(0, *end)));
     all.extend(ends.iter().filter(|_| begin > 0).filter_map(|end| cut(begin, *end)));
+    // "ten minutes I suppose".
+    const HEDGES: &[&str] = &[" i suppose", " i think", " i guess", " i reckon", " i'd say", " should do it"];
+    for text in &mut all {
+        let hedged = HEDGES.iter().find(|hedge| text.to_lowercase().ends_with(**hedge));
+        if let Some(end) =
+            hedged.and_then(|hedge| text.len().checked_sub(hedge.len())).filter(|end| text.is_char_boundary(*end))
+        {
+            text.truncate(end);
+        }
+    }
     all.dedup();
     all.truncate(6);
     all

@@ -399,7 +399,8 @@ impl Reflex {
         }
         let plain = self.place_at(text, now).await;
         if !plain.sure {
-            for whole in context.completed(text) {
+            let said = std::iter::once(text.to_owned()).chain(framing::cores(text, now));
+            for whole in said.flat_map(|said| context.completed(&said)) {
                 let placed = self.place_at(&whole, now).await;
                 if acts(&placed) {
                     return placed;

@@ -201,6 +201,12 @@ pub(crate) fn read(text: &str) -> Option<Correction> {
         strong |= behind != ["please"] && behind != ["though"];
         end -= behind.len();
     }
+    // "swap the biscuits for a malt loaf".
+    let joint = (at + 2..end).find(|at| ["for", "with"].contains(&s.word(*at)));
+    if let Some(joint) = joint.filter(|_| ["swap", "replace"].contains(&s.word(at)) && end <= at + 10) {
+        let (new, old) = (s.slice(joint + 1, end).to_owned(), Some(s.slice(at + 1, joint).to_owned()));
+        return (!new.is_empty()).then_some(Correction { new, old, strong: true, makes: false, apart: false });
+    }
     let starts_with_not = s.word(at) == "not";
     let not =
         (at..end).find(|at| s.word(*at) == "not" || s.has(*at, &["instead", "of"]) || s.has(*at, &["rather", "than"]));
@@ -262,11 +268,14 @@ pub(crate) fn corrected(text: &str, exchanges: &[Exchange], now: &Zoned, risk: R
     // "make it two packs of sandpaper", some looks after the sandpaper was added.
     let changes = |call: &Call| matches!(risk(&call.tool), Some(Risk::Write)) && call.id().is_some();
     let looked = exchanges[latest].done().iter().all(|call| risk(&call.tool) == Some(Risk::Observe));
-    let about = exchanges
-        .iter()
-        .take(4)
-        .position(|exchange| exchange.done().iter().any(|call| changes(call) && shares(call, &correction.new)));
-    if let Some(at) = about.filter(|_| looked && correction.strong) {
+    let holds_old = |call: &Call| {
+        let text = value::main_argument(call).and_then(|name| call.text(name));
+        text.zip(correction.old.as_deref()).is_some_and(|(text, old)| in_place(text, old, "x").is_some())
+    };
+    let about = exchanges.iter().take(4).position(|exchange| {
+        exchange.done().iter().any(|call| changes(call) && (shares(call, &correction.new) || holds_old(call)))
+    });
+    if let Some(at) = about.filter(|_| correction.strong && (looked || correction.old.is_some())) {
         return among(&exchanges[at].done(), &correction, now, risk);
     }
     let at = latest;
@@ -280,6 +289,9 @@ pub(crate) fn corrected(text: &str, exchanges: &[Exchange], now: &Zoned, risk: R
     }
     if let Some(outcome) = other::pointed(&correction.new, &calls, exchanges.get(at + 1..)?, risk) {
         return Some(outcome);
+    }
+    if let Some(fit) = other::length(&exchanges[at].said, &calls, &correction.new) {
+        return applied(&calls[0], &fit, risk).map(Outcome::Do);
     }
     among(&calls, &correction, now, risk)
 }
@@ -569,6 +581,7 @@ mod tests {
             ("Tom not Tim", Some(("Tom", Some("Tim")))),
             ("it's Tom, not Tim", Some(("Tom", Some("Tim")))),
             ("6 instead of 7", Some(("6", Some("7")))),
+            ("swap the biscuits for a malt loaf", Some(("a malt loaf", Some("the biscuits")))),
             ("bagels I meant", Some(("bagels", None))),
             ("no the other one", Some(("the other one", None))),
             ("whoops, that should be 8", Some(("8", None))),

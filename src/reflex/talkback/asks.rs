@@ -4,6 +4,7 @@
 use super::{
     exchange::{Call, Exchange, Thing},
     outcome::{Outcome, RiskOf},
+    questions::chosen,
     value,
 };
 use crate::sentence::Sentence;
@@ -27,6 +28,7 @@ pub(crate) fn asked(text: &str, exchanges: &[Exchange], risk: RiskOf) -> Option<
     let ends = words.iter().rev().take_while(|word| AROUND.contains(word)).count();
     let core = words.get(begins..words.len() - ends.min(words.len() - begins)).unwrap_or_default();
     let outcome = left(core, exchanges)
+        .or_else(|| one_of(text, exchanges))
         .or_else(|| contents(core, exchanges))
         .or_else(|| on_list(core, exchanges))
         .or_else(|| person(core, exchanges))
@@ -90,8 +92,24 @@ fn left(words: &[&str], exchanges: &[Exchange]) -> Option<Outcome> {
     let asks = words.starts_with(&["how", "long"])
         || words.starts_with(&["how", "much", "longer"])
         || words.starts_with(&["how", "much", "time"]);
+    // "how long on the laundry".
+    let named = words.len() <= 6 && words.starts_with(&["how", "long", "on"]);
     let timer = recent(exchanges, 4, |call| call.tool.ends_with("_timer") || call.tool == "list_timers");
-    (asks && only(words, MORE) && timer.is_some()).then(|| Outcome::call("list_timers", json!({})))
+    (asks && (named || only(words, MORE)) && timer.is_some()).then(|| Outcome::call("list_timers", json!({})))
+}
+
+/// "Tapp, the one from bowls", "the second one" after several people or notes were shown: that one alone.
+fn one_of(text: &str, exchanges: &[Exchange]) -> Option<Outcome> {
+    let things = exchanges.first()?.things();
+    let noun = things.first().filter(|_| things.len() > 1)?.noun;
+    let names: Vec<String> = things.iter().map(|thing| thing.name.clone()).collect();
+    let said = text.split(',').next()?;
+    let thing = things.get(chosen(said, &names)?)?;
+    match noun {
+        "contact" => Some(Outcome::call("list_contacts", json!({"search": thing.name}))),
+        "note" => Some(Outcome::call("get_note", json!({"noteId": thing.key}))),
+        _ => None,
+    }
 }
 
 /// The list that was last added to or shown.

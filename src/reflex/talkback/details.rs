@@ -58,6 +58,9 @@ pub(crate) fn proposed(call: &Call, text: &str, now: &Zoned) -> Option<Map<Strin
 
 /// The change that gives what was made last a detail.
 pub(crate) fn added(text: &str, exchanges: &[Exchange], now: &Zoned, risk: RiskOf) -> Option<Outcome> {
+    if let Some(appended) = appended(text, exchanges) {
+        return Some(appended);
+    }
     let exchange = exchanges.first()?;
     let [call] = &exchange.done()[..] else { return None };
     let id = call.id()?;
@@ -70,6 +73,34 @@ pub(crate) fn added(text: &str, exchanges: &[Exchange], now: &Zoned, risk: RiskO
         ));
     }
     amend::applied(call, &fit, risk).map(Outcome::Do)
+}
+
+/// "add that it dies when the microwave is on" to the one note that was just shown or changed.
+fn appended(text: &str, exchanges: &[Exchange]) -> Option<Outcome> {
+    const LEADS: &[&[&str]] = &[
+        &["add", "that"],
+        &["add", "to", "it"],
+        &["add", "to", "that"],
+        &["add", "to", "the", "note"],
+        &["put", "down", "that"],
+        &["put", "in", "that"],
+        &["stick", "on"],
+        &["also", "add", "that"],
+        &["also", "put", "that"],
+        &["and", "add", "that"],
+        &["and", "put", "that"],
+        &["append"],
+        &["add", "a", "line"],
+        &["write", "in", "it"],
+        &["write", "under", "it"],
+    ];
+    let s = Sentence::whole(text);
+    let lead = LEADS.iter().filter(|words| s.has(0, words)).map(|words| words.len()).max()?;
+    let things = exchanges.iter().take(2).map(Exchange::things).find(|things| !things.is_empty())?;
+    let [thing] = things.as_slice() else { return None };
+    let more = s.slice(lead, s.len()).trim_start_matches([':', ',', ' ']);
+    (thing.noun == "note" && s.len() >= lead + 2)
+        .then(|| Outcome::call("update_note", json!({"noteId": thing.key, "append": more})))
 }
 
 fn detail(call: &Call, text: &str, now: &Zoned) -> Option<Fit> {

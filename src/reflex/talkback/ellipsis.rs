@@ -12,7 +12,7 @@ use crate::{
     sentence::Sentence,
     slots::{self, Kind, duration, number},
 };
-use jiff::Zoned;
+use jiff::{Zoned, civil::Date};
 use serde_json::{Map, Value, json};
 use tool::Risk;
 
@@ -255,7 +255,7 @@ fn asked_again(call: &Call, lead: Lead, rest: &Sentence, now: &Zoned) -> Option<
                 return with(vec![("dueBefore", last.into())]);
             }
             // "what about mayo" of a list that was shown.
-            let of_list = lead == Lead::About && call.text("category").is_some();
+            let of_list = lead == Lead::About;
             search("search")
                 .or_else(|| named().filter(|_| of_list).and_then(|text| with(vec![("search", text.into())])))
         }
@@ -279,13 +279,25 @@ fn asked_again(call: &Call, lead: Lead, rest: &Sentence, now: &Zoned) -> Option<
                 again.insert("period".into(), period.value);
                 return Some(Outcome::call(&call.tool, Value::Object(again)));
             }
-            if let Some((first, last)) = day() {
+            let past =
+                read(Kind::Past).and_then(|read| Some((read.value.as_str()?.to_owned(), read.last?.to_string())));
+            let month = || {
+                let first: Date = format!("{}-01", read(Kind::Month)?.value.as_str()?).parse().ok()?;
+                Some((first.to_string(), first.last_of_month().to_string()))
+            };
+            if let Some((first, last)) = month().or(past).or_else(day) {
                 let mut again = call.arguments.clone();
                 again.remove("period");
                 again.extend([("startDate".to_owned(), first.into()), ("endDate".to_owned(), last.into())]);
                 return Some(Outcome::call(&call.tool, Value::Object(again)));
             }
             read(Kind::Category).and_then(|category| with(vec![("category", category.value)]))
+        }
+        "date_diff" => {
+            const UNITS: &[&str] = &["days", "weeks", "months", "years", "hours", "minutes"];
+            let unit = rest.tokens.last().and_then(|last| UNITS.iter().find(|unit| **unit == last.word))?;
+            let only = rest.len() == 1 || rest.len() == 2 && rest.word(0) == "in";
+            only.then(|| with(vec![("unit", (*unit).into())]))?
         }
         "get_current_datetime" => read(Kind::Zone).and_then(|zone| with(vec![("timezone", zone.value)])),
         "convert_units" => {

@@ -106,6 +106,18 @@ impl Call {
         self.content.get("id")?.as_str()
     }
 
+    /// The record that answered a question.
+    fn told_of(&self) -> Option<Thing> {
+        let source = &self.content;
+        let text = |key: &str| source.get(key)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        let kind = text("kind")?;
+        let noun = ["reminder", "task", "note", "event", "expense", "contact", "bookmark", "goal", "memory"]
+            .into_iter()
+            .find(|noun| *noun == kind)?;
+        let name = text("title").or_else(|| text("name"))?;
+        Some(Thing { noun, name, key: text("id")?, record: source.clone() })
+    }
+
     fn things(&self) -> Vec<Thing> {
         const NOUNS: &[(&str, &str)] = &[
             ("scheduled", "reminder"),
@@ -123,6 +135,9 @@ impl Call {
         ];
         if self.tool.starts_with("delete_") || ["expense_summary", "cancel_timer"].contains(&self.tool.as_str()) {
             return vec![];
+        }
+        if self.tool == "answer_question" {
+            return self.told_of().into_iter().collect();
         }
         let Some((_, noun)) = NOUNS.iter().find(|(part, _)| self.tool.contains(part)) else { return vec![] };
         let list = self

@@ -1,11 +1,12 @@
-//! Another thing than the one that was taken: "no, the other one", "no sorry, the third".
+//! Another thing than the one that was taken: "no, the other one", "no sorry, the third"; and another length than the one that was said.
 
 use super::{
     exchange::{Call, Exchange},
     outcome::{Outcome, RiskOf},
-    pointer, value,
+    pointer,
+    value::{self, Fit},
 };
-use crate::sentence::Sentence;
+use crate::{sentence::Sentence, slots::duration};
 use serde_json::{Value, json};
 use tool::Risk;
 
@@ -44,4 +45,17 @@ pub(crate) fn pointed(new: &str, calls: &[Call], before: &[Exchange], risk: Risk
     again.insert(name.to_owned(), thing.key.as_str().into());
     (risk("undo").is_some() && matches!(risk(&call.tool), Some(Risk::Write | Risk::Destroy)))
         .then(|| Outcome::Do(vec![("undo".to_owned(), json!({})), (call.tool.clone(), Value::Object(again))]))
+}
+
+/// "make it ten" of a reminder that was said to come "in twenty minutes": a length, and no time of day.
+pub(crate) fn length(said: &str, calls: &[Call], new: &str) -> Option<Fit> {
+    let [call] = calls else { return None };
+    let old = call.text("schedule").and_then(value::parse)?;
+    let s = Sentence::whole(said);
+    let span = (0..s.len()).filter(|at| s.word(*at) == "in").find_map(|at| duration::duration(&s, at + 1))?.1;
+    let length = value::length(&span.to_string(), &Sentence::whole(new))?;
+    let by = value::seconds(&length)? - value::seconds(&span.to_string())?;
+    let at = old.0.to_datetime(old.1?).checked_add(jiff::Span::new().seconds(by)).ok()?;
+    let value = at.strftime("%Y-%m-%dT%H:%M").to_string().into();
+    Some(Fit { argument: "schedule".to_owned(), value, label: "the time" })
 }

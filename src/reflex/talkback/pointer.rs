@@ -1,6 +1,6 @@
 //! Words that point at what was just shown or made: "it", "both", "the last one", "the one about the gutters".
 
-use super::exchange::Thing;
+use super::{exchange::Thing, value};
 use crate::sentence::Sentence;
 
 /// Pointing words with their place, and the things they mean.
@@ -211,7 +211,9 @@ pub(crate) fn names(thing: &Thing, words: &[&str]) -> bool {
             .collect::<Vec<_>>()
             .join(" ")
     );
-    let own = Sentence::whole(&own);
+    // "the saturday one".
+    let day = thing.moment().and_then(value::parse).map(|(day, _)| day.strftime("%A").to_string());
+    let own = Sentence::whole(&format!("{own} {}", day.unwrap_or_default()));
     let stem = |word: &str| word.trim_end_matches("'s").trim_end_matches('s').to_owned();
     !words.is_empty() && words.iter().all(|word| own.tokens.iter().any(|token| stem(&token.word) == stem(word)))
 }

@@ -20,7 +20,7 @@ fn choices(question: &str) -> Vec<String> {
 }
 
 /// The choice that an answer names: by its place, or by words that no other choice has.
-fn chosen(answer: &str, choices: &[String]) -> Option<usize> {
+pub(crate) fn chosen(answer: &str, choices: &[String]) -> Option<usize> {
     const NUMBERS: &[(&[&str], usize)] = &[
         (&["first", "1st", "1", "former"], 0),
         (&["second", "2nd", "2", "latter"], 1),

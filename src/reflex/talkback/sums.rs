@@ -66,6 +66,17 @@ fn expression(s: &Sentence, result: &Value) -> Option<String> {
             _ => return None,
         })
     };
+    // "what percent of 150 is that".
+    let of = at + percent(at);
+    if percent(at) > 0
+        && s.word(of) == "of"
+        && let Some((ends, n, false)) = value(of + 1)
+        && s.word(ends) == "is"
+        && end == ends + 1 + pointer(ends + 1)
+        && end > ends + 1
+    {
+        return Some(format!("{result} / {n} * 100"));
+    }
     // "that plus 5", "and plus 10 percent", "times 3".
     at += pointer(at);
     if let Some((count, sign)) = sign_at(at) {

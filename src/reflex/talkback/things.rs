@@ -141,7 +141,7 @@ pub(crate) fn pointed(text: &str, exchanges: &[Exchange], now: &Zoned, risk: Ris
     if does == Does::Complete && (s.mentions(&needs) && !s.mentions(&ends) || understood) {
         return None;
     }
-    if does == Does::Delete && things.len() == 1 && !["memory", "timer"].contains(&things[0].noun) {
+    if does == Does::Delete && things.len() == 1 && !["memory", "timer", "event"].contains(&things[0].noun) {
         return None;
     }
     plan(&s, &pointer, does, now, risk)
@@ -176,7 +176,10 @@ fn plan(s: &Sentence, pointer: &Pointer, does: Does, now: &Zoned, risk: RiskOf) 
     let asks = calls
         .iter()
         .any(|(tool, _)| tool.starts_with("delete_") || tool == "forget" || risk(tool) == Some(Risk::Destroy));
-    if asks {
+    // "bin it": the one thing that was just shown or made, which undo brings back.
+    let one = pointer.things.len() == 1 && pointer.count == 1 && s.word(pointer.at) == "it";
+    let kept = pointer.things.iter().all(|thing| ["event", "reminder"].contains(&thing.noun));
+    if asks && !(one && kept) {
         let names: Vec<String> =
             pointer.things.iter().map(|thing| format!("“{}”", text_kit::truncate(&thing.name, 60))).collect();
         let noun = pointer.things.first().map_or("", |thing| thing.noun);
