@@ -15,7 +15,7 @@ import type { Act } from './actions';
 import { InteractionCard } from './asides';
 import { Composer } from './composer';
 import { Earlier } from './earlier';
-import { OtherQuestions } from './elsewhere';
+import { LateQuestions, OtherQuestions } from './elsewhere';
 import { Exchange } from './exchange';
 import type { Turn } from './turns';
 import type { TalkState } from './use-talk';
@@ -31,9 +31,13 @@ const ModelTrouble = lazy<{ admin: boolean }>(() => import('./model-trouble').th
 /** With less free space than this below a new message, the page scrolls once and the answer grows into the space. */
 const ROOM = 0.45;
 
-const turnOf = (turns: Turn[], one: Question) => (one.kind === 'approval'
-  ? turns.find(({ steps }) => steps.some(({ calls }) => calls.some((call) => call.id === one.toolCallId)))
-  : [...turns].reverse().find(({ runId }) => runId && runId === one.runId));
+/** The turn of the run that asks, at the call where it names one. */
+function turnOf(turns: Turn[], one: Question): Turn | undefined {
+  const newestFirst = [...turns].reverse();
+  const call = one.kind === 'approval' && one.toolCallId;
+  const atCall = call && newestFirst.find(({ runId, steps }) => (!runId || runId === one.runId) && steps.some(({ calls }) => calls.some(({ id }) => id === call)));
+  return atCall || newestFirst.find(({ runId }) => runId && runId === one.runId);
+}
 
 /** The questions by the turn they belong to: the one of the call or run, else the newest. */
 function byTurn(turns: Turn[], questions: Question[]): Map<string, Question[]> {
@@ -59,7 +63,16 @@ export function Talk({ session, talk }: Props): JSX.Element {
   const newest = talk.turns.at(-1);
   const here = talk.turns.length ? questions.value.filter((one) => one.conversationId && one.conversationId === talk.conversationId) : [];
   const elsewhere = questions.value.filter((one) => !here.includes(one));
-  const placed = byTurn(talk.turns, here);
+  // A question stands at the end of the conversation until it is answered, also when others were answered since.
+  const late = useRef(new Map<string, string>());
+  const at = newest?.runId ?? newest?.key ?? '';
+  const lateHere = here.flatMap((one) => {
+    const turn = turnOf(talk.turns, one);
+    if (turn && turn !== newest && isPending(one)) late.current.set(one.id, at);
+    // Once it is answered, it moves to its message when something else is said.
+    return turn && turn !== newest && late.current.get(one.id) === at ? [{ one, turn, asked: turn.asked || turn.about || '' }] : [];
+  });
+  const placed = byTurn(talk.turns, here.filter((one) => !lateHere.some((line) => line.one === one)));
   const waits = here.filter(isPending).length;
   const [note, setNote] = useState('');
   const [over, setOver] = useState(false);
@@ -247,11 +260,13 @@ export function Talk({ session, talk }: Props): JSX.Element {
               turn={turn}
               lifted={turn.key === lifted}
               questions={placed.get(turn.key) ?? []}
+              below={lateHere.filter((line) => line.turn === turn && isPending(line.one)).map(({ one }) => one)}
               last={turn === newest && !talk.busy}
               act={act}
               onReply={reply}
             />
           ))}
+          {lateHere.length > 0 && <LateQuestions questions={lateHere} />}
           <div ref={end} class="end" />
         </section>
         <div class="dock" ref={box}>

@@ -6,7 +6,7 @@ import { lazy } from '../lazy';
 import { duration, isLookup, text, toolWords } from '../text';
 import { talk } from '../text/talk';
 import { Values } from '../values';
-import { intendedCall, parsed, type Call } from './turns';
+import { intendedCall, notMade, parsed, type Call } from './turns';
 
 const ResultCard = lazy<{ call: Call }>(() => import('./cards/cards').then((part) => part.ResultCard), true);
 
@@ -56,14 +56,17 @@ export function ToolLine({ call, mark }: { call: Call; mark?: JSX.Element | unde
   const structured = call.ended && !call.isError && isStructured(call.result);
   const [opened, setOpened] = useState(false);
   const count = call.ended && !call.isError ? found(call) : null;
+  const refused = notMade(call);
+  // It ended with its run, and nothing tells what came of it.
+  const open = call.ended && !call.isError && call.result === undefined && call.ms === undefined;
   const state = !call.ended ? 'running' : call.isError ? 'failed' : 'ended';
   return (
     <details class={`did ${state}`} onToggle={(event) => setOpened(event.currentTarget.open)}>
       <summary>
         <span class="dot" />
         <span class="label">
-          {call.ended ? words.did : `${words.doing}…`}
-          {call.isError && <> · <b>{text.tool.failed}</b></>}
+          {!call.ended ? `${words.doing}…` : refused || open ? words.doing : words.did}
+          {(call.isError || open) && <> · <b>{refused || open ? text.tool.notDone : text.tool.failed}</b></>}
           {count !== null && <> · <b>{text.tool.found(count)}</b></>}
           {call.ms !== undefined && <> · {duration(call.ms)}</>}
         </span>

@@ -28,6 +28,8 @@ export const approvals = {
   expired: (tool: string) => `Nobody answered in time, so ${tool} was not used`,
   gone: (tool: string) => `${tool} no longer needs a decision`,
   waits: 'Waiting for your decision',
+  waitsBelow: 'Waiting for your decision, below',
+  moreWait: (n: number) => (n === 1 ? '1 more waits after this one.' : `${n} more wait after this one.`),
   badge: (n: number) => (n === 1 ? '1 decision for you' : `${n} decisions for you`),
   elsewhereTitle: 'Waiting for your decision',
   from: { api: 'from a program', schedule: 'from a schedule', machine: 'runs by itself' } as Record<string, string>,

@@ -168,6 +168,8 @@ export const text = {
     stopped: 'stopped',
     silent: 'Done.',
     noAnswer: 'No answer was saved.',
+    refused: (what: string, late: boolean) => `Not done: ${what}. ${late ? 'Nobody answered in time.' : 'You said no.'}`,
+    about: (asked: string) => `About “${asked}”`,
     again: 'Ask again',
     broken: 'The connection to Hob broke here. The rest will appear once Hob is back.',
     lostConversation: 'That conversation no longer exists. Here is a new one.',
@@ -437,6 +439,7 @@ export const text = {
   tool: {
     found: (n: number) => (n === 0 ? 'nothing found' : `${n} found`),
     failed: 'failed',
+    notDone: 'not done',
     given: 'Arguments',
     nothing: 'nothing',
     gave: 'Result',
