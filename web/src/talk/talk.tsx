@@ -136,6 +136,19 @@ export function Talk({ session, talk }: Props): JSX.Element {
     };
   }, []);
 
+  // The line with Undo stands above the composer.
+  useLayoutEffect(() => {
+    const dock = box.current;
+    if (!dock) return;
+    const root = document.documentElement.style;
+    const watch = new ResizeObserver(() => root.setProperty('--dock', `${dock.offsetHeight}px`));
+    watch.observe(dock);
+    return () => {
+      watch.disconnect();
+      root.removeProperty('--dock');
+    };
+  }, []);
+
   const first = talk.turns[0]?.key;
   const topOf = (key: string) => document.querySelector(`[data-key="${CSS.escape(key)}"]`)?.getBoundingClientRect().top;
   const readOlder = () => talk.readOlder(() => {
