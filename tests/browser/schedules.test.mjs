@@ -251,7 +251,7 @@ test('a trigger waits for what one chooses, tells, is looked at, turned off and 
   await field('When').selectOption({ label: 'A pin turns on or off' });
   await press('Add');
   await counted(form().locator('[aria-invalid]'), 2);
-  await field('Pin').selectOption({ label: 'GPIO 17' });
+  await field('Pin').selectOption({ label: 'Pin 17' });
   await field('When it').selectOption({ label: 'turns on' });
   await field('Message').fill('Somebody is at the door');
   await more();

@@ -25,6 +25,8 @@ interface Props {
   questions: Question[];
   /** Its questions that stand at the end of the conversation. */
   below: Question[];
+  /** The model that answers here. */
+  model: string;
   /** It is the newest, and nothing is under way. */
   last: boolean;
   act: Act;
@@ -79,7 +81,7 @@ function Replies({ turn, onReply }: { turn: Turn; onReply: (words: string) => vo
   );
 }
 
-export function Exchange({ turn, lifted, questions, below, last: newest, act, onReply }: Props): JSX.Element {
+export function Exchange({ turn, lifted, questions, below, model, last: newest, act, onReply }: Props): JSX.Element {
   const asked = questions.filter(isApproval);
   const own = questions.filter((one): one is InteractionQuestion => !isApproval(one));
   const settled = turn.state !== 'running';
@@ -90,7 +92,8 @@ export function Exchange({ turn, lifted, questions, below, last: newest, act, on
   /** Those that ask about one of these calls. */
   const about = (calls: Call[]) => asked.filter((one) => calls.some((call) => call.id === one.toolCallId));
   const placed = new Set(turn.steps.flatMap((step) => about(step.calls)));
-  const mark = byReflex(turn.model) && settled
+  // Where nothing else answers, it goes without saying.
+  const mark = byReflex(turn.model) && settled && !byReflex(model)
     ? <span class="mark" title={text.talk.reflexWhy}>{text.talk.reflex}</span>
     : undefined;
   const end = turn.steps.length - 1;
@@ -127,7 +130,7 @@ export function Exchange({ turn, lifted, questions, below, last: newest, act, on
                 ...cards(here.filter((one) => !isPending(one))),
                 lines.length > 0 && (
                   <div class="work" key="work">
-                    <ToolLines calls={lines} settled={settled || n < end} mark={n === end ? mark : undefined} />
+                    <ToolLines calls={lines} settled={settled || n < end} by={turn.model && (byReflex(turn.model) ? text.talk.reflex : turn.model)} mark={n === end ? mark : undefined} />
                   </div>
                 ),
                 ...asides.map((call) => <AsideLine key={call.id} call={call} />),

@@ -6,6 +6,7 @@ import * as api from '../api';
 import { hourNow } from '../clock';
 import { Down, Flame, Fresh, Menu } from '../icons';
 import { lazy } from '../lazy';
+import { homeName } from '../rooms';
 import { forgetSettled, isPending, questions, type Question } from '../questions';
 import { text, trouble } from '../text';
 import './talk.css';
@@ -237,7 +238,7 @@ export function Talk({ session, talk }: Props): JSX.Element {
       >
         <Top
           title={text.name}
-          where={session.name}
+          where={homeName(session)}
           alive={talk.busy && !waits}
           clear={empty}
           actions={
@@ -274,6 +275,7 @@ export function Talk({ session, talk }: Props): JSX.Element {
               lifted={turn.key === lifted}
               questions={placed.get(turn.key) ?? []}
               below={lateHere.filter((line) => line.turn === turn && isPending(line.one)).map(({ one }) => one)}
+              model={session.model}
               last={turn === newest && !talk.busy}
               act={act}
               onReply={reply}

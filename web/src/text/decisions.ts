@@ -6,7 +6,7 @@ export const approvals = {
   why: (reason: string) => `Why it asks: ${reason}`,
   tainted: 'Hob read something from outside before this. Whoever wrote that may want it, not you.',
   until: (when: string) => `Expires ${when}.`,
-  exact: 'The exact call',
+  exact: 'Details',
   facts: (risk: string, rule: string) => `risk ${risk}, rule ${rule}`,
   once: 'Allow once',
   deny: 'Deny',
@@ -38,7 +38,7 @@ export const approvals = {
   yes: 'yes',
   no: 'no',
   nothing: 'nothing',
-  more: (n: number) => (n === 1 ? 'and one more, in the exact call' : `and ${n} more, in the exact call`),
+  more: (n: number) => (n === 1 ? 'and one more, in the details' : `and ${n} more, in the details`),
 };
 
 export const toolPolicy = {

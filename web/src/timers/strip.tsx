@@ -30,7 +30,8 @@ export function TalkTimers(): JSX.Element | null {
       {folds && (
         <button type="button" class="timers-fold" aria-expanded={open} onClick={() => setOpen(!open)}>
           <b>{words.count(quiet.length)}</b>
-          <span>{!open && next && <>{next.title} <span class="timer-left">{clock(leftMs(next))}</span></>}</span>
+          <span>{!open && next && (next.name || next.title)}</span>
+          {!open && next && <span class="timer-left">{clock(leftMs(next))}</span>}
           <Chevron />
         </button>
       )}
