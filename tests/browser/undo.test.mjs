@@ -61,6 +61,17 @@ test('the line covers neither the title, the composer nor what is said, and goes
   }
 });
 
+test('a thing that is ticked is called ticked', async () => {
+  await call('add_task', { title: 'Flour', category: 'shopping' });
+  await call('complete_task', { taskId: 'Flour' });
+  await shows(() => toast().innerText(), /Ticked Flour on the shopping list\./);
+  const [last] = (await api(context, 'GET', '/api/v1/changes?limit=1')).changes;
+  assert.equal(last.text, 'Ticked Flour on the shopping list.');
+  await toast().getByRole('button', { name: 'Undo' }).click();
+  await shows(() => toast().innerText(), /Undone: Flour is as it was before\./);
+  await call('delete_task', { taskId: 'Flour' });
+});
+
 test('what is deleted with a form is undone, or restored from the bin', async () => {
   for (const title of ['Paint', 'Ferry', 'Tyres']) await call('add_note', { title, content: 'x' });
   await call('add_task', { title: 'Sell the bike', category: 'shopping' });
