@@ -143,7 +143,7 @@ test('an error in the stream keeps what was said and what was done, with the rea
   await page.locator('.trouble').getByText('The model did not answer.').waitFor();
   await page.getByText('Let me look.').first().waitFor();
   const line = page.locator('details.did.failed');
-  await shows(() => line.locator('> summary').innerText(), /searched the web · failed · 1\.2 s/);
+  await shows(() => line.locator('> summary').innerText(), /^searched the web · failed$/);
   await line.locator('> summary').click();
   await line.getByText('Check the cable').waitFor();
   await shows(() => page.locator('[aria-live="polite"]').innerText(), /Check that it runs/);

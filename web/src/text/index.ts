@@ -223,6 +223,7 @@ export const text = {
 
   toolsRoom: {
     loading: 'Loading tools…',
+    families: { GPIO: 'Pins' } as Record<string, string>,
     count: (n: number) => (n === 1 ? '1 tool' : `${n} tools`),
     filter: 'Find a tool',
     placeholder: 'Name, or what it does',
