@@ -77,7 +77,7 @@ pub(crate) async fn list(
     let view = |change: Change| ChangeView {
         id: change.id,
         at: iso(i64::try_from(change.id.millis()).unwrap_or_default(), &zone),
-        text: without_secrets(changed_words(&house.store, change.too_large, &change.parts)),
+        text: without_secrets(changed_words(&house.store, &change)),
         reversible: change.is_reversible(),
         tool: change.tool,
         conversation_id: change.conversation,

@@ -105,7 +105,7 @@ impl Undo {
 
     /// The effect of a change, as a sentence.
     pub fn summary(&self, change: &Change) -> String {
-        changed_words(&self.store, change.too_large, &change.parts)
+        changed_words(&self.store, change)
     }
 
     /// The change this caller means: the one with the id; or their last one in this conversation, or else the last that they

@@ -149,7 +149,7 @@ impl Middleware for Changes {
         if crate::dispatch::is_change(tool)
             && let Ok(Some(change)) = self.0.change(cx.user(), cx.call_id())
         {
-            let text = records::undo::changed_words(&self.0, change.too_large, &change.parts);
+            let text = records::undo::changed_words(&self.0, &change);
             let text = self.1.text(&text, scrub::How::All);
             let data = json!({"changeId": change.id, "text": text, "tool": change.tool, "conversationId": change.conversation,
                               "runId": change.run, "undoes": change.undoes, "reversible": change.is_reversible(), "unattended": change.unattended});

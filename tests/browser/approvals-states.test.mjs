@@ -94,7 +94,7 @@ test('the card says what, with what and why; one press allows, and the run goes 
   assert.equal(await page.getByText('thinking…').count() + await page.locator('.flame.alive').count(), 0, 'waiting is not thinking');
   await counted(page.locator('details.did'), 0, 'the card stands in the place of the line');
   await talkLink(page, /^Talk.*1 decision for you$/).waitFor();
-  await it.getByText('The exact call').click();
+  await it.getByText('Details').click();
   await shows(() => it.locator('pre').innerText(), /^gpio_write \{\s+"pin": 17,\s+"high": true\s+\}$/);
   await it.getByText('risk actuate, rule autonomy').waitFor();
   await button(it, 'Allow once').click();
@@ -384,7 +384,7 @@ test('hostile and huge arguments stay text, and the card stays small', async () 
   await begin(page, asked);
   const it = card(page, 'write_file');
   await it.getByText('<script>document.title=2</script>').first().waitFor();
-  await it.getByText(/and 11 more, in the exact call/).waitFor();
+  await it.getByText(/and 11 more, in the details/).waitFor();
   await counted(it.locator('img, script, i, b'), 0);
   await becomes(() => page.title(), 'Hob');
   await fits(page, NARROW, 'a huge card');

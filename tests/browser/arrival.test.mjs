@@ -50,6 +50,7 @@ test('after the claim, the first step asks for a name and a password', async () 
   await title(page, 'Hello! What’s your name?').waitFor();
   assert.equal(new URL(page.url()).hash, '', 'the code has gone from the address');
   await page.getByText('Step 1 of 4').waitFor();
+  await page.getByText(/^At least 10 characters\./).waitFor();
   await everywhere('you', 'Hello! What’s your name?');
 });
 
@@ -131,6 +132,20 @@ test('who lives here gets a link to join', async () => {
   await page.getByLabel('Name', { exact: true }).fill('ida');
   await button(page, 'Add').click();
   await page.getByRole('alert').waitFor();
+  // A child: what they may do is chosen, and the first link stays.
+  await page.getByLabel('Name', { exact: true }).fill('Ben');
+  await page.getByRole('radio', { name: /^Only look/ }).check();
+  await button(page, 'Add').click();
+  await page.getByRole('region', { name: 'Ben’s link' }).waitFor();
+  await becomes(() => shown.locator('code').first().innerText().then((words) => words.trim()), invitation);
+  await page.getByLabel('Name', { exact: true }).fill('Tom');
+  await becomes(() => page.getByRole('radio', { name: /^Look and add/ }).isChecked(), true, 'not what was chosen for another');
+  await button(page, 'Add').click();
+  await page.getByRole('region', { name: 'Tom’s link' }).waitFor();
+  await counted(page.locator('.invite'), 3);
+  const roles = Object.fromEntries((await api(context, 'GET', '/api/v1/people')).people.map(({ name, role }) => [name, role]));
+  assert.deepEqual([roles.Ida, roles.Ben, roles.Tom], ['member', 'viewer', 'member']);
+  await page.getByText(/can only look/).waitFor();
   await accessible(page, 'people with a link');
   await fits(page, phone, 'people with a link');
   await shot(page, 'arrival-link-phone-light', { fullPage: true });

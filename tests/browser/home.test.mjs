@@ -12,8 +12,8 @@ after(async () => {
   await browser?.close();
 });
 
-const pin = (page, number) => page.getByRole('button', { name: new RegExp(`^GPIO ${number},`) });
-const shown = (page, number, state) => page.getByRole('button', { name: new RegExp(`^GPIO ${number}, .*\\b${state}\\b`) }).waitFor();
+const pin = (page, number) => page.getByRole('button', { name: new RegExp(`^Pin ${number},`) });
+const shown = (page, number, state) => page.getByRole('button', { name: new RegExp(`^Pin ${number}, .*\\b${state}\\b`) }).waitFor();
 
 async function atHome(opened) {
   await opened.page.goto(`${hob}/#/home/pins`);
@@ -33,8 +33,8 @@ test('the header is drawn as it is on the board', async () => {
   assert.deepEqual(spots.map((spot) => spot.physical), Array.from({ length: 40 }, (_, n) => n + 1));
   const at = Object.fromEntries(spots.map((spot) => [spot.physical, spot.name]));
   for (const [physical, name] of [
-    [1, '3.3 V'], [2, '5 V'], [3, 'GPIO 2 I²C'], [6, 'ground'], [8, 'GPIO 14 UART'], [11, 'GPIO 17'], [13, 'GPIO 27'], [17, '3.3 V'],
-    [19, 'GPIO 10 SPI'], [27, 'GPIO 0 ID'], [28, 'GPIO 1 ID'], [33, 'GPIO 13'], [39, 'ground'], [40, 'GPIO 21'],
+    [1, '3.3 V'], [2, '5 V'], [3, 'Pin 2 I²C'], [6, 'ground'], [8, 'Pin 14 UART'], [11, 'Pin 17'], [13, 'Pin 27'], [17, '3.3 V'],
+    [19, 'Pin 10 SPI'], [27, 'Pin 0 ID'], [28, 'Pin 1 ID'], [33, 'Pin 13'], [39, 'ground'], [40, 'Pin 21'],
   ]) assert.equal(at[physical], name, `physical pin ${physical}`);
   for (let n = 0; n < 40; n += 2) {
     assert.ok(spots[n].x < spots[n + 1].x && spots[n].y === spots[n + 1].y, `${n + 1} and ${n + 2} are side by side`);
@@ -58,8 +58,8 @@ test('a tap switches a pin, and another page sees it at once', async () => {
   await becomes(() => pin(one.page, 17).getAttribute('aria-pressed'), 'false');
   // From now on Hob drives it, and both know.
   for (const { page } of [one, two]) {
-    await page.waitForFunction(() => /^GPIO 17, physical pin 11, off$/.test(document.querySelector('[data-pin="17"]').ariaLabel));
-    await becomes(() => pin(page, 18).getAttribute('aria-label'), 'GPIO 18, physical pin 12, off, not driven by Hob');
+    await page.waitForFunction(() => /^Pin 17, place 11 on the header, off$/.test(document.querySelector('[data-pin="17"]').ariaLabel));
+    await becomes(() => pin(page, 18).getAttribute('aria-label'), 'Pin 18, place 12 on the header, off, not driven by Hob');
   }
   await api(one.context, 'POST', '/api/v1/tools/gpio_write/execute', { arguments: { pin: 27, high: true } });
   await shown(one.page, 27, 'on');
@@ -182,22 +182,22 @@ test('a pin gets a name, is known by it, and loses it', async () => {
   await names.getByText('Choose a pin.').waitFor();
   await names.getByText('Say what is connected to it.').waitFor();
   await accessible(page, 'naming a pin, with errors');
-  await names.getByRole('combobox').selectOption('GPIO 17');
+  await names.getByRole('combobox').selectOption('Pin 17');
   await names.getByLabel('What is connected to it').fill('Lamp');
   await shot(page, 'pins-naming');
   await names.getByRole('button', { name: 'Save' }).click();
-  await names.getByText('GPIO 17').waitFor();
+  await names.locator('.pin-name').getByText('Pin 17').waitFor();
   await becomes(() => names.locator('li b').allInnerTexts(), ['Lamp']);
   // Another pin cannot have that name.
   await names.getByRole('button', { name: 'Name a pin' }).click();
-  await names.getByRole('combobox').selectOption('GPIO 4');
+  await names.getByRole('combobox').selectOption('Pin 4');
   await names.getByLabel('What is connected to it').fill('lamp');
   await names.getByRole('button', { name: 'Save' }).click();
   await names.getByText('Pin 17 is called Lamp already: choose another name.').waitFor();
   await names.getByLabel('What is connected to it').fill('Door');
   await names.getByText('Only read it').click();
   await names.getByRole('button', { name: 'Save' }).click();
-  await becomes(() => names.locator('li').allInnerTexts().then((all) => all.map((one) => one.replace(/\s+/g, ' ').trim())), ['Door GPIO 4 · sensor', 'Lamp GPIO 17']);
+  await becomes(() => names.locator('li').allInnerTexts().then((all) => all.map((one) => one.replace(/\s+/g, ' ').trim())), ['Door Pin 4 · sensor', 'Lamp Pin 17']);
   await names.getByRole('button', { name: 'Edit: Door' }).click();
   await names.getByLabel('What is connected to it').fill('Front door');
   await names.getByRole('button', { name: 'Save' }).click();

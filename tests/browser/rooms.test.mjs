@@ -71,8 +71,8 @@ test('the search opens by key and by button, leads to pins, tools, memories and 
 
   await page.getByRole('button', { name: 'Find' }).click();
   await field(page).fill('pin 17');
-  await option(page, 'GPIO 17').waitFor();
-  await becomes(() => option(page, 'GPIO 17').getAttribute('aria-selected'), 'true');
+  await option(page, 'Pin 17').waitFor();
+  await becomes(() => option(page, 'Pin 17').getAttribute('aria-selected'), 'true');
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => document.activeElement?.dataset['pin'] === '17');
 
@@ -256,14 +256,31 @@ test('a device that goes away is noticed without a touch, and the page catches u
   await context.close();
 });
 
+test('the home’s name is in the header, or the device’s where it has none', async () => {
+  const { page, context } = await enter(browser, { size: phone });
+  await page.goto(hob);
+  const where = page.locator('.top .where');
+  await becomes(() => where.innerText(), 'kitchen');
+  await api(context, 'PATCH', '/api/v1/home', { name: 'The Old Mill by the river, flat twelve' });
+  await page.reload();
+  await becomes(() => where.innerText(), 'The Old Mill by the river, flat twelve');
+  await fits(page, phone, 'a long name of the home');
+  await shot(page, 'home-name');
+  await visit(page, 'Home');
+  await becomes(() => where.innerText(), 'The Old Mill by the river, flat twelve');
+  await visit(page, 'Device');
+  await shows(() => where.innerText(), /The Old Mill.*kitchen/);
+  await context.close();
+});
+
 test('after a resync the pins are read anew', async () => {
   const pins = (high) => good({ tool: 'gpio_list', result: { driver: 'sim', why: 'simulated', pins: [{ pin: 17, high, driven: true }] } });
   const { page, context, all } = await staged({ 'POST /api/v1/tools/gpio_list/execute': pins(false), 'GET /api/v1/discover': good({ count: 0, found: [] }) }, { at: '#/home/pins' });
-  await page.getByRole('button', { name: 'GPIO 17, physical pin 11, off' }).waitFor();
+  await page.getByRole('button', { name: 'Pin 17, place 11 on the header, off' }).waitFor();
   await shows(() => page.locator('[data-pin="18"]').getAttribute('aria-label'), /in use by another program/);
   all['POST /api/v1/tools/gpio_list/execute'] = pins(true);
   await page.evaluate(() => globalThis.tell('resync'));
-  await page.getByRole('button', { name: 'GPIO 17, physical pin 11, on' }).waitFor();
+  await page.getByRole('button', { name: 'Pin 17, place 11 on the header, on' }).waitFor();
   await context.close();
 });
 

@@ -251,7 +251,7 @@ test('a trigger waits for what one chooses, tells, is looked at, turned off and 
   await field('When').selectOption({ label: 'A pin turns on or off' });
   await press('Add');
   await counted(form().locator('[aria-invalid]'), 2);
-  await field('Pin').selectOption({ label: 'GPIO 17' });
+  await field('Pin').selectOption({ label: 'Pin 17' });
   await field('When it').selectOption({ label: 'turns on' });
   await field('Message').fill('Somebody is at the door');
   await more();
@@ -359,25 +359,34 @@ test('what cannot be chosen is written in full: another event, and whatever a to
   assert.deepEqual(problems, []);
 });
 
-test('what was told while nobody looked is there at the next look, in any room, one card at a time', async () => {
+test('what was told while nobody looked is there at the next look, in any room: one line with a count, that opens', async () => {
   for (const text of ['The post is here', 'The washing machine is done', 'Dinner in ten minutes']) await call('notify', { text, title: 'From the kitchen' });
   const later = await open(browser, { size: sizes.phone, storageState: await context.storageState() });
   await later.page.goto(hob);
   await message(later.page).waitFor();
   await card(later.page).getByText('Dinner in ten minutes').waitFor();
-  await card(later.page).getByText('and 2 more').waitFor();
+  const fold = card(later.page).getByRole('button', { name: /^3 notices/ });
+  await fold.waitFor();
+  assert.ok((await card(later.page).boundingBox()).height < 70, 'one line, however many there are');
   await accessible(later.page, 'Talk with a notice');
   await fits(later.page, sizes.phone, 'Talk with a notice');
   await shot(later.page, 'notice-talk-phone');
   // Nothing of the room is covered by it.
   const [top, below] = await Promise.all([later.page.locator('.top').boundingBox(), card(later.page).boundingBox()]);
   assert.ok(top.y >= below.y + below.height - 1, `the top of the room at ${top.y} is below the card that ends at ${below.y + below.height}`);
-  await later.page.getByRole('button', { name: 'Dismiss: From the kitchen' }).focus();
+  await fold.focus();
   await later.page.keyboard.press('Enter');
+  await counted(card(later.page).locator('li'), 3);
+  await accessible(later.page, 'Talk with notices, open');
+  await fits(later.page, sizes.phone, 'Talk with notices, open');
+  await shot(later.page, 'notices-open-talk-phone');
+  await later.page.getByRole('button', { name: 'Dismiss: From the kitchen' }).first().focus();
+  await later.page.keyboard.press('Enter');
+  await counted(card(later.page).locator('li'), 2);
   await card(later.page).getByText('The washing machine is done').waitFor();
   await later.page.waitForFunction(() => document.activeElement?.closest('.notices') !== null);
   await visit(later.page, 'Tools');
-  await card(later.page).getByText('and one more').waitFor();
+  await card(later.page).getByRole('button', { name: '2 notices' }).waitFor();
   await later.page.getByRole('button', { name: 'Dismiss all 2' }).click();
   await card(later.page).waitFor({ state: 'detached' });
   await allSeen();

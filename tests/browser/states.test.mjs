@@ -143,7 +143,7 @@ test('an error in the stream keeps what was said and what was done, with the rea
   await page.locator('.trouble').getByText('The model did not answer.').waitFor();
   await page.getByText('Let me look.').first().waitFor();
   const line = page.locator('details.did.failed');
-  await shows(() => line.locator('> summary').innerText(), /searched the web · failed · 1\.2 s/);
+  await shows(() => line.locator('> summary').innerText(), /^searched the web · failed$/);
   await line.locator('> summary').click();
   await line.getByText('Check the cable').waitFor();
   await shows(() => page.locator('[aria-live="polite"]').innerText(), /Check that it runs/);
@@ -300,10 +300,10 @@ test('many things done are one line that opens', async () => {
   const { page, context } = await staged({ 'POST /api/v1/chat': stream([run, ['thinking', { text: 'hm' }], ...calls, ...said('Done.'), done]) });
   await say(page, 'do it all');
   const group = page.locator('.work > details.did');
-  await group.getByText('did 5 things · 500 ms').waitFor();
+  await group.getByText('did 5 things', { exact: true }).waitFor();
   await group.locator('> summary').click();
   await group.getByText('used some new thing').waitFor();
-  await group.getByText('looked in memory · 2 found · 100 ms').waitFor();
+  await group.getByText('looked in memory · 2 found', { exact: true }).waitFor();
   await accessible(page, 'many things');
   await shot(page, 'many');
   await context.close();

@@ -100,12 +100,14 @@ test('a typed no denies the approval that waits, and a typed yes allows it once'
 test('a yes among several approvals decides nothing, and is kept', async () => {
   const [a, b] = [await memory('thing a'), await memory('thing b')];
   await say('forget both', [calls(['forget', { memoryId: a }], ['forget', { memoryId: b }]), says('Both seen to.')]);
-  await page.locator('.confirm.asks').nth(1).waitFor();
+  await page.locator('.confirm.asks').getByText('1 more waits after this one.').waitFor();
+  await counted(page.locator('.asks-behind'), 1);
   await say('yes');
   await page.getByText('More than one decision waits here').waitFor();
   await becomes(() => message(page).inputValue(), 'yes');
   assert.deepEqual((await remembered()).filter((one) => /thing [ab]/.test(one)).length, 2);
   await button(page.locator('.confirm.asks').first(), 'Deny').click();
+  await counted(page.locator('.asks-behind'), 0);
   await counted(page.locator('.confirm.asks'), 1);
   // Now it is clear which is meant.
   await message(page).press('Enter');

@@ -90,9 +90,9 @@ test('an event is a card, money is a table, readings are a map, and JSON is one 
   const readings = line.getByRole('region', { name: 'Values' });
   await shows(() => readings.innerText(), /Disk free[^]*GB/);
   await counted(line.locator('pre:visible'), 0);
-  await line.getByText('Details as JSON').click();
+  await line.getByText('Details', { exact: true }).click();
   await shows(() => line.locator('pre:visible').last().innerText(), /"arch"/);
-  await line.getByText('Details as JSON').click();
+  await line.getByText('Details', { exact: true }).click();
   await everywhere('card-plan', (on) => newest(on).getByRole('region', { name: 'Expenses' }), async (on) => {
     await newest(on).locator('details.did').filter({ hasText: 'device' }).locator('> summary').click();
     await newest(on).getByRole('region', { name: 'Values' }).waitFor();

@@ -154,6 +154,11 @@ for (const [size, viewport] of Object.entries(sizes)) {
       await set(context, '', 'PT25M');
       await call(context, 'pause_timer', { timer: '25 minutes' });
       await row(page, 'Tea').getByRole('button', { name: 'Stop' }).waitFor();
+      // One rings; those that only run are one line with a count.
+      await counted(page.locator('.strip .timer'), 1);
+      await shot(page, `timers-fold-${size}-${scheme}`);
+      await fits(page, viewport, 'Talk with timers in a line');
+      await page.getByRole('button', { name: /^2 timers.*(1:30:00|1:29:\d\d)/ }).click();
       await counted(page.locator('.strip .timer'), 3);
       await fits(page, viewport, 'Talk with timers');
       await accessible(page, 'Talk with timers');

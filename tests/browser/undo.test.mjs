@@ -32,7 +32,7 @@ test('a change made by talking is undone with a press', async () => {
   await toast().waitFor({ state: 'detached' });
 });
 
-test('the line covers neither the composer nor what is said, and goes by itself', async () => {
+test('the line covers neither the title, the composer nor what is said, and goes by itself', async () => {
   for (const [name, size] of Object.entries(sizes)) {
     for (const scheme of schemes) {
       const other = await enter(browser, { size, scheme });
@@ -40,22 +40,36 @@ test('the line covers neither the composer nor what is said, and goes by itself'
       const exchange = await ask(other.page, 'add bread to the shopping list');
       await toast(other.page).waitFor();
       const box = await toast(other.page).boundingBox();
-      const buttons = other.page.locator('.top button, .top a');
-      for (const part of [exchange, message(other.page), ...(await buttons.all())]) {
+      for (const part of [exchange.locator('.words'), exchange.locator('.you'), other.page.locator('.composer textarea'), other.page.locator('.top')]) {
         const there = await part.boundingBox();
-        if (!there) continue;
-        const apart = there.y >= box.y + box.height - 1 || there.x >= box.x + box.width - 1 || there.x + there.width <= box.x + 1;
+        const apart = there.y >= box.y + box.height - 1 || there.y + there.height <= box.y + 1;
         assert.ok(apart, `${name}: ${JSON.stringify(there)} is under ${JSON.stringify(box)}`);
       }
       await accessible(other.page, `Talk with an undo, ${name}, ${scheme}`);
       await fits(other.page, size, `Talk with an undo, ${name}`);
       await shot(other.page, `undo-talk-${name}-${scheme}`);
+      await visit(other.page, 'Memory');
+      const [line, bar, title] = await Promise.all([toast(other.page), other.page.getByRole('navigation', { name: 'Rooms' }), other.page.locator('.top h1')].map((one) => one.boundingBox()));
+      assert.ok(line.y > title.y + title.height, `${name}: the title is free`);
+      assert.ok(line.y + line.height <= bar.y + 1 || line.x >= bar.x + bar.width - 1, `${name}: the bar is free`);
+      await shot(other.page, `undo-memory-${name}-${scheme}`);
       await toast(other.page).waitFor({ state: 'detached', timeout: 12_000 });
       assert.deepEqual(other.problems, []);
       await other.context.close();
       await call('undo');
     }
   }
+});
+
+test('a thing that is ticked is called ticked', async () => {
+  await call('add_task', { title: 'Flour', category: 'shopping' });
+  await call('complete_task', { taskId: 'Flour' });
+  await shows(() => toast().innerText(), /Ticked Flour on the shopping list\./);
+  const [last] = (await api(context, 'GET', '/api/v1/changes?limit=1')).changes;
+  assert.equal(last.text, 'Ticked Flour on the shopping list.');
+  await toast().getByRole('button', { name: 'Undo' }).click();
+  await shows(() => toast().innerText(), /Undone: Flour is as it was before\./);
+  await call('delete_task', { taskId: 'Flour' });
 });
 
 test('what is deleted with a form is undone, or restored from the bin', async () => {

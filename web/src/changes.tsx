@@ -1,16 +1,19 @@
-// The last change, with Undo: a slim line over the title of the room for some seconds.
+// The last change, with Undo: a slim line at the bottom for some seconds, in Talk above the composer.
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
 import './changes.css';
 import { Close } from './icons';
 import { useLive } from './live';
+import { keepingLastWords } from './talk/in-view';
 import { text, trouble } from './text';
 
 const words = text.changes;
 
 /** How long it is there; while it has the focus or the pointer, it stays. */
 const SHOWN_MS = 8000;
+/** Between it and what is above it, in pixels. */
+const GAP = 8;
 
 interface Change {
   changeId: string;
@@ -56,6 +59,22 @@ export function Changes(): JSX.Element {
     const timer = setTimeout(close, SHOWN_MS);
     return () => clearTimeout(timer);
   }, [shown, held, busy]);
+
+  // The room makes space for it at its end (`--change`).
+  const there = shown !== '';
+  useLayoutEffect(() => {
+    const line = box.current;
+    if (!line) return;
+    const root = document.documentElement.style;
+    const measure = () => keepingLastWords(() => root.setProperty('--change', `${line.offsetHeight + GAP}px`));
+    measure();
+    const watch = new ResizeObserver(measure);
+    watch.observe(line);
+    return () => {
+      watch.disconnect();
+      root.removeProperty('--change');
+    };
+  }, [there]);
 
   const undo = async () => {
     if (!change || busy) return;

@@ -85,9 +85,9 @@ function sources(): Record<Group, Source> {
     pins: async (query) => {
       if (!query) return [];
       const wanted = HEADER.filter(({ pin, physical, bus }) =>
-        pin !== undefined && has(query, text.home.pin(pin), `pin ${pin}`, text.home.physical(physical), bus && text.home.buses[bus].short));
+        pin !== undefined && has(query, text.home.pin(pin), `gpio ${pin}`, text.home.physical(physical), bus && text.home.buses[bus].short));
       if (!wanted.length) return [];
-      // `17` means GPIO 17 before physical pin 17.
+      // `17` means pin 17 before place 17.
       const exact = (pin: number) => new RegExp(`(^|\\D)${pin}$`).test(query);
       const known = await (levels ??= pins());
       return wanted

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
 import { deviceAway } from './away';
-import { Close } from './icons';
+import { Chevron, Close } from './icons';
 import { useLive, useNews } from './live';
 import { rollback } from './mind/api';
 import './notices.css';
@@ -23,8 +23,10 @@ export interface Notice {
   document?: { name: string; version: number; before: number };
 }
 
-/** The most notices loaded; one is shown at a time. */
+/** The most notices loaded. */
 const MOST = 50;
+/** A longer one, in characters, is a line that opens. */
+const SHORT = 140;
 
 const isNotice = (one: unknown): one is Notice => typeof (one as Notice | null)?.id === 'string' && typeof (one as Notice).text === 'string';
 
@@ -74,10 +76,11 @@ function useNoticeUpdates(): void {
   useNews(['notices:changed'], () => void readNotices());
 }
 
-/** Keeps the notices current, and shows the newest; not where the room shows all of them (`listed`). */
+/** Keeps the notices current, and shows them; not where the room shows all of them (`listed`). */
 export function Notices({ listed }: { listed: boolean }): JSX.Element {
   useNoticeUpdates();
   const box = useRef<HTMLDivElement>(null);
+  const [open, setOpen] = useState(false);
   const all = notices.value;
   const newest = all[0];
   const shown = listed ? undefined : newest;
@@ -109,17 +112,39 @@ export function Notices({ listed }: { listed: boolean }): JSX.Element {
   return (
     <div ref={box}>
       <p class="unseen" role="status">{newest && [newest.title !== newest.text && newest.title, newest.text].filter(Boolean).join(': ')}</p>
-      {shown && <Card key={shown.id} notice={shown} rest={all.length - 1} onDrop={drop} />}
+      {shown && (
+        <aside class="notices" aria-label={words.label}>
+          {all.length === 1 && shown.text.length <= SHORT
+            ? <NoticeLine key={shown.id} notice={shown} onDrop={drop} />
+            : <Folded all={all} open={open} onOpen={setOpen} onDrop={drop} />}
+        </aside>
+      )}
     </div>
   );
 }
 
-function Card({ notice, rest, onDrop }: { notice: Notice; rest: number; onDrop: (which: string) => void }): JSX.Element {
-  return <aside class="notices" aria-label={words.label}><NoticeLine notice={notice} rest={rest} onDrop={onDrop} /></aside>;
+/** Several notices, or a long one, in one line that opens. */
+function Folded({ all, open, onOpen, onDrop }: { all: Notice[]; open: boolean; onOpen: (open: boolean) => void; onDrop: (which: string) => void }): JSX.Element {
+  const [newest] = all;
+  return (
+    <div class="notice-fold">
+      <div class="notice-head">
+        <button type="button" class="quiet" aria-expanded={open} onClick={() => onOpen(!open)}>
+          {all.length > 1 && <b>{words.count(all.length)}</b>}
+          <span>{open ? '' : newest?.text}</span>
+          <Chevron />
+        </button>
+        {all.length > 1
+          ? <button type="button" class="quiet" aria-label={words.dismissAll(all.length)} onClick={() => onDrop('all')}>{words.dismissAllShort}</button>
+          : <button type="button" class="bare" aria-label={words.dismissOne(newest?.title || newest?.text || '')} onClick={() => newest && onDrop(newest.id)}><Close /></button>}
+      </div>
+      {open && <ul>{all.map((notice) => <li key={notice.id}><NoticeLine notice={notice} onDrop={onDrop} /></li>)}</ul>}
+    </div>
+  );
 }
 
-/** A notice with what can be done about it; `rest`: how many more there are. */
-export function NoticeLine({ notice, rest = 0, onDrop }: { notice: Notice; rest?: number; onDrop: (which: string) => void }): JSX.Element {
+/** A notice with what can be done about it. */
+export function NoticeLine({ notice, onDrop }: { notice: Notice; onDrop: (which: string) => void }): JSX.Element {
   const { id, title, createdAt, document } = notice;
   return (
     <div class="notice-card">
@@ -128,8 +153,6 @@ export function NoticeLine({ notice, rest = 0, onDrop }: { notice: Notice; rest?
         <p class="notice-text">{notice.text}</p>
         <p class="dotted">
           {createdAt && <span>{when(createdAt)}</span>}
-          {rest > 0 && <span>{words.more(rest)}</span>}
-          {rest > 0 && <button type="button" class="quiet" onClick={() => onDrop('all')}>{words.dismissAll(rest + 1)}</button>}
         </p>
         {document && <Undo change={document} onDone={() => onDrop(id)} />}
       </div>

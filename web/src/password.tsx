@@ -13,7 +13,7 @@ interface Props {
   onInput: (value: string) => void;
   /** A new password. */
   fresh?: boolean;
-  /** The help below an empty field, instead of the advice. */
+  /** The help below an empty field; a new password has its shortest length before it. */
   help?: string;
   error?: string;
   field?: { current: HTMLInputElement | null };
@@ -35,7 +35,7 @@ export function advice(value: string): string {
 
 export function PasswordField({ label, value, onInput, fresh = false, help, error, field }: Props): JSX.Element {
   const [shown, setShown] = useState(false);
-  const words = fresh ? (value ? advice(value) : help ?? advice('')) : help;
+  const words = fresh ? (value ? advice(value) : [text.password.start, help].filter(Boolean).join(' ')) : help;
   return (
     <Field label={label} error={error}>
       {(wired) => (

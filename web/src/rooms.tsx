@@ -18,6 +18,9 @@ export interface RoomProps {
   onChanged: () => void;
 }
 
+/** The home's name, or the device's where it has none. */
+export const homeName = ({ home, name }: Session) => home?.name || name;
+
 export interface Place {
   room: Room;
   path: string[];

@@ -1,7 +1,10 @@
 //! Sentences about changes, and about what is so after an undo.
 
 use crate::{counted, join_list, quote};
-use store::{Did, Part, Store};
+use store::{Change, Did, Part, Store};
+
+/// The tool whose changes are ticks.
+const TICKS: &str = "complete_task";
 
 /// The parts of a change that are named: not those that belong to others of it.
 fn named<'a>(store: &Store, parts: &'a [Part]) -> Vec<&'a Part> {
@@ -23,26 +26,27 @@ fn titles(parts: &[&Part]) -> Vec<String> {
 }
 
 /// The effect of a change: "Added milk to the shopping list.".
-pub fn changed_words(store: &Store, too_large: bool, parts: &[Part]) -> String {
-    let parts = named(store, parts);
-    if too_large {
+pub fn changed_words(store: &Store, change: &Change) -> String {
+    let parts = named(store, &change.parts);
+    if change.too_large {
         return "Changed many records.".into();
     }
     let Some((word, place, did)) = common(store, &parts) else {
         return if parts.is_empty() { "Changed something.".into() } else { format!("Changed {} things.", parts.len()) };
     };
+    let changed = if change.tool == TICKS { "Ticked" } else { "Changed" };
     match (parts.as_slice(), place, did) {
         ([one], "", Did::Added) => format!("Added {}.", one_named(word, one)),
-        ([one], "", Did::Changed) => format!("Changed {}.", one_named(word, one)),
+        ([one], "", Did::Changed) => format!("{changed} {}.", one_named(word, one)),
         ([one], "", Did::Deleted) => format!("Deleted {}.", one_named(word, one)),
         ([one], list, Did::Added) => format!("Added {} to {list}.", one.title),
-        ([one], list, Did::Changed) => format!("Changed {} on {list}.", one.title),
+        ([one], list, Did::Changed) => format!("{changed} {} on {list}.", one.title),
         ([one], list, Did::Deleted) => format!("Took {} off {list}.", one.title),
         (many, "", Did::Added) => format!("Added {}.", counted(many.len(), word)),
-        (many, "", Did::Changed) => format!("Changed {}.", counted(many.len(), word)),
+        (many, "", Did::Changed) => format!("{changed} {}.", counted(many.len(), word)),
         (many, "", Did::Deleted) => format!("Deleted {}.", counted(many.len(), word)),
         (many, list, Did::Added) => format!("Added {} to {list}.", join_list(&titles(many), false)),
-        (many, list, Did::Changed) => format!("Changed {} on {list}.", counted(many.len(), word)),
+        (many, list, Did::Changed) => format!("{changed} {} on {list}.", counted(many.len(), word)),
         (many, list, Did::Deleted) => format!("Took {} off {list}.", join_list(&titles(many), false)),
     }
 }

@@ -13,19 +13,23 @@ import { Ways, type StepProps } from './shell';
 
 const words = arrival.people;
 const invited = arrival.invite;
+const ROLES: server.Role[] = ['member', 'admin', 'viewer'];
 
 export function PeopleStep({ session, onDone, onPass, onBack }: StepProps): JSX.Element {
   const read = useRead(server.people);
   const device = useRead(server.device);
   const [name, setName] = useState('');
   const [wrong, setWrong] = useState('');
-  const [link, setLink] = useState<{ id: string; person: string; invitation: api.Invitation } | null>(null);
+  const [role, setRole] = useState<server.Role>('member');
+  /** The links made here, each shown only now. */
+  const [links, setLinks] = useState<Record<string, api.Invitation>>({});
   const form = useRef<HTMLFormElement>(null);
   const act = useAction();
   const all = read.data?.people.filter(({ program }) => !program) ?? [];
 
   const show = async (person: server.Person) => {
-    setLink({ id: person.id, person: person.name, invitation: await api.invite(person.id) });
+    const made = await api.invite(person.id);
+    setLinks((all) => ({ ...all, [person.id]: made }));
     await read.again();
   };
   const add = async () => {
@@ -35,8 +39,9 @@ export function PeopleStep({ session, onDone, onPass, onBack }: StepProps): JSX.
       return setWrong(words.needName);
     }
     await act.run(async () => {
-      const fresh = await server.addPerson({ name: given, role: 'member' });
+      const fresh = await server.addPerson({ name: given, role });
       setName('');
+      setRole('member');
       await show(fresh);
     });
   };
@@ -51,12 +56,14 @@ export function PeopleStep({ session, onDone, onPass, onBack }: StepProps): JSX.
           {all.map((person) => (
             <li key={person.id}>
               <div class="row">
-                <p><b>{person.name}</b> <span class="soft small">{person.id === session.user ? words.you : facts(state(person))}</span></p>
+                <p><b>{person.name}</b> <span class="soft small">{person.id === session.user ? words.you : facts(words.roles[person.role]?.is, state(person))}</span></p>
                 {person.id !== session.user && !person.owner && !person.hasPassword && (
                   <button type="button" class="small" aria-disabled={act.busy} aria-label={`${invited.fresh}: ${person.name}`} onClick={() => void act.run(() => show(person))}>{invited.fresh}</button>
                 )}
               </div>
-              {link?.id === person.id && <InviteLink person={link.person} home={session.home.name || session.name} invitation={link.invitation} device={device.data} />}
+              {links[person.id] && !person.hasPassword && (
+                <InviteLink person={person.name} home={session.home.name || session.name} invitation={links[person.id] as api.Invitation} device={device.data} />
+              )}
             </li>
           ))}
         </ul>
@@ -70,8 +77,17 @@ export function PeopleStep({ session, onDone, onPass, onBack }: StepProps): JSX.
           void add();
         }}
       >
-        <TextField label={words.name} help={words.role} error={wrong} value={name} onInput={(value) => (setName(value), setWrong(''), act.clear())} />
-          {act.problem && <Notice bad>{act.problem}</Notice>}
+        <TextField label={words.name} error={wrong} value={name} onInput={(value) => (setName(value), setWrong(''), act.clear())} />
+        <fieldset class="units roles">
+          <legend>{words.may}</legend>
+          {ROLES.map((one) => (
+            <label key={one} class="choice">
+              <input type="radio" name="role" value={one} checked={role === one} onChange={() => setRole(one)} />
+              <span><b>{words.roles[one]?.label}</b> <small>{words.roles[one]?.why}</small></span>
+            </label>
+          ))}
+        </fieldset>
+        {act.problem && <Notice bad>{act.problem}</Notice>}
         <button aria-disabled={act.busy}>{act.busy ? words.adding : words.add}</button>
       </form>
       <Ways next={all.length > 1 ? words.done : words.alone} onNext={onDone} onPass={onPass} onBack={onBack} />

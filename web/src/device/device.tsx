@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { useLive } from '../live';
 import type { RoomProps } from '../rooms';
-import { text } from '../text';
+import { facts, text } from '../text';
 import { Top } from '../top';
 import { lazy } from '../lazy';
 import { About } from './about';
@@ -95,7 +95,7 @@ export function Device({ session, path, onChanged }: RoomProps): JSX.Element {
 
   return (
     <main class="room device">
-      <Top title={text.rooms.device} where={session.name} />
+      <Top title={text.rooms.device} where={facts(session.home?.name, session.name)} />
       <HouseContext.Provider value={house}>
         {pageAt(path) ?? <Parts admin={admin} />}
       </HouseContext.Provider>

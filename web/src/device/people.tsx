@@ -141,12 +141,12 @@ export function People({ round, onChanged }: ListProps): JSX.Element {
   const [adding, setAdding] = useState(false);
   const [done, setDone] = useState('');
   const device = useRead(api.device);
-  const [invitation, setInvitation] = useState<{ id: string; made: arrival.Invitation } | null>(null);
+  const [links, setLinks] = useState<Record<string, arrival.Invitation>>({});
   // A token is no person: names that only tokens have are under Tokens.
   const all = read.data?.people.filter(({ program }) => !program);
   const invite = async (id: string) => {
     const made = await arrival.invite(id);
-    setInvitation({ id, made });
+    setLinks((all) => ({ ...all, [id]: made }));
     await read.again();
   };
   const why = (
@@ -165,7 +165,7 @@ export function People({ round, onChanged }: ListProps): JSX.Element {
             <Row
               key={person.id}
               person={person}
-              invitation={invitation?.id === person.id ? invitation.made : undefined}
+              invitation={links[person.id]}
               device={device.data}
               onInvite={() => invite(person.id)}
               onChanged={(fresh) => read.set({ count: all.length, people: all.map((old) => (old.id === fresh.id ? { ...old, ...fresh } : old)) })}

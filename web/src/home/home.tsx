@@ -1,6 +1,6 @@
 // The Home room: Today, and beside it the pins of the board and what else is on the network.
 import type { JSX } from 'preact';
-import { href, type RoomProps } from '../rooms';
+import { homeName, href, type RoomProps } from '../rooms';
 import { text } from '../text';
 import { today as words } from '../text/today';
 import { Top } from '../top';
@@ -26,7 +26,7 @@ export function Home({ session, path, onSay }: Props): JSX.Element {
   );
   return (
     <main class={`room home at-${at}`}>
-      <Top title={text.rooms.home} where={session.name} />
+      <Top title={text.rooms.home} where={homeName(session)} />
       <div class="home-inside">
         <nav class="tabs" aria-label={words.tabs}>
           {tab('today')}

@@ -84,7 +84,7 @@ function Entry({ run, onChanged }: { run: api.Run; onChanged: (said: string) => 
         <p class="act-head"><span class="asked">{run.asked || (run.conversationId ? words.wordless : words.byProgram)}</span> <time class="soft small" dateTime={new Date(run.startedAt).toISOString()}>{at}</time></p>
         <p class="soft small">
           {facts(
-            words.states[run.state] ?? run.state, run.model, over > run.startedAt && duration(over - run.startedAt), run.toolCalls !== undefined && run.toolCalls > 0 && words.calls(run.toolCalls),
+            words.states[run.state] ?? run.state, run.model === 'reflex' ? text.talk.reflex : run.model, over > run.startedAt && duration(over - run.startedAt), run.toolCalls !== undefined && run.toolCalls > 0 && words.calls(run.toolCalls),
             tokens > 0 && words.tokens(short(tokens)), run.cost ? dollars(run.cost) : '', run.resumed ? words.resumed(run.resumed) : '',
           )}
         </p>

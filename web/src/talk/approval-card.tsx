@@ -26,9 +26,14 @@ interface Props {
   asked: ApprovalQuestion;
   /** Its origin, when shown outside its conversation. */
   children?: ComponentChildren;
+  /** Another one is decided first: a line that opens. */
+  behind?: boolean;
+  /** How many more wait behind this one. */
+  more?: number;
 }
 
-export function ApprovalCard({ asked, children }: Props): JSX.Element {
+export function ApprovalCard({ asked, children, behind = false, more = 0 }: Props): JSX.Element {
+  const [opened, setOpened] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
   const [choosing, setChoosing] = useState(false);
@@ -71,6 +76,13 @@ export function ApprovalCard({ asked, children }: Props): JSX.Element {
       </p>
     );
   }
+  if (behind && !opened) {
+    return (
+      <button type="button" class="asks-behind" aria-expanded={false} onClick={() => setOpened(true)}>
+        <span>{asked.about ? sentence(asked.about) : words.wants(toolOf(asked.tool))}</span><Chevron />
+      </button>
+    );
+  }
   return (
     <div
       class="confirm asks"
@@ -106,6 +118,7 @@ export function ApprovalCard({ asked, children }: Props): JSX.Element {
           </Buttons>
         )}
       {problem && <Notice bad>{problem}</Notice>}
+      {more > 0 && <p class="small more-wait">{words.moreWait(more)}</p>}
     </div>
   );
 }

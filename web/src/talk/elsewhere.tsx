@@ -22,6 +22,21 @@ function QuestionCard({ of }: { of: Question }): JSX.Element {
   return of.kind === 'approval' ? <ApprovalCard asked={of}>{from}</ApprovalCard> : <InteractionCard it={of}>{from}</InteractionCard>;
 }
 
+/** Questions about messages further up, at the end of the conversation; `asked`: the message. */
+export function LateQuestions({ questions }: { questions: { one: Question; asked: string }[] }): JSX.Element {
+  const pending = questions.filter(({ one }) => isPending(one));
+  return (
+    <section class="late" aria-label={words.elsewhereTitle}>
+      {questions.map(({ one, asked }) => {
+        const first = one === pending[0]?.one;
+        const about = asked && <p class="soft small">{text.talk.about(asked)}</p>;
+        if (one.kind !== 'approval') return <InteractionCard key={one.id} it={one}>{about}</InteractionCard>;
+        return <ApprovalCard key={one.id} asked={one} behind={isPending(one) && !first} more={first ? pending.length - 1 : 0}>{about}</ApprovalCard>;
+      })}
+    </section>
+  );
+}
+
 export function OtherQuestions({ questions }: { questions: Question[] }): JSX.Element {
   const [away, setAway] = useState(false);
   const box = useRef<HTMLElement>(null);

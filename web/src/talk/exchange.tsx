@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { isApproval, isPending, type ApprovalQuestion, type InteractionQuestion, type Question } from '../questions';
 import { lazy } from '../lazy';
-import { text } from '../text';
+import { text, toolWords } from '../text';
 import { talk as words } from '../text/talk';
 import { Actions, type Act } from './actions';
 import { TimerCards } from '../timers/card';
@@ -12,7 +12,7 @@ import { Markdown } from './markdown';
 import { Media } from './media';
 import { repliesTo } from './replies';
 import { ToolLines } from './tool-line';
-import { intendedCall, said, type Call, type Turn } from './turns';
+import { intendedCall, notMade, said, type Call, type Turn } from './turns';
 
 /** Results as what they are: a checklist, an event, amounts of money. */
 const ResultCards = lazy<{ calls: Call[] }>(() => import('./cards/cards').then((part) => part.ResultCards), true);
@@ -23,6 +23,10 @@ interface Props {
   lifted: boolean;
   /** Its questions: pending, or settled while somebody looked. */
   questions: Question[];
+  /** Its questions that stand at the end of the conversation. */
+  below: Question[];
+  /** The model that answers here. */
+  model: string;
   /** It is the newest, and nothing is under way. */
   last: boolean;
   act: Act;
@@ -48,14 +52,23 @@ function Waiting({ thinking, still }: { thinking: boolean; still: string }): JSX
 function remark(turn: Turn, waits: string): string {
   if (turn.state === 'stopped') return text.talk.stopped;
   if (waits) return waits;
-  if (turn.waiting) return '';
+  const calls = turn.steps.flatMap((step) => step.calls);
+  const refused = calls.filter(notMade);
+  if (refused.length && !said(turn)) {
+    const what = new Set(refused.map((call) => toolWords(intendedCall(call).name).doing));
+    return text.talk.refused([...what].join(', '), refused.every((call) => notMade(call) === 'late'));
+  }
+  // Elsewhere somebody decides, or the run ended before anything came of the call.
+  if (turn.waiting || calls.some((call) => call.result === undefined && call.ms === undefined)) return '';
   if (turn.state !== 'done' || turn.trouble) return '';
   if (turn.media?.length) return '';
   if (!turn.steps.length) return text.talk.noAnswer;
-  return turn.steps.some((step) => step.words.trim()) ? '' : text.talk.silent;
+  return said(turn) || calls.some((call) => call.isError) ? '' : text.talk.silent;
 }
 
-const cards = (asked: ApprovalQuestion[]) => asked.map((one) => <ApprovalCard key={one.id} asked={one} />);
+/** The cards; of those that wait only the `first` is open, and says how many more wait. */
+const cards = (asked: ApprovalQuestion[], first?: ApprovalQuestion, more = 0) =>
+  asked.map((one) => <ApprovalCard key={one.id} asked={one} behind={first !== undefined && one !== first} more={one === first ? more : 0} />);
 
 /** Buttons under a question of Hob's; typing answers as well. */
 function Replies({ turn, onReply }: { turn: Turn; onReply: (words: string) => void }): JSX.Element | null {
@@ -68,15 +81,19 @@ function Replies({ turn, onReply }: { turn: Turn; onReply: (words: string) => vo
   );
 }
 
-export function Exchange({ turn, lifted, questions, last: newest, act, onReply }: Props): JSX.Element {
+export function Exchange({ turn, lifted, questions, below, model, last: newest, act, onReply }: Props): JSX.Element {
   const asked = questions.filter(isApproval);
   const own = questions.filter((one): one is InteractionQuestion => !isApproval(one));
   const settled = turn.state !== 'running';
-  const waits = asked.some(isPending) ? text.approvals.waits : own.some(isPending) ? text.asks.waits : '';
+  const pending = asked.filter(isPending);
+  const [first] = pending;
+  const more = questions.filter(isPending).length - 1;
+  const waits = asked.some(isPending) ? text.approvals.waits : own.some(isPending) ? text.asks.waits : below.length ? text.approvals.waitsBelow : '';
   /** Those that ask about one of these calls. */
   const about = (calls: Call[]) => asked.filter((one) => calls.some((call) => call.id === one.toolCallId));
   const placed = new Set(turn.steps.flatMap((step) => about(step.calls)));
-  const mark = byReflex(turn.model) && settled
+  // Where nothing else answers, it goes without saying.
+  const mark = byReflex(turn.model) && settled && !byReflex(model)
     ? <span class="mark" title={text.talk.reflexWhy}>{text.talk.reflex}</span>
     : undefined;
   const end = turn.steps.length - 1;
@@ -96,11 +113,12 @@ export function Exchange({ turn, lifted, questions, last: newest, act, onReply }
       )}
       <div class="hob">
         {turn.compacted !== undefined && <p class="compacted"><span>{text.talk.compacted(turn.compacted)}</span></p>}
+        {turn.about && <p class="soft small about">{text.talk.about(turn.about)}</p>}
         <span class="unseen">{text.talk.hob}: </span>
         {turn.steps.map((step, n) => {
           const here = about(step.calls);
           // A card stands where its call stands.
-          const shown = step.calls.filter((call) => !here.some((one) => isPending(one) && one.toolCallId === call.id) && !hasCard(call, own));
+          const shown = step.calls.filter((call) => !here.some((one) => isPending(one) && one.toolCallId === call.id) && !below.some((one) => isApproval(one) && one.toolCallId === call.id) && !hasCard(call, own));
           const asides = shown.filter(isAside);
           const lines = shown.filter((call) => !isAside(call));
           return (
@@ -112,18 +130,18 @@ export function Exchange({ turn, lifted, questions, last: newest, act, onReply }
                 ...cards(here.filter((one) => !isPending(one))),
                 lines.length > 0 && (
                   <div class="work" key="work">
-                    <ToolLines calls={lines} settled={settled || n < end} mark={n === end ? mark : undefined} />
+                    <ToolLines calls={lines} settled={settled || n < end} by={turn.model && (byReflex(turn.model) ? text.talk.reflex : turn.model)} mark={n === end ? mark : undefined} />
                   </div>
                 ),
                 ...asides.map((call) => <AsideLine key={call.id} call={call} />),
                 ...(step.notes ?? []).map((note, at) => <div class="aside-words" key={`note-${at}`}><Markdown source={note} /></div>),
-                ...cards(here.filter(isPending)),
+                ...cards(here.filter(isPending), first, more),
               ]}
               {n === end && mark && !lines.length && <p class="marks">{mark}</p>}
             </div>
           );
         })}
-        {cards(asked.filter((one) => !placed.has(one)))}
+        {cards(asked.filter((one) => !placed.has(one)), first, more)}
         {own.map((one) => <InteractionCard key={one.id} it={one} />)}
         <TimerCards calls={turn.steps.flatMap(({ calls }) => calls)} />
         {turn.media && <Media files={turn.media} />}

@@ -6,7 +6,8 @@ const GAP = 12;
 export function keepingLastWords(change: () => void): void {
   const words = [...document.querySelectorAll<HTMLElement>('.exchange > .hob')].at(-1);
   const dock = document.querySelector<HTMLElement>('.dock');
-  const hidden = () => (words && dock ? words.getBoundingClientRect().bottom + GAP - dock.getBoundingClientRect().top : 0);
+  const line = () => parseFloat(document.documentElement.style.getPropertyValue('--change')) || 0;
+  const hidden = () => (words && dock ? words.getBoundingClientRect().bottom + GAP + line() - dock.getBoundingClientRect().top : 0);
   const before = hidden();
   change();
   // Words that were hidden before are being read elsewhere.

@@ -6,6 +6,7 @@ import * as api from '../api';
 import { hourNow } from '../clock';
 import { Down, Flame, Fresh, Menu } from '../icons';
 import { lazy } from '../lazy';
+import { homeName } from '../rooms';
 import { forgetSettled, isPending, questions, type Question } from '../questions';
 import { text, trouble } from '../text';
 import './talk.css';
@@ -15,7 +16,7 @@ import type { Act } from './actions';
 import { InteractionCard } from './asides';
 import { Composer } from './composer';
 import { Earlier } from './earlier';
-import { OtherQuestions } from './elsewhere';
+import { LateQuestions, OtherQuestions } from './elsewhere';
 import { Exchange } from './exchange';
 import type { Turn } from './turns';
 import type { TalkState } from './use-talk';
@@ -31,9 +32,13 @@ const ModelTrouble = lazy<{ admin: boolean }>(() => import('./model-trouble').th
 /** With less free space than this below a new message, the page scrolls once and the answer grows into the space. */
 const ROOM = 0.45;
 
-const turnOf = (turns: Turn[], one: Question) => (one.kind === 'approval'
-  ? turns.find(({ steps }) => steps.some(({ calls }) => calls.some((call) => call.id === one.toolCallId)))
-  : [...turns].reverse().find(({ runId }) => runId && runId === one.runId));
+/** The turn of the run that asks, at the call where it names one. */
+function turnOf(turns: Turn[], one: Question): Turn | undefined {
+  const newestFirst = [...turns].reverse();
+  const call = one.kind === 'approval' && one.toolCallId;
+  const atCall = call && newestFirst.find(({ runId, steps }) => (!runId || runId === one.runId) && steps.some(({ calls }) => calls.some(({ id }) => id === call)));
+  return atCall || newestFirst.find(({ runId }) => runId && runId === one.runId);
+}
 
 /** The questions by the turn they belong to: the one of the call or run, else the newest. */
 function byTurn(turns: Turn[], questions: Question[]): Map<string, Question[]> {
@@ -59,7 +64,16 @@ export function Talk({ session, talk }: Props): JSX.Element {
   const newest = talk.turns.at(-1);
   const here = talk.turns.length ? questions.value.filter((one) => one.conversationId && one.conversationId === talk.conversationId) : [];
   const elsewhere = questions.value.filter((one) => !here.includes(one));
-  const placed = byTurn(talk.turns, here);
+  // A question stands at the end of the conversation until it is answered, also when others were answered since.
+  const late = useRef(new Map<string, string>());
+  const at = newest?.runId ?? newest?.key ?? '';
+  const lateHere = here.flatMap((one) => {
+    const turn = turnOf(talk.turns, one);
+    if (turn && turn !== newest && isPending(one)) late.current.set(one.id, at);
+    // Once it is answered, it moves to its message when something else is said.
+    return turn && turn !== newest && late.current.get(one.id) === at ? [{ one, turn, asked: turn.asked || turn.about || '' }] : [];
+  });
+  const placed = byTurn(talk.turns, here.filter((one) => !lateHere.some((line) => line.one === one)));
   const waits = here.filter(isPending).length;
   const [note, setNote] = useState('');
   const [over, setOver] = useState(false);
@@ -120,6 +134,19 @@ export function Talk({ session, talk }: Props): JSX.Element {
     return () => {
       watch.disconnect();
       removeEventListener('scroll', onScroll);
+    };
+  }, []);
+
+  // The line with Undo stands above the composer.
+  useLayoutEffect(() => {
+    const dock = box.current;
+    if (!dock) return;
+    const root = document.documentElement.style;
+    const watch = new ResizeObserver(() => root.setProperty('--dock', `${dock.offsetHeight}px`));
+    watch.observe(dock);
+    return () => {
+      watch.disconnect();
+      root.removeProperty('--dock');
     };
   }, []);
 
@@ -211,7 +238,7 @@ export function Talk({ session, talk }: Props): JSX.Element {
       >
         <Top
           title={text.name}
-          where={session.name}
+          where={homeName(session)}
           alive={talk.busy && !waits}
           clear={empty}
           actions={
@@ -247,11 +274,14 @@ export function Talk({ session, talk }: Props): JSX.Element {
               turn={turn}
               lifted={turn.key === lifted}
               questions={placed.get(turn.key) ?? []}
+              below={lateHere.filter((line) => line.turn === turn && isPending(line.one)).map(({ one }) => one)}
+              model={session.model}
               last={turn === newest && !talk.busy}
               act={act}
               onReply={reply}
             />
           ))}
+          {lateHere.length > 0 && <LateQuestions questions={lateHere} />}
           <div ref={end} class="end" />
         </section>
         <div class="dock" ref={box}>

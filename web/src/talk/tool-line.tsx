@@ -6,7 +6,7 @@ import { lazy } from '../lazy';
 import { duration, isLookup, text, toolWords } from '../text';
 import { talk } from '../text/talk';
 import { Values } from '../values';
-import { intendedCall, parsed, type Call } from './turns';
+import { intendedCall, notMade, parsed, type Call } from './turns';
 
 const ResultCard = lazy<{ call: Call }>(() => import('./cards/cards').then((part) => part.ResultCard), true);
 
@@ -50,22 +50,24 @@ function Detail({ title, value }: { title: string; value: unknown }): JSX.Elemen
   );
 }
 
-export function ToolLine({ call, mark }: { call: Call; mark?: JSX.Element | undefined }): JSX.Element {
+export function ToolLine({ call, by, mark }: { call: Call; by?: string | undefined; mark?: JSX.Element | undefined }): JSX.Element {
   const { name, args } = intendedCall(call);
   const words = toolWords(name);
   const structured = call.ended && !call.isError && isStructured(call.result);
   const [opened, setOpened] = useState(false);
   const count = call.ended && !call.isError ? found(call) : null;
+  const refused = notMade(call);
+  // It ended with its run, and nothing tells what came of it.
+  const open = call.ended && !call.isError && call.result === undefined && call.ms === undefined;
   const state = !call.ended ? 'running' : call.isError ? 'failed' : 'ended';
   return (
     <details class={`did ${state}`} onToggle={(event) => setOpened(event.currentTarget.open)}>
       <summary>
         <span class="dot" />
         <span class="label">
-          {call.ended ? words.did : `${words.doing}…`}
-          {call.isError && <> · <b>{text.tool.failed}</b></>}
+          {!call.ended ? `${words.doing}…` : refused || open ? words.doing : words.did}
+          {(call.isError || open) && <> · <b>{refused || open ? text.tool.notDone : text.tool.failed}</b></>}
           {count !== null && <> · <b>{text.tool.found(count)}</b></>}
-          {call.ms !== undefined && <> · {duration(call.ms)}</>}
         </span>
         {mark}
         <Chevron />
@@ -81,15 +83,15 @@ export function ToolLine({ call, mark }: { call: Call; mark?: JSX.Element | unde
           {call.ended && call.result !== undefined && !structured && (
             <Detail title={call.isError ? text.tool.wrong : text.tool.gave} value={call.result} />
           )}
-          <div class="facts">
-            <dt>{text.tool.tool}</dt>
-            <dd><code>{call.name}</code></dd>
-            {call.ms !== undefined && <><dt>{text.tool.took}</dt><dd>{duration(call.ms)}</dd></>}
-          </div>
         </dl>
         {opened && (
           <details class="raw">
-            <summary><span class="soft small">{talk.json}</span><Chevron /></summary>
+            <summary><span class="soft small">{talk.details}</span><Chevron /></summary>
+            <dl class="facts">
+              <div><dt>{text.tool.tool}</dt><dd><code>{call.name}</code></dd></div>
+              {call.ms !== undefined && <div><dt>{text.tool.took}</dt><dd>{duration(call.ms)}</dd></div>}
+              {by && <div><dt>{talk.answeredBy}</dt><dd>{by}</dd></div>}
+            </dl>
             <pre tabIndex={0} role="group" aria-label={talk.json}>{shown({ arguments: parsed(call.args), ...(structured && { result: parsed(call.result) }) })}</pre>
           </details>
         )}
@@ -100,21 +102,28 @@ export function ToolLine({ call, mark }: { call: Call; mark?: JSX.Element | unde
 
 const FEW = 3;
 
+interface LinesProps {
+  calls: Call[];
+  settled: boolean;
+  /** The model that answered, in words. */
+  by?: string | undefined;
+  mark?: JSX.Element | undefined;
+}
+
 /** The calls of a step: a line each, or one line for many once they are done. */
-export function ToolLines({ calls, settled, mark }: { calls: Call[]; settled: boolean; mark?: JSX.Element | undefined }): JSX.Element {
+export function ToolLines({ calls, settled, by, mark }: LinesProps): JSX.Element {
   const last = calls.length - 1;
   const lines = (own: JSX.Element | undefined) =>
-    calls.map((call, n) => <ToolLine key={call.id} call={call} mark={n === last ? own : undefined} />);
+    calls.map((call, n) => <ToolLine key={call.id} call={call} by={by} mark={n === last ? own : undefined} />);
   if (calls.length <= FEW || !settled) return <>{lines(mark)}</>;
   const failed = calls.filter((call) => call.isError).length;
-  const took = calls.reduce((sum, call) => sum + (call.ms ?? 0), 0);
   return (
     <details class={`did ${failed ? 'failed' : 'ended'}`}>
       <summary>
         <span class="dot" />
         <span class="label">
           {text.tool.many(calls.length)}
-          {failed > 0 && <> · <b>{text.tool.oneFailed(failed)}</b></>} · {duration(took)}
+          {failed > 0 && <> · <b>{text.tool.oneFailed(failed)}</b></>}
         </span>
         {mark}
         <Chevron />

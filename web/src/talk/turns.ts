@@ -1,5 +1,5 @@
 // The turns of a conversation, built the same way from a live stream and from stored messages.
-import type { ChatEvent, StoredFile, Message } from '../api';
+import type { ChatEvent, StoredFile, Message, ToolResult } from '../api';
 import { sentence } from '../text';
 
 export interface Call {
@@ -35,6 +35,8 @@ export interface Turn {
   /** How many earlier messages were summarized before this turn. */
   compacted?: number | undefined;
   runId?: string | undefined;
+  /** The message it answers after others were answered: its run was suspended meanwhile. */
+  about?: string | undefined;
   /** Its last stored message, for branching. */
   lastId?: string | undefined;
   steps: Step[];
@@ -164,6 +166,13 @@ function endCall(steps: Step[], event: Extract<ChatEvent, { type: 'tool_end' }>)
   }));
 }
 
+/** Why a call was not made: the person said no, or did not answer in time. */
+export function notMade(call: Call): 'no' | 'late' | '' {
+  if (!call.isError) return '';
+  const why = typeof call.result === 'string' ? call.result : JSON.stringify(call.result ?? '');
+  return /\bthe person was asked and said no\b/.test(why) ? 'no' : /\bnobody answered within\b|\bdid not answer in time\b/.test(why) ? 'late' : '';
+}
+
 function endAll(steps: Step[]): Step[] {
   return steps.map((step) =>
     step.calls.every((call) => call.ended)
@@ -186,10 +195,18 @@ export function fromMessages(id: string, messages: Message[], running = false): 
       turns.push({ ...ask(message.content, message.media ?? []), key: message.id, state: 'done', at: message.createdAt, runId: message.runId, lastId: message.id });
       continue;
     }
-    // An answer without a message: Hob started it.
-    if (!turns.length) turns.push({ ...ask(''), key: message.id, state: 'done', at: message.createdAt });
-    const last = turns.length - 1;
-    turns[last] = fromAnswer(turns[last] as Turn, message);
+    // A result belongs to its call, whatever was said since.
+    const rest = message.toolResults?.filter((result) => {
+      const at = lastAt(turns, ({ steps }) => steps.some(({ calls }) => calls.some(({ id: call }) => call === result.toolCallId)));
+      if (at >= 0) turns[at] = endStored(turns[at] as Turn, result);
+      return at < 0;
+    });
+    const left = { ...message, toolResults: rest ?? [] };
+    if (!left.content && !left.toolCalls?.length && !left.toolResults.length && !left.media?.length) {
+      if (message.runId === turns.at(-1)?.runId) turns.push({ ...(turns.pop() as Turn), lastId: message.id });
+      continue;
+    }
+    turns.push(fromAnswer(answering(turns, message), left));
   }
   return turns.map((turn, n) => {
     // The same turn keeps its key when older ones come before it.
@@ -197,6 +214,28 @@ export function fromMessages(id: string, messages: Message[], running = false): 
     if (running && n === turns.length - 1) return { ...turn, key, state: 'running' };
     return { ...turn, key, steps: endAll(turn.steps) };
   });
+}
+
+function lastAt(turns: Turn[], fits: (turn: Turn) => boolean): number {
+  let at = turns.length - 1;
+  while (at >= 0 && !fits(turns[at] as Turn)) at--;
+  return at;
+}
+
+/** Takes out the turn that a message continues: the last one if it is of the same run, else a new one at the end. */
+function answering(turns: Turn[], message: Message): Turn {
+  const last = turns.at(-1);
+  if (last && (!message.runId || !last.runId || last.runId === message.runId)) {
+    turns.pop();
+    return last;
+  }
+  // An answer without a message: Hob started it, or its run was suspended while others were answered.
+  const about = message.runId && turns[lastAt(turns, (turn) => turn.runId === message.runId && turn.asked !== '')]?.asked;
+  return { ...ask(''), key: message.id, state: 'done', at: message.createdAt, runId: message.runId, ...(about && { about }) };
+}
+
+function endStored(turn: Turn, { toolCallId: callId, name = '', content, ...rest }: ToolResult): Turn {
+  return { ...turn, steps: endCall(turn.steps, { type: 'tool_end', callId, name, result: content, ...rest }) };
 }
 
 function fromAnswer(turn: Turn, message: Message): Turn {
@@ -211,10 +250,7 @@ function fromAnswer(turn: Turn, message: Message): Turn {
   for (const call of message.toolCalls ?? []) {
     next = { ...next, steps: addCall(next.steps, start(call.id, call.name, parsed(call.arguments))) };
   }
-  for (const result of message.toolResults ?? []) {
-    const { toolCallId: callId, name = '', content, ...rest } = result;
-    next = { ...next, steps: endCall(next.steps, { type: 'tool_end', callId, name, result: content, ...rest }) };
-  }
+  for (const result of message.toolResults ?? []) next = endStored(next, result);
   return next;
 }
 

@@ -87,6 +87,8 @@ export function useTalk(): TalkState {
   const [draft, setDraftState] = useState(keptDraft.get);
   const [note, setNote] = useState('');
   const [heard, setHeard] = useState('');
+  /** Messages that wait on the device: of another page, or sent before a reload. */
+  const [waitingThere, setWaitingThere] = useState<{ runId: string; asked: string }[]>([]);
   const [older, setOlder] = useState<TalkState['older']>('none');
   const away = deviceAway.value;
   const files = useFiles();
@@ -139,7 +141,9 @@ export function useTalk(): TalkState {
       throw cause;
     });
     const goesOn = (which: string) => (known.current.get(which) ?? 'resting') === 'resting';
-    const found = runs.find((line) => line.conversationId === id && goesOn(line.id));
+    const open = runs.filter((line) => line.conversationId === id && goesOn(line.id));
+    const [found] = open;
+    if (shown.current === id) setWaitingThere(open.filter(({ state }) => state === 'queued').reverse().map(({ id: runId, asked }) => ({ runId, asked })));
     if (!found) return null;
     return others.current?.runId === found.id ? others.current : { runId: found.id, stopping: false };
   };
@@ -224,6 +228,7 @@ export function useTalk(): TalkState {
     const turnOf = topic === 'run:started' ? current.current.find((one) => one.runId === runId) : undefined;
     if (turnOf) begin(turnOf);
     const heardHere = known.current.has(runId);
+    if (/^run:/.test(topic)) setWaitingThere((all) => (all.some((one) => one.runId === runId) ? all.filter((one) => one.runId !== runId) : all));
     if (topic === 'run:ended' && !heardHere) known.current.set(runId, 'over');
     if (!shown.current || current.current.length || heardHere) return;
     const followed = runId === others.current?.runId;
@@ -384,6 +389,13 @@ export function useTalk(): TalkState {
     if (mine) stopRun(mine);
   };
 
+  /** Takes a message back that waits on the device. */
+  const withdraw = (runId: string) => {
+    setWaitingThere((all) => all.filter((one) => one.runId !== runId));
+    known.current.set(runId, 'over');
+    api.cancel(runId).catch((cause: unknown) => setNote(trouble(cause)));
+  };
+
   const again = (turn: Turn) => {
     // One that failed is replaced; an answer stays, and is followed by another.
     if (turn.trouble) setTurns((all) => all.filter((old) => old.key !== turn.key));
@@ -398,6 +410,7 @@ export function useTalk(): TalkState {
     loads.current++;
     settle([]);
     follow(null);
+    setWaitingThere([]);
     history.current = null;
     setOlder('none');
     goTo(id);
@@ -409,7 +422,10 @@ export function useTalk(): TalkState {
 
   return {
     turns, conversationId, loading, older, readOlder: (hold) => void readOlder(hold), busy: mineAll.length > 0 || other !== null, sending: mineAll.some((one) => !one.queued),
-    queued: mineAll.filter((one) => one.queued && !one.stopping).map((one) => ({ key: one.turn.key, asked: one.turn.asked || text.talk.files(one.turn.files?.length ?? 0), drop: () => (stopRun(one), settle([...current.current])) })),
+    queued: [
+      ...waitingThere.map(({ runId, asked }) => ({ key: runId, asked, drop: () => withdraw(runId) })),
+      ...mineAll.filter((one) => one.queued && !one.stopping).map((one) => ({ key: one.turn.key, asked: one.turn.asked || text.talk.files(one.turn.files?.length ?? 0), drop: () => (stopRun(one), settle([...current.current])) })),
+    ],
     draft, files, note, heard, setDraft,
     send: (message) => void send(message), say: (message) => void send(message, undefined, true), stop, again, fresh: () => leave(''), open: leave,
   };

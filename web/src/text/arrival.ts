@@ -51,7 +51,12 @@ export const arrival = {
     needName: 'Enter a name.',
     add: 'Add',
     adding: 'Adding…',
-    role: 'They can use everything, and you look after the settings. Device, People changes that.',
+    may: 'What may they do?',
+    roles: {
+      member: { label: 'Look and add', why: 'Everything of every day, but no settings. Right for children.', is: 'can look and add' },
+      admin: { label: 'Settings too', why: 'Everything you can, with people and settings.', is: 'settings too' },
+      viewer: { label: 'Only look', why: 'For guests, or a screen on the wall.', is: 'can only look' },
+    } as Record<string, { label: string; why: string; is: string }>,
     done: 'That’s all',
     alone: 'Just me',
   },

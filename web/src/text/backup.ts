@@ -20,5 +20,5 @@ export const about = {
   title: 'About',
   version: (v: string) => `Hob ${v}`,
   licence: 'Free software under the MIT licence or the Apache licence 2.0, your choice.',
-  on: 'On this device: the daemon with its tools and its store, reflex for answers without a model, a small model that searches memories by meaning (Apache 2.0), a sandbox for custom tools, and this page. Nothing is loaded from the internet.',
+  on: 'On this device: the program with its tools and its store, an understanding of plain sentences that needs no model, a small model that searches memories by meaning (Apache 2.0), a sandbox for custom tools, and this page. Nothing is loaded from the internet.',
 };

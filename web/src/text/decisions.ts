@@ -6,7 +6,7 @@ export const approvals = {
   why: (reason: string) => `Why it asks: ${reason}`,
   tainted: 'Hob read something from outside before this. Whoever wrote that may want it, not you.',
   until: (when: string) => `Expires ${when}.`,
-  exact: 'The exact call',
+  exact: 'Details',
   facts: (risk: string, rule: string) => `risk ${risk}, rule ${rule}`,
   once: 'Allow once',
   deny: 'Deny',
@@ -28,6 +28,8 @@ export const approvals = {
   expired: (tool: string) => `Nobody answered in time, so ${tool} was not used`,
   gone: (tool: string) => `${tool} no longer needs a decision`,
   waits: 'Waiting for your decision',
+  waitsBelow: 'Waiting for your decision, below',
+  moreWait: (n: number) => (n === 1 ? '1 more waits after this one.' : `${n} more wait after this one.`),
   badge: (n: number) => (n === 1 ? '1 decision for you' : `${n} decisions for you`),
   elsewhereTitle: 'Waiting for your decision',
   from: { api: 'from a program', schedule: 'from a schedule', machine: 'runs by itself' } as Record<string, string>,
@@ -36,7 +38,7 @@ export const approvals = {
   yes: 'yes',
   no: 'no',
   nothing: 'nothing',
-  more: (n: number) => (n === 1 ? 'and one more, in the exact call' : `and ${n} more, in the exact call`),
+  more: (n: number) => (n === 1 ? 'and one more, in the details' : `and ${n} more, in the details`),
 };
 
 export const toolPolicy = {

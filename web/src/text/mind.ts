@@ -5,8 +5,8 @@ export const mind = {
   back: 'Device',
 
   model: {
-    reflex: 'Reflex',
-    reflexIs: 'This device answers by itself, with reflex, which is built in. Nothing you say leaves it.',
+    reflex: 'This device alone',
+    reflexIs: 'This device answers by itself. Nothing you say leaves it.',
     openaiIs: (name: string) => `${name} answers, at OpenAI. What you say to Hob is sent there.`,
     providerIs: (name: string, provider: string) => `${name} answers, at ${provider}. What you say to Hob is sent there.`,
     customIs: (name: string, url: string) => `${name} answers, on ${url || 'a server of your own'}. What you say to Hob is sent there.`,
@@ -26,7 +26,7 @@ export const mind = {
     undone: 'Hob uses its configuration file again.',
     who: 'Provider',
     kinds: [
-      { value: 'reflex', label: 'This device alone (reflex)' },
+      { value: 'reflex', label: 'This device alone' },
       { value: 'openai', label: 'OpenAI' },
       { value: 'custom', label: 'A server of your own' },
     ],

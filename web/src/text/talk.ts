@@ -13,7 +13,9 @@ export const talk = {
   copyCode: 'Copy',
   table: 'Table',
 
-  json: 'Details as JSON',
+  details: 'Details',
+  json: 'The call and its result',
+  answeredBy: 'Answered by',
 
   card: {
     tasks: 'Tasks',

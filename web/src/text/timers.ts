@@ -2,6 +2,7 @@
 
 export const timers = {
   label: 'Timers',
+  count: (n: number) => `${n} timers`,
   done: (title: string) => `${title} is done`,
   late: (at: string) => `It was done at ${at}, while Hob was off.`,
   paused: 'Paused',

@@ -81,7 +81,7 @@ export const today = {
     of: (verb: string, name: string) => `${verb}: ${name}`,
     needed: 'Say what is connected to it.',
     pinNeeded: 'Choose a pin.',
-    named: (pin: number, name: string) => `GPIO ${pin} is ${name} now.`,
+    named: (pin: number, name: string) => `Pin ${pin} is ${name} now.`,
     dropped: (name: string) => `${name} has no name any more.`,
     none: 'No pin has a name yet.',
   },

@@ -79,7 +79,8 @@ function fitting(typed: string): (...texts: string[]) => boolean {
 function families(tools: Tool[]): [string, Tool[]][] {
   const by = new Map<string, Tool[]>();
   for (const tool of tools) {
-    const name = tool.category || tool.group;
+    const family = tool.category || tool.group;
+    const name = text.toolsRoom.families[family] ?? family;
     by.set(name, [...(by.get(name) ?? []), tool]);
   }
   return [...by].sort(([a], [b]) => a.localeCompare(b));
