@@ -41,7 +41,10 @@ pub(crate) struct ToolHost {
 
 impl ToolHost {
     pub fn new(cx: Cx, web: Guarded, network: bool, tool: Arc<Stored>) -> Self {
-        let (tainted, by_model) = (cx.label() != Label::Own && !cx.bounds().by_word || cx.label() == Label::Outside, tool.created_by == Created::Llm);
+        let (tainted, by_model) = (
+            cx.label() != Label::Own && !cx.bounds().by_word || cx.label() == Label::Outside,
+            tool.created_by == Created::Llm,
+        );
         let paused_before = cx.pause().total();
         let (fetched, allowed) = (Arc::default(), Arc::default());
         Self { cx, web, network, tool, tainted, by_model, fetched, allowed, paused_before }

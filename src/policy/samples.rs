@@ -125,8 +125,21 @@ pub struct Call {
 
 impl std::fmt::Debug for Call {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Call { tool, args, principal, via, maker, in_run, bounds, label, authors, additive: _, known: _, consented, grants } =
-            self;
+        let Call {
+            tool,
+            args,
+            principal,
+            via,
+            maker,
+            in_run,
+            bounds,
+            label,
+            authors,
+            additive: _,
+            known: _,
+            consented,
+            grants,
+        } = self;
         write!(f, "{} {args} {principal:?} {via:?} {maker:?} in_run={in_run} {bounds:?} ", tool.name)?;
         write!(f, "{label:?} {authors:?} consented={consented} {grants:?}")
     }

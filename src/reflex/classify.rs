@@ -155,6 +155,10 @@ impl<'a> Classifier<'a> {
         if let Some(placed) = first {
             return placed;
         }
+        // Templates take all money for spent.
+        if let Some(income) = self.noted(&s).filter(|noted| noted.arguments["income"] == true) {
+            return income;
+        }
         let by_parts = self.by_parts(&s);
         if let Some(placed) = self.by_form(&s, &keeping) {
             // A template leaves words of the time in a reminder's text.
@@ -195,7 +199,11 @@ impl<'a> Classifier<'a> {
             return reading;
         }
         let only_asks = |placed: &Classification| placed.tool.is_none();
-        let placed = placed.filter(|placed| !only_asks(placed) || noted.as_ref().is_none_or(only_asks));
+        let nothing = |placed: &Classification| placed.tool.is_none() && placed.proposes.is_none();
+        let placed = placed.filter(|placed| match &noted {
+            Some(noted) => !nothing(placed) && (!only_asks(placed) || only_asks(noted)),
+            None => true,
+        });
         placed
             .filter(|placed| vague.is_none() && beyond.is_none() || certain(placed) && beyond.is_none() || placed.sure)
             .or(beyond)

@@ -24,63 +24,201 @@ const KINDS: &[Kind] = &[
     Kind {
         advice: "Get out and stay out.",
         told: &[
-            "there is a fire", "house is on fire", "kitchen is on fire", "room is on fire", "flat is on fire", "home is on fire",
-            "is on fire", "are on fire", "house is burning", "caught fire", "has caught fire", "fire fire", "call the fire brigade",
-            "call the fire department", "call the fire service", "chip pan fire", "full of smoke",
+            "there is a fire",
+            "house is on fire",
+            "kitchen is on fire",
+            "room is on fire",
+            "flat is on fire",
+            "home is on fire",
+            "is on fire",
+            "are on fire",
+            "house is burning",
+            "caught fire",
+            "has caught fire",
+            "fire fire",
+            "call the fire brigade",
+            "call the fire department",
+            "call the fire service",
+            "chip pan fire",
+            "full of smoke",
         ],
     },
     Kind {
         advice: "Open the windows, switch nothing on or off, and go outside.",
         told: &[
-            "smell gas", "smell of gas", "smells of gas", "smells like gas", "gas leak", "carbon monoxide alarm is",
-            "carbon monoxide alarm has", "co alarm is going off",
+            "smell gas",
+            "smell of gas",
+            "smells of gas",
+            "smells like gas",
+            "gas leak",
+            "carbon monoxide alarm is",
+            "carbon monoxide alarm has",
+            "co alarm is going off",
         ],
     },
     Kind {
         advice: "Get somewhere safe first, if you can.",
         told: &[
-            "breaking in", "broken into the house", "burglar in", "intruder in", "is an intruder", "is a burglar",
-            "being attacked", "is attacking me", "is hitting me", "call the police", "being robbed", "has a knife",
+            "breaking in",
+            "broken into the house",
+            "burglar in",
+            "intruder in",
+            "is an intruder",
+            "is a burglar",
+            "being attacked",
+            "is attacking me",
+            "is hitting me",
+            "call the police",
+            "being robbed",
+            "has a knife",
         ],
     },
     Kind {
         advice: "You are not alone: talk to somebody now.",
         told: &[
-            "kill myself", "end my life", "want to die", "take my own life", "hurt myself on purpose", "i am suicidal",
-            "feel suicidal", "feeling suicidal",
+            "kill myself",
+            "end my life",
+            "want to die",
+            "take my own life",
+            "hurt myself on purpose",
+            "i am suicidal",
+            "feel suicidal",
+            "feeling suicidal",
         ],
     },
     Kind {
         advice: "Shout for anybody near, and unlock the door if you can reach it.",
         told: &[
-            "i have fallen", "i am fallen", "i have just fallen", "i have had a fall", "i had a fall", "i have had a nasty fall",
-            "i have had a bad fall", "has fallen down the stairs", "fell down the stairs", "fallen and", "cannot get up",
-            "can not get up", "has had a fall", "cannot move my legs", "i fell and", "i have collapsed", "has collapsed",
+            "i have fallen",
+            "i am fallen",
+            "i have just fallen",
+            "i have had a fall",
+            "i had a fall",
+            "i have had a nasty fall",
+            "i have had a bad fall",
+            "has fallen down the stairs",
+            "fell down the stairs",
+            "fallen and",
+            "cannot get up",
+            "can not get up",
+            "has had a fall",
+            "cannot move my legs",
+            "i fell and",
+            "i have collapsed",
+            "has collapsed",
             "fallen down and",
         ],
     },
     Kind {
         advice: "Unlock the door if you can, and shout for anybody near.",
         told: &[
-            "cannot breathe", "can not breathe", "not breathing", "stopped breathing", "struggling to breathe",
-            "trouble breathing", "hard to breathe", "is choking", "am choking", "chest pain", "chest pains",
-            "pain in my chest", "pains in my chest", "my chest hurts", "heart attack", "having a stroke", "had a stroke",
-            "is unconscious", "is not responding", "will not wake up", "passed out", "having a seizure", "having a fit",
-            "an overdose", "overdosed", "too many pills", "too many tablets", "swallowed bleach", "swallowed a battery",
-            "will not stop bleeding", "bleeding badly", "bleeding heavily", "bleeding a lot", "call an ambulance",
-            "need an ambulance", "get an ambulance", "fetch an ambulance", "call me an ambulance", "call ambulance",
-            "call 999", "ring 999", "dial 999", "call 911", "dial 911", "call 112", "dial 112", "ring 112",
-            "this is an emergency", "it is an emergency", "call the paramedics", "anaphylactic", "severe allergic reaction",
+            "cannot breathe",
+            "can not breathe",
+            "not breathing",
+            "stopped breathing",
+            "struggling to breathe",
+            "trouble breathing",
+            "hard to breathe",
+            "is choking",
+            "am choking",
+            "chest pain",
+            "chest pains",
+            "pain in my chest",
+            "pains in my chest",
+            "my chest hurts",
+            "heart attack",
+            "having a stroke",
+            "had a stroke",
+            "is unconscious",
+            "is not responding",
+            "will not wake up",
+            "passed out",
+            "having a seizure",
+            "having a fit",
+            "an overdose",
+            "overdosed",
+            "too many pills",
+            "too many tablets",
+            "swallowed bleach",
+            "swallowed a battery",
+            "will not stop bleeding",
+            "bleeding badly",
+            "bleeding heavily",
+            "bleeding a lot",
+            "call an ambulance",
+            "need an ambulance",
+            "get an ambulance",
+            "fetch an ambulance",
+            "call me an ambulance",
+            "call ambulance",
+            "call 999",
+            "ring 999",
+            "dial 999",
+            "call 911",
+            "dial 911",
+            "call 112",
+            "dial 112",
+            "ring 112",
+            "this is an emergency",
+            "it is an emergency",
+            "call the paramedics",
+            "anaphylactic",
+            "severe allergic reaction",
         ],
     },
 ];
 
 /// Words of sentences about something else: plans, memories, lessons, figures of speech.
 const OTHER: &[&str] = &[
-    "remind", "reminder", "remember", "add", "note", "list", "task", "calendar", "timer", "alarm", "book", "film", "movie",
-    "song", "story", "game", "yesterday", "ago", "week", "month", "year", "years", "asleep", "behind", "love", "laughing",
-    "drill", "practice", "course", "training", "joke", "prices", "price", "if", "means", "spell", "define", "translate",
-    "mean", "appointment", "insurance", "bookmark", "contact", "dream", "dreamt", "dreamed", "sale", "deals", "today's",
+    "remind",
+    "reminder",
+    "remember",
+    "add",
+    "note",
+    "list",
+    "task",
+    "calendar",
+    "timer",
+    "alarm",
+    "book",
+    "film",
+    "movie",
+    "song",
+    "story",
+    "game",
+    "yesterday",
+    "ago",
+    "week",
+    "month",
+    "year",
+    "years",
+    "asleep",
+    "behind",
+    "love",
+    "laughing",
+    "drill",
+    "practice",
+    "course",
+    "training",
+    "joke",
+    "prices",
+    "price",
+    "if",
+    "means",
+    "spell",
+    "define",
+    "translate",
+    "mean",
+    "appointment",
+    "insurance",
+    "bookmark",
+    "contact",
+    "dream",
+    "dreamt",
+    "dreamed",
+    "sale",
+    "deals",
+    "today's",
 ];
 
 /// The answer to an emergency; `can_notify` if the others of the household can be shown something.
@@ -90,9 +228,15 @@ pub(crate) fn classified(s: &Sentence, can_notify: bool, now: &Zoned) -> Option<
     }
     let words: Vec<&str> = s.tokens.iter().map(|token| token.word.as_str()).collect();
     let spoken = format!(" {} ", words.join(" "));
-    let spoken = [(" can not ", " cannot "), (" cant ", " cannot "), (" ive ", " i have "), ("'s ", " is "), (" theres ", " there is ")]
-        .iter()
-        .fold(spoken, |text, (from, to)| text.replace(from, to));
+    let spoken = [
+        (" can not ", " cannot "),
+        (" cant ", " cannot "),
+        (" ive ", " i have "),
+        ("'s ", " is "),
+        (" theres ", " there is "),
+    ]
+    .iter()
+    .fold(spoken, |text, (from, to)| text.replace(from, to));
     let alone = ["fire", "help help", "help help help", "ambulance", "mayday"].contains(&spoken.trim());
     let told = |kind: &&Kind| kind.told.iter().any(|run| spoken.contains(&format!(" {run} ")));
     let kind = KINDS.iter().find(told).or_else(|| KINDS.iter().rfind(|_| alone))?;
@@ -116,7 +260,8 @@ pub(crate) fn classified(s: &Sentence, can_notify: bool, now: &Zoned) -> Option<
 /// "what do I do in a fire" and "how do you call an ambulance" ask about something; "can you call an ambulance" needs one.
 fn asks_about(s: &Sentence) -> bool {
     let first = s.word(0);
-    opens_question(s) && ["what", "how", "when", "who", "why", "where", "which", "did", "does", "was", "has", "is"].contains(&first)
+    opens_question(s)
+        && ["what", "how", "when", "who", "why", "where", "which", "did", "does", "was", "has", "is"].contains(&first)
 }
 
 /// The emergency number where the household is, by its time zone.
@@ -124,7 +269,9 @@ fn numbers(now: &Zoned) -> &'static str {
     let zone = now.time_zone().iana_name().unwrap_or_default();
     let (region, place) = zone.split_once('/').unwrap_or((zone, ""));
     match (region, place) {
-        ("Europe", "London" | "Belfast" | "Jersey" | "Guernsey" | "Isle_of_Man" | "Dublin") | ("GB" | "Eire", _) => "999 or 112",
+        ("Europe", "London" | "Belfast" | "Jersey" | "Guernsey" | "Isle_of_Man" | "Dublin") | ("GB" | "Eire", _) => {
+            "999 or 112"
+        }
         ("Europe", "Moscow" | "Minsk" | "Istanbul") => "112",
         ("Europe" | "Arctic", _) => "112",
         ("America", "Sao_Paulo" | "Fortaleza" | "Manaus" | "Recife" | "Belem") => "192 (fire 193, police 190)",
@@ -142,7 +289,9 @@ fn numbers(now: &Zoned) -> &'static str {
 /// Somebody who listens, day and night.
 fn listening(now: &Zoned) -> Option<&'static str> {
     match now.time_zone().iana_name()? {
-        "Europe/London" | "Europe/Belfast" | "Europe/Dublin" | "GB" => Some("the Samaritans on 116 123, free, day and night"),
+        "Europe/London" | "Europe/Belfast" | "Europe/Dublin" | "GB" => {
+            Some("the Samaritans on 116 123, free, day and night")
+        }
         zone if zone.starts_with("America/") || zone.starts_with("US/") => Some("988, day and night"),
         "Europe/Vienna" => Some("142, free, day and night"),
         "Europe/Berlin" => Some("0800 1110111, free, day and night"),

@@ -211,8 +211,18 @@ impl Reflex {
         if then.tool.is_some() && then.stage != Stage::Question {
             return placed;
         }
-        let say = format!("I would not understand “{prompt}” at that time, so I have planned nothing. Say it to me now, to see what I can do.");
-        Classification { tool: None, proposes: None, more: vec![], say: Some(say), stage: Stage::Missing, sure: false, ..placed }
+        let say = format!(
+            "I would not understand “{prompt}” at that time, so I have planned nothing. Say it to me now, to see what I can do."
+        );
+        Classification {
+            tool: None,
+            proposes: None,
+            more: vec![],
+            say: Some(say),
+            stage: Stage::Missing,
+            sure: false,
+            ..placed
+        }
     }
 
     /// With what is said around a command, and without.
@@ -320,7 +330,9 @@ impl Reflex {
         let now = self.0.clock.local();
         let Some(placed) = self.places(&now).classify_literal(&said) else { return false };
         // Nor is what would not be understood when it is due.
-        if prompt_of(&placed).is_some_and(|prompt| self.places(&now).classify_literal(&prompt).is_none_or(|then| then.tool.is_none())) {
+        if prompt_of(&placed)
+            .is_some_and(|prompt| self.places(&now).classify_literal(&prompt).is_none_or(|then| then.tool.is_none()))
+        {
             return false;
         }
         // What means something else after the exchange before is not certain.

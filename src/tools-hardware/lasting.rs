@@ -42,7 +42,8 @@ pub(crate) async fn forget(cx: &Cx, name: &str) {
         return;
     }
     let titles = [title(name, true), title(name, false)];
-    let Ok(found) = cx.call("list_scheduled_tasks", json!({"search": "again", "enabled": true, "limit": 50})).await else {
+    let Ok(found) = cx.call("list_scheduled_tasks", json!({"search": "again", "enabled": true, "limit": 50})).await
+    else {
         return;
     };
     for task in found.content["tasks"].as_array().into_iter().flatten() {
@@ -79,6 +80,9 @@ mod tests {
             assert!(matches!(read(text), Err(Error::BadArgs(_))), "{text}");
         }
         let said = |text| words(read(text).unwrap(), "2026-11-23T09:20:30");
-        assert_eq!((said("PT20M"), said("PT90S")), ("for 20 minutes, until 09:20".into(), "for 1 minute and 30 seconds".into()));
+        assert_eq!(
+            (said("PT20M"), said("PT90S")),
+            ("for 20 minutes, until 09:20".into(), "for 1 minute and 30 seconds".into())
+        );
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn changes(s: &Sentence, now: &Zoned) -> Option<Change> {
 
 /// Readings of sentences that templates would read wrong.
 pub(crate) fn before_templates(s: &Sentence, now: &Zoned) -> Option<Reading> {
-    dates::before_templates(s, now)
+    dates::before_templates(s, now).or_else(|| money::correction(s).map(Reading::Say))
 }
 
 /// A question how to use Hob, and the topic that it names.

@@ -255,8 +255,10 @@ fn sum(s: &Sentence, bare: bool) -> Option<(usize, usize, f64, Option<&'static s
     let mut found = vec![];
     let mut at = 0;
     while at < s.len() {
-        let read = money::money(s, at)
-            .filter(|_| !["a", "an", "one"].contains(&s.word(at)) || ["fiver", "tenner"].contains(&s.word(at + 1)));
+        let read = money::money(s, at).filter(|_| {
+            !["a", "an", "one"].contains(&s.word(at))
+                || ["fiver", "tenner", "hundred", "thousand"].contains(&s.word(at + 1))
+        });
         if let Some(sum) = read {
             // "eight fifty" is 8.50.
             let cents = number::whole(s, at + sum.count).filter(|(_, n)| (10..100).contains(n));
@@ -283,6 +285,20 @@ fn sum(s: &Sentence, bare: bool) -> Option<(usize, usize, f64, Option<&'static s
         [one] => Some(one),
         _ => None,
     }
+}
+
+/// "I paid the taxi eleven pounds not nine" changes what was noted, and notes nothing new.
+pub(super) fn correction(s: &Sentence) -> Option<String> {
+    let not = (1..s.len()).rev().find(|at| s.word(*at) == "not")?;
+    let before =
+        number::number(s, not - 1).is_some() || money::money(s, not.checked_sub(2)?).is_some_and(|sum| sum.count == 2);
+    let (count, _) =
+        money::money(s, not + 1).map(|sum| (sum.count, sum.amount)).or_else(|| number::number(s, not + 1))?;
+    let ends = not + 1 + count == s.len();
+    (before && ends && s.mentions(&["paid", "spent", "cost", "was", "were"])).then(|| {
+        "Which expense is that? Say it like “change the expense lunch to 14.50”: then there is one entry, and not two."
+            .to_owned()
+    })
 }
 
 /// Something spent, or something that came in.
@@ -422,6 +438,18 @@ mod tests {
     }
 
     #[test]
+    fn a_correction_is_no_new_expense() {
+        for (text, wanted) in [
+            ("I paid the taxi eleven pounds not nine", true),
+            ("the shoes were 119 not 129", true),
+            ("I paid the taxi eleven pounds", false),
+            ("we were not there", false),
+        ] {
+            assert_eq!(correction(&Sentence::read(text)).is_some(), wanted, "{text}");
+        }
+    }
+
+    #[test]
     fn money_spent_and_come_in_is_read() {
         let mut wrong = vec![];
         for (text, wanted) in [
@@ -442,6 +470,14 @@ mod tests {
             (
                 "I gave the window cleaner fifteen pounds yesterday cash",
                 r#"true {"amount":15,"category":"other","currency":"GBP","date":"2026-11-22","description":"window cleaner"}"#,
+            ),
+            (
+                "just give the skip man a hundred and eighty quid cash",
+                r#"true {"amount":180,"category":"other","currency":"GBP","description":"skip man"}"#,
+            ),
+            (
+                "diesel sixty two pound forty",
+                r#"false {"amount":62.4,"category":"transport","currency":"GBP","description":"diesel"}"#,
             ),
             ("what is 38.60 plus 5", ""),
             ("remind me to pay 40 pounds", ""),

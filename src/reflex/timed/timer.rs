@@ -1,6 +1,6 @@
 //! Timers: "fish fingers 14 min", "start a 12 minute timer called stockings and a 45 one for laundry".
 
-use super::{Request, words};
+use super::{Request, event_words::REPORTS, words};
 use crate::{
     sentence::Sentence,
     slots::{duration, number},
@@ -69,6 +69,10 @@ const CHANGES: &[&str] = &[
 
 /// The timers that a sentence sets.
 pub(crate) fn read(s: &Sentence) -> Option<Request> {
+    // "never set a timer", "Tom told me to set a timer"
+    if s.mentions(&["never"]) || s.mentions(REPORTS) {
+        return None;
+    }
     let asked = cue(s);
     let begins = ["set", "start", "put", "give", "run", "do"].contains(&s.word(0)) && asked.is_some();
     let lengths: Vec<(usize, usize)> = lengths(s);

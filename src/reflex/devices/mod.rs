@@ -3,16 +3,19 @@
 //!
 //! A sentence counts only if it names something that is connected here, and neither forbids, imagines nor stores anything.
 
+mod times;
+
 use crate::{
     classify::{Classification, Stage, fixed_reply, unknown},
     sentence::Sentence,
-    slots::{self, duration, every, number, when},
+    slots::{self, duration, number},
     stance::opens_question,
     talkback::exchange::Exchange,
 };
 use jiff::Zoned;
 use serde_json::{Map, Value, json};
 use strsim::osa_distance;
+use times::Times;
 
 /// Something connected to a pin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,19 +42,84 @@ const MOST_BLINKS: u32 = 10;
 
 /// Words of sentences that store, plan or tell something else.
 const OTHER: &[&str] = &[
-    "remind", "reminder", "reminders", "add", "list", "note", "notes", "remember", "task", "tasks", "todo", "calendar",
-    "event", "appointment", "buy", "bought", "spent", "paid", "cost", "order", "contact", "birthday", "timer", "timers",
-    "alarm", "goal", "bookmark", "log", "record", "reading", "table", "if", "whenever", "unless", "undo", "rename",
-    "name", "named", "call", "called", "label", "message", "password", "instead", "meant", "why", "shall", "should",
-    "broken", "wish", "imagine", "yesterday", "says", "said", "fix", "replace", "move", "change", "shift", "forward",
+    "remind",
+    "reminder",
+    "reminders",
+    "add",
+    "list",
+    "note",
+    "notes",
+    "remember",
+    "task",
+    "tasks",
+    "todo",
+    "calendar",
+    "event",
+    "appointment",
+    "buy",
+    "bought",
+    "spent",
+    "paid",
+    "cost",
+    "order",
+    "contact",
+    "birthday",
+    "timer",
+    "timers",
+    "alarm",
+    "goal",
+    "bookmark",
+    "log",
+    "record",
+    "reading",
+    "table",
+    "if",
+    "whenever",
+    "unless",
+    "undo",
+    "rename",
+    "name",
+    "named",
+    "call",
+    "called",
+    "label",
+    "message",
+    "password",
+    "instead",
+    "meant",
+    "why",
+    "shall",
+    "should",
+    "broken",
+    "wish",
+    "imagine",
+    "yesterday",
+    "says",
+    "said",
+    "fix",
+    "replace",
+    "move",
+    "change",
+    "shift",
+    "forward",
 ];
 const NOT: &[&str] = &["not", "never", "stop", "quit", "cancel", "without", "cannot"];
 /// Verbs that switch something on without saying "on".
 const STARTS: &[&str] = &["run", "start", "power"];
 const BLINK: &[&str] = &["blink", "flash", "flicker", "pulse", "blinking", "flashing"];
-const SUN: &[&str] = &["dusk", "sunset", "sundown", "dawn", "sunrise", "sunup", "nightfall", "twilight"];
-const RUNS_BY_ITSELF: &[&str] =
-    &["automatically", "coming", "itself", "running", "schedule", "anymore", "daily", "mornings", "morning", "noon", "more"];
+const RUNS_BY_ITSELF: &[&str] = &[
+    "automatically",
+    "coming",
+    "itself",
+    "running",
+    "schedule",
+    "anymore",
+    "daily",
+    "mornings",
+    "morning",
+    "noon",
+    "more",
+];
 
 /// A device that a sentence names: the tokens, and all that the words fit.
 struct Mention {
@@ -61,7 +129,12 @@ struct Mention {
 }
 
 /// The classification of a sentence about devices; `before` is the last device and level that was switched, for what goes on.
-pub(crate) fn classified(s: &Sentence, devices: &[Device], before: Option<(&Device, bool)>, now: &Zoned) -> Option<Classification> {
+pub(crate) fn classified(
+    s: &Sentence,
+    devices: &[Device],
+    before: Option<(&Device, bool)>,
+    now: &Zoned,
+) -> Option<Classification> {
     if s.len() == 0 || s.len() > MOST {
         return None;
     }
@@ -76,7 +149,9 @@ pub(crate) fn classified(s: &Sentence, devices: &[Device], before: Option<(&Devi
     if s.mentions(OTHER) {
         return None;
     }
-    let but_weekends = ["weekends", "on weekends", "at weekends"].iter().any(|days| s.text.to_lowercase().contains(&format!("not {days}")));
+    let but_weekends = ["weekends", "on weekends", "at weekends"]
+        .iter()
+        .any(|days| s.text.to_lowercase().contains(&format!("not {days}")));
     if s.mentions(NOT) && !but_weekends {
         return unplanned(s, &named);
     }
@@ -89,7 +164,8 @@ pub(crate) fn classified(s: &Sentence, devices: &[Device], before: Option<(&Devi
     if s.mentions(&["when"]) {
         return None;
     }
-    let starts = STARTS.contains(&s.word(0)) && named.iter().all(|m| m.at < s.len()) || before.is_some() && s.word(0) == "run";
+    let starts =
+        STARTS.contains(&s.word(0)) && named.iter().all(|m| m.at < s.len()) || before.is_some() && s.word(0) == "run";
     if !asks && !blinks && states.is_empty() && !starts && !before.is_some_and(|_| bare_duration(s)) {
         return None;
     }
@@ -98,7 +174,8 @@ pub(crate) fn classified(s: &Sentence, devices: &[Device], before: Option<(&Devi
         Err(which) => return Some(which),
     };
     if asks {
-        let about = !states.is_empty() || s.mentions(&["going", "running", "burning", "reading", "look", "doing", "working", "state", "active"]);
+        let about = !states.is_empty()
+            || s.mentions(&["going", "running", "burning", "reading", "look", "doing", "working", "state", "active"]);
         let reads = targets.iter().map(|d| ("gpio_read", json!({"pin": d.pin})));
         return if about { calls(reads, "asks about a device") } else { None };
     }
@@ -118,7 +195,13 @@ pub(crate) fn classified(s: &Sentence, devices: &[Device], before: Option<(&Devi
 }
 
 /// Switches at once, for a while, or at a time.
-fn switched(s: &Sentence, targets: &[Device], states: &[(usize, bool)], last: Option<bool>, now: &Zoned) -> Option<Classification> {
+fn switched(
+    s: &Sentence,
+    targets: &[Device],
+    states: &[(usize, bool)],
+    last: Option<bool>,
+    now: &Zoned,
+) -> Option<Classification> {
     let times = Times::read(s, now);
     let high = states.first().map(|(_, high)| *high).or(last.filter(|_| times.lasts.is_some()));
     let high = high.or((STARTS.contains(&s.word(0))).then_some(true))?;
@@ -132,7 +215,8 @@ fn switched(s: &Sentence, targets: &[Device], states: &[(usize, bool)], last: Op
     }
     let plan = |high: bool, schedule: &str, lasts: Option<&String>| {
         let of = move |device: &Device| {
-            let mut arguments = Map::from_iter([("pin".to_owned(), json!(device.pin)), ("high".to_owned(), json!(high))]);
+            let mut arguments =
+                Map::from_iter([("pin".to_owned(), json!(device.pin)), ("high".to_owned(), json!(high))]);
             if let Some(lasts) = lasts {
                 arguments.insert("for".to_owned(), json!(lasts));
             }
@@ -170,105 +254,6 @@ fn switched(s: &Sentence, targets: &[Device], states: &[(usize, bool)], last: Op
         _ => return None,
     };
     calls(all.into_iter(), "switches a device")
-}
-
-/// The times of a sentence.
-#[derive(Default)]
-struct Times {
-    /// How long, as `PT10M`.
-    lasts: Option<String>,
-    /// A recurrence as a cron pattern.
-    every: Option<String>,
-    /// Times of day, in order, with a day's pattern applied by [`Times::pattern`].
-    clocks: Vec<jiff::civil::Time>,
-    /// Moments, and where they are.
-    moments: Vec<String>,
-    at: Vec<usize>,
-    until: bool,
-    sun: bool,
-}
-
-impl Times {
-    fn read(s: &Sentence, now: &Zoned) -> Self {
-        let mut found = Self { sun: s.mentions(SUN), ..Self::default() };
-        let by_itself = has_run(s, &["by", "itself"]) || s.mentions(&["daily", "automatically", "nightly"]) || has_run(s, &["of", "an"]) || has_run(s, &["of", "a"]);
-        let mut i = 0;
-        while i < s.len() {
-            if let Some((count, text)) = every::every(s, i, now).filter(|_| found.every.is_none()) {
-                // "every morning at half six": the time is part of it.
-                if (i..i + count).any(|at| when::time(s, at, now).is_some()) {
-                    found.clocks.extend(time_of(&text));
-                    found.at.push(i);
-                }
-                found.every = Some(text);
-                i += count;
-                continue;
-            }
-            if ["for", "only"].contains(&s.word(i)) && let Some((count, span)) = duration::duration(s, i + 1) {
-                found.lasts = Some(span.to_string());
-                i += 1 + count;
-                continue;
-            }
-            let relative = ["in", "after"].contains(&s.word(i));
-            if let Some((count, span)) = relative.then(|| duration::duration(s, i + 1)).flatten()
-                && let Ok(at) = now.checked_add(span)
-            {
-                found.moments.push(at.datetime().strftime("%Y-%m-%dT%H:%M:%S").to_string());
-                found.at.push(i);
-                i += 1 + count;
-                continue;
-            }
-            if let Some((count, span)) = duration::duration(s, i) {
-                found.lasts = Some(span.to_string());
-                i += count;
-                continue;
-            }
-            let leads = ["at", "by", "until", "till", "off", "on", "to", "say", "around", "about"].contains(&s.word(i));
-            let from = i + usize::from(leads && !matches!(s.word(i), "at"));
-            let spoken = when::future(s, from, now).or_else(|| if leads && from == i { when::future(s, i + 1, now) } else { None });
-            let is_time = |count: usize| {
-                leads || (from..from + count).any(|at| s.word(at).contains(':') || ["am", "pm", "noon", "midnight", "tonight", "tomorrow", "evening", "morning"].contains(&s.word(at)) || s.word(at).ends_with("pm") || s.word(at).ends_with("am"))
-            };
-            if let Some((count, moment)) = spoken.filter(|(count, _)| is_time(*count)) {
-                found.until |= ["until", "till"].contains(&s.word(i));
-                found.clocks.push(moment.time());
-                found.moments.push(moment.strftime("%Y-%m-%dT%H:%M:%S").to_string());
-                found.at.push(i);
-                i = from + count;
-                continue;
-            }
-            i += 1;
-        }
-        // "on at half four of an afternoon", said without "every".
-        if found.every.is_none() && by_itself && !found.moments.is_empty() {
-            found.every = Some("0 9 * * *".to_owned());
-        }
-        if found.every.is_some() {
-            // The times repeat.
-            found.moments.clear();
-        }
-        if let Some(days) = found.every.as_mut().filter(|_| has_run(s, &["not", "weekends"]) || has_run(s, &["not", "at", "weekends"]) || has_run(s, &["not", "on", "weekends"]) || has_run(s, &["except", "weekends"])) {
-            *days = days.trim_end_matches('*').to_owned() + "1-5";
-        }
-        found
-    }
-
-    /// The cron pattern of the n-th time; a second time is later in the day than the first.
-    fn pattern(&self, n: usize) -> Option<String> {
-        let every = self.every.as_ref()?;
-        let fields: Vec<&str> = every.split(' ').collect();
-        let Some(clock) = self.clocks.get(n) else { return (n == 0).then(|| every.clone()) };
-        let [_, _, day, month, weekday] = fields[..] else { return (n == 0).then(|| every.clone()) };
-        let later = n > 0 && self.clocks.first().is_some_and(|first| clock <= first) && clock.hour() < 12;
-        let hour = clock.hour() + if later { 12 } else { 0 };
-        Some(format!("{} {hour} {day} {month} {weekday}", clock.minute()))
-    }
-}
-
-fn time_of(cron: &str) -> Option<jiff::civil::Time> {
-    let mut fields = cron.split(' ').map(str::parse::<i8>);
-    let (minute, hour) = (fields.next()?.ok()?, fields.next()?.ok()?);
-    jiff::civil::Time::new(hour, minute, 0, 0).ok()
 }
 
 /// Whether these words follow each other somewhere.
@@ -309,7 +294,8 @@ fn level(s: &Sentence) -> Option<String> {
 }
 
 fn times(s: &Sentence) -> u32 {
-    let counted = |at: usize| number::whole(s, at).filter(|(count, _)| ["times", "time", "x"].contains(&s.word(at + count)));
+    let counted =
+        |at: usize| number::whole(s, at).filter(|(count, _)| ["times", "time", "x"].contains(&s.word(at + count)));
     let n = (0..s.len()).find_map(|at| match s.word(at) {
         "once" => Some(1),
         "twice" => Some(2),
@@ -377,7 +363,8 @@ fn mentions(s: &Sentence, devices: &[Device]) -> Vec<Mention> {
 /// "pin 5", and after it "and 6".
 fn pin(s: &Sentence, at: usize, last: Option<&Mention>) -> Option<(usize, u32)> {
     let several = s.word(at) == "pins";
-    let goes_on = s.word(at) == "and" && last.is_some_and(|last| last.end == at && s.word(last.at).starts_with(['p', 'g']));
+    let goes_on =
+        s.word(at) == "and" && last.is_some_and(|last| last.end == at && s.word(last.at).starts_with(['p', 'g']));
     let listed = || number::whole(s, at + 1).map(|(count, n)| (count + 1, n));
     let found = if several || goes_on { listed() } else { slots::pin(s, at) };
     found.filter(|(_, n)| *n <= slots::LAST_PIN)
@@ -405,23 +392,27 @@ fn whole_name(s: &Sentence, at: usize, name: &str) -> Option<usize> {
 fn has_word(name: &str, word: &str) -> bool {
     const SMALL: &[&str] = &["the", "and", "for", "off", "pin", "one", "out", "all"];
     let plain = |word: &str| word.trim_end_matches('s').to_owned();
-    let alike = |own: &str| {
-        plain(own) == plain(word) || own.len() > 4 && word.len() > 4 && osa_distance(own, word) == 1
-    };
-    word.len() > 2 && !SMALL.contains(&word) && name.to_lowercase().split_whitespace().any(|own| own.len() > 2 && alike(own))
+    let alike =
+        |own: &str| plain(own) == plain(word) || own.len() > 4 && word.len() > 4 && osa_distance(own, word) == 1;
+    word.len() > 2
+        && !SMALL.contains(&word)
+        && name.to_lowercase().split_whitespace().any(|own| own.len() > 2 && alike(own))
 }
 
 /// "everything off", "turn em all off", "all lights off".
 fn everything(s: &Sentence, devices: &[Device]) -> Option<Classification> {
-    const THINGS: &[&str] =
-        &["lights", "lamps", "pins", "devices", "switches", "them", "em", "of", "off", "the", "things", "relays", "outputs"];
+    const THINGS: &[&str] = &[
+        "lights", "lamps", "pins", "devices", "switches", "them", "em", "of", "off", "the", "things", "relays",
+        "outputs",
+    ];
     let all = (0..s.len()).find(|at| match s.word(*at) {
         "everything" => true,
         "all" => THINGS.contains(&s.word(at + 1)) || s.word(at + 1).is_empty(),
         _ => false,
     })?;
     let near = (all.saturating_sub(3)..(all + 5).min(s.len())).any(|at| ["off", "kill"].contains(&s.word(at)));
-    let other = s.mentions(OTHER) || s.mentions(&["except", "but", "apart", "alarms", "marked", "tick", "ticked", "done", "crossed"]);
+    let other = s.mentions(OTHER)
+        || s.mentions(&["except", "but", "apart", "alarms", "marked", "tick", "ticked", "done", "crossed"]);
     let plain = near && !other && !s.mentions(NOT) && !s.asks && !opens_question(s) && s.len() < 14;
     let timed = (0..s.len()).any(|at| duration::duration(s, at).is_some() || s.word(at) == "at");
     let fits = plain && !timed && !devices.is_empty();
@@ -438,7 +429,12 @@ fn unplanned(s: &Sentence, named: &[Mention]) -> Option<Classification> {
     let arguments = json!({"taskId": device.called().trim_start_matches("the ")});
     let say = format!("Shall I cancel what is planned for {}? Say yes or no.", device.called());
     let proposes = Some(("delete_scheduled_task".to_owned(), arguments));
-    Some(Classification { proposes, stage: Stage::Asked, confidence: 0.9, ..unknown(say, "a device is to run no more by itself") })
+    Some(Classification {
+        proposes,
+        stage: Stage::Asked,
+        confidence: 0.9,
+        ..unknown(say, "a device is to run no more by itself")
+    })
 }
 
 /// "what time does the porch go off": what is planned for it.
@@ -446,7 +442,10 @@ fn when_planned(s: &Sentence, named: &[Mention]) -> Option<Classification> {
     let asked = s.word(0) == "when" || s.has(0, &["what", "time"]);
     let device = named.first().filter(|_| asked && states(s, named).len() == 1)?.devices.first()?;
     let search = device.called().trim_start_matches("the ").to_owned();
-    calls([("list_scheduled_tasks", json!({"search": search, "enabled": true}))].into_iter(), "when a device is switched")
+    calls(
+        [("list_scheduled_tasks", json!({"search": search, "enabled": true}))].into_iter(),
+        "when a device is switched",
+    )
 }
 
 fn join(devices: &[Device]) -> String {
@@ -465,7 +464,8 @@ fn calls(all: impl Iterator<Item = (&'static str, Value)>, why: &str) -> Option<
 /// "turn on the bathroom heater", where nothing is called that: honest, and with the way to change it.
 pub(crate) fn nothing_called(s: &Sentence) -> Option<Classification> {
     const VERBS: &[&str] = &["turn", "switch", "put", "pop", "flick", "power", "get"];
-    const PRONOUNS: &[&str] = &["it", "them", "that", "this", "everything", "all", "me", "us", "these", "those", "one", "pin", "gpio"];
+    const PRONOUNS: &[&str] =
+        &["it", "them", "that", "this", "everything", "all", "me", "us", "these", "those", "one", "pin", "gpio"];
     let verb = (0..s.len().min(6)).find(|at| VERBS.contains(&s.word(*at)))?;
     if s.mentions(OTHER) || s.mentions(NOT) || s.asks && !s.requests || s.len() > 14 {
         return None;
@@ -475,7 +475,10 @@ pub(crate) fn nothing_called(s: &Sentence) -> Option<Classification> {
     let plain = ["turn", "switch", "flick", "power"].contains(&s.word(verb));
     let (from, to) = if is_state(verb + 1) && plain {
         let from = verb + 2 + article(verb + 2);
-        let ends = |at: &usize| ["for", "at", "in", "please", "when", "until", "every", "so", "because", "on"].contains(&s.word(*at)) || s.tokens[*at].after_break;
+        let ends = |at: &usize| {
+            ["for", "at", "in", "please", "when", "until", "every", "so", "because", "on"].contains(&s.word(*at))
+                || s.tokens[*at].after_break
+        };
         (from, (from..s.len()).find(ends).unwrap_or(s.len()))
     } else {
         let from = verb + 1 + article(verb + 1);
@@ -510,12 +513,7 @@ pub(crate) fn which(s: &Sentence, devices: &[Device]) -> Option<Classification> 
 }
 
 /// What a sentence means after the exchanges before: the answer to "Which one?", a correction, or more about the same device.
-pub(crate) fn after(
-    text: &str,
-    exchanges: &[Exchange],
-    devices: &[Device],
-    now: &Zoned,
-) -> Option<Classification> {
+pub(crate) fn after(text: &str, exchanges: &[Exchange], devices: &[Device], now: &Zoned) -> Option<Classification> {
     let (s, last) = (Sentence::read(text), exchanges.first()?);
     if s.len() > 12 {
         return None;
@@ -547,7 +545,8 @@ fn corrected(
     last: &Exchange,
     devices: &[Device],
 ) -> Option<Classification> {
-    let corrects = ["no", "nope", "oops", "sorry", "wrong", "actually"].contains(&s.word(0)) || s.mentions(&["meant", "mean"]);
+    let corrects =
+        ["no", "nope", "oops", "sorry", "wrong", "actually"].contains(&s.word(0)) || s.mentions(&["meant", "mean"]);
     let call = last.calls.iter().rfind(|call| !call.failed).filter(|call| corrects && call.tool == "gpio_write")?;
     if s.len() > 8 || s.mentions(&["not", "on", "off", "leave"]) || call.arguments.contains_key("for") {
         return None;
@@ -580,8 +579,13 @@ fn weekdays(s: &Sentence, last: &Exchange) -> Option<Classification> {
 /// The device that the calls before were about, with the level they set.
 fn last_of(exchanges: &[Exchange], devices: &[Device]) -> Option<(Device, bool)> {
     let call = exchanges.first()?.calls.iter().rfind(|call| !call.failed)?;
-    let arguments = if call.tool == "create_scheduled_task" { call.arguments.get("arguments")?.as_object()? } else { &call.arguments };
-    let about = ["gpio_write", "gpio_read", "blink_pin", "name_pin", "create_scheduled_task"].contains(&call.tool.as_str());
+    let arguments = if call.tool == "create_scheduled_task" {
+        call.arguments.get("arguments")?.as_object()?
+    } else {
+        &call.arguments
+    };
+    let about =
+        ["gpio_write", "gpio_read", "blink_pin", "name_pin", "create_scheduled_task"].contains(&call.tool.as_str());
     let pin = arguments.get("pin").and_then(Value::as_u64).filter(|_| about)? as u8;
     let known = devices.iter().find(|device| device.pin == pin).cloned();
     let high = arguments.get("high").and_then(Value::as_bool).unwrap_or(true);
