@@ -268,7 +268,7 @@ fn exceeds(c: &Case, author: &Principal) -> bool {
         let denies: [RuleFn; 6] = [role, denied_user, level, area, path, host];
         denies.iter().any(|denies| denies(&theirs).is_some())
     };
-    // Whoever it was may be the one with the least rights.
+    // The author may be the one with the least rights.
     let limited = (author.user == UserId::SOMEBODY).then(|| c.rules.users.keys()).into_iter().flatten();
     let mut limited = limited.map(|user| Principal { user: *user, ..author.clone() });
     reaches_the_readers || may_not(author) || limited.any(|author| may_not(&author))

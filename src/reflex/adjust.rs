@@ -2,9 +2,9 @@
 
 use crate::{
     items,
-    keeping::wording,
     sentence::Sentence,
     slots::{self, Kind, number, terms},
+    wording,
 };
 use jiff::Zoned;
 use serde_json::{Map, Value, json};

@@ -1,12 +1,14 @@
 //! Classifies a sentence: tool, arguments, the stage that found them, and the confidence.
 
 use crate::{
-    builtin_replies, days,
+    builtin_replies,
+    classification::{Classification, Stage, spoken_reply, unknown},
+    days,
     devices::{self, Device},
     direct, emergency, empty_content,
     head::Head,
     items,
-    keeping::{Reader, wording},
+    keeping::Reader,
     meaning::Meaning,
     pattern::{Fit, Matcher},
     phrases::{Intent, Template},
@@ -14,55 +16,11 @@ use crate::{
     span,
     spelling::Spelling,
     stance::opens_question,
+    wording,
 };
 use jiff::Zoned;
 use serde_json::{Map, Value};
 use tool::Risk;
-
-/// The classification of a sentence.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Classification {
-    /// The tool to call; `None` if reflex replies itself.
-    pub tool: Option<String>,
-    /// The arguments, a JSON object.
-    pub arguments: Value,
-    /// Further calls of the same sentence, made together with the first.
-    pub more: Vec<(String, Value)>,
-    /// The reply, if no tool is called.
-    pub say: Option<String>,
-    /// The tool and arguments the reply asks to confirm; called after a yes.
-    pub proposes: Option<(String, Value)>,
-    /// The stage that found it.
-    pub stage: Stage,
-    /// Confidence from 0 to 1; 1 for a template.
-    pub confidence: f32,
-    /// The template or rule that decided.
-    pub why: String,
-    /// Whether this is exactly what was meant: a template matches the whole sentence, and the reply asks for nothing
-    /// more.
-    pub sure: bool,
-}
-
-/// The stages of classification, most reliable first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// A template matches the whole sentence.
-    Template,
-    /// A template matches after spelling correction.
-    Words,
-    /// A tool is likely by words and meaning.
-    Meaning,
-    /// A tool that changes something is likely: ask for confirmation.
-    Asked,
-    /// Likewise, but a required argument is missing.
-    Missing,
-    /// A question about something else: search memory.
-    Question,
-    /// Close to something that moves or destroys things: explain how to phrase it plainly.
-    Plainly,
-    /// Not understood.
-    Unknown,
-}
 
 /// Least probability of a tool for a change without a question, which `undo` takes back.
 pub(crate) const CHANGES: f32 = 0.85;
@@ -420,39 +378,4 @@ fn with_fixed(intent: &Intent, said: &Map<String, Value>) -> Map<String, Value> 
     let mut arguments = intent.fixed.clone();
     arguments.extend(said.clone());
     arguments
-}
-
-impl Classification {
-    /// Without a reply: it is a call.
-    pub(crate) fn speechless(self) -> Self {
-        Self { say: None, ..self }
-    }
-}
-
-/// A sentence of its own.
-pub(crate) fn fixed_reply(say: &str, why: &str) -> Classification {
-    let (say, why) = (Some(say.to_owned()), why.to_owned());
-    let (stage, arguments) = (Stage::Template, Value::Null);
-    Classification { tool: None, arguments, more: vec![], say, proposes: None, stage, confidence: 1.0, why, sure: true }
-}
-
-/// An answer of its own to a sentence that a template fits.
-fn spoken_reply(say: String, why: String) -> Classification {
-    Classification { stage: Stage::Template, confidence: 1.0, ..unknown(say, &why) }
-}
-
-pub(crate) fn unknown(say: String, why: &str) -> Classification {
-    let (stage, arguments, why) = (Stage::Unknown, Value::Null, why.to_owned());
-    let say = Some(say);
-    Classification {
-        tool: None,
-        arguments,
-        more: vec![],
-        say,
-        proposes: None,
-        stage,
-        confidence: 0.0,
-        why,
-        sure: false,
-    }
 }

@@ -1,7 +1,8 @@
 //! Two commands in one sentence: split at "and", "then" and full stops where every part is a command by itself.
 
 use crate::{
-    classify::{Classification, Classifier, Stage},
+    classification::{Classification, Stage},
+    classify::Classifier,
     sentence::{MOST_TOKENS, Sentence},
 };
 use tool::Risk;

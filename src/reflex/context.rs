@@ -4,7 +4,7 @@
 //! Each yields other sentences to classify in place of what was said; nothing is remembered beside the conversation.
 
 use crate::{
-    classify::{Classification, Stage},
+    classification::{Classification, Stage},
     mask::mask,
     sentence::Sentence,
     slots::{self, Kind},

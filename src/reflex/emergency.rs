@@ -2,7 +2,7 @@
 //! offers to show it to the others in the house.
 
 use crate::{
-    classify::{Classification, Stage, unknown},
+    classification::{Classification, Stage, unknown},
     sentence::Sentence,
     stance::opens_question,
 };

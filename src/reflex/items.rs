@@ -1,10 +1,6 @@
 //! Several items in one sentence: "milk, eggs and bread" are three tasks on the shopping list, and two ticks are two calls.
 
-use crate::{
-    keeping::{goods, wording},
-    sentence::Sentence,
-    slots,
-};
+use crate::{goods, sentence::Sentence, slots, wording};
 use serde_json::{Map, Value, json};
 use tool::Risk;
 

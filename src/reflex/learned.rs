@@ -4,7 +4,8 @@
 use crate::{
     adjust::adjusted,
     builtin_replies,
-    classify::{ANSWERS, CHANGES, Classification, Classifier, MEMORY, Stage, unknown},
+    classification::{Classification, Stage, unknown},
+    classify::{ANSWERS, CHANGES, Classifier, MEMORY},
     confirmation, empty_content,
     head::NONE,
     items,

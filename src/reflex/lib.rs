@@ -59,6 +59,7 @@ extern crate self as reflex;
 
 mod adjust;
 mod builtin_replies;
+mod classification;
 mod classify;
 mod compound;
 mod confirmation;
@@ -71,6 +72,7 @@ mod empty_content;
 mod error;
 mod format_value;
 mod framing;
+mod goods;
 mod hash;
 mod head;
 mod help;
@@ -99,8 +101,9 @@ mod tests_talk;
 mod tests_talkback;
 mod timed;
 mod whole;
+mod wording;
 
-pub use classify::{Classification, Stage};
+pub use classification::{Classification, Stage};
 pub use devices::Device;
 pub use error::Error;
 pub use lazy::lazy;
@@ -269,11 +272,17 @@ impl Reflex {
             let mut calls = calls.into_iter();
             let (tool, arguments) = calls.next()?;
             let more = calls.collect();
-            Some(Classification { tool: Some(tool), arguments, more, say: None, ..classify::fixed_reply("", why) })
+            Some(Classification {
+                tool: Some(tool),
+                arguments,
+                more,
+                say: None,
+                ..classification::fixed_reply("", why)
+            })
         };
         let agreed = goes(&proposed.0) || text.trim_start().to_lowercase().starts_with('y');
         match reply {
-            Reply::Leave => Some(classify::fixed_reply("All right, I leave it.", why)),
+            Reply::Leave => Some(classification::fixed_reply("All right, I leave it.", why)),
             Reply::Agree => calls(std::iter::once(proposed).chain(placed.more).collect()),
             Reply::Instead((tool, arguments)) if goes(&tool) => calls(vec![(tool, arguments)]),
             Reply::Instead((tool, Value::Object(arguments))) => {
@@ -454,7 +463,7 @@ impl Reflex {
         let now = self.0.clock.local();
         if let Some(placed) = self.asked_again(question, about, before, &now).await {
             match (answer, placed.proposes) {
-                (Answer::No, _) => return classify::fixed_reply("All right, I leave it.", "a no"),
+                (Answer::No, _) => return classification::fixed_reply("All right, I leave it.", "a no"),
                 (Answer::Yes, Some((tool, arguments))) => {
                     return Classification {
                         tool: Some(tool),
@@ -468,7 +477,7 @@ impl Reflex {
                 (Answer::Yes, None) => {}
             }
         }
-        classify::fixed_reply(
+        classification::fixed_reply(
             "That was a while ago: say it once more, and I ask again.",
             "no question that is still open",
         )

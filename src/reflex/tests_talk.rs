@@ -2,7 +2,7 @@
 
 use crate::{
     Reflex,
-    classify::Classification,
+    classification::Classification,
     tests::{exam::risk, reflex, rows},
 };
 use futures::StreamExt;

@@ -16,7 +16,7 @@ use tool::{Label, prelude::*};
 
 /// The default and the largest limit of a list.
 const LISTED: (u32, u32) = (20, 50);
-/// How many people of one name are told with their details.
+/// How many people of one name are listed with their details.
 const TOLD: usize = 4;
 
 /// People and how to reach them.

@@ -83,7 +83,7 @@ struct Remember {
     /// Whether the household may recall it.
     #[serde(default)]
     shared: bool,
-    /// Words of the one older memory that this one replaces, such as "bin day"; without such a memory it is stored anew.
+    /// Words of the one older memory that this one replaces, such as "bin day"; without such a memory it is added.
     replaces: Option<String>,
 }
 
@@ -467,7 +467,7 @@ mod tests {
         assert!(said(&m, "update_memory", json!({"memoryId": id})).await.contains("nothing to change"));
         let elsewhere = ask(&m, "update_memory", json!({"memoryId": Id::new(), "shared": true})).await;
         assert!(matches!(&elsewhere, Err(Error::NotFound(text)) if text.contains("`recall`")), "{elsewhere:?}");
-        // What changed is stored in the place of the one memory about it, and else anew.
+        // A changed fact replaces the one memory about it, or is added.
         let friday = json!({"content": "the bins go out on Friday", "replaces": "the bins"});
         assert_eq!(said(&m, "remember", friday).await, "I have changed what I remember: the bins go out on Friday.");
         let door = json!({"content": "the door code is 4471", "replaces": "door code"});

@@ -1,6 +1,6 @@
 //! Pins switched several at a time or several times: blinking, and everything off.
 
-use crate::{gpio::Pins, names::called};
+use crate::{names::called, pins::Pins};
 use board::Pin;
 use std::time::Duration;
 use text_kit::{counted, join_and};

@@ -4,6 +4,7 @@ use crate::{
     blink, lasting,
     names::{self, PinName, PinNames, called},
     pin_use::PinUse,
+    pins::Pins,
     undo,
 };
 use board::{Board, Level, Pin};
@@ -11,15 +12,6 @@ use std::collections::BTreeMap;
 use store::Store;
 use text_kit::join_and;
 use tool::prelude::*;
-
-/// The header, and whether the household uses it.
-#[derive(Clone)]
-pub struct Pins {
-    pub(crate) board: Board,
-    used: PinUse,
-    pub(crate) names: PinNames,
-    store: Store,
-}
 
 /// The header pins.
 ///
@@ -49,12 +41,6 @@ pub fn family(board: Board, store: &Store) -> Result<Family<Pins>> {
         .persists_instructions()
         .idempotent();
     Ok(family)
-}
-
-impl Pins {
-    fn are_used(&self) -> bool {
-        self.used.is_used() && self.board.has_driver()
-    }
 }
 
 /// Read the level of one pin without changing its mode.

@@ -36,7 +36,7 @@ pub(crate) async fn plan(cx: &Cx, (pin, name): (Pin, &str), high: bool, lasts: S
     Ok(moment)
 }
 
-/// Takes back an earlier plan for this pin: whoever switches it now decides anew. The plan itself is no such decision.
+/// Takes back an earlier plan for this pin: a person who switches it now decides again. The plan itself is no such decision.
 pub(crate) async fn forget(cx: &Cx, name: &str) {
     if cx.channel() == Channel::Machine {
         return;

@@ -5,6 +5,7 @@ mod gpio;
 mod lasting;
 mod names;
 mod pin_use;
+mod pins;
 mod undo;
 
 pub use gpio::family as gpio;

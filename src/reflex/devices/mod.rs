@@ -3,15 +3,17 @@
 //!
 //! A sentence counts only if it names something that is connected here, and neither forbids, imagines nor stores anything.
 
+mod going_on;
 mod times;
 
 use crate::{
-    classify::{Classification, Stage, fixed_reply, unknown},
+    classification::{Classification, Stage, fixed_reply, unknown},
     sentence::Sentence,
     slots::{self, duration, number},
     stance::opens_question,
     talkback::exchange::Exchange,
 };
+use going_on::only_goes_on;
 use jiff::Zoned;
 use serde_json::{Map, Value, json};
 use strsim::osa_distance;
@@ -533,7 +535,8 @@ pub(crate) fn after(text: &str, exchanges: &[Exchange], devices: &[Device], now:
     if !named.is_empty() || s.mentions(&["other", "others", "everything", "all"]) {
         return None;
     }
-    weekdays(&s, last).or_else(|| classified(&s, devices, Some((&device, high)), now))
+    let goes_on = || classified(&s, devices, Some((&device, high)), now).filter(|_| only_goes_on(&s));
+    weekdays(&s, last).or_else(goes_on)
 }
 
 /// "no, I meant 18": the device before is switched back, and this one as that was.

@@ -52,7 +52,7 @@ pub(super) fn topic(s: &Sentence) -> Option<Option<String>> {
     // "how do I get to the timer shop" has other words; what is used has few.
     match known {
         Some(topic) if using && s.mentions(USES) => Some(Some(topic)),
-        _ if general => Some(None),
+        known if general => Some(known),
         _ => None,
     }
 }

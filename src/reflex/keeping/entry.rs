@@ -1,7 +1,7 @@
 //! A task as people jot it down: "book eye test, by end of month, important". The due date, the priority and the project may
 //! stand before or behind what is to be done.
 
-use super::wording;
+use crate::wording;
 use crate::{
     sentence::Sentence,
     slots::{self, Kind},

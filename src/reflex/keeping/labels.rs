@@ -2,7 +2,7 @@
 
 use super::{Reader, entry, goods, listing, wording};
 use crate::{
-    classify::{Classification, Stage, unknown},
+    classification::{Classification, Stage, unknown},
     sentence::Sentence,
     slots::{self, Kind},
 };

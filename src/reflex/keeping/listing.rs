@@ -1,7 +1,7 @@
 //! Items for a list: "put milk and eggs on the shopping list", "milk bread binbags on the shopping".
 
 use super::{Reader, goods, wording};
-use crate::{classify::Classification, items, sentence::Sentence, slots::names};
+use crate::{classification::Classification, items, sentence::Sentence, slots::names};
 use serde_json::{Map, Value};
 
 /// Verbs that put something on a list.

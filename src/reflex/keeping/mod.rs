@@ -6,17 +6,15 @@
 
 mod contact_card;
 mod entry;
-pub(crate) mod goods;
 mod labels;
 mod listing;
-pub(crate) mod wording;
 
 use crate::{
-    classify::{Classification, Stage, unknown},
-    empty_content, items,
+    classification::{Classification, Stage, unknown},
+    empty_content, goods, items,
     sentence::Sentence,
     slots::{self, Kind},
-    stance,
+    stance, wording,
 };
 use jiff::Zoned;
 use serde_json::{Map, Value};

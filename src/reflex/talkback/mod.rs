@@ -20,7 +20,7 @@ mod sums;
 mod things;
 mod value;
 
-use crate::classify::Classification;
+use crate::classification::Classification;
 use exchange::Exchange;
 use jiff::Zoned;
 use outcome::{Outcome, RiskOf};

@@ -1,6 +1,6 @@
 //! What a sentence comes to after those before it: calls, a question with its answers, or a reply.
 
-use crate::classify::{Classification, Stage, fixed_reply, unknown};
+use crate::classification::{Classification, Stage, fixed_reply, unknown};
 use serde_json::Value;
 use text_kit::which_one;
 use tool::Risk;

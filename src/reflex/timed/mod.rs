@@ -10,7 +10,8 @@ mod timer;
 mod words;
 
 use crate::{
-    classify::{Classification, Classifier, Stage, unknown},
+    classification::{Classification, Stage, unknown},
+    classify::Classifier,
     sentence::Sentence,
     stance,
 };

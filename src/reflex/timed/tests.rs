@@ -1,3 +1,5 @@
+//! Sentences about times, and the calls they mean.
+
 use crate::{
     sentence::Sentence,
     timed::{Request, event, look, remind, timer},
