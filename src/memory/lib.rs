@@ -190,7 +190,7 @@ impl Memories {
                 continue;
             }
             // Read through the collection, which checks access. Only returned memories taint the run.
-            let fits = |e: &Entry<Stored>| filter.matches(&e.value) && !(filter.own && e.label == Label::Outside);
+            let fits = |e: &Entry<Stored>| filter.matches(&e.value) && !(filter.own && e.label != Label::Own);
             if let Some(entry) = unless_damaged(self.records.peek(cx, found.id))?.filter(fits) {
                 cx.taint(entry.label);
                 hits.push(Hit { memory: visible_to(cx, entry), score: found.score, why: found.why });

@@ -60,7 +60,7 @@ fn what_is_no_pin_is_refused_with_what_would_be_one() {
     let rows = [
         (json!({"pin": 4}), "high"),
         (json!({"pin": 4, "high": "maybe"}), "high"),
-        (json!({"pin": 4, "high": true, "for": 1}), "for"),
+        (json!({"pin": 4, "high": true, "blink": 1}), "blink"),
     ];
     for (arguments, part) in rows {
         let why = hob.call("gpio_write", arguments).refusal(400, "bad_args");

@@ -220,6 +220,7 @@ const UNASKED: &[(&str, &str)] = &[
     ("create_custom_table", "adds a table; tables that are there keep their names"),
     ("create_goal", "adds"),
     ("decompose_goal", "adds steps to a goal"),
+    ("log_reading", "adds a row, or a table of a new name with it"),
     ("notify", "adds a notice, ten a run, and drives out no unseen one that no model added"),
     ("remember", "adds"),
     ("run_prompt", "begins a conversation, with the taint of whoever calls it; no run may call it"),

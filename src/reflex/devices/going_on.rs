@@ -145,8 +145,18 @@ const WORDS: &[&str] = &[
 
 /// Whether a sentence has nothing but such words and numbers.
 pub(super) fn only_goes_on(s: &Sentence) -> bool {
-    let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
-    (0..s.len()).map(|at| s.word(at)).all(|word| WORDS.contains(&word) || is_number(word))
+    (0..s.len()).map(|at| s.word(at)).all(continues)
+}
+
+/// The same for a sentence that names pins by their numbers.
+pub(super) fn only_about_pins(s: &Sentence) -> bool {
+    const PINS: &[&str] =
+        &["pin", "pins", "gpio", "number", "no", "high", "low", "both", "i", "meant", "mean", "sorry"];
+    (0..s.len()).map(|at| s.word(at)).all(|word| continues(word) || PINS.contains(&word))
+}
+
+fn continues(word: &str) -> bool {
+    WORDS.contains(&word) || word.starts_with(|c: char| c.is_ascii_digit())
 }
 
 #[cfg(test)]

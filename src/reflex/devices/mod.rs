@@ -5,6 +5,7 @@
 
 mod going_on;
 mod times;
+mod vocabulary;
 
 use crate::{
     classification::{Classification, Stage, fixed_reply, unknown},
@@ -13,11 +14,12 @@ use crate::{
     stance::opens_question,
     talkback::exchange::Exchange,
 };
-use going_on::only_goes_on;
+use going_on::{only_about_pins, only_goes_on};
 use jiff::Zoned;
 use serde_json::{Map, Value, json};
 use strsim::osa_distance;
 use times::Times;
+use vocabulary::{BLINK, NOT, OTHER, RUNS_BY_ITSELF, STARTS};
 
 /// Something connected to a pin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,87 +43,6 @@ const MOST: usize = 40;
 /// How often something blinks when no number is given, and at most.
 const BLINKS: u32 = 3;
 const MOST_BLINKS: u32 = 10;
-
-/// Words of sentences that store, plan or tell something else.
-const OTHER: &[&str] = &[
-    "remind",
-    "reminder",
-    "reminders",
-    "add",
-    "list",
-    "note",
-    "notes",
-    "remember",
-    "task",
-    "tasks",
-    "todo",
-    "calendar",
-    "event",
-    "appointment",
-    "buy",
-    "bought",
-    "spent",
-    "paid",
-    "cost",
-    "order",
-    "contact",
-    "birthday",
-    "timer",
-    "timers",
-    "alarm",
-    "goal",
-    "bookmark",
-    "log",
-    "record",
-    "reading",
-    "table",
-    "if",
-    "whenever",
-    "unless",
-    "undo",
-    "rename",
-    "name",
-    "named",
-    "call",
-    "called",
-    "label",
-    "message",
-    "password",
-    "instead",
-    "meant",
-    "why",
-    "shall",
-    "should",
-    "broken",
-    "wish",
-    "imagine",
-    "yesterday",
-    "says",
-    "said",
-    "fix",
-    "replace",
-    "move",
-    "change",
-    "shift",
-    "forward",
-];
-const NOT: &[&str] = &["not", "never", "stop", "quit", "cancel", "without", "cannot"];
-/// Verbs that switch something on without saying "on".
-const STARTS: &[&str] = &["run", "start", "power"];
-const BLINK: &[&str] = &["blink", "flash", "flicker", "pulse", "blinking", "flashing"];
-const RUNS_BY_ITSELF: &[&str] = &[
-    "automatically",
-    "coming",
-    "itself",
-    "running",
-    "schedule",
-    "anymore",
-    "daily",
-    "mornings",
-    "morning",
-    "noon",
-    "more",
-];
 
 /// A device that a sentence names: the tokens, and all that the words fit.
 struct Mention {
@@ -148,7 +69,8 @@ pub(crate) fn classified(
         let (device, _) = before?;
         named = vec![Mention { at: s.len(), end: s.len(), devices: vec![device.clone()] }];
     }
-    if s.mentions(OTHER) {
+    let numbered = named.iter().any(|m| (m.at..m.end).any(|at| ["pin", "pins", "gpio"].contains(&s.word(at))));
+    if s.mentions(OTHER) || numbered && !only_about_pins(s) {
         return None;
     }
     let but_weekends = ["weekends", "on weekends", "at weekends"]
@@ -205,6 +127,9 @@ fn switched(
     now: &Zoned,
 ) -> Option<Classification> {
     let times = Times::read(s, now);
+    if times.vague {
+        return None;
+    }
     let high = states.first().map(|(_, high)| *high).or(last.filter(|_| times.lasts.is_some()));
     let high = high.or((STARTS.contains(&s.word(0))).then_some(true))?;
     if times.sun && times.every.is_none() && times.moments.is_empty() {
@@ -234,6 +159,10 @@ fn switched(
         };
         targets.iter().map(|device| ("gpio_write", of(device))).collect::<Vec<_>>()
     };
+    // "pin 4 on and pin 5 off" are two commands.
+    if targets.len() > 1 && states.iter().any(|(_, level)| *level != high) {
+        return None;
+    }
     let pair = states.iter().skip(1).find(|(_, then)| *then != high).copied();
     let all = match (&times.every, &times.moments[..], pair) {
         // "on at seven every morning and off at five", "on 5pm off 11pm daily".
@@ -555,7 +484,8 @@ fn corrected(
         return None;
     }
     let number = || {
-        let (count, pin) = (0..s.len()).find_map(|at| number::whole(s, at))?;
+        // "wrong one, it should be 18": the last number.
+        let (count, pin) = (0..s.len()).rev().find_map(|at| number::whole(s, at))?;
         let known = devices.iter().find(|device| u32::from(device.pin) == pin).cloned();
         let device = known.unwrap_or(Device { pin: u8::try_from(pin).ok()?, name: String::new(), sensor: false });
         (count == 1 && pin <= slots::LAST_PIN).then_some(device)

@@ -22,6 +22,8 @@ pub(super) struct Times {
     pub moments: Vec<String>,
     pub at: Vec<usize>,
     pub until: bool,
+    /// Whether a day is named without a time of day.
+    pub vague: bool,
     pub sun: bool,
 }
 
@@ -90,6 +92,9 @@ impl Times {
                     let word = s.word(at);
                     word.contains(':') || word.ends_with("am") || word.ends_with("pm") || HALVES.contains(&word)
                 };
+                // "tomorrow" alone is no time to switch something at.
+                found.vague |=
+                    !(from..from + count).any(|at| when::time(s, at, now).is_some() || HALVES.contains(&s.word(at)));
                 found.clocks.push(moment.time());
                 found.bare.push(!(from..from + count).any(of_day));
                 found.moments.push(moment.strftime("%Y-%m-%dT%H:%M:%S").to_string());

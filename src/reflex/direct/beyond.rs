@@ -189,7 +189,7 @@ const TOPICS: &[Topic] = &[
             "_ traffic _",
             "_ train|bus|tram|ferry|flight|tube times|timetable|timetables _",
             "_ next|last|best|first|earliest|cheapest train|bus|tram|flight|flights|ferry|tube|trains to|from|home|into|in _",
-            "when|what|which|is|are|how|does _ train|trains|bus|buses|flight|flights|tube|tram|ferry running|late|delayed|on|cancelled|leave|leaves|go|goes|land|lands|depart|departs|arrive _",
+            "when|what|which|is|are|how|does _ train|trains|bus|buses|flight|flights|tube|tram|ferry running|late|delayed|on|cancelled|land|lands _",
             "is|are|how|hows _ northern|central|victoria|district|jubilee|circle|metropolitan|elizabeth line _",
             "is|how|any|are _ m1|m2|m3|m4|m5|m6|m11|m25|m40|m60|m62|a1|a2|a3|a12|a14|a19|a40|a64|a66|motorway|bypass|ring looking|blocked|closed|open|clear|busy|moving|jammed|like|road|queues|doing|today|this|now|jam? _",
             "how is|are|bad|long the? m1|m2|m3|m4|m5|m6|m25|a1|a12|a14|a64 _",

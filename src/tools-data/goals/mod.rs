@@ -86,7 +86,7 @@ pub fn active(store: &Store, cx: &Cx, most: usize) -> Result<Vec<ActiveGoal>> {
         if left == 0 {
             return Visit::Stop;
         }
-        if entry.label == Label::Outside {
+        if entry.label != Label::Own {
             return Visit::No;
         }
         left -= 1;

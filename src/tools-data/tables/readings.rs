@@ -27,7 +27,7 @@ pub(super) struct Log {
     /// The table, by its name or the words in it.
     table: String,
     /// The numbers.
-    #[schemars(length(min = 1, max = 10))]
+    #[schemars(length(max = 10))]
     values: Vec<f64>,
     /// The subject of the reading, for the first text column.
     note: Option<String>,
