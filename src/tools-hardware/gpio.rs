@@ -8,7 +8,7 @@ use crate::{
     undo,
 };
 use board::{Board, Level, Pin};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 use store::Store;
 use text_kit::join_and;
 use tool::prelude::*;
@@ -18,7 +18,13 @@ use tool::prelude::*;
 /// # Errors
 /// `Failed` when the data cannot be read.
 pub fn family(board: Board, store: &Store) -> Result<Family<Pins>> {
-    let pins = Pins { board, used: PinUse::open(store)?, names: PinNames::new(store), store: store.clone() };
+    let pins = Pins {
+        board,
+        used: PinUse::open(store)?,
+        names: PinNames::new(store),
+        store: store.clone(),
+        without_plans: Arc::default(),
+    };
     let family = Family::new("gpio", "Read and drive the header pins.", pins)
         .title("Pins")
         .category("GPIO")
@@ -87,9 +93,9 @@ async fn write(pins: Pins, cx: Cx, Write { pin, high, lasts }: Write) -> Result<
     let name = called(&names, pin);
     let lasts = lasts.as_deref().map(lasting::read).transpose()?;
     // Written down first: whatever happens then, nothing stays on.
-    lasting::forget(&cx, &name).await;
+    lasting::forget(&pins, &cx, &name).await;
     let back = match lasts {
-        Some(lasts) => Some((lasts, lasting::plan(&cx, (pin, &name), !high, lasts).await?)),
+        Some(lasts) => Some((lasts, lasting::plan(&pins, &cx, (pin, &name), !high, lasts).await?)),
         None => None,
     };
     let level = pins.switch(pin, high, &name).await?;

@@ -1,5 +1,6 @@
 //! Switching for a while: the way back is a schedule, so that it survives a restart and is shown with the others.
 
+use crate::pins::Pins;
 use board::Pin;
 use jiff::{SignedDuration, Span};
 use text_kit::duration_words;
@@ -22,7 +23,13 @@ fn title(name: &str, high: bool) -> String {
 }
 
 /// Plans the way back, and returns its moment.
-pub(crate) async fn plan(cx: &Cx, (pin, name): (Pin, &str), high: bool, lasts: SignedDuration) -> Result<String> {
+pub(crate) async fn plan(
+    pins: &Pins,
+    cx: &Cx,
+    (pin, name): (Pin, &str),
+    high: bool,
+    lasts: SignedDuration,
+) -> Result<String> {
     let beyond = |error: jiff::Error| Error::bad_args(format!("`for` is too long: {error}"));
     let at = cx.ports().clock.local().checked_add(lasts).map_err(beyond)?;
     let moment = at.strftime("%Y-%m-%dT%H:%M:%S").to_string();
@@ -32,13 +39,14 @@ pub(crate) async fn plan(cx: &Cx, (pin, name): (Pin, &str), high: bool, lasts: S
         "tool": "gpio_write",
         "arguments": {"pin": pin, "high": high},
     });
+    pins.plans(cx.user(), true);
     cx.call("create_scheduled_task", arguments).await?;
     Ok(moment)
 }
 
 /// Takes back an earlier plan for this pin: a person who switches it now decides again. The plan itself is no such decision.
-pub(crate) async fn forget(cx: &Cx, name: &str) {
-    if cx.channel() == Channel::Machine {
+pub(crate) async fn forget(pins: &Pins, cx: &Cx, name: &str) {
+    if cx.channel() == Channel::Machine || !pins.may_have_plans(cx.user()) {
         return;
     }
     let titles = [title(name, true), title(name, false)];
@@ -46,7 +54,9 @@ pub(crate) async fn forget(cx: &Cx, name: &str) {
     else {
         return;
     };
-    for task in found.content["tasks"].as_array().into_iter().flatten() {
+    let tasks = found.content["tasks"].as_array().map(Vec::as_slice).unwrap_or_default();
+    pins.plans(cx.user(), !tasks.is_empty());
+    for task in tasks {
         if titles.iter().any(|title| task["name"] == title.as_str()) {
             // A model may pause, and deletes nothing unasked.
             let (tool, args) = match cx.is_by_model() {

@@ -101,6 +101,8 @@ const AREAS: &[(&str, &str)] = &[
     ("config_set_entry", "system"),
     ("create_tool", "code_execute"),
     ("delete_custom_tool", "custom"),
+    ("blink_pin", "actuate"),
+    ("gpio_all_off", "actuate"),
     ("gpio_list", "actuate"),
     ("gpio_read", "actuate"),
     ("gpio_write", "actuate"),

@@ -79,7 +79,7 @@ pub(crate) fn classified(
     if s.mentions(NOT) && !but_weekends {
         return unplanned(s, &named);
     }
-    let asks = opens_question(s) && !s.requests || s.asks && !s.requests;
+    let asks = (opens_question(s) || s.asks) && !s.requests;
     let states = states(s, &named);
     let blinks = s.mentions(BLINK);
     if let Some(planned) = asks.then(|| when_planned(s, &named)).flatten() {
@@ -95,7 +95,7 @@ pub(crate) fn classified(
     }
     let targets = match chosen(&named) {
         Ok(targets) => targets,
-        Err(which) => return Some(which),
+        Err(which) => return Some(fixed_reply(&which, "several devices fit")),
     };
     if asks {
         let about = !states.is_empty()
@@ -236,8 +236,8 @@ fn times(s: &Sentence) -> u32 {
     n.unwrap_or(BLINKS).clamp(1, MOST_BLINKS)
 }
 
-/// The one device of each mention; where several fit, asks which.
-fn chosen(named: &[Mention]) -> Result<Vec<Device>, Classification> {
+/// The one device of each mention; where several fit, the question which.
+fn chosen(named: &[Mention]) -> Result<Vec<Device>, String> {
     let mut all: Vec<Device> = vec![];
     for mention in named {
         match &mention.devices[..] {
@@ -249,8 +249,7 @@ fn chosen(named: &[Mention]) -> Result<Vec<Device>, Classification> {
             several if several.iter().any(|one| all.contains(one)) => {}
             several => {
                 let names: Vec<String> = several.iter().map(Device::called).collect();
-                let say = format!("Which one: {}?", names.join(" or "));
-                return Err(fixed_reply(&say, "several devices fit"));
+                return Err(format!("Which one: {}?", names.join(" or ")));
             }
         }
     }

@@ -177,8 +177,8 @@ fn leap(s: &Sentence, today: Date) -> Option<Reading> {
     if !s.mentions(&["leap"]) && !day {
         return None;
     }
-    let years = (0..s.len()).filter_map(|at| s.word(at).parse::<i16>().ok());
-    let named = years.filter(|year| (1000..4000).contains(year)).next().or_else(|| {
+    let mut years = (0..s.len()).filter_map(|at| s.word(at).parse::<i16>().ok());
+    let named = years.find(|year| (1000..4000).contains(year)).or_else(|| {
         let year = (0..s.len()).find(|at| s.word(at + 1) == "year" && ["this", "next", "last"].contains(&s.word(*at)));
         let step = match s.word(year?) {
             "this" => 0,

@@ -232,7 +232,7 @@ fn measure(s: &Sentence, at: usize) -> Option<Measure> {
 fn value(s: &Sentence, at: usize) -> Option<(usize, f64)> {
     let of = |end: usize| {
         let of = usize::from(s.word(end) == "of");
-        end + of + usize::from((of > 0 || true) && ["a", "an"].contains(&s.word(end + of)))
+        end + of + usize::from(["a", "an"].contains(&s.word(end + of)))
     };
     if let Some((end, part)) = part(s, at) {
         return Some((of(end) - at, part));

@@ -298,7 +298,7 @@ fn values(s: &Sentence, now: &Zoned) -> Option<(Vec<Value>, Vec<usize>)> {
     let (mut found, mut covered, mut at) = (vec![], vec![], 0);
     while at < s.len() {
         let dated = date::day(s, at, now.date()).is_some();
-        match number::number(s, at).filter(|_| !dated && !(s.word(at) == "one" && at > 0)) {
+        match number::number(s, at).filter(|_| !(dated || s.word(at) == "one" && at > 0)) {
             Some((count, mut n)) => {
                 let mut end = at + count;
                 if s.has(end, &["and", "a", "half"]) {
