@@ -549,7 +549,7 @@ fn label_of(line: &MessageRecord) -> Label {
 
 /// Whether a trigger filled in the message from outside.
 fn is_filled(cx: &Cx) -> bool {
-    cx.via().channel == Channel::Machine && cx.label() == Label::Outside
+    cx.via().channel == Channel::Machine && cx.label() != Label::Own
 }
 
 /// Vouches for addresses in messages that a person here wrote, unlike imported or filled-in ones.

@@ -42,7 +42,7 @@ pub(crate) struct ToolHost {
 impl ToolHost {
     pub fn new(cx: Cx, web: Guarded, network: bool, tool: Arc<Stored>) -> Self {
         let (tainted, by_model) = (
-            cx.label() != Label::Own && !cx.bounds().by_word || cx.label() == Label::Outside,
+            cx.label() != Label::Own && (!cx.bounds().by_word || cx.is_nested()) || cx.label() == Label::Outside,
             tool.created_by == Created::Llm,
         );
         let paused_before = cx.pause().total();

@@ -255,23 +255,29 @@ fn members_words(c: &Case) -> Option<String> {
     })
 }
 
-/// Whether a call reaches further than its author may: by their role and rules, or because it sends, deletes or instructs in
-/// the name of the reader, who sees more than they do.
+/// Whether a call reaches further than its author may: by their role and rules, or because it sends, deletes, changes, shares or
+/// instructs in the name of the reader, who sees and keeps what they do not.
 fn exceeds(c: &Case, author: &Principal) -> bool {
     let reaches_the_readers = match c.tool.risk {
         Risk::Send | Risk::Destroy | Risk::Admin => true,
-        _ => c.tool.persists_instructions && author.role < c.asked.principal.role,
+        Risk::Write => c.tool.persists_instructions || !c.asked.additive || shows(c.args),
+        Risk::Observe | Risk::Actuate | Risk::Execute => c.tool.persists_instructions,
     };
     let may_not = |author: &Principal| {
         let asked = DecisionRequest { principal: author, ..*c.asked };
         let theirs = Case::new(c.rules, &asked, c.tool, c.args);
-        let denies: [RuleFn; 6] = [role, denied_user, level, area, path, host];
+        let denies: [RuleFn; 7] = [role, denied_user, model_made_for_another, level, area, path, host];
         denies.iter().any(|denies| denies(&theirs).is_some())
     };
     // The author may be the one with the least rights.
     let limited = (author.user == UserId::SOMEBODY).then(|| c.rules.users.keys()).into_iter().flatten();
     let mut limited = limited.map(|user| Principal { user: *user, ..author.clone() });
     reaches_the_readers || may_not(author) || limited.any(|author| may_not(&author))
+}
+
+/// Whether arguments show something to others.
+fn shows(args: &serde_json::Value) -> bool {
+    args["shared"] == true || !args["person"].is_null()
 }
 
 fn composed_url(c: &Case) -> Option<String> {

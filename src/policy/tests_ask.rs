@@ -113,10 +113,10 @@ fn words_of_a_member() {
     check("a child's words", child.clone(), &pin(MIA), Ask, "members-words");
     check("somebody's words", child.clone(), &pin(UserId::SOMEBODY), Ask, "members-words");
     check("somebody else's words", child.clone(), &pin(UserId::OWNER), Allow, "default");
-    check("a list", child, &call("update_note").after_words_of(MIA, Role::Member), Allow, "default");
+    check("a note", child, &call("update_note").after_words_of(MIA, Role::Member), Ask, "members-words");
     // Instructions that stay would be followed with the reader's rights.
     check("an admin's schedule", full(), &after("cron", Role::Member), Ask, "members-words");
-    check("an equal's schedule", full(), &after("cron", Role::Member).role(Role::Member), Allow, "default");
+    check("an equal's schedule", full(), &after("cron", Role::Member).role(Role::Member), Ask, "members-words");
     // Both at once are as bad as the worse.
     check("with a page", full(), &pin(MIA).tainted(), Ask, "tainted");
 }

@@ -80,6 +80,9 @@ impl<'a> Classifier<'a> {
     /// Classifies a text; the stages run in order of reliability.
     async fn classify_one(&self, text: &str) -> Classification {
         let placed = self.classify_whole(text).await;
+        if is_not_spent(&placed, &Sentence::read(text)) {
+            return unknown(builtin_replies::unknown(&self.examples()), "nothing was spent");
+        }
         let asks = |placed: &Classification| placed.proposes.as_ref().is_some_and(|(tool, _)| tool != "remember");
         let acts = |placed: &Classification| placed.tool.is_some() || asks(placed);
         if acts(&placed) && placed.stage != Stage::Question || placed.stage == Stage::Plainly {
@@ -215,7 +218,7 @@ impl<'a> Classifier<'a> {
             .or_else(|| keeping.listed())
             .or_else(|| self.by_template_alone(s))
             .or_else(|| {
-                let nothing = || devices::which(s, &self.devices).or_else(|| devices::nothing_called(s));
+                let nothing = || devices::which(s, &self.devices).or_else(|| devices::nothing_called(s, &self.devices));
                 self.has("gpio_write").then(nothing)?
             })
     }
@@ -357,6 +360,18 @@ impl<'a> Classifier<'a> {
         let (stage, confidence) = (Stage::Question, 0.5);
         Some(Classification { tool, arguments, stage, confidence, ..unknown(String::new(), &why) }.speechless())
     }
+}
+
+/// "I nearly spent 80", "I need to pay 8 for parking": no money has gone, unless one asks to note it.
+fn is_not_spent(placed: &Classification, s: &Sentence) -> bool {
+    const NOT_YET: &[&str] = &[
+        "almost", "nearly", "could", "would", "want", "wants", "plan", "planning", "usually", "never", "thought",
+        "forgot", "need", "needs", "will", "might", "should", "if", "like", "hope", "must",
+    ];
+    const NOTES: &[&str] = &["log", "add", "record", "note", "put", "enter", "track"];
+    let spends = |tool: &str| tool == "add_expense";
+    let proposed = placed.proposes.as_ref().is_some_and(|(tool, _)| spends(tool));
+    (placed.tool.as_deref().is_some_and(spends) || proposed) && s.mentions(NOT_YET) && !s.mentions(NOTES)
 }
 
 /// Whether it is the same reminder with less of the sentence in its text.

@@ -174,6 +174,10 @@ impl Classifier<'_> {
         let risk = (self.risk)(tool)?;
         let lacks = tagged.lacks.or_else(|| self.lacks(tool, arguments));
         if risk == Risk::Observe {
+            // "why do we have so many tables?" asks for a reason, and no list.
+            if s.word(0) == "why" {
+                return self.question(s);
+            }
             // Memory is asked the whole question; anything but a question is rarely meant for it.
             if [MEMORY, ANSWERS].contains(&tool.as_str()) {
                 let told = *share >= LOOKS && lacks.is_none() && !meant.turned;

@@ -242,6 +242,10 @@ impl Reflex {
         if acts(&plain) || !matches!(plain.stage, Stage::Unknown | Stage::Question) {
             return plain;
         }
+        // "forget that Ben likes coffee" is no way to say that he does.
+        if text.trim_start().to_lowercase().starts_with("forget") {
+            return plain;
+        }
         for core in framing::cores(text, now) {
             let placed = whole::only_whole(places.classify(&core).await);
             if acts(&placed) {

@@ -131,7 +131,7 @@ impl Registry {
     async fn ask_person(&self, call: &Call, decision: &Decision, digest: [u8; 32]) -> Result<tool::Id> {
         let tool = call.tool();
         let Some(desk) = self.desk() else { return Err(Error::denied(decision.reason.clone())) };
-        let tainted = call.caller.label() == tool::Label::Outside;
+        let tainted = call.caller.label() != tool::Label::Own;
         let pattern = match tool.owner {
             Owner::Core => Pattern::exactly(&call.args),
             _ if tainted => Pattern::exactly(&call.args),
@@ -158,7 +158,8 @@ impl Registry {
 /// The other members whose words the run has read, with their roles; whoever is gone may only look.
 fn authors(cx: &Cx) -> Vec<Principal> {
     let role = |user: UserId| match user {
-        UserId::SOMEBODY => Role::Member,
+        // Who it was is not stored: they are taken for the least.
+        UserId::SOMEBODY => Role::Viewer,
         user => cx.ports().people.role_of(user).ok().flatten().unwrap_or_default(),
     };
     let authors = cx.authors().into_iter();
@@ -174,7 +175,7 @@ fn decision_request<'a>(
     (tool, args): (&Tool, &Value),
 ) -> DecisionRequest<'a> {
     // The check may read the store, and matters only in a tainted run.
-    let looks = cx.label() == Label::Outside && tool.risk == Risk::Write;
+    let looks = cx.label() != Label::Own && tool.risk == Risk::Write;
     DecisionRequest {
         principal: cx.principal(),
         via: cx.via(),

@@ -48,7 +48,7 @@ impl Timers {
         if let Some(id) = again {
             let restart = move |timer: &mut Timer| {
                 timer.restart(duration_ms, now);
-                if !name.is_empty() {
+                if !name.is_empty() && !name.eq_ignore_ascii_case(&timer.name) {
                     timer.name.clone_from(&name);
                 }
                 Ok(())

@@ -240,7 +240,7 @@ mod tests {
             ("gpio_write", json!({"pin": 17, "high": true}), "Lamp is on."),
             ("gpio_read", json!({"pin": 4}), "Door is off."),
             ("gpio_read", json!({"pin": 5}), "Pin 5 is off."),
-            ("gpio_list", json!({}), "Pin 17 (Lamp) is on and all others are off; I drive pin 17 (Lamp)."),
+            ("gpio_list", json!({}), "On: Lamp (pin 17). Off: Door (pin 4)."),
             ("name_pin", json!({"pin": 4, "name": "Front door"}), "Pin 4 is now Front door, a sensor."),
             ("name_pin", json!({"pin": 17, "name": "LAMP"}), "Pin 17 is now LAMP."),
             ("name_pin", json!({"pin": 17, "name": ""}), "Pin 17 is no longer called LAMP."),
@@ -292,20 +292,20 @@ mod tests {
     async fn requests_offer_pins_once_they_are_used() {
         let due = |tools: &[tool::Tool]| tools.iter().map(|t| t.offer.is_due(|_| true)).collect::<Vec<_>>();
         for (kind, call, after) in [
-            (BoardKind::Sim, json!({"pin": 3}), [true, true, false, false]),
-            (BoardKind::Sim, json!({"pin": 28}), [false; 4]),
-            (BoardKind::None, json!({"pin": 3}), [false; 4]),
+            (BoardKind::Sim, json!({"pin": 3}), [true, true, false, false, false, false]),
+            (BoardKind::Sim, json!({"pin": 28}), [false; 6]),
+            (BoardKind::None, json!({"pin": 3}), [false; 6]),
         ] {
             let store = Store::in_memory().unwrap();
             let tools = family(Board::open(kind), &store).unwrap().into_parts().tools;
-            assert_eq!(due(&tools), [false; 4]);
+            assert_eq!(due(&tools), [false; 6]);
             let _ = (tools[0].run)(cx(), call.clone()).await;
             assert_eq!(due(&tools), after, "{kind:?} {call}");
             store.flush().await.unwrap();
             let again = family(Board::open(kind), &store).unwrap().into_parts().tools;
             assert_eq!(due(&again), after, "after a restart");
             let unplugged = family(Board::open(BoardKind::None), &store).unwrap().into_parts().tools;
-            assert_eq!(due(&unplugged), [false; 4]);
+            assert_eq!(due(&unplugged), [false; 6]);
         }
     }
 

@@ -108,6 +108,7 @@ const AREAS: &[(&str, &str)] = &[
     ("gpio_write", "actuate"),
     ("name_pin", "actuate"),
     ("list_custom_tools", "custom"),
+    ("list_people", "system"),
     ("system_info", "system"),
     ("toggle_custom_tool", "custom"),
 ];

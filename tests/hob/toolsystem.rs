@@ -177,7 +177,7 @@ fn tools_are_found_by_words_and_by_meaning() {
     assert!(none["count"] == 0 && none["hint"].as_str().unwrap().contains("fewer or other words"), "{none}");
     hob.call("search_tools", json!({})).refusal(400, "bad_args");
     let listed = hob.get("/api/v1/tools?query=relay%20lamp").data(200);
-    assert_eq!((&listed["count"], &listed["tools"][0]["name"]), (&json!(2), &json!("gpio_write")));
+    assert_eq!((&listed["count"], &listed["tools"][0]["name"]), (&json!(4), &json!("gpio_write")));
 }
 
 #[test]
@@ -385,7 +385,7 @@ fn every_call_is_in_the_log() {
     let own = as_ben("GET", "/api/v1/audit").send().data(200);
     assert_eq!((own["entries"].as_array().unwrap().len(), own["entries"][0]["rule"].as_str()), (1, Some("role")));
     as_ben("GET", "/api/v1/audit?everybody=true").send().refusal(403, "denied");
-    assert_eq!(hob.get("/api/v1/audit").data(200)["entries"].as_array().unwrap().len(), 6);
+    assert_eq!(hob.get("/api/v1/audit").data(200)["entries"].as_array().unwrap().len(), 7);
     for (query, count) in [
         ("tool=forget", 2),
         ("tool=memory_store", 0),

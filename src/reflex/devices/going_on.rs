@@ -1,5 +1,6 @@
 //! Sentences that go on about the device before: "off again", "for ten minutes", "is it still on?".
 
+use super::Mention;
 use crate::sentence::Sentence;
 
 /// The words of such a sentence, besides numbers. Any other word may name something else: nothing is switched then.
@@ -148,11 +149,71 @@ pub(super) fn only_goes_on(s: &Sentence) -> bool {
     (0..s.len()).map(|at| s.word(at)).all(continues)
 }
 
-/// The same for a sentence that names pins by their numbers.
-pub(super) fn only_about_pins(s: &Sentence) -> bool {
-    const PINS: &[&str] =
-        &["pin", "pins", "gpio", "number", "no", "high", "low", "both", "i", "meant", "mean", "sorry"];
-    (0..s.len()).map(|at| s.word(at)).all(|word| continues(word) || PINS.contains(&word))
+/// Whether a question asks for nothing but whether something is on.
+pub(super) fn only_asks_state(s: &Sentence, named: &[Mention]) -> bool {
+    const WORDS: &[&str] = &[
+        "is",
+        "are",
+        "has",
+        "have",
+        "been",
+        "the",
+        "my",
+        "our",
+        "a",
+        "on",
+        "off",
+        "still",
+        "already",
+        "now",
+        "right",
+        "at",
+        "moment",
+        "currently",
+        "going",
+        "running",
+        "burning",
+        "working",
+        "active",
+        "what",
+        "how",
+        "state",
+        "of",
+        "reading",
+        "doing",
+        "and",
+        "or",
+        "it",
+        "left",
+        "we",
+        "i",
+        "did",
+        "leave",
+        "high",
+        "low",
+        "look",
+        "there",
+        "please",
+        "hob",
+        "tell",
+        "me",
+        "whether",
+        "if",
+        "check",
+    ];
+    let in_name = |at: usize| named.iter().any(|m| (m.at..m.end).contains(&at));
+    (0..s.len()).all(|at| in_name(at) || WORDS.contains(&s.word(at)))
+}
+
+/// Whether a correction has nothing but the device that was meant: "wrong one, it should be 18".
+pub(super) fn only_corrects(s: &Sentence, named: &[Mention]) -> bool {
+    const WORDS: &[&str] = &[
+        "no", "nope", "oops", "sorry", "wrong", "actually", "one", "it", "should", "be", "is", "i", "meant", "mean",
+        "pin", "gpio", "number", "the", "that", "was", "other", "please", "have", "been",
+    ];
+    let in_name = |at: usize| named.iter().any(|m| (m.at..m.end).contains(&at));
+    let digits = |at: usize| s.word(at).chars().all(|c| c.is_ascii_digit());
+    (0..s.len()).all(|at| in_name(at) || digits(at) || WORDS.contains(&s.word(at)))
 }
 
 fn continues(word: &str) -> bool {

@@ -3,6 +3,7 @@
 //!
 //! A sentence counts only if it names something that is connected here, and neither forbids, imagines nor stores anything.
 
+mod command;
 mod going_on;
 mod times;
 mod vocabulary;
@@ -14,7 +15,8 @@ use crate::{
     stance::opens_question,
     talkback::exchange::Exchange,
 };
-use going_on::{only_about_pins, only_goes_on};
+use command::is_command;
+use going_on::{only_asks_state, only_corrects, only_goes_on};
 use jiff::Zoned;
 use serde_json::{Map, Value, json};
 use strsim::osa_distance;
@@ -69,8 +71,7 @@ pub(crate) fn classified(
         let (device, _) = before?;
         named = vec![Mention { at: s.len(), end: s.len(), devices: vec![device.clone()] }];
     }
-    let numbered = named.iter().any(|m| (m.at..m.end).any(|at| ["pin", "pins", "gpio"].contains(&s.word(at))));
-    if s.mentions(OTHER) || numbered && !only_about_pins(s) {
+    if s.mentions(OTHER) {
         return None;
     }
     let but_weekends = ["weekends", "on weekends", "at weekends"]
@@ -98,10 +99,17 @@ pub(crate) fn classified(
         Err(which) => return Some(fixed_reply(&which, "several devices fit")),
     };
     if asks {
+        // "would turning it on help?" asks for more than its state.
+        if !only_asks_state(s, &named) {
+            return None;
+        }
         let about = !states.is_empty()
             || s.mentions(&["going", "running", "burning", "reading", "look", "doing", "working", "state", "active"]);
         let reads = targets.iter().map(|d| ("gpio_read", json!({"pin": d.pin})));
         return if about { calls(reads, "asks about a device") } else { None };
+    }
+    if !is_command(s, &named, before.is_some()) {
+        return None;
     }
     if let Some(sensor) = targets.iter().find(|device| device.sensor) {
         let say = format!("I can only read {}: it is a sensor.", sensor.called());
@@ -127,7 +135,7 @@ fn switched(
     now: &Zoned,
 ) -> Option<Classification> {
     let times = Times::read(s, now);
-    if times.vague {
+    if times.vague || s.mentions(&["for"]) && times.lasts.is_none() {
         return None;
     }
     let high = states.first().map(|(_, high)| *high).or(last.filter(|_| times.lasts.is_some()));
@@ -345,7 +353,24 @@ fn everything(s: &Sentence, devices: &[Device]) -> Option<Classification> {
         || s.mentions(&["except", "but", "apart", "alarms", "marked", "tick", "ticked", "done", "crossed"]);
     let plain = near && !other && !s.mentions(NOT) && !s.asks && !opens_question(s) && s.len() < 14;
     let timed = (0..s.len()).any(|at| duration::duration(s, at).is_some() || s.word(at) == "at");
-    let fits = plain && !timed && !devices.is_empty();
+    const WORDS: &[&str] = &[
+        "everything",
+        "all",
+        "turn",
+        "switch",
+        "kill",
+        "shut",
+        "power",
+        "please",
+        "now",
+        "down",
+        "it",
+        "my",
+        "in",
+        "here",
+    ];
+    let only = (0..s.len()).all(|at| THINGS.contains(&s.word(at)) || WORDS.contains(&s.word(at)));
+    let fits = plain && only && !timed && !devices.is_empty();
     if fits { calls([("gpio_all_off", json!({}))].into_iter(), "all off") } else { None }
 }
 
@@ -369,7 +394,8 @@ fn unplanned(s: &Sentence, named: &[Mention]) -> Option<Classification> {
 
 /// "what time does the porch go off": what is planned for it.
 fn when_planned(s: &Sentence, named: &[Mention]) -> Option<Classification> {
-    let asked = s.word(0) == "when" || s.has(0, &["what", "time"]);
+    let asked = (s.word(0) == "when" || s.has(0, &["what", "time"]))
+        && !s.mentions(&["did", "was", "turn", "turned", "switch"]);
     let device = named.first().filter(|_| asked && states(s, named).len() == 1)?.devices.first()?;
     let search = device.called().trim_start_matches("the ").to_owned();
     calls(
@@ -392,7 +418,11 @@ fn calls(all: impl Iterator<Item = (&'static str, Value)>, why: &str) -> Option<
 }
 
 /// "turn on the bathroom heater", where nothing is called that: honest, and with the way to change it.
-pub(crate) fn nothing_called(s: &Sentence) -> Option<Classification> {
+pub(crate) fn nothing_called(s: &Sentence, devices: &[Device]) -> Option<Classification> {
+    let numbers = (0..s.len()).any(|at| s.word(at).starts_with(|c: char| c.is_ascii_digit()));
+    if numbers || !mentions(s, devices).is_empty() {
+        return None;
+    }
     const VERBS: &[&str] = &["turn", "switch", "put", "pop", "flick", "power", "get"];
     const PRONOUNS: &[&str] =
         &["it", "them", "that", "this", "everything", "all", "me", "us", "these", "those", "one", "pin", "gpio"];
@@ -479,12 +509,17 @@ fn corrected(
     let corrects =
         ["no", "nope", "oops", "sorry", "wrong", "actually"].contains(&s.word(0)) || s.mentions(&["meant", "mean"]);
     let call = last.calls.iter().rfind(|call| !call.failed).filter(|call| corrects && call.tool == "gpio_write")?;
-    if s.len() > 8 || s.mentions(&["not", "on", "off", "leave"]) || call.arguments.contains_key("for") {
+    if s.len() > 8
+        || !only_corrects(s, named)
+        || s.mentions(&["not", "on", "off", "leave"])
+        || call.arguments.contains_key("for")
+    {
         return None;
     }
     let number = || {
         // "wrong one, it should be 18": the last number.
-        let (count, pin) = (0..s.len()).rev().find_map(|at| number::whole(s, at))?;
+        let written = |at: &usize| s.word(*at).chars().all(|c| c.is_ascii_digit());
+        let (count, pin) = (0..s.len()).rev().filter(written).find_map(|at| number::whole(s, at))?;
         let known = devices.iter().find(|device| u32::from(device.pin) == pin).cloned();
         let device = known.unwrap_or(Device { pin: u8::try_from(pin).ok()?, name: String::new(), sensor: false });
         (count == 1 && pin <= slots::LAST_PIN).then_some(device)

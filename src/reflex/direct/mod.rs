@@ -50,7 +50,9 @@ pub(crate) fn asks_for_help(s: &Sentence) -> Option<Option<String>> {
 
 /// The reading of a question.
 pub(crate) fn asked(s: &Sentence, now: &Zoned) -> Option<Reading> {
-    dates::read(s, now)
+    let date = pattern::any(s, &["what is the date", "what date is it", "what is todays date"]);
+    date.then(|| Reading::Call("get_current_datetime", serde_json::json!({})))
+        .or_else(|| dates::read(s, now))
         .or_else(|| elsewhere::read(s, now))
         .or_else(|| money::asked(s, now))
         .or_else(|| tables::asked(s, now))

@@ -47,7 +47,7 @@ impl Reader<'_> {
 
     /// What is told as done or to be known; goes after the templates.
     pub fn told(&self) -> Option<Classification> {
-        if self.s.asks || stance::opens_question(self.s) {
+        if self.s.asks || stance::opens_question(self.s) || self.s.word(0) == "forget" {
             return None;
         }
         let found = self

@@ -179,7 +179,7 @@ impl Stored {
             about: request.about,
             rule: request.rule.to_owned(),
             reason: request.reason,
-            tainted: cx.label() == Label::Outside,
+            tainted: cx.label() != Label::Own,
             state: State::Pending,
             decision: 0,
             agent: cx.agent(),

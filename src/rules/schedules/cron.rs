@@ -205,7 +205,7 @@ mod tests {
             ),
             (
                 json!({"action": "create", "name": "ping it", "expression": "0 8 * * *", "tool": "ping"}),
-                "I will do that every day at 08:00.",
+                "I will do that every day at 08:00: ping it.",
             ),
             (json!({"action": "status"}), "2 reminders are set:\n- Bins, every day at 07:00\n- … and 1 more"),
             (json!({"action": "status", "jobId": "ping it"}), "“ping it” has not run yet."),

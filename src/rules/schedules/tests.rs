@@ -35,7 +35,7 @@ async fn what_is_made_is_told_in_plain_words() {
         ),
         (
             json!({"name": "news", "schedule": "0 7 * * 1-5", "prompt": "sum up the news"}),
-            "I will do that from Monday to Friday at 07:00.",
+            "I will do that from Monday to Friday at 07:00: news.",
         ),
         (
             json!({"name": "dinner", "schedule": "every first monday at 19:00", "person": "everyone"}),
@@ -43,7 +43,7 @@ async fn what_is_made_is_told_in_plain_words() {
         ),
         (
             json!({"name": "lamp", "schedule": "in 10 minutes", "tool": "ping", "arguments": {"n": 4}}),
-            "I will do that today at 14:40.",
+            "I will do that today at 14:40: lamp.",
         ),
         (
             json!({"name": "later", "schedule": "PT1H", "tool": "ping", "enabled": false}),
