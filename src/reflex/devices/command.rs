@@ -151,7 +151,7 @@ pub(super) fn is_command(s: &Sentence, named: &[Mention], goes_on: bool) -> bool
     let verb = s.word(first);
     if VERBS.contains(&verb) {
         // "get off the pump" is said to a child.
-        if verb == "get" && !after_name && !(goes_on && !names) {
+        if verb == "get" && !after_name && (names || !goes_on) {
             return false;
         }
         // "put the lamp on", "get the light off", "put on the lamp".
