@@ -80,8 +80,9 @@ impl<'a> Classifier<'a> {
     /// Classifies a text; the stages run in order of reliability.
     async fn classify_one(&self, text: &str) -> Classification {
         let placed = self.classify_whole(text).await;
-        if is_not_spent(&placed, &Sentence::read(text)) {
-            return unknown(builtin_replies::unknown(&self.examples()), "nothing was spent");
+        let sentence = Sentence::read(text);
+        if is_not_spent(&placed, &sentence) || is_not_to_be_known(&placed, &sentence) {
+            return unknown(builtin_replies::unknown(&self.examples()), "it says the contrary");
         }
         let asks = |placed: &Classification| placed.proposes.as_ref().is_some_and(|(tool, _)| tool != "remember");
         let acts = |placed: &Classification| placed.tool.is_some() || asks(placed);
@@ -360,6 +361,11 @@ impl<'a> Classifier<'a> {
         let (stage, confidence) = (Stage::Question, 0.5);
         Some(Classification { tool, arguments, stage, confidence, ..unknown(String::new(), &why) }.speechless())
     }
+}
+
+/// "forget that Ben likes coffee" is not "don't forget that Ben likes coffee".
+fn is_not_to_be_known(placed: &Classification, s: &Sentence) -> bool {
+    s.word(0) == "forget" && placed.tool.as_deref() == Some("remember")
 }
 
 /// "I nearly spent 80", "I need to pay 8 for parking": no money has gone, unless one asks to note it.

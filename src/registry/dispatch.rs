@@ -158,7 +158,7 @@ impl Registry {
 /// The other members whose words the run has read, with their roles; whoever is gone may only look.
 fn authors(cx: &Cx) -> Vec<Principal> {
     let role = |user: UserId| match user {
-        // Who it was is not stored: they are taken for the least.
+        // The author is not stored, so the least rights are assumed.
         UserId::SOMEBODY => Role::Viewer,
         user => cx.ports().people.role_of(user).ok().flatten().unwrap_or_default(),
     };

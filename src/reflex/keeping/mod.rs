@@ -27,6 +27,31 @@ pub(crate) struct Reader<'a> {
     pub risk: &'a (dyn Fn(&str) -> Option<Risk> + Send + Sync),
 }
 
+/// Verbs of what is done with an item that is on a list already.
+const TAKES: &[&str] = &[
+    "delete",
+    "remove",
+    "complete",
+    "completed",
+    "finish",
+    "finished",
+    "tick",
+    "check",
+    "cross",
+    "mark",
+    "take",
+    "strike",
+    "clear",
+    "uncheck",
+    "untick",
+    "empty",
+    "drop",
+    "scratch",
+    "move",
+    "rename",
+    "change",
+];
+
 impl Reader<'_> {
     /// What stands under a label; goes first, since anything may stand there.
     pub fn labelled(&self) -> Option<Classification> {
@@ -38,7 +63,8 @@ impl Reader<'_> {
         if let Some(found) = self.left_on_a_list().or_else(|| self.backwards()) {
             return Some(found);
         }
-        if self.only_asks() { None } else { self.onto_a_list().or_else(|| self.card()) }
+        let takes = TAKES.contains(&self.s.word(0));
+        if self.only_asks() || takes { None } else { self.onto_a_list().or_else(|| self.card()) }
     }
 
     fn only_asks(&self) -> bool {

@@ -9,6 +9,23 @@ use serde_json::{Map, Value};
 
 /// With these an existing timer is meant, or none.
 const CHANGES: &[&str] = &[
+    "remove",
+    "decrease",
+    "subtract",
+    "minus",
+    "status",
+    "continue",
+    "unpause",
+    "check",
+    "end",
+    "finish",
+    "done",
+    "less",
+    "shorter",
+    "lengthen",
+    "drop",
+    "cut",
+    "rename",
     "add",
     "more",
     "another",
@@ -82,7 +99,10 @@ pub(crate) fn read(s: &Sentence) -> Option<Request> {
     if changes
         && !(asked.is_some()
             && called
-            && !s.mentions(&["cancel", "pause", "stop", "delete", "left", "more", "another"]))
+            && !s.mentions(&[
+                "cancel", "pause", "stop", "delete", "left", "more", "another", "add", "remove", "decrease",
+                "increase", "extend", "take",
+            ]))
         && !by_time_me(s)
     {
         return None;
