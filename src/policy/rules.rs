@@ -255,12 +255,12 @@ fn members_words(c: &Case) -> Option<String> {
     })
 }
 
-/// Whether a call reaches further than its author may: by their role and rules, or because it sends, deletes, changes, shares or
+/// Whether a call reaches further than its author may: by their role and rules, or because it sends, deletes, changes or
 /// instructs in the name of the reader, who sees and keeps what they do not.
 fn exceeds(c: &Case, author: &Principal) -> bool {
     let reaches_the_readers = match c.tool.risk {
         Risk::Send | Risk::Destroy | Risk::Admin => true,
-        Risk::Write => c.tool.persists_instructions || !c.asked.additive || shows(c.args),
+        Risk::Write => c.tool.persists_instructions || !c.asked.additive,
         Risk::Observe | Risk::Actuate | Risk::Execute => c.tool.persists_instructions,
     };
     let may_not = |author: &Principal| {
@@ -273,11 +273,6 @@ fn exceeds(c: &Case, author: &Principal) -> bool {
     let limited = (author.user == UserId::SOMEBODY).then(|| c.rules.users.keys()).into_iter().flatten();
     let mut limited = limited.map(|user| Principal { user: *user, ..author.clone() });
     reaches_the_readers || may_not(author) || limited.any(|author| may_not(&author))
-}
-
-/// Whether arguments show something to others.
-fn shows(args: &serde_json::Value) -> bool {
-    args["shared"] == true || !args["person"].is_null()
 }
 
 fn composed_url(c: &Case) -> Option<String> {
