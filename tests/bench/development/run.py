@@ -25,6 +25,8 @@ class Bench(S.Bench):
             for text in row["say"]:
                 answer = house.say(text, conversation)
                 conversation = answer["conversationId"]
+                calls = [{k: c[k] for k in ("name", "arguments", "isError")} for c in S.shown(answer)]
+                self.turns[row["id"]].append({"say": text, "reply": answer["response"], "calls": calls})
                 lines.append(f" > {text}\n < {answer['response']}")
                 for c in S.shown(answer):
                     lines.append(f"     {c['name']} {json.dumps(c['arguments'], ensure_ascii=False)}{' FAILED ' + c['result'][:200] if c['isError'] else ''}")
@@ -37,7 +39,7 @@ class Bench(S.Bench):
         return "\n".join(lines)
 
 words = argparse.ArgumentParser()
-words.add_argument("hob"); words.add_argument("rows"); words.add_argument("--category"); words.add_argument("--ids"); words.add_argument("--jobs", type=int, default=2)
+words.add_argument("hob"); words.add_argument("rows"); words.add_argument("--category"); words.add_argument("--ids"); words.add_argument("--json"); words.add_argument("--jobs", type=int, default=2)
 given = words.parse_args()
 rows = S.read_rows(given.rows)
 if given.category: rows = [r for r in rows if r["category"] in given.category.split(",")]
@@ -45,6 +47,9 @@ if given.ids: rows = [r for r in rows if r["id"] in given.ids.split(",")]
 S.FAKETIME = S.faketime()
 with tempfile.TemporaryDirectory(prefix="dev-", ignore_cleanup_errors=True) as scratch:
     bench = Bench(Path(given.hob).resolve(), scratch)
+    bench.turns = {r["id"]: [] for r in rows}
     with ThreadPoolExecutor(given.jobs) as pool:
         for text in pool.map(lambda r: bench.run(r, f"r{r['id']}"), rows):
             print(text, flush=True); print()
+    if given.json:
+        Path(given.json).write_text("".join(json.dumps({"id": id, "turns": turns}, ensure_ascii=False) + "\n" for id, turns in bench.turns.items()))
