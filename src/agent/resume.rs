@@ -17,7 +17,7 @@ use std::{
 };
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use tool::{Cx, Error, Id, Label, Ports, Result, Role, Scope, UserId};
+use tool::{Cx, Error, Id, Ports, Result, Role, Scope, UserId};
 
 /// How many runs are resumed at once after a start.
 const CONCURRENT: usize = 4;
@@ -255,9 +255,7 @@ impl Agent {
         stored.role = stored.role.min(role.unwrap_or(Role::Viewer));
         let cx = Cx::root(ports.clone(), stored.principal(user), stored.via());
         let cx = cx.in_run(run, stored.conversation, cancel);
-        if stored.tainted {
-            cx.taint(Label::Outside);
-        }
+        stored.taints(&cx);
         // No listener is left for its steps.
         let (events, _) = Outbox::open();
         let mut task = Run {

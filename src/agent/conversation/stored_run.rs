@@ -104,6 +104,8 @@ pub(crate) struct StoredRun {
     message: String,
     /// [`Routing`] as JSON text; empty before the first turn.
     routing: String,
+    /// The other members whose words it has read, as a JSON list; empty is none.
+    authors: String,
 }
 
 impl Record for StoredRun {
@@ -182,7 +184,26 @@ impl StoredRun {
             usage: String::new(),
             message: String::new(),
             routing: String::new(),
+            authors: String::new(),
         }
+        .with_authors(cx)
+    }
+
+    /// Adds the members whose words the run has read.
+    fn with_authors(self, cx: &Cx) -> Self {
+        let authors = cx.authors();
+        Self { authors: if authors.is_empty() { String::new() } else { json(&authors) }, ..self }
+    }
+
+    /// Taints a context as the run was tainted.
+    pub fn taints(&self, cx: &Cx) {
+        if self.tainted {
+            cx.taint(Label::Outside);
+        }
+        // An unreadable list is of somebody.
+        let authors = || parsed::<Vec<UserId>>(&self.authors).unwrap_or_else(|| vec![UserId::SOMEBODY]);
+        let authors = if self.authors.is_empty() { vec![] } else { authors() };
+        authors.into_iter().for_each(|author| cx.taint(Label::Member(author)));
     }
 
     /// Adds the limits of the request, and the model that answers it.
@@ -308,4 +329,34 @@ impl StoredRun {
 pub(crate) fn run_stamp(user: UserId) -> Stamp {
     let (scope, owner, audience) = (Scope::User(user), user, Audience::Private);
     Stamp { scope, owner, audience, label: Label::Own, source: "run".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tool::{FixedClock, Ports};
+
+    fn cx() -> Cx {
+        let clock = Arc::new(FixedClock("2026-11-20T14:30[Europe/Vienna]".parse().unwrap()));
+        Cx::root(Ports::unconnected(clock), Principal::owner(), Via::direct(Channel::Api))
+    }
+
+    #[test]
+    fn a_run_that_waits_over_a_restart_keeps_whose_words_it_read() {
+        let (mia, run) = (UserId(Id::new()), cx());
+        run.taint(Label::Member(mia));
+        let stored = StoredRun::new(&run, Id::new(), State::Queued);
+        let again = cx();
+        stored.taints(&again);
+        assert_eq!(again.label(), Label::Member(mia));
+
+        let nobodys = StoredRun::new(&cx(), Id::new(), State::Queued);
+        let again = cx();
+        nobodys.taints(&again);
+        assert_eq!(again.label(), Label::Own);
+
+        let damaged = StoredRun { authors: "?".to_owned(), ..nobodys };
+        damaged.taints(&again);
+        assert_eq!(again.label(), Label::Member(UserId::SOMEBODY));
+    }
 }
