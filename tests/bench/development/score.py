@@ -6,7 +6,7 @@ and the acceptable calls. A turn that comes out the same keeps its verdict; any 
 """
 import json,re,sys,argparse,collections
 from pathlib import Path
-a=argparse.ArgumentParser(); a.add_argument('dir'); a.add_argument('--sets',default='2,3,4'); a.add_argument('--show'); a.add_argument('--diff',action='store_true'); g=a.parse_args()
+a=argparse.ArgumentParser(); a.add_argument('dir'); a.add_argument('--sets',default='1,2,3,4'); a.add_argument('--show'); a.add_argument('--diff',action='store_true'); g=a.parse_args()
 STOP={'the','a','an','my','our','some','to','that','of','for','please','s','me'}
 def words(t): return [w for w in re.findall(r"[a-z0-9£€$.:+-]+",t.lower().replace("’","'").replace("'s",'')) if w not in STOP]
 def text_eq(x,y):
