@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: run test check web setup setup-test lint unit browser clients head intents pictures audit proof bench aarch64 clean
+.PHONY: run test check web setup setup-test lint unit browser clients head pictures audit proof bench aarch64 clean
 
 DATA ?= .hob
 PORT ?= 4620
@@ -50,13 +50,6 @@ clients: tests/.venv tests/frameworks/.venv
 ## What reflex has learnt from the phrase files, learnt anew; the same phrases give the same bytes.
 head:
 	cargo test --quiet --config profile.dev.package.reflex.opt-level=3 -p reflex --lib write_the_head -- --ignored --nocapture
-
-## Train the layers that tell what a sentence means (models/reflex-intents.onnx): 20 minutes, after many new phrasings.
-intents:
-	cargo test --quiet --config profile.dev.package.reflex.opt-level=3 -p reflex --lib write_the_sentences -- --ignored --nocapture
-	python3 -m venv target/intents
-	target/intents/bin/pip install --quiet -r models/train-requirements.txt
-	target/intents/bin/python models/train_intents.py target/reflex-sentences.jsonl
 
 ## The pictures of the README, taken anew.
 pictures: setup setup-test web/dist/index.html tests/browser/node_modules

@@ -31,19 +31,9 @@ struct Shared {
 /// One text and where its vector goes.
 struct Job {
     text: String,
-    wanted: Wanted,
+    /// Whether all of the text counts, and not its beginning alone.
+    whole: bool,
     reply: oneshot::Sender<Result<(Vec<f32>, usize), Error>>,
-}
-
-/// What is wanted of a text.
-#[derive(Clone, Copy)]
-enum Wanted {
-    /// The vector of its beginning.
-    Vector,
-    /// The vector of all of it.
-    Whole,
-    /// The probabilities of the intents.
-    Intents,
 }
 
 impl Embedder {
@@ -60,7 +50,7 @@ impl Embedder {
     /// (empty, blanks) is [`Error::Empty`]. The future may be dropped: a text whose turn has not
     /// come is then skipped.
     pub async fn embed(&self, text: &str) -> Result<Vec<f32>, Error> {
-        self.ask(text, Wanted::Vector).await.map(|(vector, _)| vector)
+        self.ask(text, false).await.map(|(vector, _)| vector)
     }
 
     /// The unit vector of all of `text`, and how many tokens the model reads for it.
@@ -68,17 +58,12 @@ impl Embedder {
     /// A text longer than the model's input is the mean of its pieces, weighted by their length; one of more than 8192 tokens
     /// is [`Error::TooLong`].
     pub async fn embed_whole(&self, text: &str) -> Result<(Vec<f32>, usize), Error> {
-        self.ask(text, Wanted::Whole).await
+        self.ask(text, true).await
     }
 
-    /// The probability of each of [`crate::intent_names`] for a sentence, of which the first 256 tokens count.
-    pub async fn intents(&self, sentence: &str) -> Result<Vec<f32>, Error> {
-        self.ask(sentence, Wanted::Intents).await.map(|(shares, _)| shares)
-    }
-
-    async fn ask(&self, text: &str, wanted: Wanted) -> Result<(Vec<f32>, usize), Error> {
+    async fn ask(&self, text: &str, whole: bool) -> Result<(Vec<f32>, usize), Error> {
         let (reply, answer) = oneshot::channel();
-        self.submit(Job { text: text.to_owned(), wanted, reply })?;
+        self.submit(Job { text: text.to_owned(), whole, reply })?;
         answer.await.unwrap_or_else(|_| {
             Err(Error::Unavailable(
                 "the embedding thread ended before it answered: try again, and report the crash it left".into(),
@@ -147,12 +132,11 @@ fn work(model: Model, first: Job, jobs: &Receiver<Job>, idle: Duration) {
     let mut next = Ok(first);
     while let Ok(job) = next {
         if !job.reply.is_closed() {
-            let answer = match job.wanted {
-                Wanted::Vector => model.embed(&job.text).map(|vector| (vector, 0)),
-                Wanted::Whole => model.embed_whole(&job.text),
-                Wanted::Intents => model.intents(&job.text).map(|shares| (shares, 0)),
+            let vector = match job.whole {
+                true => model.embed_whole(&job.text),
+                false => model.embed(&job.text).map(|vector| (vector, 0)),
             };
-            job.answer(answer);
+            job.answer(vector);
         }
         next = jobs.recv_timeout(idle);
     }

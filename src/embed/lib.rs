@@ -8,7 +8,6 @@
 
 mod allocator;
 mod embedder;
-mod intents;
 mod kernel;
 mod model;
 mod vector;
@@ -18,7 +17,6 @@ mod wordpiece;
 
 pub use allocator::{map_large_allocations, release_code_pages};
 pub use embedder::Embedder;
-pub use intents::intent_names;
 pub use vector::{Quantized, Signature};
 pub use vocabulary::{is_word, word_ranks};
 

@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use crate::intents::Intents;
 use crate::kernel::{self, Heads, Kernels, Norm, Scratch, Weights};
 use crate::weights;
 use crate::wordpiece::WordPiece;
@@ -16,7 +15,7 @@ use crate::{DIM, Error, allocator};
 static GRAPH: &[u8] = include_bytes!("../../models/all-MiniLM-L6-v2.int8.onnx");
 const VOCABULARY: &str = include_str!("../../models/vocab.txt");
 
-pub const LAYERS: usize = 6;
+const LAYERS: usize = 6;
 const HEADS: usize = 12;
 /// Numbers between the two halves of a feed-forward step.
 const INNER: usize = 4 * DIM;
@@ -30,7 +29,6 @@ pub struct Model {
     positions: Vec<f32>,
     first: Norm,
     layers: Vec<Layer>,
-    intents: Option<Intents>,
 }
 
 /// The vectors of the tokens.
@@ -39,7 +37,7 @@ struct Rows {
     scales: &'static [[u8; 4]],
 }
 
-pub struct Layer {
+struct Layer {
     query: Weights<'static>,
     key: Weights<'static>,
     value: Weights<'static>,
@@ -69,7 +67,6 @@ impl Model {
     /// Releases the weights until the next use.
     pub fn release_pages() {
         allocator::release_pages(GRAPH);
-        Intents::release_pages();
     }
 
     /// Every part in its place; `None` when one is missing or has another size.
@@ -79,13 +76,26 @@ impl Model {
         if rows.values.len() != rows.scales.len() {
             return None;
         }
+        let layer = |place: usize| {
+            let linear = |name: &str, inputs, outputs| file.linear(&format!("l{place}.{name}"), inputs, outputs);
+            let norm = |name: &str| file.norm(&format!("encoder.layer.{place}.{name}"));
+            Some(Layer {
+                query: linear("q", DIM, DIM)?,
+                key: linear("k", DIM, DIM)?,
+                value: linear("v", DIM, DIM)?,
+                mix: linear("o", DIM, DIM)?,
+                after: norm("attention.output.LayerNorm")?,
+                up: linear("up", DIM, INNER)?,
+                down: linear("down", INNER, DIM)?,
+                last: norm("output.LayerNorm")?,
+            })
+        };
         Some(Self {
             words: WordPiece::new(VOCABULARY),
             rows,
             positions: file.floats("emb.pos", crate::wordpiece::MAX_TOKENS * DIM)?,
             first: file.norm("embeddings.LayerNorm")?,
-            layers: (0..LAYERS).map(|place| file.layer(place)).collect::<Option<_>>()?,
-            intents: Intents::load(),
+            layers: (0..LAYERS).map(layer).collect::<Option<_>>()?,
         })
     }
 
@@ -118,47 +128,19 @@ impl Model {
         Ok((mean, tokens))
     }
 
-    /// The probability of each of [`crate::intent_names`], of the first 256 tokens of `text`.
-    pub fn intents(&self, text: &str) -> Result<Vec<f32>, Error> {
-        let intents = self.intents.as_ref().ok_or_else(|| {
-            Error::Unavailable(
-                "the intents inside this program cannot be read: install the program again, or run `make intents`"
-                    .into(),
-            )
-        })?;
-        let (kernels, ids) = (kernel::best(), self.words.encode(text));
-        if ids.is_empty() {
-            return Err(Error::Empty);
-        }
-        let lower = LAYERS - intents.layers.len();
-        let states = self.states(kernels, self.layers.iter().take(lower).chain(&intents.layers), &ids);
-        Ok(intents.shares(kernels, &states))
-    }
-
     /// One pass, with the kernels for this processor.
     fn run(&self, ids: &[i64]) -> Vec<f32> {
         self.pass(kernel::best(), ids)
     }
 
     fn pass(&self, kernels: &Kernels, ids: &[i64]) -> Vec<f32> {
-        // The mean over the tokens; scaled to length 1, so their number cancels out.
-        let mut total = vec![0.0; DIM];
-        for row in self.states(kernels, self.layers.iter(), ids).chunks_exact(DIM) {
-            total.iter_mut().zip(row).for_each(|(to, from)| *to += from);
-        }
-        let norm = total.iter().map(|t| t * t).sum::<f32>().sqrt();
-        total.iter().map(|t| t / norm).collect()
-    }
-
-    /// What these layers make of the tokens: [`DIM`] numbers each.
-    fn states<'a>(&self, kernels: &Kernels, layers: impl Iterator<Item = &'a Layer>, ids: &[i64]) -> Vec<f32> {
         let length = ids.len();
         let mut scratch = Scratch::new();
         let mut x = self.look_up(ids);
         kernels.normalise(&mut x, None, &self.first);
         let [mut query, mut key, mut value, mut mixed] = [(); 4].map(|()| vec![0.0; length * DIM]);
         let mut inner = vec![0.0; length * INNER];
-        for layer in layers {
+        for layer in &self.layers {
             kernels.linear(&layer.query, &x, &mut query, &mut scratch);
             kernels.linear(&layer.key, &x, &mut key, &mut scratch);
             kernels.linear(&layer.value, &x, &mut value, &mut scratch);
@@ -172,7 +154,13 @@ impl Model {
             kernels.linear(&layer.down, &inner, &mut query, &mut scratch);
             kernels.normalise(&mut x, Some(&query), &layer.last);
         }
-        x
+        // The mean over the tokens; scaled to length 1, so their number cancels out.
+        let mut total = vec![0.0; DIM];
+        for row in x.chunks_exact(DIM) {
+            total.iter_mut().zip(row).for_each(|(to, from)| *to += from);
+        }
+        let norm = total.iter().map(|t| t * t).sum::<f32>().sqrt();
+        total.iter().map(|t| t / norm).collect()
     }
 
     /// Word plus position vectors. An id that the file does not know counts as nothing but its position.
@@ -190,33 +178,17 @@ impl Model {
     }
 }
 
-/// The constants of a file.
-pub struct File(pub HashMap<&'static str, &'static [u8]>);
+/// The constants of the file.
+struct File(HashMap<&'static str, &'static [u8]>);
 
 impl File {
-    /// The layer at a place, 0 at the bottom.
-    pub fn layer(&self, place: usize) -> Option<Layer> {
-        let linear = |name: &str, inputs, outputs| self.linear(&format!("l{place}.{name}"), inputs, outputs);
-        let norm = |name: &str| self.norm(&format!("encoder.layer.{place}.{name}"));
-        Some(Layer {
-            query: linear("q", DIM, DIM)?,
-            key: linear("k", DIM, DIM)?,
-            value: linear("v", DIM, DIM)?,
-            mix: linear("o", DIM, DIM)?,
-            after: norm("attention.output.LayerNorm")?,
-            up: linear("up", DIM, INNER)?,
-            down: linear("down", INNER, DIM)?,
-            last: norm("output.LayerNorm")?,
-        })
-    }
-
     /// A constant as pieces of `N` bytes.
     fn exact<const N: usize>(&self, name: &str) -> Option<&'static [[u8; N]]> {
         let (pieces, rest) = self.0.get(name)?.as_chunks();
         rest.is_empty().then_some(pieces)
     }
 
-    pub fn floats(&self, name: &str, length: usize) -> Option<Vec<f32>> {
+    fn floats(&self, name: &str, length: usize) -> Option<Vec<f32>> {
         let pieces = self.exact::<4>(name)?;
         (pieces.len() == length).then(|| pieces.iter().map(|piece| f32::from_le_bytes(*piece)).collect())
     }
@@ -225,7 +197,7 @@ impl File {
         Some(Norm { gain: self.floats(&format!("{name}.g"), DIM)?, bias: self.floats(&format!("{name}.b"), DIM)? })
     }
 
-    pub fn linear(&self, name: &str, inputs: usize, outputs: usize) -> Option<Weights<'static>> {
+    fn linear(&self, name: &str, inputs: usize, outputs: usize) -> Option<Weights<'static>> {
         let (bytes, scales) = (self.exact(&format!("{name}.w"))?, self.exact(&format!("{name}.ws"))?);
         Weights::new(bytes, scales, self.floats(&format!("{name}.b"), outputs)?, inputs)
     }

@@ -9,7 +9,7 @@
 use crate::{hash::fingerprint, tagger::Tagger};
 #[cfg(test)]
 use serde_json::{Map, Value};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 #[cfg(test)]
 mod expand;
@@ -126,26 +126,6 @@ impl Head {
         all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
         all
     }
-}
-
-/// The geometric mean of the head's probabilities and those of the trained layers (`embed::Embedder::intents`), likeliest first.
-/// The two err differently: of strangers' sentences they are right together more often than either alone, at every threshold.
-pub(crate) fn fused(head: Vec<(&'static str, f32)>, layers: &[(&'static str, f32)]) -> Vec<(&'static str, f32)> {
-    const LEAST: f32 = 1e-6;
-    let by_name: HashMap<&str, f32> = layers.iter().copied().collect();
-    if by_name.is_empty() {
-        return head;
-    }
-    // A class the layers have not learnt counts as often as the head says.
-    let both = |(name, share): (&'static str, f32)| {
-        let other = by_name.get(name).copied().unwrap_or(share);
-        (name, ((share + LEAST) * (other + LEAST)).sqrt())
-    };
-    let mut all: Vec<(&str, f32)> = head.into_iter().map(both).collect();
-    let sum: f32 = all.iter().map(|(_, share)| share).sum();
-    all.iter_mut().for_each(|(_, share)| *share /= sum);
-    all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
-    all
 }
 
 /// A 4-bit weight, -8 to 7; two per byte.

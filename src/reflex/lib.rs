@@ -121,7 +121,7 @@ use jiff::{ToSpan, Zoned};
 use llm::{
     Confidence, Content, Delta, Facts, Kind, Message, Provider, ProviderState, Request, ToolCall, ToolChoice, Usage,
 };
-use meaning::Meaning;
+use meaning::{Embed, Meaning};
 use phrases::Intent;
 use sentence::Sentence;
 use serde_json::Value;
@@ -176,16 +176,20 @@ impl Reflex {
         embedder: embed::Embedder,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Error> {
-        Self::with(phrases, Box::new(risk), Meaning::of_model(embedder), clock)
+        let embed: Embed = Arc::new(move |text| {
+            let embedder = embedder.clone();
+            Box::pin(async move { embedder.embed(&text).await.map_err(|e| e.to_string()) })
+        });
+        Self::with(phrases, Box::new(risk), embed, clock)
     }
 
-    fn with(phrases: &[&str], risk: RiskOf, meaning: Meaning, clock: Arc<dyn Clock>) -> Result<Self, Error> {
+    fn with(phrases: &[&str], risk: RiskOf, embed: Embed, clock: Arc<dyn Clock>) -> Result<Self, Error> {
         let mut intents = vec![];
         for (i, text) in phrases.iter().chain(std::iter::once(&OWN)).enumerate() {
             intents.extend(phrases::read(text, i + 1)?);
         }
         let spelling = Spelling::new(&intents);
-        let head = Head::built_in();
+        let (head, meaning) = (Head::built_in(), Meaning::new(embed));
         let last_check = Mutex::default();
         let devices = OnceLock::new();
         Ok(Self(Arc::new(Inner { intents, head, spelling, meaning, risk, clock, devices, last_check })))

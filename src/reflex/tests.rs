@@ -1,7 +1,6 @@
 //! The public API: a table of sentences, the provider, and safety against accidental actions.
 
 use super::*;
-use crate::meaning::Embed;
 use futures::FutureExt;
 use llm::{ToolDefinition, ToolResult, Tools};
 use serde_json::{Value, json};
@@ -45,7 +44,7 @@ pub(crate) fn clock() -> Arc<dyn Clock> {
 }
 
 fn with(embed: Embed) -> Reflex {
-    Reflex::with(&PHRASES, Box::new(risk), Meaning::new(embed), clock()).unwrap()
+    Reflex::with(&PHRASES, Box::new(risk), embed, clock()).unwrap()
 }
 
 /// Without the embedding model.
@@ -237,7 +236,7 @@ async fn a_yes_some_minutes_later_means_the_time_that_was_asked_about() {
     let at = |now: &str| {
         let clock = Arc::new(FixedClock(now.parse().unwrap()));
         let embed: Embed = Arc::new(|_| async { Err("no model here".to_owned()) }.boxed());
-        Reflex::with(&PHRASES, Box::new(risk), Meaning::new(embed), clock).unwrap()
+        Reflex::with(&PHRASES, Box::new(risk), embed, clock).unwrap()
     };
     let about = Message::user("remnid me in 20 minutes to check the oven");
     let Delta::Text(question) =
@@ -429,7 +428,7 @@ async fn how_long_being_sure_takes() {
 #[tokio::test]
 async fn tools_that_are_not_here_are_not_called() {
     let embed: Embed = Arc::new(|_| async { Err("no model here".to_owned()) }.boxed());
-    let bare = Reflex::with(&PHRASES, Box::new(|_| None), Meaning::new(embed), clock()).unwrap();
+    let bare = Reflex::with(&PHRASES, Box::new(|_| None), embed, clock()).unwrap();
     for row in rows() {
         let placed = bare.place(row.text).await;
         assert_eq!(placed.tool, None, "{}: {placed:?}", row.text);
@@ -440,8 +439,7 @@ async fn tools_that_are_not_here_are_not_called() {
 #[tokio::test]
 async fn a_broken_phrase_file_is_named() {
     let embed = |_| async { Err("no model here".to_owned()) }.boxed();
-    let error =
-        Reflex::with(&["# x.en:\n= a\n(b"], Box::new(risk), Meaning::new(Arc::new(embed)), clock()).err().unwrap();
+    let error = Reflex::with(&["# x.en:\n= a\n(b"], Box::new(risk), Arc::new(embed), clock()).err().unwrap();
     assert_eq!(error.to_string(), "x.en, line 3: a `)` is missing: `(b`");
 }
 

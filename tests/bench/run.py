@@ -33,7 +33,6 @@ HOB = Path(os.environ.get("HOB_BIN", TARGET / "release" / "hob"))
 LONG = os.environ.get("BENCH_LONG", "") not in ("", "0")
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
 MODEL = ROOT / "models" / "all-MiniLM-L6-v2.int8.onnx"
-INTENTS = ROOT / "models" / "reflex-intents.onnx"
 VOCABULARY = ROOT / "models" / "vocab.txt"
 # Each is one token of the model; with the two at the ends the texts have 12 and 128.
 WORDS = "the cat sat near the warm boiler in the kitchen".split()
@@ -224,7 +223,7 @@ def request(scratch):
 
 
 def size(_):
-    whole, model = HOB.stat().st_size, MODEL.stat().st_size + INTENTS.stat().st_size
+    whole, model = HOB.stat().st_size, MODEL.stat().st_size
     found = {"bytes": whole, "model": model, "without": whole - model}
     row = [number(part / 1e6) for part in (whole, model, whole - model)]
     table("Size of the binary (MB)", ["", "whole", "the model in it", "without it"], [[HOB.name, *row]])

@@ -388,34 +388,13 @@ fn told(layer: &Layer, classes: &BTreeMap<String, usize>, samples: &[&Sample], t
     }
 }
 
-fn classes_of(phrasings: &[Phrasing]) -> BTreeMap<String, usize> {
-    let names: BTreeSet<String> = phrasings.iter().map(class_of).collect();
-    names.into_iter().enumerate().map(|(i, name)| (name, i)).collect()
-}
-
-#[test]
-#[ignore = "writes what models/train_intents.py learns from: run `make intents`"]
-fn write_the_sentences() {
-    let phrasings = phrasings();
-    let classes = classes_of(&phrasings);
-    let names: Vec<&String> = classes.keys().collect();
-    let row = |x: &Sample| {
-        let row = serde_json::json!({
-            "text": x.gold.text, "class": names[x.class], "values": x.gold.values,
-            "apart": x.apart, "template": x.template, "altered": x.altered,
-        });
-        format!("{row}\n")
-    };
-    let rows: String = sentences(&phrasings, &classes, &clock().local()).iter().map(row).collect();
-    fs::write(folder("target/reflex-sentences.jsonl"), rows).unwrap();
-}
-
 #[tokio::test]
 #[ignore = "writes models/reflex-head.bin: run `make head`"]
 async fn write_the_head() {
     let now = clock().local();
     let phrasings = phrasings();
-    let classes = classes_of(&phrasings);
+    let names: BTreeSet<String> = phrasings.iter().map(class_of).collect();
+    let classes: BTreeMap<String, usize> = names.into_iter().enumerate().map(|(i, name)| (name, i)).collect();
     let mut samples = sentences(&phrasings, &classes, &now);
     println!("{} classes, {} phrasings, {} sentences", classes.len(), phrasings.len(), samples.len());
     embedded(&mut samples, &folder("target/reflex-head.cache")).await;
@@ -465,14 +444,6 @@ async fn write_the_head() {
     let file = layer.written(&classes, found, &tagger::train::written(&facts, &weights));
     println!("{} bytes", file.len());
     fs::write(folder("models/reflex-head.bin"), file).unwrap();
-}
-
-#[test]
-fn the_layers_know_the_intents() {
-    let known: BTreeSet<&str> = embed::intent_names().into_iter().collect();
-    let classes = classes_of(&phrasings());
-    let strange: Vec<&String> = classes.keys().filter(|name| !known.contains(name.as_str())).collect();
-    assert!(strange.len() * 20 <= classes.len(), "not learnt, run `make intents`: {strange:?}");
 }
 
 #[test]
