@@ -1,94 +1,158 @@
-"""score.py DIR [--sets 2,3] [--show wrong,ask?] [--diff]: scores DIR/dN.json, as `run.py --json` writes it.
+#!/usr/bin/env python3
+"""score.py DIR [--sets 1,4] [--show wrong,ask?] [--diff]: scores DIR/dN.json, as `run.py --json` writes it.
 
 gold/dN.jsonl holds what helpers judged, one line a turn: the verdict on gold/dN.said.jsonl (what Hob did on 2026-11-24), its cause,
 and the acceptable calls. A turn that comes out the same keeps its verdict; any other is compared with the acceptable calls. Of
-442 turns judged right the comparison finds 435 right; `ask?` still needs a person.
+442 turns judged right the comparison finds 435 right. It is blind in two places: `ask?` (a question, perhaps a good one) needs a
+person, and an argument that is an id counts as the right one, whichever record it names.
 """
-import json,re,sys,argparse,collections
+
+import argparse
+import collections
+import json
+import re
 from pathlib import Path
-a=argparse.ArgumentParser(); a.add_argument('dir'); a.add_argument('--sets',default='1,2,3,4'); a.add_argument('--show'); a.add_argument('--diff',action='store_true'); g=a.parse_args()
-STOP={'the','a','an','my','our','some','to','that','of','for','please','s','me'}
-def words(t): return [w for w in re.findall(r"[a-z0-9£€$.:+-]+",t.lower().replace("’","'").replace("'s",'')) if w not in STOP]
-def text_eq(x,y):
-    if x.strip().lower()==y.strip().lower(): return True
-    if re.fullmatch(r'[\d:TPHMSDW+.-]+',y.strip()): return norm_time(x)==norm_time(y)
-    p,q=collections.Counter(words(x)),collections.Counter(words(y))
-    if not q: return not p
-    common=sum((p&q).values()); f=2*common/max(1,sum(p.values())+sum(q.values()))
-    return f>=.75
-def norm_time(t):
-    m=re.fullmatch(r'P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?',t)
-    if m and t!='P': return sum(int(v or 0)*k for v,k in zip(m.groups(),(86400,3600,60,1)))
-    return re.sub(r':00$','',t) if re.match(r'.*T\d\d:\d\d:00$',t) else t
-def eq(got,want):
-    if isinstance(want,list) and not isinstance(got,list): return any(eq(got,w) for w in want)
-    if isinstance(want,list): 
-        return len(got)==len(want) and all(any(eq(x,w) for x in got) for w in want) or any(eq(got,w) for w in want if isinstance(w,list))
-    if isinstance(want,dict): return isinstance(got,dict) and all(k in got and eq(got[k],v) for k,v in want.items())
-    if isinstance(want,str): return isinstance(got,str) and text_eq(got,want) or isinstance(got,(int,float)) and want==str(got)
-    if isinstance(want,bool) or want is None: return got==want
-    if isinstance(want,(int,float)):
-        try: return float(got)==float(want)
-        except Exception: return False
-    return got==want
-UUID=re.compile(r'[0-9a-f]{8}-[0-9a-f]{4}-')
-def call_ok(c,w):
-    if c['name']!=w['tool'] or c['isError']: return False
-    for k,v in w.get('args',{}).items():
-        x=c['arguments'].get(k)
-        if k.endswith('Id') and isinstance(x,str) and UUID.match(x): continue
-        if x is None or not eq(x,v): return False
+
+GOLD = Path(__file__).resolve().parent / "gold"
+LITTLE = {"the", "a", "an", "my", "our", "some", "to", "that", "of", "for", "please", "s", "me"}
+LOOKS = re.compile(r"(list|query|search|get|recall|answer|expense_summary|gpio_read|summar|calc|convert|date|random|format|help|current|next|find)")
+ASKS = re.compile(r"\?( Say yes or no\.)?$|^(When|Which|What)\b|Say yes or no|Shall I", re.I)
+REFUSES = re.compile(r"did not understand|I don.t know that|have not told me|Say “help”|I do not know what you mean", re.I)
+AN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
+
+
+def words(text):
+    plain = text.lower().replace("’", "'").replace("'s", "")
+    return collections.Counter(w for w in re.findall(r"[a-z0-9£€$.:+-]+", plain) if w not in LITTLE)
+
+
+def moment(text):
+    """A duration as seconds; a time without its seconds."""
+    length = re.fullmatch(r"P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?", text)
+    if length and text != "P":
+        return sum(int(n or 0) * each for n, each in zip(length.groups(), (86400, 3600, 60, 1)))
+    return text.removesuffix(":00") if re.fullmatch(r".*T\d\d:\d\d:00", text) else text
+
+
+def same_text(found, wanted):
+    if found.strip().lower() == wanted.strip().lower():
+        return True
+    if re.fullmatch(r"[\d:TPHMSDW+.-]+", wanted.strip()):
+        return moment(found) == moment(wanted)
+    a, b = words(found), words(wanted)
+    return not a if not b else 2 * (a & b).total() / (a.total() + b.total()) >= 0.75
+
+
+def same(found, wanted):
+    """A list where no list is expected names alternatives."""
+    if isinstance(wanted, list) and not isinstance(found, list):
+        return any(same(found, one) for one in wanted)
+    if isinstance(wanted, list):
+        every = len(found) == len(wanted) and all(any(same(f, w) for f in found) for w in wanted)
+        return every or any(same(found, one) for one in wanted if isinstance(one, list))
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and all(key in found and same(found[key], value) for key, value in wanted.items())
+    if isinstance(wanted, str):
+        return same_text(found, wanted) if isinstance(found, str) else wanted == str(found)
+    if isinstance(wanted, (int, float)) and not isinstance(wanted, bool):
+        try:
+            return float(found) == float(wanted)
+        except (TypeError, ValueError):
+            return False
+    return found == wanted
+
+
+def is_call(call, wanted):
+    if call["name"] != wanted["tool"] or call["isError"]:
+        return False
+    for key, value in wanted.get("args", {}).items():
+        found = call["arguments"].get(key)
+        an_id = key.endswith("Id") and isinstance(found, str) and AN_ID.match(found)
+        if not an_id and (found is None or not same(found, value)):
+            return False
     return True
-LOOK=re.compile(r'^(list|query|search|get|recall|answer|expense_summary|gpio_read|summar|calc|convert|date|random|format|help|current|next|find)')
-def matches(calls,alt):
-    left=list(calls)
-    for w in alt:
-        hit=next((c for c in left if call_ok(c,w)),None)
-        if hit is None: return False
+
+
+def matches(calls, wanted):
+    """Whether all wanted calls were made, and beside them none that changes anything."""
+    left = list(calls)
+    for one in wanted:
+        hit = next((call for call in left if is_call(call, one)), None)
+        if hit is None:
+            return False
         left.remove(hit)
-    return all(LOOK.match(c['name']) for c in left)
-ASK=re.compile(r'\?( Say yes or no\.)?$|^(When|Which|What)\b|Say yes or no|Shall I',re.I)
-REFUSE=re.compile(r"did not understand|I don.t know that|have not told me|Say “help”|I do not know what you mean",re.I)
-def auto(turn,gold):
-    calls=[c for c in turn['calls']]
-    changes=[c for c in calls if not LOOK.match(c['name'])]
-    reply=turn['reply']
-    rok=gold.get('reply') is None or re.search(gold['reply'],reply,re.I)
-    for alt in gold['gold']:
-        if matches(calls,alt) and rok and (alt or not changes): 
-            if not alt and gold['scope']=='in' and REFUSE.search(reply): break
-            if not alt and gold['scope']=='in' and ASK.search(reply) and not gold['asks'] and gold.get('reply') is None: break
-            return 'right'
-    if gold['scope']=='in' and rok and gold.get('reply') and not changes: return 'right'
-    if not changes:
-        if gold['scope']=='out': return 'misasked' if 'Shall I' in reply else 'right' if REFUSE.search(reply) or not calls else 'wrong'
-        if ASK.search(reply) and not REFUSE.search(reply): return 'right' if gold['asks'] and 'Shall I' not in reply else 'ask?'
-        if REFUSE.search(reply) or not calls: return 'refused'
-    return 'wrong'
-GOLD=Path(__file__).resolve().parent/'gold'
-tot=collections.Counter(); out=[]
-changed=[]
-for n in g.sets.split(','):
-    gold=collections.defaultdict(dict)
-    for l in open(GOLD/f'd{n}.jsonl'):
-        r=json.loads(l); gold[r['id']][r['turn']]=r
-    base={r['id']:r['turns'] for r in map(json.loads,open(GOLD/f'd{n}.said.jsonl'))}
-    for r in map(json.loads,open(f'{g.dir}/d{n}.json')):
-        for i,t in enumerate(r['turns']):
-            q=gold[r['id']].get(i)
-            if not q: continue
-            b=base[r['id']][i] if i<len(base[r['id']]) else None
-            strip=lambda t: re.sub(r'[0-9a-f]{8}-[0-9a-f-]{27}','ID',json.dumps([t['reply'],t['calls']],sort_keys=True))
-            same=b and strip(b)==strip(t)
-            v=q['verdict'] if same else auto(t,q)
-            tot[q['scope'],v]+=1
-            if b and not same: changed.append((r['id'],i,q['verdict'],v,t,q))
-            if g.show and v in g.show.split(','): out.append((r['id'],i,v,t,q))
-for sc in ('in','out'):
-    n=sum(c for (s,_),c in tot.items() if s==sc)
-    print(sc,n,{v:f'{c} ({100*c/n:.1f}%)' for (s,v),c in sorted(tot.items(),key=lambda x:-x[1]) if s==sc})
-if g.diff:
-    print('changed',len(changed),collections.Counter((a,b) for _,_,a,b,_,_ in changed).most_common())
-    for id,i,a,b,t,q in changed:
-        if a!=b: print(f"{id}/{i} {a} -> {b}\n > {t['say']}\n < {t['reply'][:200]!r}\n   {[(c['name'],c['arguments']) for c in t['calls']]}\n   GOLD {q['gold']} {q.get('reply')}")
-for id,i,v,t,q in out: print(f"{id}/{i} {v} [{q['cause']}]\n > {t['say']}\n < {t['reply'][:200]!r}\n   {[(c['name'],c['arguments']) for c in t['calls']]}\n   GOLD {q['gold']} {q.get('reply')}")
+    return all(LOOKS.match(call["name"]) for call in left)
+
+
+def compared(turn, gold):
+    reply, calls, inside = turn["reply"], turn["calls"], gold["scope"] == "in"
+    changes = any(not LOOKS.match(call["name"]) for call in calls)
+    fact = gold.get("reply")
+    told = fact is None or re.search(fact, reply, re.I)
+    for wanted in gold["gold"]:
+        if matches(calls, wanted) and told and (wanted or not changes):
+            evades = REFUSES.search(reply) or ASKS.search(reply) and not gold["asks"] and fact is None
+            if inside and not wanted and evades:
+                break
+            return "right"
+    if inside and fact and told and not changes:
+        return "right"
+    if changes:
+        return "wrong"
+    if not inside:
+        return "misasked" if "Shall I" in reply else "right" if REFUSES.search(reply) or not calls else "wrong"
+    if ASKS.search(reply) and not REFUSES.search(reply):
+        return "right" if gold["asks"] and "Shall I" not in reply else "ask?"
+    return "refused" if REFUSES.search(reply) or not calls else "wrong"
+
+
+def without_ids(turn):
+    return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "ID", json.dumps([turn["reply"], turn["calls"]], sort_keys=True))
+
+
+def rows(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def scored(folder, sets):
+    """Each turn: (row/turn, verdict before, whether it came out the same, verdict now, what happened, gold)."""
+    for name in (f"d{n}" for n in sets):
+        gold = {(row["id"], row["turn"]): row for row in rows(GOLD / f"{name}.jsonl")}
+        before = {row["id"]: row["turns"] for row in rows(GOLD / f"{name}.said.jsonl")}
+        for row in rows(Path(folder) / f"{name}.json"):
+            for at, (turn, old) in enumerate(zip(row["turns"], before[row["id"]])):
+                right = gold[row["id"], at]
+                alike = without_ids(turn) == without_ids(old)
+                yield f"{row['id']}/{at}", right["verdict"], alike, right["verdict"] if alike else compared(turn, right), turn, right
+
+
+def shown(place, verdict, turn, gold):
+    calls = [(call["name"], call["arguments"]) for call in turn["calls"]]
+    return f"{place} {verdict}\n > {turn['say']}\n < {turn['reply'][:200]!r}\n   {calls}\n   GOLD {gold['gold']} {gold.get('reply')}"
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("folder")
+    options.add_argument("--sets", default="1,2,3,4")
+    options.add_argument("--show", default="")
+    options.add_argument("--diff", action="store_true")
+    given = options.parse_args()
+    turns = list(scored(given.folder, given.sets.split(",")))
+    for scope in ("in", "out"):
+        found = collections.Counter(now for _, _, _, now, _, gold in turns if gold["scope"] == scope)
+        total = found.total()
+        print(scope, total, {verdict: f"{count} ({100 * count / total:.1f}%)" for verdict, count in found.most_common()})
+    if given.diff:
+        other = [turn for turn in turns if not turn[2]]
+        print("changed", len(other), collections.Counter((old, now) for _, old, _, now, _, _ in other).most_common())
+        for place, old, _, now, turn, gold in other:
+            if old != now:
+                print(shown(place, f"{old} -> {now}", turn, gold))
+    for place, _, _, now, turn, gold in turns:
+        if now in given.show.split(","):
+            print(shown(place, f"{now} [{gold['cause']}]", turn, gold))
+
+
+if __name__ == "__main__":
+    main()
