@@ -155,7 +155,7 @@ struct StoredUsage {
 
 impl StoredRun {
     pub fn new(cx: &Cx, conversation: Id, state: State) -> Self {
-        let via = cx.via();
+        let (via, authors) = (cx.via(), cx.authors());
         Self {
             conversation,
             state,
@@ -184,15 +184,8 @@ impl StoredRun {
             usage: String::new(),
             message: String::new(),
             routing: String::new(),
-            authors: String::new(),
+            authors: if authors.is_empty() { String::new() } else { json(&authors) },
         }
-        .with_authors(cx)
-    }
-
-    /// Adds the members whose words the run has read.
-    fn with_authors(self, cx: &Cx) -> Self {
-        let authors = cx.authors();
-        Self { authors: if authors.is_empty() { String::new() } else { json(&authors) }, ..self }
     }
 
     /// Taints a context as the run was tainted.
@@ -200,9 +193,11 @@ impl StoredRun {
         if self.tainted {
             cx.taint(Label::Outside);
         }
+        if self.authors.is_empty() {
+            return;
+        }
         // An unreadable list is of somebody.
-        let authors = || parsed::<Vec<UserId>>(&self.authors).unwrap_or_else(|| vec![UserId::SOMEBODY]);
-        let authors = if self.authors.is_empty() { vec![] } else { authors() };
+        let authors = parsed::<Vec<UserId>>(&self.authors).unwrap_or_else(|| vec![UserId::SOMEBODY]);
         authors.into_iter().for_each(|author| cx.taint(Label::Member(author)));
     }
 
