@@ -172,7 +172,9 @@ fn fitting(holds: Holds, old: &Value, s: &Sentence, call: &Call, now: &Zoned) ->
     match holds {
         Holds::Moment => {
             let past = call.tool.contains("expense");
-            moment(old.as_str()?, s, now, past).map(Value::from)
+            let changed = moment(old.as_str()?, s, now, past)?;
+            let rings = call.tool.contains("scheduled_task");
+            Some(Value::from(if rings { still_to_come(&changed, old.as_str()?, now) } else { changed }))
         }
         Holds::Length => length(old.as_str()?, s).map(Value::from),
         Holds::Amount => read(Kind::Money).or_else(|| read(Kind::Number)).or_else(|| {
@@ -266,6 +268,17 @@ pub(crate) fn moment(old: &str, s: &Sentence, now: &Zoned, past: bool) -> Option
     Some(told(day, new.or(time)))
 }
 
+/// An alarm of later today put at a time that has passed rings tomorrow: nobody named the day.
+fn still_to_come(changed: &str, old: &str, now: &Zoned) -> String {
+    let (Some((day, Some(time))), Some((was, Some(_)))) = (parse(changed), parse(old)) else { return changed.to_owned() };
+    match day.tomorrow() {
+        Ok(tomorrow) if day == was && day.to_datetime(time) <= now.datetime() => {
+            tomorrow.to_datetime(time).strftime("%Y-%m-%dT%H:%M").to_string()
+        }
+        _ => changed.to_owned(),
+    }
+}
+
 /// The day and time of `2026-11-20`, `2026-11-20T19:00` or the same with an offset.
 pub(crate) fn parse(text: &str) -> Option<(Date, Option<Time>)> {
     let day = text.get(..10)?.parse().ok()?;
@@ -340,6 +353,18 @@ mod tests {
         ] {
             let got = moment(old, &Sentence::whole(said), &now(), false);
             assert_eq!(got.as_deref(), wanted, "{old}: {said}");
+        }
+    }
+
+    #[test]
+    fn an_alarm_never_goes_into_the_past() {
+        for (old, changed, wanted) in [
+            ("2026-11-20T15:00", "2026-11-20T14:00", "2026-11-21T14:00"),
+            ("2026-11-20T16:00", "2026-11-20T15:00", "2026-11-20T15:00"),
+            ("2026-11-20T15:00", "2026-11-19T15:00", "2026-11-19T15:00"),
+            ("30 6 * * 1-5", "0 7 * * 1-5", "0 7 * * 1-5"),
+        ] {
+            assert_eq!(still_to_come(changed, old, &now()), wanted, "{old}: {changed}");
         }
     }
 
