@@ -270,7 +270,9 @@ pub(crate) fn moment(old: &str, s: &Sentence, now: &Zoned, past: bool) -> Option
 
 /// An alarm of later today put at a time that has passed rings tomorrow: nobody named the day.
 fn still_to_come(changed: &str, old: &str, now: &Zoned) -> String {
-    let (Some((day, Some(time))), Some((was, Some(_)))) = (parse(changed), parse(old)) else { return changed.to_owned() };
+    let (Some((day, Some(time))), Some((was, Some(_)))) = (parse(changed), parse(old)) else {
+        return changed.to_owned();
+    };
     match day.tomorrow() {
         Ok(tomorrow) if day == was && day.to_datetime(time) <= now.datetime() => {
             tomorrow.to_datetime(time).strftime("%Y-%m-%dT%H:%M").to_string()
