@@ -102,6 +102,42 @@ fn times_are_put_right_by_talking() {
 }
 
 #[test]
+fn what_is_set_is_moved_ended_and_cancelled_by_talking() {
+    let mut hob = Hob::with(Setup { config: "time_zone = \"Europe/Vienna\"".into(), ..Setup::default() });
+    let mut one = talk(&hob);
+    let schedules = || told(&hob, "list_scheduled_tasks", json!({}), "tasks", "schedule");
+    one.say("remind me to call Bob on 5 march 2031 at 16:00");
+    one.say("move it to 5");
+    assert_eq!(schedules(), ["2031-03-05T17:00"]);
+    one.say("half an hour earlier");
+    assert_eq!(schedules(), ["2031-03-05T16:30"]);
+    one.say("push the reminder back an hour");
+    assert_eq!(schedules(), ["2031-03-05T17:30"]);
+    one.say("remind me every day except sunday at 8 to take my pills");
+    let said = one.say("cancel all my reminders");
+    assert!(said.contains("I cancelled nothing yet"), "{said}");
+    one.say("show my reminders");
+    let asked = one.say("cancel all my reminders");
+    assert!(asked.starts_with("Shall I delete “") && asked.contains("pills”"), "{asked}");
+    assert_eq!(schedules(), ["0 8 * * 1,2,3,4,5,6", "2031-03-05T17:30"]);
+    one.say("yes");
+    assert!(schedules().is_empty());
+
+    let mut two = talk(&hob);
+    let events = || told(&hob, "list_calendar_events", json!({"endDate": "2031-12-31"}), "events", "title");
+    two.say("put football on 5 march 2031 at 6 pm in the calendar");
+    let asked = two.say("no football on 6 march 2031");
+    assert!(asked.starts_with("Shall I take “football” out of the calendar?"), "{asked}");
+    two.say("no");
+    let asked = two.say("there's no football on 5 march 2031");
+    assert!(asked.starts_with("Shall I take “football” out of the calendar?"), "{asked}");
+    assert_eq!(events(), ["football"]);
+    two.say("yes");
+    assert!(events().is_empty());
+    hob.assert_alive();
+}
+
+#[test]
 fn the_exchange_is_talked_about() {
     let mut hob = Hob::start();
     let mut one = talk(&hob);

@@ -182,7 +182,7 @@ pub(super) fn ordinal(s: &Sentence, at: usize) -> Option<(usize, i8)> {
     digits.parse().ok().filter(|n| (1..=31).contains(n)).map(|n| (1, n))
 }
 
-pub(super) fn month_named(word: &str) -> Option<i8> {
+pub(crate) fn month_named(word: &str) -> Option<i8> {
     const MONTHS: &[(&str, &str)] = &[
         ("january", "jan"),
         ("february", "feb"),

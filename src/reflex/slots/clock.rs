@@ -1,6 +1,7 @@
 //! Times of day: "at 7", "7 pm", "17:30", "half past six", "quarter to nine", "noon", "six thirty".
 
 use super::{
+    calendar::month_named,
     date::{Part, part_named},
     duration, number,
 };
@@ -13,6 +14,18 @@ pub(crate) struct Clock {
     pub time: Time,
     /// Whether it is ambiguous between morning and afternoon: the hour is on a twelve-hour clock, 12 as 0.
     pub dial: bool,
+    /// Whether it was called midnight: the one that ends the day it is said with.
+    pub ends_day: bool,
+}
+
+impl Clock {
+    pub(super) fn exact(time: Time) -> Self {
+        Self { time, dial: false, ends_day: false }
+    }
+
+    fn midnight() -> Self {
+        Self { ends_day: true, ..Self::exact(Time::MIN) }
+    }
 }
 
 /// Prepositions before a time.
@@ -25,10 +38,10 @@ pub(crate) fn clock(s: &Sentence, at: usize, bare: bool) -> Option<(usize, Clock
     let lead =
         lead + usize::from(lead > 0 && ["about", "around", "roughly", "exactly", "say"].contains(&s.word(at + 1)));
     let begin = at + lead;
-    let exact = |count, hour| Some((lead + count, Clock { time: Time::new(hour, 0, 0, 0).ok()?, dial: false }));
+    let exact = |count, hour| Some((lead + count, Clock::exact(Time::new(hour, 0, 0, 0).ok()?)));
     match s.word(begin) {
         "noon" | "midday" | "lunchtime" => return exact(1, 12),
-        "midnight" => return exact(1, 0),
+        "midnight" => return Some((lead + 1, Clock::midnight())),
         "teatime" => return exact(1, 17),
         "bedtime" if lead > 0 => return exact(1, 21),
         _ => {}
@@ -56,8 +69,8 @@ pub(crate) fn clock(s: &Sentence, at: usize, bare: bool) -> Option<(usize, Clock
 /// An hour as in "from 6 to 8 pm", where "6 to 8" is no time: number of tokens and time.
 pub(crate) fn hour(s: &Sentence, at: usize) -> Option<(usize, Clock)> {
     match s.word(at) {
-        "noon" | "midday" => return Some((1, Clock { time: Time::constant(12, 0, 0, 0), dial: false })),
-        "midnight" => return Some((1, Clock { time: Time::MIN, dial: false })),
+        "noon" | "midday" => return Some((1, Clock::exact(Time::constant(12, 0, 0, 0)))),
+        "midnight" => return Some((1, Clock::midnight())),
         "half" | "quarter" => {
             let (count, hour, minute, _) = past_or_to(s, at).or_else(|| half_hour(s, at))?;
             return clock_at(hour, minute, None).map(|clock| (count, clock));
@@ -65,6 +78,10 @@ pub(crate) fn hour(s: &Sentence, at: usize) -> Option<(usize, Clock)> {
         _ => {}
     }
     let (count, hour, minute, _) = hour_and_minute(s, at)?;
+    // "7 pm until 15 december"
+    if month_named(s.word(at + count)).is_some() {
+        return None;
+    }
     let (suffix, half) = half_of_day(s, at + count);
     clock_at(hour, minute, half).map(|clock| (count + suffix, clock))
 }
@@ -78,7 +95,7 @@ fn clock_at(hour: Hour, minute: i8, half: Option<bool>) -> Option<Clock> {
         None if exact || hour == 0 || hour > 12 => (hour, false),
         None => (hour % 12, true),
     };
-    Some(Clock { time: Time::new(hour, minute, 0, 0).ok()?, dial })
+    Some(Clock { dial, ..Clock::exact(Time::new(hour, minute, 0, 0).ok()?) })
 }
 
 /// An hour; exact if written as one of 24 ("07:00").
@@ -108,6 +125,10 @@ fn past_or_to(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
         _ => number::whole(s, at + a).filter(|(_, n)| (1..60).contains(n)).map(|(c, n)| (c, n as i8))?,
     };
     let unit = usize::from(["minutes", "minute"].contains(&s.word(at + a + count)));
+    // "3 to 4" lasts an hour; nobody says three minutes to four so.
+    if unit == 0 && minutes < 13 && minutes % 5 != 0 && s.word(at + a + count) == "to" {
+        return None;
+    }
     let to = match s.word(at + a + count + unit) {
         "past" | "after" => false,
         "to" | "before" => true,
@@ -159,6 +180,17 @@ fn four_digits(word: &str) -> Option<(i8, i8)> {
     Some((hour.filter(|hour| *hour < 24)?, minute.filter(|minute| *minute < 60)?))
 }
 
+/// "730pm", "at 730"; other numbers of three digits are no times.
+fn three_digits(s: &Sentence, at: usize) -> Option<(i8, i8)> {
+    let word = s.word(at);
+    let all = word.len() == 3 && word.chars().all(|c| c.is_ascii_digit());
+    let (hour, minute): (i8, i8) =
+        all.then(|| (word[..1].parse().ok(), word[1..].parse().ok())).and_then(|(h, m)| Some((h?, m?)))?;
+    let halved = ["am", "pm"].contains(&s.word(at + 1));
+    let led = s.word(at.wrapping_sub(1)) == "at" && [15, 30, 45].contains(&minute);
+    (hour > 0 && minute < 60 && (halved || led)).then_some((hour, minute))
+}
+
 /// "7", "17:30", "six thirty", "7.30 pm"; the last value is whether its form alone marks a time.
 fn hour_and_minute(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
     let word = s.word(at);
@@ -173,6 +205,9 @@ fn hour_and_minute(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
     {
         return Some((1, Hour { hour, exact: hour == 0 || word.starts_with('0') }, minute, false));
     }
+    if let Some((hour, minute)) = three_digits(s, at) {
+        return Some((1, Hour { hour, exact: false }, minute, false));
+    }
     let dotted = word.split_once('.').filter(|(h, m)| h.len() <= 2 && m.len() == 2);
     if let Some((hour, minute)) = dotted {
         let minute = minute.parse().ok().filter(|m| *m < 60)?;
@@ -181,7 +216,9 @@ fn hour_and_minute(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
     let (count, hour) = number::whole(s, at).filter(|(_, n)| *n < 24)?;
     let hour = Hour { hour: hour as i8, exact: false };
     let spelled = !word.starts_with(|c: char| c.is_ascii_digit());
-    match number::whole(s, at + count).filter(|(_, m)| spelled && (10..60).contains(m)) {
+    // "7 30 pm"
+    let halved = || ["am", "pm"].contains(&s.word(at + count + 1));
+    match number::whole(s, at + count).filter(|(_, m)| (spelled || halved()) && (10..60).contains(m)) {
         Some((more, minute)) => Some((count + more, hour, minute as i8, false)),
         None => Some((count, hour, 0, false)),
     }
@@ -196,4 +233,19 @@ pub(crate) fn part_of_day(s: &Sentence, at: usize, after_day: bool) -> Option<(u
         return Some((2, Part::Night));
     }
     part_named(s.word(at)).filter(|_| after_day).map(|p| (1, p))
+}
+
+/// "in the night", "in the small hours" after a time of day: number of tokens and the part.
+pub(super) fn of_night(s: &Sentence, at: usize) -> Option<(usize, Part)> {
+    const NIGHTS: &[&[&str]] = &[
+        &["in", "the", "middle", "of", "the", "night"],
+        &["in", "the", "early", "hours", "of", "the", "morning"],
+        &["in", "the", "early", "hours"],
+        &["in", "the", "small", "hours"],
+        &["in", "the", "wee", "hours"],
+        &["in", "the", "night"],
+        &["during", "the", "night"],
+        &["of", "the", "night"],
+    ];
+    NIGHTS.iter().find(|words| s.has(at, words)).map(|words| (words.len(), Part::Night))
 }

@@ -12,6 +12,17 @@ enum Unit {
     Months(f64),
 }
 
+impl Unit {
+    /// About how many days it has.
+    fn days(self) -> f64 {
+        match self {
+            Unit::Seconds(n) => n / 86_400.0,
+            Unit::Days(n) => n,
+            Unit::Months(n) => n * 30.0,
+        }
+    }
+}
+
 fn unit(word: &str) -> Option<Unit> {
     Some(match word {
         "second" | "seconds" | "sec" | "secs" | "s" => Unit::Seconds(1.0),
@@ -28,10 +39,15 @@ fn unit(word: &str) -> Option<Unit> {
 
 /// A duration at `at`: number of tokens and span; days, weeks and months stay calendar units.
 pub(crate) fn duration(s: &Sentence, at: usize) -> Option<(usize, Span)> {
-    let (mut count, mut seconds, mut days, mut months) = (0, 0.0, 0.0, 0.0);
+    let (mut count, mut seconds, mut days, mut months, mut smallest) = (0, 0.0, 0.0, 0.0, None);
     loop {
         let joint = usize::from(count > 0 && ["and", "n"].contains(&s.word(at + count)));
         let Some((taken, n, unit)) = part(s, at + count + joint) else { break };
+        // "5 minutes and 10 minutes" are two lengths.
+        if smallest.is_some_and(|smallest| unit.days() >= smallest) {
+            break;
+        }
+        smallest = Some(unit.days());
         match unit {
             Unit::Seconds(each) => seconds += n * each,
             // Fractions of a day become hours; a month has no fixed length, so only whole ones count.
@@ -146,6 +162,7 @@ mod tests {
             ("another minute", 2, "PT1M"),
             ("another ten minutes", 3, "PT10M"),
             ("a couple of minutes", 4, "PT2M"),
+            ("5 minutes and 10 minutes", 2, "PT5M"),
         ] {
             let (taken, span) = duration(&Sentence::read(text), 0).unwrap_or_else(|| panic!("{text}"));
             assert_eq!((taken, span.to_string().as_str()), (count, wanted), "{text}");

@@ -6,9 +6,9 @@
 
 use super::{
     calendar::{month_named, ordinal},
-    clock::{Clock, clock, follows_day, part_of_day},
+    clock::{Clock, clock, follows_day, of_night, part_of_day},
     date::{Part, part_named, weekday_named},
-    duration, number,
+    duration, number, several,
     when::{Hours, default_time},
 };
 use crate::sentence::Sentence;
@@ -58,6 +58,7 @@ pub(crate) fn every(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, Stri
         {
             (count, found.days, found.part) = (count + taken, Some(days), found.part.or(part));
         } else if found.clocks.is_empty()
+            && !["until", "before", "after"].contains(&s.word(next))
             && let Some((taken, clocks)) =
                 clocks(s, next, Hours::before(s, next).bare || found.days.is_some() && follows_day(s, next))
         {
@@ -66,12 +67,32 @@ pub(crate) fn every(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, Stri
             && let Some((taken, part)) = part_of_day(s, next, found.days.is_some())
         {
             (count, found.part) = (count + taken, Some(part));
+        } else if !found.clocks.is_empty()
+            && found.part.is_none()
+            && let Some((taken, part)) = of_night(s, next)
+        {
+            (count, found.part) = (count + taken, Some(part));
+        } else if let Some((taken, days)) = found.days.as_ref().and_then(|days| without(days, s, next, now)) {
+            (count, found.days) = (count + taken, Some(days));
         } else {
             break;
         }
     }
     let early = s.mentions(&["wake", "alarm"]);
     to_cron(found, early, now).map(|text| (count, text))
+}
+
+/// Days of the week without those that are left out: "every day except Sunday", "weekdays but not Wednesdays".
+fn without(days: &Days, s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, Days)> {
+    let (count, _, left_out) = several::left_out(s, at, now)?;
+    let left_out = left_out?;
+    let all: BTreeSet<i8> = match days {
+        Days::All => (0..7).collect(),
+        Days::Weekdays(set) => set.clone(),
+        _ => return None,
+    };
+    let rest: BTreeSet<i8> = all.difference(&left_out).copied().collect();
+    (!rest.is_empty()).then_some((count, Days::Weekdays(rest)))
 }
 
 /// One time, or several in the same minute: "at 8 and 20:00".
@@ -141,6 +162,10 @@ fn after_every(s: &Sentence, at: usize) -> Option<(usize, Days, Option<Part>)> {
     let word = s.word(begin);
     if let Some(part) = part_named(word) {
         return Some((lead + 1, Days::All, Some(part)));
+    }
+    // "every monday to friday"
+    if let Some((count, days)) = plural(s, begin).filter(|_| weekday_named(s.word(begin + 1), true).is_none()) {
+        return Some((lead + count, days, None));
     }
     if let Some((count, set, part)) = weekdays(s, begin) {
         return Some((lead + count, Days::Weekdays(set), part));
@@ -389,6 +414,16 @@ fn to_cron(found: PartialRecurrence, early: bool, now: &Zoned) -> Option<String>
     let hours: BTreeSet<i8> = times.iter().map(|time| time.hour()).collect();
     let hours = hours.iter().map(i8::to_string).collect::<Vec<_>>().join(",");
     let today = now.date();
+    // Midnight ends the day it is said with.
+    let days = match days {
+        Days::Weekdays(set) if found.clocks.iter().any(|clock| clock.ends_day) => {
+            if found.clocks.len() > 1 {
+                return None;
+            }
+            Days::Weekdays(set.into_iter().map(|day| (day + 1) % 7).collect())
+        }
+        days => days,
+    };
     let (day, month, weekday) = match days {
         Days::Apart(_) | Days::Hours | Days::All => any(),
         Days::Step(n) => (format!("*/{n}"), star(), star()),
@@ -490,6 +525,17 @@ mod tests {
             ("every month", 2, "0 9 20 * *"),
             ("every 1 hour", 3, "0 * * * *"),
             ("every day in the morning", 5, "0 8 * * *"),
+            ("every day except sunday", 4, "0 9 * * 1,2,3,4,5,6"),
+            ("every day except sundays at 8", 6, "0 8 * * 1,2,3,4,5,6"),
+            ("every day at 7, not on weekends", 7, "0 7 * * 1-5"),
+            ("every weekday except wednesday at 7", 6, "0 7 * * 1,2,4,5"),
+            ("every monday to friday except wednesday at 7", 8, "0 7 * * 1,2,4,5"),
+            ("every 2 hours until 9pm", 3, "every 2 hours"),
+            ("every day but monday and tuesday", 6, "0 9 * * 0,3,4,5,6"),
+            ("every day at 8 and at 20", 7, "0 8,20 * * *"),
+            ("every day at 3 in the night", 7, "0 3 * * *"),
+            ("every friday at midnight", 4, "0 0 * * 6"),
+            ("every day at midnight", 4, "0 0 * * *"),
         ] {
             let got = every(&Sentence::whole(text), 0, &now);
             assert_eq!(got, Some((count, wanted.to_owned())), "{text}");

@@ -1,6 +1,7 @@
 //! Slots: the variable parts of a template, parsed by kind.
 
-mod calendar;
+pub(crate) mod calendar;
+pub(crate) mod called_off;
 pub(crate) mod clock;
 pub(crate) mod contact;
 pub(crate) mod date;
@@ -12,6 +13,7 @@ pub(crate) mod money;
 pub(crate) mod names;
 pub(crate) mod number;
 pub(crate) mod place;
+pub(crate) mod several;
 pub(crate) mod terms;
 pub(crate) mod unit;
 pub(crate) mod when;
@@ -156,6 +158,9 @@ impl Read {
 
 /// The readings of a closed slot at `at`, longest first.
 pub(crate) fn read(kind: Kind, s: &Sentence, at: usize, now: &Zoned) -> Vec<Read> {
+    if several::hides_from(kind, s, now) {
+        return vec![];
+    }
     match kind {
         Kind::Person => {
             names::person(s, at).into_iter().map(|(n, sure, who)| Read { definite: sure, ..Read::of(n, who) }).collect()

@@ -9,7 +9,7 @@
 //! stands for 8, 14, 19 or 20 o'clock.
 
 use super::{
-    clock::{Clock, clock, follows_day, part_of_day},
+    clock::{Clock, clock, follows_day, of_night, part_of_day},
     date::{DateKind, Day, Part, Reach, day_in, from_now},
     duration, number,
 };
@@ -202,14 +202,25 @@ fn parts(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> (usize, Parts) {
             (count, found.clock) = (count + n, Some(c));
         } else if let Some((n, p)) = found.part.is_none().then(|| part_of_day(s, next, after_day)).flatten() {
             (count, found.part) = (count + n, Some(p));
+        } else if let Some((n, p)) = found.clock.filter(|_| found.part.is_none()).and_then(|_| of_night(s, next)) {
+            (count, found.part) = (count + n, Some(p));
         } else {
             break;
         }
     }
-    if let Some(clock) = found.clock.as_mut().filter(|c| hours.early && c.dial && c.time.hour() > 3) {
+    let nap = found.day.is_none() && found.part.is_none() && found.clock.is_some_and(|clock| is_nap(clock, now));
+    if let Some(clock) =
+        found.clock.as_mut().filter(|c| hours.early && !nap && found.part.is_none() && c.dial && c.time.hour() > 3)
+    {
         clock.dial = false;
     }
     (count, found)
+}
+
+/// Whether somebody who says "wake me at ten past four" at half past two lies down for a nap.
+fn is_nap(clock: Clock, now: &Zoned) -> bool {
+    let until = afternoon(clock).duration_since(now.time());
+    (4..6).contains(&clock.time.hour()) && until.is_positive() && until.as_hours() < 3
 }
 
 /// A token such as `2026-11-21t19:00`, in lower case.
@@ -239,6 +250,11 @@ fn resolve(day: Option<Day>, clock: Option<Clock>, part: Option<Part>, now: &Zon
         });
     };
     let today = now.date();
+    if let Some(day) = day.filter(|_| clock.ends_day) {
+        let same = day.said == DateKind::Weekday && day.date.weekday() == today.weekday();
+        let date = if same { today } else { day.date };
+        return Some(When::At(date.tomorrow().ok()?.to_datetime(clock.time)));
+    }
     let moment = match day {
         Some(day) if day.said == DateKind::Weekday && day.date.weekday() == today.weekday() => {
             next_today(clock, now).unwrap_or_else(|| day.date.to_datetime(default_reading(clock)))
@@ -253,7 +269,9 @@ fn resolve(day: Option<Day>, clock: Option<Clock>, part: Option<Part>, now: &Zon
         },
     };
     // "tonight at 2" is after midnight.
-    let late = part == Some(Part::Night) && moment.hour() < 6;
+    let late = part == Some(Part::Night)
+        && moment.hour() < 6
+        && day.is_some_and(|day| day.date != today || moment <= now.datetime());
     Some(When::At(if late { moment.checked_add(1.day()).ok()? } else { moment }))
 }
 
@@ -265,7 +283,7 @@ fn in_part(clock: Clock, part: Option<Part>) -> Clock {
         Some(Part::Morning) => Clock { dial: false, ..clock },
         Some(Part::Night) if (1..6).contains(&hour) => Clock { dial: false, ..clock },
         Some(Part::Night) if hour == 0 => Clock { dial: false, ..clock },
-        Some(_) => Clock { time: afternoon(clock), dial: false },
+        Some(_) => Clock { time: afternoon(clock), dial: false, ..clock },
     }
 }
 
@@ -276,7 +294,7 @@ pub(crate) fn default_time(part: Part) -> Clock {
         Part::Evening => 19,
         Part::Night => 20,
     };
-    Clock { time: Time::constant(hour, 0, 0, 0), dial: false }
+    Clock::exact(Time::constant(hour, 0, 0, 0))
 }
 
 /// The afternoon reading.
@@ -355,6 +373,21 @@ mod tests {
             ("noon", "2026-11-21T12:00"),
             ("at noon tomorrow", "2026-11-21T12:00"),
             ("at midnight", "2026-11-21T00:00"),
+            ("at midnight tonight", "2026-11-21T00:00"),
+            ("at midnight on friday", "2026-11-21T00:00"),
+            ("on saturday at midnight", "2026-11-22T00:00"),
+            ("new year's eve at midnight", "2027-01-01T00:00"),
+            ("on saturday at 12 am", "2026-11-21T00:00"),
+            ("at 3 in the night", "2026-11-21T03:00"),
+            ("at 3 at night", "2026-11-21T03:00"),
+            ("at 2 in the early hours", "2026-11-21T02:00"),
+            ("on saturday at 2 at night", "2026-11-22T02:00"),
+            ("at 20", "2026-11-20T20:00"),
+            ("at 2030", "2026-11-20T20:30"),
+            ("at 730", "2026-11-20T19:30"),
+            ("at 7 30 pm", "2026-11-20T19:30"),
+            ("730pm", "2026-11-20T19:30"),
+            ("quarter to 7 tomorrow evening", "2026-11-21T18:45"),
             ("in 20 minutes", "2026-11-20T14:50"),
             ("in an hour and a half", "2026-11-20T16:00"),
             ("an hour ago", "2026-11-20T13:30"),
@@ -421,6 +454,12 @@ mod tests {
             ("wake me at 6:30", 2, "2026-11-21T06:30"),
             ("wake me tomorrow at 5", 2, "2026-11-21T05:00"),
             ("wake me at 3", 2, "2026-11-20T15:00"),
+            ("wake me at ten past four", 2, "2026-11-20T16:10"),
+            ("wake me at 4 am", 2, "2026-11-21T04:00"),
+            ("wake me at 6", 2, "2026-11-21T06:00"),
+            ("wake me at ten past four tomorrow", 2, "2026-11-21T04:10"),
+            ("wake me at 3 in the night", 2, "2026-11-21T03:00"),
+            ("wake me at 5 this afternoon", 2, "2026-11-20T17:00"),
             ("set an alarm for 7", 4, "2026-11-21T07:00"),
             ("6 30 alarm", 0, "2026-11-21T06:00"),
             ("wake me in 20 minutes", 2, "2026-11-20T14:50"),

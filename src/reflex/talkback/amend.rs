@@ -353,7 +353,10 @@ fn fits(call: &Call, correction: &Correction, now: &Zoned) -> Vec<Fit> {
     if let Some((name, counted)) = text.and_then(|(name, text)| Some((name, value::counted(text, new)?))) {
         all.push(Fit { label: "the number", ..named(name, counted) });
     }
+    // A time that nothing could be made of is no name.
+    let timed = value::names_a_time(call, new, now);
     if all.is_empty()
+        && !timed
         && let Some((name, text)) = text
     {
         let renames = *strong || *apart && Sentence::whole(new).len() <= 2;

@@ -127,6 +127,17 @@ fn detail(call: &Call, text: &str, now: &Zoned) -> Option<Fit> {
         slots::read(kind, &rest, at, now).into_iter().find(|read| at + read.count == rest.len()).map(|read| read.value)
     };
     let (first, made) = (rest.word(0), call.tool.as_str());
+    // "half an hour earlier", "an hour later"
+    let argument = match made {
+        "add_calendar_event" | "update_calendar_event" => Some("startTime"),
+        "create_scheduled_task" | "update_scheduled_task" => Some("schedule"),
+        _ => None,
+    };
+    if let Some(argument) = argument
+        && value::shifted(now.datetime(), &rest).is_some()
+    {
+        return fit(argument, value::moment(call.text(argument)?, &rest, now, false)?.into(), "the time");
+    }
     let led = is > 0;
     let dated = usize::from(first == "due")
         + usize::from(["by", "on", "for"].contains(&rest.word(usize::from(first == "due"))));
@@ -254,6 +265,10 @@ mod tests {
             (&timer, "call it eggs", Some(("name", "eggs"))),
             (&timer, "for 5 minutes", None),
             (&daily, "not weekends", Some(("schedule", "30 6 * * 1-5"))),
+            (&daily, "half an hour earlier", Some(("schedule", "0 6 * * *"))),
+            (&event, "an hour later", Some(("startTime", "2026-12-05T20:00"))),
+            (&event, "an hour later please", Some(("startTime", "2026-12-05T20:00"))),
+            (&timer, "an hour later", None),
             (&daily, "weekdays only", Some(("schedule", "30 6 * * 1-5"))),
             (&daily, "thanks", None),
         ] {

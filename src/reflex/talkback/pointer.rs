@@ -67,6 +67,14 @@ fn at_token(s: &Sentence, at: usize, things: &[Thing]) -> Option<Pointer> {
     if word != "the" && word != "my" {
         return None;
     }
+    // "push the reminder back an hour", where there is one.
+    if let [thing] = things
+        && ["reminder", "event"].contains(&thing.noun)
+        && (next == thing.noun || next == "alarm" && thing.name == "Alarm")
+        && ENDS.contains(&s.word(at + 2))
+    {
+        return one(2, Some(thing));
+    }
     let ones = |at: usize| {
         usize::from(
             ["one", "task", "reminder", "timer", "event", "appointment", "note", "item", "entry", "job"]

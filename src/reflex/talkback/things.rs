@@ -12,7 +12,7 @@ use crate::{
     sentence::Sentence,
     slots::{self, Kind, duration},
 };
-use jiff::{ToSpan, Zoned};
+use jiff::{ToSpan, Unit, Zoned};
 use serde_json::{Map, Value, json};
 use text_kit::{capitalized, counted, end_sentence, join_and};
 use tool::Risk;
@@ -68,6 +68,9 @@ const DOES: &[(&str, Does)] = &[
     ("postpone", Does::Move),
     ("delay", Does::Move),
     ("reschedule", Does::Move),
+    ("snooze", Does::Move),
+    ("bring", Does::Move),
+    ("pull", Does::Move),
     ("change", Does::Move),
     ("can wait", Does::Move),
     ("set", Does::Move),
@@ -126,6 +129,10 @@ pub(crate) fn pointed(text: &str, exchanges: &[Exchange], now: &Zoned, risk: Ris
     }
     let pointer = match pointer::find(&s, &things) {
         Some(pointer) => pointer,
+        // "snooze until half eight".
+        None if s.word(0) == "snooze" && s.word(1) != "it" => {
+            return pointed(&format!("snooze it {}", s.slice(1, s.len())), exchanges, now, risk);
+        }
         // "remind me the day before".
         None if s.word(s.len() - 1) == "before" && things.len() == 1 && !text.ends_with("that") => {
             return pointed(&format!("{} that", s.rest()), exchanges, now, risk);
@@ -399,7 +406,10 @@ fn moved(s: &Sentence, pointer: &Pointer, thing: &Thing, now: &Zoned) -> Option<
         let by = duration::duration(&rest, 0).filter(|(count, _)| *count == rest.len());
         if let (Some((_, span)), Some((day, time))) = (by, value::parse(old)) {
             let earlier = s.mentions(&["forward", "earlier", "sooner"]);
+            // What has rung is snoozed from now on.
+            let rang = s.mentions(&["snooze"]).then(|| now.datetime().round(Unit::Minute).unwrap_or(now.datetime()));
             let from = day.to_datetime(time.unwrap_or_default());
+            let from = rang.map_or(from, |rang| from.max(rang));
             let to = if earlier { from.checked_sub(span).ok()? } else { from.checked_add(span).ok()? };
             let text = if time.is_some() { to.strftime("%Y-%m-%dT%H:%M").to_string() } else { to.date().to_string() };
             return Some((name, text.into()));

@@ -3,7 +3,7 @@
 use super::exchange::Call;
 use crate::{
     sentence::Sentence,
-    slots::{self, Kind, Read, clock, duration, number},
+    slots::{self, Kind, Read, clock, duration, number, when},
 };
 use jiff::{
     Span, ToSpan, Zoned,
@@ -172,7 +172,9 @@ fn fitting(holds: Holds, old: &Value, s: &Sentence, call: &Call, now: &Zoned) ->
     match holds {
         Holds::Moment => {
             let past = call.tool.contains("expense");
-            let changed = moment(old.as_str()?, s, now, past)?;
+            // An alarm stays in the half of the day that it was in.
+            let wakes = call.text("name") == Some("Alarm");
+            let changed = moved(old.as_str()?, s, now, past, !wakes)?;
             let rings = call.tool.contains("scheduled_task");
             Some(Value::from(if rings { still_to_come(&changed, old.as_str()?, now) } else { changed }))
         }
@@ -233,6 +235,11 @@ pub(crate) fn seconds(length: &str) -> Option<i64> {
 
 /// A moment with another day, time or both; `None` if the words are neither.
 pub(crate) fn moment(old: &str, s: &Sentence, now: &Zoned, past: bool) -> Option<String> {
+    moved(old, s, now, past, true)
+}
+
+/// The same; with `on`, an hour of today that has passed may be in the other half of the day.
+fn moved(old: &str, s: &Sentence, now: &Zoned, past: bool, on: bool) -> Option<String> {
     let cron: Vec<&str> = old.split(' ').collect();
     if let [minute, hour, rest @ ..] = cron.as_slice()
         && rest.len() == 3
@@ -241,7 +248,11 @@ pub(crate) fn moment(old: &str, s: &Sentence, now: &Zoned, past: bool) -> Option
             return every.value.as_str().map(str::to_owned);
         }
         let was = Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()?;
-        let time = time_of(s, Some(was), now)?;
+        let time = match shifted(now.date().to_datetime(was), s) {
+            // A shift over midnight would need other days.
+            Some(changed) => Some(changed).filter(|changed| changed.date() == now.date()).map(DateTime::time)?,
+            None => time_of(s, Some(was), now)?.0,
+        };
         return Some(format!("{} {} {}", time.minute(), time.hour(), rest.join(" ")));
     }
     let (day, time) = parse(old)?;
@@ -252,10 +263,29 @@ pub(crate) fn moment(old: &str, s: &Sentence, now: &Zoned, past: bool) -> Option
     if let Some(changed) = time.and_then(|time| shifted(day.to_datetime(time), s)) {
         return Some(told(changed.date(), Some(changed.time())));
     }
-    if let Some(new) = time_of(s, time, now) {
+    if let Some((new, open)) = time_of(s, time, now) {
+        // "snooze it till half eight" at nine in the morning is half past eight in the evening.
+        let later = new.wrapping_add(12.hours());
+        let passed = day.to_datetime(new) <= now.datetime() && day.to_datetime(later) > now.datetime();
+        let new = if on && open && day == now.date() && passed { later } else { new };
         // A day alone gets no time from a bare number.
         let plain = number::number(s, 0).is_some_and(|(count, _)| count == s.len());
         return (time.is_some() || !plain).then(|| told(day, Some(new)));
+    }
+    // "7 on saturday", "saturday at 7": the hour in the half of the day that it was in.
+    if let Some(time) = time.filter(|_| !past) {
+        let both = (1..s.len()).find_map(|at| {
+            let (first, second) = (Sentence::whole(s.slice(0, at)), Sentence::whole(s.slice(at, s.len())));
+            let read = |hour: &Sentence, date: &Sentence| {
+                let (hour, _) = time_of(hour, Some(time), now)?;
+                let day = whole(Kind::Date, date, now)?.value.as_str()?.parse::<Date>().ok()?;
+                Some(told(day, Some(hour)))
+            };
+            read(&first, &second).or_else(|| read(&second, &first))
+        });
+        if both.is_some() {
+            return both;
+        }
     }
     let kind = if past { Kind::Past } else { Kind::Date };
     if let Some(read) = whole(kind, s, now) {
@@ -266,6 +296,13 @@ pub(crate) fn moment(old: &str, s: &Sentence, now: &Zoned, past: bool) -> Option
     let read = whole(Kind::When, s, now)?;
     let (day, new) = parse(read.value.as_str()?)?;
     Some(told(day, new.or(time)))
+}
+
+/// Whether a text names a day or a time, for what has one.
+pub(super) fn names_a_time(call: &Call, text: &str, now: &Zoned) -> bool {
+    let s = Sentence::whole(text);
+    let has = ["calendar_event", "scheduled_task"].iter().any(|family| call.tool.ends_with(family));
+    has && (0..s.len()).any(|at| when::when(&s, at, now).is_some())
 }
 
 /// An alarm of later today put at a time that has passed rings tomorrow: nobody named the day.
@@ -290,7 +327,7 @@ pub(crate) fn parse(text: &str) -> Option<(Date, Option<Time>)> {
 }
 
 /// "an hour later", "15 minutes earlier".
-fn shifted(old: DateTime, s: &Sentence) -> Option<DateTime> {
+pub(super) fn shifted(old: DateTime, s: &Sentence) -> Option<DateTime> {
     let (count, span) = duration::duration(s, 0)?;
     match s.word(count) {
         "later" if count + 1 == s.len() => old.checked_add(span).ok(),
@@ -299,8 +336,8 @@ fn shifted(old: DateTime, s: &Sentence) -> Option<DateTime> {
     }
 }
 
-/// A time of day on the same half of the day as before, if nothing else is said.
-fn time_of(s: &Sentence, old: Option<Time>, now: &Zoned) -> Option<Time> {
+/// A time of day on the same half of the day as before, if nothing else is said; and whether nothing else is.
+fn time_of(s: &Sentence, old: Option<Time>, now: &Zoned) -> Option<(Time, bool)> {
     let at = usize::from(["at", "for", "to", "by", "around"].contains(&s.word(0)) && s.len() > 1);
     let minutes = match (s.word(at), s.word(at + 1)) {
         ("half", "past") => Some(30),
@@ -310,7 +347,7 @@ fn time_of(s: &Sentence, old: Option<Time>, now: &Zoned) -> Option<Time> {
     };
     if let Some(minutes) = minutes.filter(|_| at + 2 == s.len()) {
         let hour = Time::new(old?.hour(), 0, 0, 0).ok()?;
-        return Some(hour.wrapping_add((minutes as i64).minutes()));
+        return Some((hour.wrapping_add((minutes as i64).minutes()), false));
     }
     let ends = |count: usize| {
         let after = at + count;
@@ -318,14 +355,14 @@ fn time_of(s: &Sentence, old: Option<Time>, now: &Zoned) -> Option<Time> {
     };
     if let Some((_, found)) = clock::hour(s, at).filter(|(count, _)| ends(*count)) {
         if !found.dial {
-            return Some(found.time);
+            return Some((found.time, false));
         }
         let later = found.time.wrapping_add(12.hours());
         let afternoon = old.map_or(found.time.hour() < 7, |old| old.hour() >= 12);
-        return Some(if afternoon { later } else { found.time });
+        return Some((if afternoon { later } else { found.time }, true));
     }
     let read = slots::read(Kind::Time, s, at, now).into_iter().find(|read| at + read.count == s.len())?;
-    read.value.as_str()?.parse().ok()
+    Some((read.value.as_str()?.parse().ok()?, false))
 }
 
 #[cfg(test)]
@@ -348,6 +385,17 @@ mod tests {
             ("2026-11-21T07:00", "thursday", Some("2026-11-26T07:00")),
             ("2026-11-21T07:00", "the 13th", Some("2026-12-13T07:00")),
             ("2026-11-21T07:00", "an hour later", Some("2026-11-21T08:00")),
+            ("2026-11-21T16:00", "5", Some("2026-11-21T17:00")),
+            ("2026-11-21T20:00", "7 on saturday", Some("2026-11-21T19:00")),
+            ("2026-11-21T20:00", "monday at half 8", Some("2026-11-23T20:30")),
+            ("2026-11-21T20:00", "tomorrow morning", Some("2026-11-21T08:00")),
+            ("2026-11-21T20:00", "monday at 8 am", Some("2026-11-23T08:00")),
+            ("2026-11-21T16:00", "half an hour earlier", Some("2026-11-21T15:30")),
+            ("2026-11-20T11:50", "half eight", Some("2026-11-20T20:30")),
+            ("2026-11-20T15:00", "half eight", Some("2026-11-20T20:30")),
+            ("2026-11-20T11:50", "8 am", Some("2026-11-20T08:00")),
+            ("30 6 * * 1-5", "half an hour earlier", Some("0 6 * * 1-5")),
+            ("30 23 * * 1-5", "an hour later", None),
             ("30 6 * * 1-5", "7", Some("0 7 * * 1-5")),
             ("2026-11-21", "monday", Some("2026-11-23")),
             ("2026-11-21", "6", None),

@@ -4,11 +4,15 @@ use super::{
     Request,
     event_words::{BEGINS, BOOKS, COMMANDS, ENDS, EVENINGS, NO_EVENT, REPORTS},
     spans::{self, Is, Span},
-    words,
+    unclear, words,
 };
 use crate::{
     sentence::Sentence,
-    slots::when::{self, Hours, When},
+    slots::{
+        calendar::month_named,
+        several,
+        when::{self, Hours, When},
+    },
 };
 use jiff::{
     ToSpan, Zoned,
@@ -47,7 +51,12 @@ pub(crate) fn read(s: &Sentence, now: &Zoned) -> Option<Request> {
     if spans.is_empty() || spans.iter().any(|span| matches!(span.is, Is::Before(..))) {
         return None;
     }
-    let times = times(s, &spans, now)?;
+    let mut times = times(s, &spans, now)?;
+    if let Some((words, Some(end))) = unclear::limit(s, now).filter(|_| times.until.is_none() && times.repeat.is_some())
+    {
+        times.until = unclear::last_day(end, times.starts.iter().min().map(|start| start.date()), now);
+        times.beside.extend(words);
+    }
     for i in &times.of {
         spans[*i].words.clone().for_each(|at| covered[at] = true);
     }
@@ -182,6 +191,23 @@ fn times(s: &Sentence, spans: &[Span], now: &Zoned) -> Option<Times> {
         _ => None,
     };
     let mut beside = vec![];
+    if let Some((i, first, last)) = spans.iter().enumerate().find_map(|(i, span)| match span.is {
+        Is::Days(first, last) => Some((i, first, last)),
+        _ => None,
+    }) {
+        let starts = vec![first.at(0, 0, 0, 0)];
+        let (has_time, is_range) = (false, true);
+        return Some(Times {
+            of: vec![i],
+            beside,
+            starts,
+            has_time,
+            repeat: None,
+            until: None,
+            last: Some(last),
+            is_range,
+        });
+    }
     let starting = (0..spans.len())
         .find(|i| day_of(*i).is_some() && led(*i, &["starting", "from", "begins", "beginning", "starts"]));
     let ending = (0..spans.len()).find(|i| day_of(*i).is_some() && led(*i, &["until", "till", "to"]));
@@ -240,7 +266,7 @@ fn times(s: &Sentence, spans: &[Span], now: &Zoned) -> Option<Times> {
 }
 
 /// The first occurrences of a recurrence, and how it repeats.
-fn firsts(schedule: &Value, from: Date, now: &Zoned) -> Option<(Vec<DateTime>, &'static str)> {
+pub(super) fn firsts(schedule: &Value, from: Date, now: &Zoned) -> Option<(Vec<DateTime>, &'static str)> {
     if let Some(start) = schedule.get("from").and_then(Value::as_str) {
         return Some((vec![start.parse().ok()?], "fortnightly"));
     }
@@ -309,6 +335,11 @@ fn late(start: &DateTime, title: &str, s: &Sentence, spans: &[Span], times: &Tim
 
 type Run = (usize, usize);
 
+/// Whether a number stands there: a time that nothing understood is no place.
+fn numbered(s: &Sentence, (from, to): Run) -> bool {
+    to - from == 1 && s.word(from).starts_with(|c: char| c.is_ascii_digit())
+}
+
 /// The title, and the location behind "at".
 fn title(s: &Sentence, covered: &[bool]) -> Option<(Run, Option<Run>)> {
     let runs = words::runs(s, covered);
@@ -317,7 +348,8 @@ fn title(s: &Sentence, covered: &[bool]) -> Option<(Run, Option<Run>)> {
     for (i, run) in runs.iter().enumerate() {
         let places = ["at", "in"].contains(&s.word(run.0)) && i > 0;
         if places
-            && let Some(place) = words::trimmed(s, (run.0 + 1, run.1), true).filter(|place| place.1 - place.0 <= 5)
+            && let Some(place) = words::trimmed(s, (run.0 + 1, run.1), true)
+                .filter(|place| place.1 - place.0 <= 5 && !numbered(s, *place))
         {
             location = location.or(Some(place));
             continue;
@@ -338,9 +370,24 @@ fn title(s: &Sentence, covered: &[bool]) -> Option<(Run, Option<Run>)> {
 
 /// The day that a phrase names, for looks.
 pub(crate) fn day_at(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, Date, Date)> {
+    if let Some(found) = several::days(s, at, now.date()).or_else(|| month_at(s, at, now)) {
+        return Some(found);
+    }
     let phrase = when::spoken(s, at, now, Hours { bare: false, early: false, slot: false })?;
     match phrase.when {
         When::At(moment) => Some((phrase.count, moment.date(), moment.date())),
         When::Day(day) | When::Week(day) | When::Month(day) | When::Year(day) => Some((phrase.count, day, phrase.last)),
     }
+}
+
+/// "in march", "during next december": the coming month of that name, this month included.
+fn month_at(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, Date, Date)> {
+    let lead = ["in", "during", "for", "this", "next", "coming"].contains(&s.word(at)).then_some(1)?;
+    let lead = lead + usize::from(["this", "next", "coming"].contains(&s.word(at + lead)));
+    let month = month_named(s.word(at + lead))?;
+    let year = s.word(at + lead + 1).parse::<i16>().ok().filter(|year| (1900..2200).contains(year));
+    let today = now.date();
+    let coming = if month < today.month() { today.year() + 1 } else { today.year() };
+    let first = Date::new(year.unwrap_or(coming), month, 1).ok()?;
+    Some((lead + 1 + usize::from(year.is_some()), first, first.last_of_month()))
 }

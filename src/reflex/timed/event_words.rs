@@ -204,6 +204,8 @@ pub(super) const COMMANDS: &[&str] = &[
     "same",
     "add",
     "due",
+    "any",
+    "anything",
 ];
 
 pub(super) const EVENINGS: &[&str] = &[

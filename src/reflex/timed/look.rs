@@ -2,7 +2,7 @@
 
 use super::{Request, event::day_at};
 use crate::sentence::Sentence;
-use jiff::{Zoned, civil::Date};
+use jiff::{ToSpan, Zoned, civil::Date};
 use serde_json::{Map, Value};
 
 /// The question about times that a sentence is.
@@ -245,6 +245,8 @@ fn calendar(s: &Sentence, now: &Zoned) -> Option<Request> {
         &["do", "we", "have", "plans"],
         &["have", "i", "got", "plans"],
         &["any", "plans"],
+        &["any", "events"],
+        &["any", "appointments"],
         &["what", "is", "on"],
         &["is", "anything", "on"],
         &["what", "does"],
@@ -291,6 +293,15 @@ fn calendar(s: &Sentence, now: &Zoned) -> Option<Request> {
             "what is on until a day",
         ));
     }
-    let (first, last) = (0..s.len()).find_map(|at| day_at(s, at, now)).map(|(_, first, last)| (first, last))?;
+    let (at, count, first, last) =
+        (0..s.len()).find_map(|at| day_at(s, at, now).map(|(count, first, last)| (at, count, first, last)))?;
+    // "from monday to friday", "between 1 and 24 december"
+    let joined = ["to", "until", "till", "and", "through"].contains(&s.word(at + count));
+    let end = joined.then(|| day_at(s, at + count + 1, now)).flatten().map(|(.., end)| end);
+    let last = match end {
+        Some(end) if end < first => end.checked_add(7.days()).ok().filter(|end| *end >= first)?,
+        Some(end) => end,
+        None => last,
+    };
     (last >= now.date()).then(|| days("list_calendar_events", ["startDate", "endDate"], first, last, "what is on"))
 }

@@ -6,16 +6,22 @@ mod event_words;
 mod look;
 mod remind;
 mod spans;
+mod switching;
 mod timer;
+mod unclear;
 mod words;
 
 use crate::{
     classification::{Classification, Stage, unknown},
     classify::Classifier,
     sentence::Sentence,
+    slots::called_off,
     stance,
 };
+use jiff::civil::Date;
 use serde_json::{Map, Value};
+use switching::Switch;
+use text_kit::day_words;
 
 /// Longer texts say too much.
 const MOST_WORDS: usize = 60;
@@ -43,7 +49,29 @@ impl Classifier<'_> {
         if s.len() < 2 || s.len() > MOST_WORDS {
             return None;
         }
-        let read = if stance::only_asks(s) && !words::asks_for_something(s) {
+        if called_off::rings_not(s) {
+            let say = "I set nothing. To cancel one, say which: “cancel my alarm”, “cancel the reminder to call mum”.";
+            return Some(Classification { stage: Stage::Plainly, ..unknown(say.to_owned(), "nothing is to ring") });
+        }
+        if let Some(off) = called_off::read(s, self.now).filter(|_| (self.risk)("delete_calendar_event").is_some()) {
+            let event = Map::from_iter([("eventId".to_owned(), off.title.into())]);
+            return Some(self.changing("delete_calendar_event", event, None, s, 0.9, "it will not take place"));
+        }
+        if let Some(mended) = unclear::mended(s, self.now) {
+            return self.by_parts(&mended);
+        }
+        let switch = switching::read(s, &self.devices, self.now).filter(|_| (self.risk)("gpio_write").is_some());
+        let said = match &switch {
+            Some(Switch::Say(say)) => Some(say.clone()),
+            Some(Switch::Plan(_)) => None,
+            None => unclear::answer(s, self.now),
+        };
+        if let Some(say) = said {
+            return Some(Classification { stage: Stage::Plainly, ..unknown(say, "a time that cannot be kept") });
+        }
+        let read = if let Some(Switch::Plan(request)) = switch {
+            request
+        } else if stance::only_asks(s) && !words::asks_for_something(s) {
             look::read(s, self.now)?
         } else {
             look::read(s, self.now)
@@ -54,11 +82,16 @@ impl Classifier<'_> {
         (self.risk)(read.tool)?;
         let why = format!("by its parts: {}", read.why);
         if !read.sure && read.more.is_empty() {
+            let last = read.arguments.get("endTime").and_then(Value::as_str).and_then(|day| day.parse::<Date>().ok());
             let repeat = read.arguments.get("repeat").and_then(Value::as_str).map(str::to_owned);
             let asked = self.changing(read.tool, read.arguments, None, s, 0.9, &why);
-            return Some(match repeat {
-                Some(repeat) => Classification { say: asked.say.map(|say| repeated(&say, &repeat)), ..asked },
-                None => asked,
+            return Some(match (repeat, last) {
+                (Some(repeat), _) => Classification { say: asked.say.map(|say| repeated(&say, &repeat)), ..asked },
+                (None, Some(last)) => {
+                    let until = format!(" until {}? Say", day_words(last, self.now.date()).trim_start_matches("on "));
+                    Classification { say: asked.say.map(|say| say.replace("? Say", &until)), ..asked }
+                }
+                (None, None) => asked,
             });
         }
         Some(
@@ -90,3 +123,5 @@ fn repeated(question: &str, repeat: &str) -> String {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_said;

@@ -3,11 +3,12 @@
 use super::{
     Request,
     spans::{self, Is, Span},
-    words,
+    unclear, words,
 };
 use crate::{sentence::Sentence, slots::names};
 use jiff::Zoned;
 use serde_json::{Map, Value};
+use std::ops::Range;
 
 /// What asks for a reminder. A longer one goes first.
 const CUES: &[&str] = &[
@@ -195,7 +196,23 @@ const TELLS: &[&str] = &["remind", "nudge", "ping", "prompt", "nag", "poke", "pr
 
 /// The reminder or alarm that a sentence asks for.
 pub(crate) fn read(s: &Sentence, now: &Zoned) -> Option<Request> {
-    wake(s, now).or_else(|| reminder(s, now)).or_else(|| of_other(s, now)).or_else(|| hinted(s, now))
+    before_event(s)
+        .or_else(|| wake(s, now))
+        .or_else(|| reminder(s, now))
+        .or_else(|| of_other(s, now))
+        .or_else(|| hinted(s, now))
+}
+
+/// "remind me the day before the dentist": a reminder of what is in the calendar.
+fn before_event(s: &Sentence) -> Option<Request> {
+    let (at, count) = cue(s, CUES)?;
+    let day = at + count;
+    let the = day + 3;
+    let named = s.has(day, &["the", "day", "before"]) && ["the", "my", "our"].contains(&s.word(the));
+    let title = s.slice(the + 1, s.len());
+    let fits = at == 0 && named && (the + 2..the + 5).contains(&s.len()) && !s.mentions(&["to", "that", "at"]);
+    let arguments = Map::from_iter([("eventId".to_owned(), title.into()), ("reminder".to_owned(), 1440.into())]);
+    fits.then(|| Request::new("update_calendar_event", arguments, true, "a reminder of an event"))
 }
 
 fn cue(s: &Sentence, cues: &[&str]) -> Option<(usize, usize)> {
@@ -229,9 +246,11 @@ fn covered(s: &Sentence, spans: &[Span], cues: &[(usize, usize)]) -> Vec<bool> {
 
 fn wake(s: &Sentence, now: &Zoned) -> Option<Request> {
     let (at, count) = cue(s, WAKES)?;
-    let spans = spans::find(s, now, true);
+    let limit = unclear::limit(s, now);
+    let spans = without(&spans::find(s, now, true), limit.as_ref().map(|(words, _)| words));
     let covered = covered(s, &spans, &[(at, count)]);
     if is_change(s, &covered, at)
+        || at > 0 && s.word(at - 1) == "no"
         || s.mentions(&["timer", "alarms", "smoke", "burglar", "fire"])
         || s.word(at + count - 1) == "alarm"
             && ["went", "rang", "goes", "ringing", "rings", "is", "was", "did"].contains(&s.word(at + count))
@@ -254,6 +273,9 @@ fn wake(s: &Sentence, now: &Zoned) -> Option<Request> {
     }
     let mut made = Request::new("create_scheduled_task", arguments(&meant.schedule), sure, "an alarm");
     made.more = pairs.into_iter().map(|schedule| ("create_scheduled_task", arguments(&schedule))).collect();
+    if let Some(end) = limit.and_then(|(_, end)| end) {
+        unclear::ended(&mut made, end, now);
+    }
     Some(made)
 }
 
@@ -385,11 +407,15 @@ fn made(
     (at, count): (usize, usize),
     person: Option<(usize, usize, String)>,
 ) -> Option<Request> {
+    let limit = unclear::limit(s, now);
+    let kept = without(spans, limit.as_ref().map(|(words, _)| words));
+    let spans = kept.as_slice();
     let meant = spans::meant(s, spans, now, false, at + count)?;
     // A length that counts nothing belongs to the text, and so does a time of a clause of its own.
     let taken: Vec<Span> = meant.of.iter().map(|i| spans[*i].clone()).collect();
     let mut cues = vec![(at, count)];
     cues.extend(person.as_ref().map(|(at, count, _)| (*at, *count)));
+    cues.extend(limit.as_ref().map(|(words, _)| (words.start, words.len())));
     let covered = covered(s, &taken, &cues);
     let (from, to) = text(s, &covered, at + count)?;
     let message = s.slice(from, to);
@@ -413,7 +439,17 @@ fn made(
         again.insert("schedule".to_owned(), schedule);
         made.more.push(("create_scheduled_task", again));
     }
+    if let Some(end) = limit.and_then(|(_, end)| end) {
+        unclear::ended(&mut made, end, now);
+    }
     Some(made)
+}
+
+/// The times that are not part of these words.
+fn without(spans: &[Span], words: Option<&Range<usize>>) -> Vec<Span> {
+    let within =
+        |span: &&Span| !words.is_some_and(|words| words.start < span.words.end && span.words.start < words.end);
+    spans.iter().filter(within).cloned().collect()
 }
 
 /// The words of its text: those after the request, else the first others that say something.

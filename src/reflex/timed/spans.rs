@@ -5,11 +5,14 @@ use crate::{
     slots::{
         clock::{clock, part_of_day},
         date::weekday_named,
-        duration, every,
+        duration, every, several,
         when::{self, Hours, Phrase, When},
     },
 };
-use jiff::{Span as Length, ToSpan, Zoned, civil::DateTime};
+use jiff::{
+    Span as Length, ToSpan, Zoned,
+    civil::{Date, DateTime},
+};
 use serde_json::{Value, json};
 use std::ops::Range;
 
@@ -28,6 +31,8 @@ pub(crate) enum Is {
     Fortnightly(i8),
     Moment(Phrase),
     Length,
+    /// Several whole days: "from 20 to 27 December".
+    Days(Date, Date),
     /// "the day before", "30 minutes before that": so much earlier than another time; whole days keep no time of day but
     /// an hour of their own, or none.
     Before(Length, Option<i8>),
@@ -48,7 +53,8 @@ pub(crate) fn find(s: &Sentence, now: &Zoned, early: bool) -> Vec<Span> {
 }
 
 fn one(s: &Sentence, at: usize, now: &Zoned, early: bool) -> Option<(usize, Is)> {
-    if let Some(found) = fortnightly(s, at).or_else(|| before(s, at)) {
+    let days = || several::days(s, at, now.date()).map(|(count, first, last)| (count, Is::Days(first, last)));
+    if let Some(found) = fortnightly(s, at).or_else(|| before(s, at)).or_else(days) {
         return Some(found);
     }
     let timed = |from: usize, count: usize| {
@@ -221,6 +227,15 @@ pub(crate) fn meant(s: &Sentence, spans: &[Span], now: &Zoned, early: bool, near
 }
 
 impl Span {
+    /// Whether it names a day that is still to come, or days that repeat.
+    pub fn names_day(&self) -> bool {
+        match &self.is {
+            Is::Moment(phrase) => phrase.has_day,
+            Is::Every(..) | Is::Fortnightly(_) | Is::Days(..) => true,
+            Is::Length | Is::Before(..) => false,
+        }
+    }
+
     fn is_some(&self, fits: &dyn Fn(&Is) -> bool) -> bool {
         fits(&self.is)
     }

@@ -5,6 +5,7 @@ use crate::{
     sentence::Sentence,
     slots::{duration, number},
 };
+use jiff::Span;
 use serde_json::{Map, Value};
 
 /// With these an existing timer is meant, or none.
@@ -176,7 +177,8 @@ fn lengths(s: &Sentence) -> Vec<(usize, usize)> {
     while at < s.len() {
         let bare = || {
             let (count, n) = number::whole(s, at).filter(|(_, n)| (1..600).contains(n))?;
-            (s.word(at + count) == "one" || s.word(at + count) == "timer").then_some((count, n))
+            let one = s.word(at + count) == "one" || s.word(at + count) == "timer";
+            (one || unit_of(s, at).is_some()).then_some((count, n))
         };
         let found = duration::duration(s, at).filter(|(_, span)| span.get_days() == 0 && span.get_months() == 0);
         match found.map(|(count, _)| count).or_else(|| bare().map(|(count, _)| count)) {
@@ -190,8 +192,32 @@ fn lengths(s: &Sentence) -> Vec<(usize, usize)> {
     all
 }
 
+/// The length of a number whose unit comes with a later one: "two timers for 5 and 10 minutes".
+fn unit_of(s: &Sentence, at: usize) -> Option<Span> {
+    let (count, _) = number::whole(s, at)?;
+    let mut next = at + count;
+    let another = ["a", "an", "another"].contains(&s.word(next + 1));
+    if !s.mentions(&["timers"]) && !another || s.word(at + 1) == "timers" || ["a", "an"].contains(&s.word(at)) {
+        return None;
+    }
+    loop {
+        let and = usize::from(["and", "plus", "&"].contains(&s.word(next)));
+        if and == 0 && !s.tokens.get(next)?.after_break {
+            return None;
+        }
+        next += and;
+        next += usize::from(and > 0 && ["a", "an", "another"].contains(&s.word(next)));
+        if let Some((length, _)) = duration::duration(s, next) {
+            let text = format!("{} {}", s.slice(at, at + count), s.word(next + length - 1));
+            return duration::duration(&Sentence::whole(&text), 0).map(|(_, span)| span);
+        }
+        next += number::whole(s, next)?.0;
+    }
+}
+
 fn request(s: &Sentence, part: (usize, usize), length: (usize, usize), sure: bool) -> Request {
-    let span = duration::duration(s, length.0).map(|(_, span)| span.to_string());
+    let span = duration::duration(s, length.0).map(|(_, span)| span);
+    let span = span.or_else(|| unit_of(s, length.0)).map(|span| span.to_string());
     let bare = || number::whole(s, length.0).map(|(_, n)| format!("PT{n}M"));
     let duration: Value = span.or_else(bare).unwrap_or_default().into();
     let mut arguments = Map::from_iter([("duration".to_owned(), duration)]);
@@ -238,6 +264,14 @@ fn name(s: &Sentence, (from, to): (usize, usize), length: (usize, usize)) -> Opt
         "go",
         "time",
         "it",
+        "two",
+        "three",
+        "four",
+        "both",
+        "2",
+        "3",
+        "4",
+        "minutes",
     ];
     let clean = |range: (usize, usize)| -> Option<String> {
         let covered: Vec<bool> = (0..s.len()).map(|at| (length.0..length.0 + length.1).contains(&at)).collect();

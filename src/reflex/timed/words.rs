@@ -151,7 +151,13 @@ pub(crate) fn runs(s: &Sentence, covered: &[bool]) -> Vec<(usize, usize)> {
 /// A run without the words around a text, and without a reason or another clause behind it; `None` if nothing is left.
 pub(crate) fn trimmed(s: &Sentence, (from, to): (usize, usize), keep_article: bool) -> Option<(usize, usize)> {
     let (mut from, mut to) = (from, to);
-    while from < to && FRONT.contains(&s.word(from)) && !(keep_article && ["the", "a", "an"].contains(&s.word(from))) {
+    // "there's no football" is about no football; "no, football" is about football.
+    let denies = |at: usize| s.word(at) == "no" && s.tokens.get(at + 1).is_some_and(|next| !next.after_break) && at > 0;
+    while from < to
+        && FRONT.contains(&s.word(from))
+        && !denies(from)
+        && !(keep_article && ["the", "a", "an"].contains(&s.word(from)))
+    {
         from += 1;
     }
     if let Some(end) = (from + 1..to).find(|at| ends_text(s, from, *at)) {
