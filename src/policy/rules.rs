@@ -35,6 +35,7 @@ pub(crate) const ASKS: &[(&str, RuleFn)] = &[
     ("marked-by-person", marked_by_person),
     ("model-made", model_made),
     ("somebody-elses", somebody_elses),
+    ("opens", opens),
     ("confirmation", confirmation),
     ("ask-list", ask_list),
     ("autonomy", autonomy),
@@ -306,6 +307,14 @@ fn somebody_elses(c: &Case) -> Option<String> {
     let theirs = matches!(c.tool.owner, Owner::Person(user) if user != c.asked.principal.user);
     let applies = theirs && (c.by_model() || c.by_tool() || c.asked.via.channel == Channel::Machine);
     applies.then(|| format!("another person wrote `{}`, and it would act with your rights", c.tool.name))
+}
+
+/// A sentence that was misheard, a schedule or a model must not open the door: whoever acts by hand may.
+fn opens(c: &Case) -> Option<String> {
+    let by_hand = !(c.asked.in_run || c.by_tool() || c.asked.via.channel == Channel::Machine);
+    (c.asked.opens && !by_hand).then(|| {
+        format!("`{}` would open, unlock or disarm something here, which needs a person's approval", c.tool.name)
+    })
 }
 
 fn confirmation(c: &Case) -> Option<String> {

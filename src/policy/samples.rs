@@ -34,6 +34,7 @@ const TOOLS: &[(&str, &str, Risk, Area, &str)] = &[
     ("sessions_list", "sessions", Risk::Observe, Area::Memory, ""),
     ("spawn", "sessions", Risk::Write, Area::Memory, ""),
     ("light_set", "home", Risk::Actuate, Area::Home, ""),
+    ("unlock", "home", Risk::Actuate, Area::Home, "opens"),
     ("wipe", "device", Risk::Write, Area::Memory, "confirm"),
     ("parked", "off", Risk::Observe, Area::Memory, "off"),
     ("use_tool", "meta", Risk::Observe, Area::Memory, ""),
@@ -77,6 +78,7 @@ pub fn tool(name: &str) -> Tool {
         version: 3,
         requires_confirmation: is("confirm"),
         persists_instructions: is("instructs"),
+        opens: is("opens").then(|| Arc::new(|_: &Value| true) as tool::Opens),
         additive: is("adds").then(|| Arc::new(|_: &tool::Cx, _: &Value| true) as tool::Additive),
         enabled: !is("off"),
         ..Tool::new(name, row.2, owner, row.1, run)
@@ -118,6 +120,7 @@ pub struct Call {
     pub label: Label,
     pub authors: Vec<Principal>,
     pub additive: bool,
+    pub opens: bool,
     pub known: Vec<String>,
     pub consented: bool,
     pub grants: Vec<Grant>,
@@ -136,6 +139,7 @@ impl std::fmt::Debug for Call {
             label,
             authors,
             additive: _,
+            opens: _,
             known: _,
             consented,
             grants,
@@ -148,6 +152,7 @@ impl std::fmt::Debug for Call {
 pub fn call(name: &str) -> Call {
     Call {
         additive: tool(name).additive.is_some(),
+        opens: tool(name).opens.is_some(),
         tool: tool(name),
         args: json!({}),
         principal: Principal { user: ME, role: Role::Admin, ..Principal::owner() },
@@ -245,6 +250,7 @@ impl Call {
             label: self.label,
             authors: &self.authors,
             additive: self.additive,
+            opens: self.opens,
             knows: &knows,
             consented: self.consented,
         };

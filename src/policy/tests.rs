@@ -530,6 +530,7 @@ fn many_rules_cost_little() {
         label: Label::Own,
         authors: &[],
         additive: false,
+        opens: false,
         knows: &|_| false,
         consented: false,
     };

@@ -206,6 +206,20 @@ fn the_ask_list() {
 }
 
 #[test]
+fn what_opens_is_asked_about_unless_done_by_hand() {
+    let free = || json!({"autonomy": "full"});
+    check("by a model", free(), &call("unlock"), Ask, "opens");
+    check("by word", free(), &call("unlock").by_word(), Ask, "opens");
+    check("by a tool", free(), &call("unlock").direct().maker(Owner::Person(ME)), Ask, "opens");
+    let mut later = call("unlock").direct();
+    later.via = tool::Via::direct(tool::Channel::Machine);
+    check("by a schedule", free(), &later, Ask, "opens");
+    check("by hand", free(), &call("unlock").direct(), Allow, "default");
+    check("approved", free(), &call("unlock").consented(), Allow, "approved");
+    check("something that opens nothing", free(), &call("light_set"), Allow, "default");
+}
+
+#[test]
 fn which_ask_is_named() {
     // Each row lacks the condition that the previous row was named for.
     let all = json!({"ask": ["*"], "autonomy": "none"});
@@ -221,6 +235,9 @@ fn which_ask_is_named() {
     marked.tool.owner = Owner::Model(ME);
     check("model-made", all.clone(), &marked, Ask, "model-made");
     marked.tool.owner = Owner::Core;
+    marked.opens = true;
+    check("opens", all.clone(), &marked, Ask, "opens");
+    marked.opens = false;
     check("confirmation", all.clone(), &marked, Ask, "confirmation");
     marked.tool.requires_confirmation = false;
     check("ask-list", all, &marked, Ask, "ask-list");

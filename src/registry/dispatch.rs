@@ -184,6 +184,7 @@ fn decision_request<'a>(
         bounds: cx.bounds(),
         label: cx.label(),
         authors,
+        opens: !cx.is_opening() && tool.opens.as_ref().is_some_and(|opens| opens(args)),
         additive: looks && tool.additive.as_ref().is_some_and(|only_adds| only_adds(cx, args)),
         knows,
         consented,
@@ -196,6 +197,8 @@ async fn run_within_limits(cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Outpu
     let name = &tool.name;
     let paused_before = cx.pause().total();
     let broke = || Error::failed(format!("`{name}` broke inside; this is a fault of Hob, and the log has more"));
+    let opens = tool.opens.as_ref().is_some_and(|opens| opens(&args));
+    let cx = if opens { cx.opening() } else { cx };
     let run = store::with_effect(effect_of(&cx, &tool), (tool.run)(cx.clone(), args));
     let run = store::with_change(change_of(&cx, &tool), run);
     let run = store::with_soon(sync_within(&cx, &tool), run);

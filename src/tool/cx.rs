@@ -36,6 +36,8 @@ struct Inner {
     /// How many tools of this chain are not built in.
     made: u8,
     depth: u8,
+    /// Whether a tool above this call was decided on as one that opens something.
+    opened: bool,
     /// Whether only `use_tool` is above this call, so that the model's own call repeats it.
     plain: bool,
     /// The same for the call above: dispatch has made a call of this one since.
@@ -69,6 +71,7 @@ impl Cx {
             maker: Owner::Core,
             made: 0,
             depth: 0,
+            opened: false,
             plain: true,
             direct: true,
             workspace: None,
@@ -117,6 +120,12 @@ impl Cx {
             }
             c.cancel = self.0.cancel.child_token();
         })
+    }
+
+    /// The same caller below a call that opens something and was decided on as such: dispatch does this, so that nobody is
+    /// asked about the same thing twice.
+    pub fn opening(&self) -> Self {
+        self.with(|c| c.opened = true)
     }
 
     /// The same caller within bounds, with its own pause clock. The agent sets them at each call of the model.
@@ -170,6 +179,10 @@ impl Cx {
     /// The owner of the outermost tool in this chain that is not built in; `Core` when there is none.
     pub fn maker(&self) -> &Owner {
         &self.0.maker
+    }
+    /// Whether a tool above this call was decided on as one that opens something.
+    pub fn is_opening(&self) -> bool {
+        self.0.opened
     }
     /// Whether this tool is not built in and another such tool waits for it.
     pub fn is_nested(&self) -> bool {

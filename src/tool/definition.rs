@@ -14,6 +14,9 @@ pub type Run = Arc<dyn Fn(Cx, Value) -> BoxFuture<'static, Result<Output>> + Sen
 /// Whether a call with these arguments only adds something.
 pub type Additive = Arc<dyn Fn(&Cx, &Value) -> bool + Send + Sync>;
 
+/// Whether a call with these arguments opens, unlocks or disarms something.
+pub type Opens = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
+
 /// How long a call may take unless the tool says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -81,6 +84,9 @@ pub struct Tool {
     pub version: u32,
     /// Whether a person should be asked first.
     pub requires_confirmation: bool,
+    /// Whether a call with these arguments opens, unlocks or disarms something: a person approves each such call that they do
+    /// not make by hand.
+    pub opens: Option<Opens>,
     /// Whether it stores text that a model later follows (prompts, notes, skills, tools, rules, schedules), or replaces what
     /// a person wrote: a tainted run asks first.
     pub persists_instructions: bool,
@@ -148,6 +154,7 @@ impl Tool {
             requires_confirmation: false,
             persists_instructions: false,
             additive: None,
+            opens: None,
             returns_digests: false,
             returns_secret: false,
             idempotent: risk == Risk::Observe,

@@ -3,8 +3,8 @@
 //! Facts of a tool follow its [`Family::tool`]; facts of the family stand anywhere in the chain and hold for all its tools.
 
 use crate::{
-    Additive, Alias, Area, Cx, Error, Offer, Owner, PageSize, Result, Risk, Run, Signature, Start, Tool, ToolGroup,
-    output::IntoOutput, schema::WriteSchema,
+    Additive, Alias, Area, Cx, Error, Offer, Opens, Owner, PageSize, Result, Risk, Run, Signature, Start, Tool,
+    ToolGroup, output::IntoOutput, schema::WriteSchema,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -158,6 +158,13 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
         let state = self.state.clone();
         let additive: Additive = Arc::new(move |cx, args| only_adds(&state, cx, args));
         self.last(|t| t.additive = Some(additive))
+    }
+    /// Calls of the last tool for which `opens` is true open, unlock or disarm something: a person approves each one that they
+    /// do not make by hand. What the last tool then calls to do it is not asked about again.
+    pub fn opens_where(self, opens: impl Fn(&S, &Value) -> bool + Send + Sync + 'static) -> Self {
+        let state = self.state.clone();
+        let opens: Opens = Arc::new(move |args| opens(&state, args));
+        self.last(|t| t.opens = Some(opens))
     }
     /// The last tool returns digests, checksums or ids: long hex in its output is no secret.
     pub fn returns_digests(self) -> Self {

@@ -215,7 +215,6 @@ const NO_EVENT: &[&str] = &[
     "so",
     "then",
     "alarm's",
-    "if",
     "maybe",
     "meant",
     "mean",
@@ -347,6 +346,8 @@ fn behind(s: &Sentence, spans: &[Span]) -> Option<(usize, usize)> {
     let ends = s.tokens.get(next).is_none_or(|token| token.after_break)
         || spans.iter().any(|span| span.words.contains(&next))
         || ["now", "then", "because", "cos", "as", "so"].contains(&s.word(next));
-    let to = spans.iter().find(|span| span.words.end <= at).map_or(at, |span| span.words.start);
-    (ends && to > 0).then_some((0, to))
+    // "tomorrow's meeting"
+    let from = spans.iter().find(|span| span.words.start == 0).map_or(0, |span| span.words.end);
+    let to = spans.iter().find(|span| span.words.start > 0 && span.words.end <= at).map_or(at, |span| span.words.start);
+    (ends && to > from).then_some((from, to))
 }

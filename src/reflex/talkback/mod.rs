@@ -115,11 +115,12 @@ fn called_off(text: &str, exchanges: &[Exchange], now: &Zoned, risk: RiskOf) -> 
         let day = thing.moment().and_then(value::parse).map(|(day, _)| day);
         days.zip(day).is_some_and(|((first, last), day)| (first..=last).contains(&day))
     };
-    let mut same =
-        things.filter(|thing| thing.noun == "event" && thing.name.eq_ignore_ascii_case(&title)).filter(that_day);
-    let first = same.next();
-    let one = same.next().is_none();
-    let key = first.filter(|_| one).map_or_else(|| title.clone(), |thing| thing.key);
-    let call = ("delete_calendar_event".to_owned(), json!({"eventId": key}));
+    let mut same: Vec<_> = things
+        .filter(|thing| thing.noun == "event" && thing.name.eq_ignore_ascii_case(&title))
+        .filter(that_day)
+        .collect();
+    same.dedup_by(|one, other| one.key == other.key);
+    let [meant] = same.as_slice() else { return None };
+    let call = ("delete_calendar_event".to_owned(), json!({"eventId": meant.key}));
     Some(Outcome::Propose(format!("take “{title}” out of the calendar"), vec![call]))
 }

@@ -53,9 +53,16 @@ impl Classifier<'_> {
             let say = "I set nothing. To cancel one, say which: “cancel my alarm”, “cancel the reminder to call mum”.";
             return Some(Classification { stage: Stage::Plainly, ..unknown(say.to_owned(), "nothing is to ring") });
         }
-        if let Some(off) = called_off::read(s, self.now).filter(|_| (self.risk)("delete_calendar_event").is_some()) {
-            let event = Map::from_iter([("eventId".to_owned(), off.title.into())]);
-            return Some(self.changing("delete_calendar_event", event, None, s, 0.9, "it will not take place"));
+        // Which event is meant cannot be told by its title: one of another day may have the same. Shown ones are told in `talkback`.
+        if let Some(off) = called_off::read(s, self.now) {
+            let look = off.days.filter(|(first, last)| first == last).map_or_else(
+                || "show my calendar".to_owned(),
+                |(day, _)| format!("what's on {}", day_words(day, self.now.date())),
+            );
+            let title = text_kit::truncate(&off.title, 60);
+            let say =
+                format!("I changed nothing. If “{title}” is in your calendar, say “{look}” and then “delete the …”.");
+            return Some(Classification { stage: Stage::Plainly, ..unknown(say, "it will not take place") });
         }
         if let Some(mended) = unclear::mended(s, self.now) {
             return self.by_parts(&mended);

@@ -1,0 +1,1 @@
+//! A client of Home Assistant: REST for actions, WebSocket for the live state of its entities.

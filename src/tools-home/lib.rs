@@ -1,0 +1,1 @@
+//! Tools for what is in the home.

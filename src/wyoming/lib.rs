@@ -1,0 +1,1 @@
+//! The Wyoming protocol: the messages of voice programs, and a client for speech-to-text and text-to-speech.
