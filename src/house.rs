@@ -82,7 +82,7 @@ fn build_with(
         tracing::warn!(%error, "the chosen time zone cannot be used");
     }
     let embedder = Embedder::new(IDLE);
-    let board = Board::with_rate(config.board, config.pins);
+    let board = Board::with_config(config.board, config.pins.clone(), &config.sim);
 
     // Services.
     let memories = Memories::new(&store, embedder.clone());
