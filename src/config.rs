@@ -34,6 +34,7 @@ pub struct Config {
     pub agent: agent::Config,
     pub doors: Doors,
     pub network: Network,
+    pub wyoming: Wyoming,
     pub http: Http,
     pub limits: registry::PerMinute,
     pub approvals: questions::Timeouts,
@@ -57,6 +58,13 @@ pub struct Doors {
 pub struct Network {
     pub announce: bool,
     pub ignore: Vec<String>,
+}
+
+/// The voice door.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Wyoming {
+    pub listen: String,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -125,6 +133,7 @@ impl Default for Config {
             agent: agent::Config::default(),
             doors: Doors::default(),
             network: Network::default(),
+            wyoming: Wyoming::default(),
             http: Http::default(),
             limits: registry::PerMinute::default(),
             approvals: questions::Timeouts::default(),
@@ -177,6 +186,9 @@ impl Config {
         }
         if !["", "off"].contains(&self.doors.tls.as_str()) && self.doors.tls.parse::<SocketAddr>().is_err() {
             bail!("`doors.tls` is not an address to listen on: write it as 0.0.0.0:4621, or \"off\"");
+        }
+        if !["", "off"].contains(&self.wyoming.listen.as_str()) && self.wyoming.listen.parse::<SocketAddr>().is_err() {
+            bail!("`wyoming.listen` is not an address to listen on: write it as 0.0.0.0:10620, or \"off\"");
         }
         let named =
             |host: &String| !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
@@ -307,6 +319,7 @@ mod tests {
             ("[storage]\ncompact_hours = \"2-25\"", "write it as \"2-5\""),
             ("[storage]\ncompact_hours = \"3-3\"", "write it as \"2-5\""),
             ("[agent]\nmax_turns = 0", "at least 1"),
+            ("[wyoming]\nlisten = \"kitchen\"", "0.0.0.0:10620"),
             ("x", "expected"),
         ] {
             let error = format!("{:#}", Config::parse(text).unwrap_err());
