@@ -35,6 +35,7 @@ pub struct Config {
     pub agent: agent::Config,
     pub doors: Doors,
     pub network: Network,
+    pub wyoming: Wyoming,
     pub http: Http,
     pub limits: registry::PerMinute,
     pub approvals: questions::Timeouts,
@@ -58,6 +59,13 @@ pub struct Doors {
 pub struct Network {
     pub announce: bool,
     pub ignore: Vec<String>,
+}
+
+/// The voice door.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Wyoming {
+    pub listen: String,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -127,6 +135,7 @@ impl Default for Config {
             agent: agent::Config::default(),
             doors: Doors::default(),
             network: Network::default(),
+            wyoming: Wyoming::default(),
             http: Http::default(),
             limits: registry::PerMinute::default(),
             approvals: questions::Timeouts::default(),
@@ -179,6 +188,9 @@ impl Config {
         }
         if !["", "off"].contains(&self.doors.tls.as_str()) && self.doors.tls.parse::<SocketAddr>().is_err() {
             bail!("`doors.tls` is not an address to listen on: write it as 0.0.0.0:4621, or \"off\"");
+        }
+        if !["", "off"].contains(&self.wyoming.listen.as_str()) && self.wyoming.listen.parse::<SocketAddr>().is_err() {
+            bail!("`wyoming.listen` is not an address to listen on: write it as 0.0.0.0:10620, or \"off\"");
         }
         let named =
             |host: &String| !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
@@ -341,6 +353,7 @@ mod tests {
             ("[pins.pump]\npin = 4\nmax_on_seconds = 999999", "more than 604800"),
             ("[pins.pump]\ndirection = \"output\"", "missing field `pin`"),
             ("[sim]\nscript = \"x\"", "`sim.script`: did you mean `sim.scenario`?"),
+            ("[wyoming]\nlisten = \"kitchen\"", "0.0.0.0:10620"),
             ("x", "expected"),
         ] {
             let error = format!("{:#}", Config::parse(text).unwrap_err());

@@ -9,6 +9,7 @@ pub mod serve;
 #[cfg(test)]
 mod tests_answers;
 mod undo;
+mod voice;
 
 use crate::config::{
     Config,
@@ -152,12 +153,14 @@ fn build_with(
         hosts: known_hosts(&config.network),
         reflex: lazy_reflex(store.clone(), registry.clone(), embedder.clone(), clock),
     };
+    let voice_servers = voice::servers(&config.network);
     let (limits, hours) = (config.agent.clone(), config.storage.hours()?);
     let (models, provider) = Models::new(config.model.clone(), deps, choices.clone())?;
     let settings =
         Arc::new(Settings::new(config, store.device_id(), choices, network.clone(), system_clock, scheduler.clone()));
     let uploads = Uploads::new(&store, data.join(store::FILES));
     uploads.tidy();
+    families.push(tools_home::voice::family(voice_servers.clone(), uploads.clone()).into_parts());
     let parts = agent::Parts {
         registry: registry.clone(),
         memories: memories.clone(),
@@ -192,6 +195,7 @@ fn build_with(
         documents,
         interactions,
         uploads,
+        voice: voice_servers,
         config: services,
         store,
         ports,

@@ -46,6 +46,7 @@ mod tls;
 mod today;
 mod tokens;
 mod tools;
+mod voice;
 
 pub use event_streams::EventStreams;
 pub use metrics::RequestCounts;
@@ -108,6 +109,8 @@ pub struct AppParts {
     pub interactions: interaction::Interactions,
     /// Uploaded files.
     pub uploads: uploads::Uploads,
+    /// Servers that hear and speak.
+    pub voice: tools_home::voice::VoiceServers,
     /// The services people set up.
     pub config: ConfigCenter,
     /// Backups and the device id.
@@ -195,6 +198,7 @@ fn routes() -> Routes<AppState> {
         .merge(files::routes())
         .merge(check::routes())
         .merge(storage::routes())
+        .merge(voice::routes())
         .merge(restore::routes())
         .merge(document::routes())
         .nest("/custom-tools", custom_tools::routes())
