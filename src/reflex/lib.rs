@@ -79,9 +79,11 @@ mod help;
 mod items;
 mod keeping;
 mod lazy;
+mod lead_time;
 mod learned;
 mod mask;
 mod meaning;
+mod objection;
 mod pattern;
 mod phrases;
 mod refusal;
@@ -101,6 +103,7 @@ mod tests_talk;
 mod tests_talkback;
 mod timed;
 mod whole;
+mod veto;
 mod wording;
 
 pub use classification::{Classification, Stage};
@@ -262,6 +265,9 @@ impl Reflex {
             exchanges.first().filter(|last| last.calls.is_empty() && confirmation::is_question(last.answered))?;
         let placed = self.asked_again(asked.answered, &asked.said, &context.earlier()?, now).await?;
         let (tool, arguments) = placed.proposes.clone()?;
+        if confirmation::contradicts(text, &asked.said) {
+            return Some(classification::fixed_reply("All right, I leave it.", "it contradicts what was said before"));
+        }
         let places = self.places(now);
         let command = |text: &str| places.classify_literal(text).is_some_and(|placed| placed.tool.is_some());
         let proposed = (tool, arguments);
@@ -386,7 +392,9 @@ impl Reflex {
             return Some(placed);
         }
         let command = |text: &str| places.classify_literal(text).is_some_and(|placed| placed.tool.is_some());
-        talkback::classified(text, &exchanges, now, &*self.0.risk, &command)
+        let placed = talkback::classified(text, &exchanges, now, &*self.0.risk, &command)?;
+        // Nothing is overwritten with what was true before.
+        (!objection::was_before(&placed, &Sentence::read(text))).then_some(placed)
     }
 
     /// Classifies a sentence after those before it: a correction says the one before again, "it" is what was shown or changed,
@@ -447,6 +455,7 @@ impl Reflex {
             let placed = match (confirmation::answer(&said), confirmation::open_question(&request.messages)) {
                 (Some(answer), Some((question, at, about))) => {
                     let before = Context::before(&request.messages, at);
+                    let answer = if confirmation::contradicts(&said, &about) { Answer::No } else { answer };
                     self.answered(answer, question, &about, &before).await
                 }
                 _ => self.classify_cached(&said, &Context::of(&request.messages)).await,

@@ -7,7 +7,7 @@ use super::{
     outcome::{Outcome, Planned, RiskOf},
     value::{self, Fit},
 };
-use crate::sentence::Sentence;
+use crate::{objection, sentence::Sentence};
 use jiff::Zoned;
 use serde_json::{Map, Value, json};
 use tool::Risk;
@@ -246,6 +246,9 @@ pub(crate) fn read(text: &str) -> Option<Correction> {
     let marked = weak || strong || old.is_some();
     let text = |(from, to): (usize, usize)| s.slice(from, to).trim_start_matches([',', ' ']).to_owned();
     let short = new.1.checked_sub(new.0).is_some_and(|length| (1..=7).contains(&length));
+    // "put butter on the shopping list instead of eggs".
+    let instead = old.is_some() && s.mentions(&["instead", "rather"]);
+    let text = |part: (usize, usize)| if instead { objection::item(&text(part)) } else { text(part) };
     (marked && short).then(|| Correction {
         new: text(new),
         old: old.map(text).filter(|old| !old.is_empty()),
