@@ -17,8 +17,7 @@ use crate::{
     span,
     spelling::Spelling,
     stance::opens_question,
-    timed,
-    wording,
+    timed, wording,
 };
 use jiff::Zoned;
 use serde_json::{Map, Value};
@@ -138,7 +137,10 @@ impl<'a> Classifier<'a> {
             // A template leaves words of the time in a reminder's text.
             return by_parts.filter(|parts| shortens(parts, &placed)).unwrap_or(placed);
         }
-        if let Some(placed) = by_parts.or_else(|| keeping.told()) {
+        if let Some(placed) = by_parts {
+            return self.vetoed(placed, &s).await;
+        }
+        if let Some(placed) = keeping.told() {
             return placed;
         }
         if let Some(topic) = direct::asks_for_help(&s) {
@@ -377,7 +379,8 @@ impl<'a> Classifier<'a> {
 
 /// Whether an event, and nothing else, is changed or asked about.
 fn about_an_event(placed: &Classification) -> bool {
-    let mut called = placed.tool.iter().chain(placed.more.iter().chain(&placed.proposes).map(|(tool, _)| tool)).peekable();
+    let mut called =
+        placed.tool.iter().chain(placed.more.iter().chain(&placed.proposes).map(|(tool, _)| tool)).peekable();
     called.peek().is_some() && called.all(|tool| tool.ends_with("_calendar_event"))
 }
 

@@ -1,11 +1,7 @@
 //! "put the dentist in my calendar on friday at 3 with a reminder 30 minutes before": the event alone, and how long before it one
 //! is reminded.
 
-use crate::{
-    classification::Classification,
-    sentence::Sentence,
-    slots::duration,
-};
+use crate::{classification::Classification, sentence::Sentence, slots::duration};
 use serde_json::Value;
 
 /// The longest lead of an event's reminder, in minutes: four weeks.
@@ -22,7 +18,8 @@ pub(crate) fn without_reminder(text: &str) -> Option<(String, i64)> {
         &["and", "warn", "me"],
         &["and", "alert", "me"],
     ];
-    const ENDS: &[&str] = &["before", "beforehand", "earlier", "ahead", "prior", "early", "it", "that", "then", "please"];
+    const ENDS: &[&str] =
+        &["before", "beforehand", "earlier", "ahead", "prior", "early", "it", "that", "then", "please"];
     let s = Sentence::whole(text);
     let (at, lead) = (2..s.len()).find_map(|at| Some((at, LEADS.iter().find(|words| s.has(at, words))?.len())))?;
     let (count, minutes) = duration::minutes(&s, at + lead)?;
@@ -71,9 +68,9 @@ mod tests {
 
     #[tokio::test]
     async fn the_event_reminds() {
-        let text = "put the dentist in my calendar on friday at 3 pm with a reminder 30 minutes before";
+        let text = "put the dentist in my calendar on monday at 3 pm with a reminder 30 minutes before";
         let placed = reflex().place(text).await;
-        let wanted = json!({"title": "dentist", "startTime": "2026-11-27T15:00", "reminder": 30});
+        let wanted = json!({"title": "dentist", "startTime": "2026-11-23T15:00", "reminder": 30});
         assert_eq!((placed.tool.as_deref(), &placed.arguments), (Some("add_calendar_event"), &wanted), "{placed:?}");
     }
 }

@@ -102,8 +102,8 @@ mod tests_talk;
 #[cfg(test)]
 mod tests_talkback;
 mod timed;
-mod whole;
 mod veto;
+mod whole;
 mod wording;
 
 pub use classification::{Classification, Stage};
@@ -111,6 +111,7 @@ pub use devices::Device;
 pub use error::Error;
 pub use lazy::lazy;
 
+use classification::{acts, prompt_of};
 use classify::Classifier;
 use confirmation::Answer;
 use context::Context;
@@ -495,19 +496,6 @@ impl Reflex {
             "no question that is still open",
         )
     }
-}
-
-/// Whether a sentence comes to something that is done or asked about.
-fn acts(placed: &Classification) -> bool {
-    (placed.tool.is_some() || placed.proposes.is_some()) && placed.stage != Stage::Question
-}
-
-/// What a classification plans to be asked at a time.
-fn prompt_of(placed: &Classification) -> Option<String> {
-    let planned = placed.tool.as_deref() == Some("create_scheduled_task");
-    let proposed = placed.proposes.as_ref().filter(|(tool, _)| tool == "create_scheduled_task").map(|(_, of)| of);
-    let arguments = planned.then_some(&placed.arguments).or(proposed)?;
-    arguments["prompt"].as_str().map(str::to_owned)
 }
 
 /// The person's last message.

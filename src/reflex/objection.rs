@@ -102,8 +102,19 @@ pub(crate) fn was_before(placed: &Classification, s: &Sentence) -> bool {
     const CONTACTS: &[&str] = &["update_contact", "add_contact", "batch_add_contacts"];
     const BEFORE: &[&str] = &["old", "previous", "former", "ex", "earlier", "prior", "last"];
     const REACHED: &[&str] = &[
-        "number", "phone", "mobile", "cell", "landline", "email", "mail", "address", "telephone", "numbers", "work",
-        "home", "phone's",
+        "number",
+        "phone",
+        "mobile",
+        "cell",
+        "landline",
+        "email",
+        "mail",
+        "address",
+        "telephone",
+        "numbers",
+        "work",
+        "home",
+        "phone's",
     ];
     const NOW: &[&str] = &["new", "now", "change", "replace", "update", "changed", "instead", "swap"];
     let called = placed.tool.iter().chain(placed.more.iter().chain(&placed.proposes).map(|(tool, _)| tool));
@@ -126,8 +137,9 @@ fn in_place_of(placed: &Classification, s: &Sentence) -> Option<String> {
     if !called.any(|tool| ADDS.contains(&tool.as_str())) {
         return None;
     }
-    let at = (1..s.len())
-        .find(|at| [&["instead", "of"], &["rather", "than"], &["place", "of"]].iter().any(|words| s.has(*at, *words)))?;
+    let at = (1..s.len()).find(|at| {
+        [&["instead", "of"], &["rather", "than"], &["place", "of"]].iter().any(|words| s.has(*at, *words))
+    })?;
     let before = at - usize::from(s.word(at) == "place" && s.word(at - 1) == "in");
     let (new, old) = (item(s.slice(0, before)), item(s.slice(at + 2, s.len())));
     Some(match new.is_empty() || old.is_empty() {

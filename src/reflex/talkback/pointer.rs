@@ -82,8 +82,7 @@ fn at_token(s: &Sentence, at: usize, things: &[Thing]) -> Option<Pointer> {
         for end in (at + 4..=s.len()).rev() {
             let words: Vec<&str> =
                 (at + 3..end).map(|i| s.word(i)).filter(|word| !["the", "my", "a", "an"].contains(word)).collect();
-            let found: Vec<&Thing> =
-                things.iter().filter(|thing| thing.noun == noun && names(thing, &words)).collect();
+            let found: Vec<&Thing> = things.iter().filter(|thing| thing.noun == noun && names(thing, &words)).collect();
             if let [thing] = found[..] {
                 return one(end - at, Some(thing));
             }
