@@ -75,6 +75,19 @@ fn at_token(s: &Sentence, at: usize, things: &[Thing]) -> Option<Pointer> {
     {
         return one(2, Some(thing));
     }
+    // "the reminder to call Ben", "the appointment with Tom".
+    const KINDS: &[&str] = &["reminder", "event", "appointment", "task"];
+    if KINDS.contains(&next) && ["to", "about", "for", "with", "called"].contains(&s.word(at + 2)) {
+        let noun = if next == "appointment" { "event" } else { next };
+        for end in (at + 4..=s.len()).rev() {
+            let words: Vec<&str> =
+                (at + 3..end).map(|i| s.word(i)).filter(|word| !["the", "my", "a", "an"].contains(word)).collect();
+            let found: Vec<&Thing> = things.iter().filter(|thing| thing.noun == noun && names(thing, &words)).collect();
+            if let [thing] = found[..] {
+                return one(end - at, Some(thing));
+            }
+        }
+    }
     let ones = |at: usize| {
         usize::from(
             ["one", "task", "reminder", "timer", "event", "appointment", "note", "item", "entry", "job"]
