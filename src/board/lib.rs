@@ -179,6 +179,14 @@ impl Board {
         self.pins().write(pin, high)
     }
 
+    /// Switches a pin on for a time. The board switches it off by itself, whatever becomes of the caller.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub async fn pulse(&self, pin: Pin, lasts: Duration) -> Result<Level> {
+        self.pins().pulse(pin, lasts)
+    }
+
     /// Drives a pin with a signal that is high for a part of each period, and says how the signal is made.
     ///
     /// # Errors
@@ -368,6 +376,11 @@ pub fn fail_safe_all() {
             pins.fail_safe();
         }
     }
+}
+
+/// The monotonic clock of [`Edge::at_ns`].
+pub fn monotonic() -> Duration {
+    Duration::from_nanos(edges::now_ns())
 }
 
 /// The driver this machine calls for, or none; and why.

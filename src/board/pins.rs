@@ -35,6 +35,8 @@ pub(crate) struct Pins {
     watched: BTreeSet<Pin>,
     /// Until when pins may be on.
     on_until: BTreeMap<Pin, Instant>,
+    /// When pulses end.
+    pulses: BTreeMap<Pin, Instant>,
     /// How fast they may be switched.
     rates: Rates,
 }
@@ -63,6 +65,7 @@ impl Pins {
             waves: BTreeMap::new(),
             watched: BTreeSet::new(),
             on_until: BTreeMap::new(),
+            pulses: BTreeMap::new(),
             rates: Rates::new(config.rate),
         }
     }
@@ -182,7 +185,17 @@ impl Pins {
         Ok(())
     }
 
+    /// Switches a pin on, and off by itself after a time: nobody has to wait for that.
+    pub fn pulse(&mut self, pin: Pin, lasts: Duration) -> Result<Level> {
+        let level = self.write(pin, true)?;
+        let end = Instant::now() + lasts;
+        self.pulses.insert(pin, end);
+        self.alarm.set(end);
+        Ok(level)
+    }
+
     fn is_driven(&mut self, pin: Pin, on: bool) {
+        self.pulses.remove(&pin);
         self.driven.insert(pin);
         self.watched.remove(&pin);
         self.limit(pin, on);
@@ -219,17 +232,22 @@ impl Pins {
 
     /// Switches off what has been on for as long as it may; when the next time is over.
     pub fn switch_off_due(&mut self, now: Instant) -> Option<Instant> {
-        let due: Vec<Pin> = self.on_until.iter().filter(|(_, until)| **until <= now).map(|(pin, _)| *pin).collect();
-        for pin in due {
+        let over = |times: &BTreeMap<Pin, Instant>| -> BTreeSet<Pin> {
+            times.iter().filter(|(_, until)| **until <= now).map(|(pin, _)| *pin).collect()
+        };
+        let (limited, pulsed) = (over(&self.on_until), over(&self.pulses));
+        for pin in limited.union(&pulsed).copied() {
             match self.drive(pin, false) {
+                Ok(()) if pulsed.contains(&pin) => {}
                 Ok(()) => tracing::warn!(%pin, "switched off: it was on for as long as it may be"),
                 Err(error) => {
                     tracing::error!(%pin, %error, "could not be switched off at the end of its time; trying again");
+                    self.pulses.remove(&pin);
                     self.on_until.insert(pin, now + AGAIN);
                 }
             }
         }
-        self.on_until.values().min().copied()
+        self.on_until.values().chain(self.pulses.values()).min().copied()
     }
 
     pub fn configure(&mut self, pin: Pin, settings: PinSettings) -> Result<()> {
@@ -264,6 +282,7 @@ impl Pins {
         self.driven.remove(&pin);
         self.waves.remove(&pin);
         self.on_until.remove(&pin);
+        self.pulses.remove(&pin);
         if watched {
             self.watched.insert(pin);
         }

@@ -82,6 +82,11 @@ impl Press {
         None
     }
 
+    /// Whether it is released, and nothing is due.
+    pub fn is_idle(&self) -> bool {
+        self.state == State::Up
+    }
+
     /// When something is told if no edge comes.
     pub fn due(&self) -> Option<Duration> {
         match self.state {

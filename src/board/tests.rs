@@ -306,3 +306,17 @@ temperature i2c 30").unwrap();
     std::fs::remove_file(&file).unwrap();
     assert!(warm().await);
 }
+
+#[tokio::test]
+async fn a_pulse_ends_by_itself_and_another_write_ends_it() {
+    let board = Board::open(BoardKind::Sim);
+    let mut edges = board.edges();
+    board.pulse(pin(5), Duration::from_millis(50)).await.unwrap();
+    assert_eq!([pair(next(&mut edges).await), pair(next(&mut edges).await)], [(pin(5), true), (pin(5), false)]);
+    board.pulse(pin(5), Duration::from_millis(50)).await.unwrap();
+    board.write(pin(5), true).await.unwrap();
+    board.pulse(pin(6), Duration::from_millis(80)).await.unwrap();
+    assert_eq!([pair(next(&mut edges).await), pair(next(&mut edges).await)], [(pin(5), true), (pin(6), true)]);
+    assert_eq!(pair(next(&mut edges).await), (pin(6), false), "pin 5 was switched on for good");
+    assert!(board.read(pin(5)).await.unwrap().high);
+}
