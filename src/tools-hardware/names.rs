@@ -135,11 +135,11 @@ impl PinNames {
         pin: u8,
         change: impl Fn(PinName) -> Result<PinName> + Send + 'static,
     ) -> Result<Option<PinName>> {
-        let (records, label) = (self.records.clone(), cx.label());
+        let (records, label, store) = (self.records.clone(), cx.label(), self.records.store());
         let stamp = Stamp { audience: Audience::Household, ..records.stamp(cx, tool) };
         let taken: Vec<(u8, String)> =
             self.board.config().named.iter().map(|(name, entry)| (entry.table.pin.number(), name.clone())).collect();
-        let stored = records.store().clone().write(move |tx| {
+        let stored = store.write(move |tx| {
             let old = records.find(tx, Scope::Household, BY_PIN, &[pin])?.pop();
             let before = old.as_ref().map_or_else(|| PinName::new(pin, "", false), |old| old.value.clone());
             let next = change(before).map_err(|error| rejected(error.message()))?;

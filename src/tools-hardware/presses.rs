@@ -57,11 +57,12 @@ impl Presses {
         // A button with a pull-up connects the pin to ground.
         let low = settings.pull == Some(Pull::Up) && !settings.active_low;
         let press = self.all.entry(edge.pin).or_insert_with(|| Press::new(times));
-        if let Some(kind) = press.edge(edge.high != low, Duration::from_nanos(edge.at_ns)) {
-            self.publish(edge.pin, kind);
-        }
+        let told = press.edge(edge.high != low, Duration::from_nanos(edge.at_ns));
         if press.is_idle() {
             self.all.remove(&edge.pin);
+        }
+        if let Some(kind) = told {
+            self.publish(edge.pin, kind);
         }
     }
 
