@@ -33,6 +33,8 @@ pub(crate) struct Pins {
     waves: BTreeMap<Pin, Wave>,
     /// The inputs whose edges the driver reports.
     watched: BTreeSet<Pin>,
+    /// The inputs that were to be watched and have to be read.
+    unwatchable: BTreeSet<Pin>,
     /// Until when pins may be on.
     on_until: BTreeMap<Pin, Instant>,
     /// When pulses end.
@@ -64,6 +66,7 @@ impl Pins {
             driven: BTreeSet::new(),
             waves: BTreeMap::new(),
             watched: BTreeSet::new(),
+            unwatchable: BTreeSet::new(),
             on_until: BTreeMap::new(),
             pulses: BTreeMap::new(),
             rates: Rates::new(config.rate),
@@ -255,6 +258,7 @@ impl Pins {
         if before == settings {
             return Ok(());
         }
+        self.unwatchable.remove(&pin);
         self.tracker.set(pin, settings.debounce, settings.active_low);
         if before.max_on != settings.max_on {
             self.on_until.remove(&pin);
@@ -299,11 +303,19 @@ impl Pins {
         if self.is_watched(pin) {
             return true;
         }
+        if self.unwatchable.contains(&pin) {
+            return false;
+        }
         // Requesting a line makes it an input: what is an output, or something else, is only read.
         let is_input = self.driver_for(pin).is_ok_and(|driver| driver.direction(pin) == Some(Direction::Input));
         let settings = self.settings(pin);
         let free = settings.direction != Some(Direction::Output) && reserved(pin).is_none();
-        is_input && free && self.watch_as_input(pin).unwrap_or(false)
+        let watched = is_input && free && self.watch_as_input(pin).unwrap_or(false);
+        if is_input && !watched {
+            // It is not requested again and again.
+            self.unwatchable.insert(pin);
+        }
+        watched
     }
 
     pub fn boot(&mut self) {

@@ -92,7 +92,8 @@ impl PinNames {
                 Some(of_file) => {
                     let tables = of_file.table().zip(own.table());
                     let name = if own.name.is_empty() { of_file.name.clone() } else { own.name.clone() };
-                    let named = PinName { name, ..own.clone() };
+                    let sensor = own.sensor;
+                    let named = own.renamed(&name, sensor);
                     tables.map_or(named.clone(), |(file, own)| named.with(&file.or(own)))
                 }
                 None => own,
@@ -226,7 +227,8 @@ pub(crate) async fn name(names: PinNames, cx: Cx, args: Name) -> Result<Output> 
     let (name, sensor) = (required_text("name", &args.name, NAME)?, args.sensor);
     names
         .change(&cx, "name_pin", pin, move |old| {
-            Ok(PinName { name: name.clone(), sensor: sensor.unwrap_or(old.sensor), ..old })
+            let sensor = sensor.unwrap_or(old.sensor);
+            Ok(old.renamed(&name, sensor))
         })
         .await?;
     let named = names.now().remove(&pin).unwrap_or_default();
@@ -241,7 +243,7 @@ async fn unname(names: &PinNames, cx: &Cx, pin: u8) -> Result<Output> {
     if of_file.as_ref().is_some_and(|name| *name == before) {
         return Err(Error::bad_args(format!("pin {pin} is called {before} in hob.toml: rename it there")));
     }
-    names.change(cx, "name_pin", pin, |old| Ok(PinName { name: String::new(), sensor: false, ..old })).await?;
+    names.change(cx, "name_pin", pin, |old| Ok(old.renamed("", false))).await?;
     let sentence = match (before.as_str(), of_file) {
         ("", _) => format!("Pin {pin} has no name."),
         (_, Some(name)) => format!("Pin {pin} is called {name} again, as in hob.toml."),

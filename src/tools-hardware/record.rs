@@ -74,6 +74,11 @@ impl PinName {
         Self { pin, name: name.to_owned(), sensor, ..Self::default() }
     }
 
+    /// The same pin under another name.
+    pub fn renamed(self, name: &str, sensor: bool) -> Self {
+        Self { name: name.to_owned(), sensor, ..self }
+    }
+
     /// A pin of hob.toml.
     pub fn of_file(name: &str, table: &PinTable) -> Self {
         Self { name: name.to_owned(), ..Self::default() }.with(table)
