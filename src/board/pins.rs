@@ -45,7 +45,9 @@ pub(crate) struct Pins {
 
 /// The error for a pin that the allow-list does not have.
 pub(crate) fn not_allowed(pin: Pin) -> Error {
-    Error::Refused(format!("pin {pin} may not be driven: it is not in `pins.allow` of hob.toml. Use another pin, or add it there"))
+    Error::Refused(format!(
+        "pin {pin} may not be driven: it is not in `pins.allow` of hob.toml. Use another pin, or add it there"
+    ))
 }
 
 impl Pins {

@@ -6,14 +6,14 @@ use text_kit::{duration_words, join_and};
 use tool::prelude::*;
 
 /// Configure a header pin: what is connected, direction, pull, debounce, and its safety: boot and fail-safe state, maximum
-/// on-time, interlock. Fields that are left out stay as they are. What hob.toml sets cannot be changed here.
+/// on-time, interlock. Fields that are left out stay as they are. Settings of hob.toml cannot be changed here.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Configure {
     /// BCM pin number.
     #[schemars(with = "u8", range(max = 27))]
     pin: Pin,
-    /// What is connected. Covers, locks and alarms ask a person before they open, unlock or disarm.
+    /// Kind of thing connected. Covers, locks and alarms ask a person before they open, unlock or disarm.
     kind: Option<PinKind>,
     /// Whether it is read or driven.
     direction: Option<Direction>,
@@ -39,7 +39,7 @@ pub(crate) struct Configure {
     /// From how many milliseconds on a press is long (default: 600).
     #[schemars(range(max = 10_000))]
     long_press_ms: Option<u32>,
-    /// Within how many milliseconds a second press makes it double (default: 300). 0: never, short presses are told at once.
+    /// Within how many milliseconds a second press makes it double (default: 300). 0: never, short presses are reported at once.
     #[schemars(range(max = 10_000))]
     double_press_ms: Option<u32>,
 }
@@ -112,7 +112,7 @@ pub(crate) async fn configure(pins: Pins, cx: Cx, args: Configure) -> Result<Out
     pins.names
         .change(&cx, "configure_pin", pin.number(), move |old| {
             let before = old.table().unwrap_or_else(|| PinTable::new(pin));
-            // What belongs to the other direction goes with it.
+            // A kind of the other direction, or a direction of the other kind, is replaced.
             let before = match (asked.kind.map(PinKind::is_input), asked.direction) {
                 (Some(_), None) => PinTable { direction: None, ..before },
                 (None, Some(_)) => PinTable { kind: None, ..before },

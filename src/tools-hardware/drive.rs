@@ -1,8 +1,7 @@
 //! Toggle a pin, pulse it, and wait for it to change.
 
 use crate::{
-    gpio::answer,
-    names::{called, capital},
+    names::{answer, called, capital},
     pins::Pins,
 };
 use board::Pin;
@@ -58,7 +57,7 @@ pub(crate) async fn pulse(pins: Pins, cx: Cx, Pulse { pin, ms }: Pulse) -> Resul
     let mut edges = pins.board.edges();
     pins.board.pulse(pin, lasts).await?;
     pins.used.note();
-    // It ends without this call; waiting for it tells that it did.
+    // It ends without this call; waiting for it reports that it did.
     let ended = async {
         while let Ok(edge) = edges.recv().await {
             if edge.pin == pin && !edge.high {
@@ -129,7 +128,7 @@ pub(crate) async fn watch(pins: Pins, cx: Cx, Watch { pin, edge, seconds }: Watc
     let reads = async {
         loop {
             tokio::time::sleep(READ_EVERY).await;
-            // Reading tells the edge.
+            // Reading reports the edge.
             if !watched {
                 pins.board.read(pin).await?;
             }

@@ -2,7 +2,7 @@
 
 use crate::{
     blink, buses, configure, drive, lasting, map,
-    names::{self, PinNames, called, capital},
+    names::{self, PinNames, answer, called},
     pins::Pins,
     pwm,
     record::PinName,
@@ -94,12 +94,6 @@ async fn read(Pins { board, used, names, .. }: Pins, cx: Cx, Read { pin }: Read)
     let level = board.read(pin).await?;
     used.note();
     answer(&names.all(&cx)?, level)
-}
-
-/// The level of a pin, by its name where it has one.
-pub(crate) fn answer(names: &BTreeMap<u8, PinName>, level: Level) -> Result<Output> {
-    let sentence = format!("{} is {}.", capital(&called(names, level.pin)), on_or_off(level));
-    Ok(Output::json(PinNames::named(names, level))?.say(sentence))
 }
 
 /// Set one output pin. The level stays until it is changed.
@@ -199,10 +193,6 @@ fn named_levels(names: &BTreeMap<u8, PinName>, levels: &[Level]) -> String {
         false => Some(format!("{word_of}: {}.", join_and(&all.iter().map(word).collect::<Vec<_>>()))),
     };
     [part("On", on), part("Off", off)].into_iter().flatten().collect::<Vec<_>>().join(" ")
-}
-
-fn on_or_off(level: Level) -> &'static str {
-    if level.high { "on" } else { "off" }
 }
 
 /// Pins in a sentence: `0, 17 (Lamp) and 27`.
@@ -340,7 +330,8 @@ mod tests {
 
     #[test]
     fn the_schema_names_the_range() {
-        let tools = family(Pins::open(Board::open(BoardKind::Sim), &Store::in_memory().unwrap()).unwrap()).into_parts().tools;
+        let tools =
+            family(Pins::open(Board::open(BoardKind::Sim), &Store::in_memory().unwrap()).unwrap()).into_parts().tools;
         let pin = &tools[1].parameters()["properties"]["pin"];
         assert_eq!((&pin["type"], &pin["minimum"], &pin["maximum"]), (&json!("integer"), &json!(0), &json!(27)));
         assert_eq!(tools[1].risk, Risk::Actuate);

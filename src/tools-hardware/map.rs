@@ -28,7 +28,7 @@ pub struct MapPin {
     pub pin: Option<u8>,
     /// `3.3 V`, `5 V`, `Ground`, or another function that it has; empty for a plain pin.
     pub function: &'static str,
-    /// What is connected to it.
+    /// The name of the thing connected to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The kind of what is connected.
@@ -55,10 +55,10 @@ pub struct MapPin {
     /// Its interlock group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interlock: Option<String>,
-    /// Changes since the start that were told, and edges that were coalesced into them: many of a loose contact.
+    /// Changes since the start that were reported, and edges that were coalesced into them: many of a loose contact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Changes>,
-    /// What speaks against using it, or is wrong about its use.
+    /// Reasons not to use it, or faults of its use.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -75,8 +75,8 @@ pub struct PwmSignal {
 /// Changes of a pin since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Changes {
-    /// Those that were told.
-    pub told: u64,
+    /// Those that were reported.
+    pub reported: u64,
     /// Edges that were coalesced: bounce, or a flapping line.
     pub coalesced: u64,
 }
@@ -121,7 +121,7 @@ pub async fn pin_map(pins: &Pins, cx: &Cx) -> Result<PinMap> {
         let name = names.get(&gpio.number()).map(|named| named.name.clone());
         let table = all.get(&gpio.number()).and_then(|named| named.table());
         let in_use = name.is_some() || level.is_some_and(|level| level.driven);
-        let EdgeCount { told, coalesced } = pins.board.edge_count(gpio);
+        let EdgeCount { reported, coalesced } = pins.board.edge_count(gpio);
         MapPin {
             pin: Some(gpio.number()),
             name,
@@ -130,13 +130,12 @@ pub async fn pin_map(pins: &Pins, cx: &Cx) -> Result<PinMap> {
             driven: level.is_some_and(|level| level.driven),
             direction: table.as_ref().and_then(|table| table.settings().direction),
             watched: !level.is_some_and(|level| level.driven) && pins.board.is_watched(gpio),
-            pwm: level.and_then(|level| level.pwm).map(|wave| PwmSignal {
-                hertz: (1e9 / f64::from(wave.period_ns)).round(),
-                percent: wave.percent(),
-            }),
+            pwm: level
+                .and_then(|level| level.pwm)
+                .map(|wave| PwmSignal { hertz: (1e9 / f64::from(wave.period_ns)).round(), percent: wave.percent() }),
             max_on_seconds: table.as_ref().and_then(|table| table.max_on_seconds),
             interlock: table.as_ref().and_then(|table| table.interlock.clone()),
-            changes: (told > 0).then_some(Changes { told, coalesced }),
+            changes: (reported > 0).then_some(Changes { reported, coalesced }),
             warnings: warnings(pins, gpio, table.as_ref(), in_use),
             ..plain
         }
@@ -165,7 +164,7 @@ impl MapPin {
     }
 }
 
-/// What speaks against using a pin as it is used.
+/// Reasons not to use a pin as it is used.
 pub(crate) fn warnings(pins: &Pins, pin: Pin, table: Option<&PinTable>, in_use: bool) -> Vec<String> {
     let mut all = vec![];
     if let Some(why) = reserved(pin) {

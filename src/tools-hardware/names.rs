@@ -1,4 +1,4 @@
-//! Names and settings of pins: those of hob.toml and those the household makes, kept in memory.
+//! Names and settings of pins: those of hob.toml and those the household makes, held in memory.
 
 use crate::record::{BY_NAME, BY_PIN, PinName};
 use board::{Board, Level, Pin, PinKind};
@@ -45,12 +45,8 @@ pub(crate) struct NamedLevel {
 impl PinNames {
     /// Reads them, and configures the board.
     pub fn open(board: &Board, store: &Store) -> Self {
-        let this = Self {
-            records: store.collection(),
-            board: board.clone(),
-            kept: Arc::default(),
-            version: Arc::default(),
-        };
+        let this =
+            Self { records: store.collection(), board: board.clone(), kept: Arc::default(), version: Arc::default() };
         this.refresh();
         this
     }
@@ -116,7 +112,7 @@ impl PinNames {
         self.kept.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What is connected to a pin.
+    /// The kind of thing connected to a pin.
     pub fn kind(&self, pin: u8) -> Option<PinKind> {
         self.kept.read().unwrap_or_else(PoisonError::into_inner).get(&pin).and_then(PinName::kind)
     }
@@ -146,12 +142,10 @@ impl PinNames {
             let next = change(before).map_err(|error| rejected(error.message()))?;
             let own = order::text(&next.name);
             let in_file = taken.iter().find(|(other, name)| *other != pin && order::text(name) == own);
-            let others = if next.name.is_empty() {
-                vec![]
-            } else {
-                records.find(tx, Scope::Household, BY_NAME, &own)?
-            };
-            let stored = others.iter().map(|other| (other.value.pin, &other.value.name)).find(|(other, _)| *other != pin);
+            let others =
+                if next.name.is_empty() { vec![] } else { records.find(tx, Scope::Household, BY_NAME, &own)? };
+            let stored =
+                others.iter().map(|other| (other.value.pin, &other.value.name)).find(|(other, _)| *other != pin);
             if let Some((other, name)) = stored.or(in_file.map(|(other, name)| (*other, name))) {
                 return Err(rejected(format!("pin {other} is called {name} already: choose another name")));
             }
@@ -203,6 +197,12 @@ pub(crate) fn called(names: &BTreeMap<u8, PinName>, pin: Pin) -> String {
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// The level of a pin, by its name where it has one.
+pub(crate) fn answer(names: &BTreeMap<u8, PinName>, level: Level) -> Result<Output> {
+    let sentence = format!("{} is {}.", capital(&called(names, level.pin)), if level.high { "on" } else { "off" });
+    Ok(Output::json(PinNames::named(names, level))?.say(sentence))
 }
 
 /// Name a header pin after what is connected to it, such as Lamp: it then has a card on the page. An empty name removes it.

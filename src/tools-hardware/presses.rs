@@ -38,8 +38,8 @@ impl Presses {
                 },
                 () = tokio::time::sleep(wait) => {
                     let now = board::monotonic();
-                    let told: Vec<_> = self.all.iter_mut().filter_map(|(pin, press)| Some((*pin, press.tick(now)?))).collect();
-                    told.into_iter().for_each(|(pin, kind)| self.publish(pin, kind));
+                    let reported: Vec<_> = self.all.iter_mut().filter_map(|(pin, press)| Some((*pin, press.tick(now)?))).collect();
+                    reported.into_iter().for_each(|(pin, kind)| self.publish(pin, kind));
                 }
             }
         }
@@ -57,11 +57,11 @@ impl Presses {
         // A button with a pull-up connects the pin to ground.
         let low = settings.pull == Some(Pull::Up) && !settings.active_low;
         let press = self.all.entry(edge.pin).or_insert_with(|| Press::new(times));
-        let told = press.edge(edge.high != low, Duration::from_nanos(edge.at_ns));
+        let reported = press.edge(edge.high != low, Duration::from_nanos(edge.at_ns));
         if press.is_idle() {
             self.all.remove(&edge.pin);
         }
-        if let Some(kind) = told {
+        if let Some(kind) = reported {
             self.publish(edge.pin, kind);
         }
     }

@@ -39,7 +39,8 @@ impl Source for PinSource {
     }
 
     fn plan(&self, thing: &Thing, command: &Command) -> Result<PlannedCall> {
-        let pin: u8 = thing.address.key.parse().map_err(|_| Error::not_found(format!("{} is no pin", thing.address)))?;
+        let pin: u8 =
+            thing.address.key.parse().map_err(|_| Error::not_found(format!("{} is no pin", thing.address)))?;
         let high = match command.verb {
             Verb::Toggle => return Ok(PlannedCall { tool: "gpio_toggle", args: json!({"pin": pin}) }),
             Verb::TurnOn | Verb::Open | Verb::Unlock | Verb::Arm => true,
@@ -64,7 +65,7 @@ impl PinSource {
     fn thing(&self, named: &PinName) -> Option<Thing> {
         let pin = Pin::new(named.pin.into())?;
         let kind = kind_of(named);
-        // What was never told is looked at, which does not wait for anything.
+        // A level that was never reported is read, which does not wait for anything.
         let look = || self.pins.board.read(pin).now_or_never()?.ok().map(|level| level.high);
         let high = self.pins.board.last_level(pin).or_else(look);
         Some(Thing {
@@ -146,7 +147,8 @@ mod tests {
             let one = |t: &Thing| format!("{} {} {:?} {} {}", t.address, t.name, t.kind, t.state.value, t.guarded);
             source.things().iter().map(one).collect()
         };
-        let expected = ["pin:4 Door Contact closed false", "pin:17 Hall lamp Switch off false", "pin:22 Gate Cover closed true"];
+        let expected =
+            ["pin:4 Door Contact closed false", "pin:17 Hall lamp Switch off false", "pin:22 Gate Cover closed true"];
         assert_eq!(shown(), expected);
         assert!(Arc::ptr_eq(&source.things(), &source.things()), "from memory");
         call("gpio_write", json!({"pin": 17, "high": true})).await;
@@ -157,7 +159,9 @@ mod tests {
         assert_eq!(plan(1, Verb::TurnOff).unwrap(), ("gpio_write", json!({"pin": 17, "high": false})));
         assert_eq!(plan(1, Verb::Toggle).unwrap(), ("gpio_toggle", json!({"pin": 17})));
         assert_eq!(plan(2, Verb::Open).unwrap(), ("gpio_write", json!({"pin": 22, "high": true})));
-        for (n, verb, part) in [(0, Verb::TurnOn, "only read"), (1, Verb::Play, "switched on or off"), (1, Verb::Lock, "cannot")] {
+        for (n, verb, part) in
+            [(0, Verb::TurnOn, "only read"), (1, Verb::Play, "switched on or off"), (1, Verb::Lock, "cannot")]
+        {
             let why = plan(n, verb).unwrap_err();
             assert!(matches!(&why, Error::BadArgs(text) if text.contains(part)), "{why}");
         }

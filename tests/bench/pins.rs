@@ -43,7 +43,7 @@ pub fn measure(rounds: usize) -> Result<Value> {
         for input in [bell, loose] {
             board.configure(input, PinSettings { direction: Some(Direction::Input), ..PinSettings::default() })?;
         }
-        let (told, mut heard) = mpsc::channel::<(f64, f64)>(16);
+        let (reported, mut heard) = mpsc::channel::<(f64, f64)>(16);
         let (mut edges, acting) = (board.edges(), board.clone());
         tokio::spawn(async move {
             while let Ok(edge) = edges.recv().await {
@@ -53,7 +53,7 @@ pub fn measure(rounds: usize) -> Result<Value> {
                 let since = |at: u64| (monotonic().as_nanos() as u64).saturating_sub(at) as f64 / 1e3;
                 let until_heard = since(edge.at_ns);
                 if acting.write(lamp, edge.high).await.is_ok() {
-                    let _ = told.send((until_heard, since(edge.at_ns))).await;
+                    let _ = reported.send((until_heard, since(edge.at_ns))).await;
                 }
             }
         });
@@ -69,7 +69,7 @@ pub fn measure(rounds: usize) -> Result<Value> {
             "acted": microseconds(quiet.iter().map(|(_, acted)| *acted).collect()),
             "actedWhileFlapping": microseconds(meanwhile.iter().map(|(_, acted)| *acted).collect()),
             "flapping": {
-                "edges": changes, "told": count.told, "coalesced": count.coalesced,
+                "edges": changes, "reported": count.reported, "coalesced": count.coalesced,
                 "cpuPercent": cpu, "grownKB": resident()?.saturating_sub(before),
             },
         }))

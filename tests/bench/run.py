@@ -330,7 +330,7 @@ def pins(_):
             ["until it has switched another pin", number(acted["p50"], 0), number(acted["p99"], 0), "20,000"],
             ["the same while a third pin flaps at 10 kHz", number(busy["p50"], 0), number(busy["p99"], 0), "20,000"]]
     table(f"From an edge of the simulated board ({acted['count']} edges)", ["µs on the wall", "p50", "p99", "aim"], rows)
-    print(f"  The flapping pin: {flapping['edges']:,} edges, {flapping['told']:,} told and {flapping['coalesced']:,} coalesced; "
+    print(f"  The flapping pin: {flapping['edges']:,} edges, {flapping['reported']:,} reported and {flapping['coalesced']:,} coalesced; "
           f"{flapping['cpuPercent']:.0f}% of a core with the simulation of it, {flapping['grownKB']} KB more memory.")
     return found
 
