@@ -117,7 +117,8 @@ fn build_with(
     );
     let triggers = Triggers::new(&store, registry.clone(), scheduler.clone(), ports.clone());
     let device = Device::new(data);
-    let undo = undo::undo(&store, &memories, &scheduler, &triggers, &board);
+    let pins = tools_hardware::Pins::open(board.clone(), &store)?;
+    let undo = undo::undo(&store, &memories, &scheduler, &triggers, &pins, &board);
     let mut families = everyday(&store, &scheduler);
     families.push(tools_everyday::undo(undo.clone()).into_parts());
     families.push(rules::schedules(scheduler.clone(), registry.clone()).into_parts());
@@ -126,7 +127,7 @@ fn build_with(
     families.push(tools_everyday::memory(memories.clone()).into_parts());
     families.extend(utilities(device.clone()));
     families.push(tools_everyday::config(services.clone()).into_parts());
-    families.push(tools_hardware::gpio(board.clone(), &store)?.into_parts());
+    families.push(tools_hardware::gpio(pins.clone()).into_parts());
     let web = Guarded::new(config.http.allow.clone());
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
@@ -151,7 +152,7 @@ fn build_with(
         web: web.clone(),
         environment: models::environment(),
         hosts: known_hosts(&config.network),
-        reflex: lazy_reflex(store.clone(), registry.clone(), embedder.clone(), clock),
+        reflex: lazy_reflex(pins.clone(), registry.clone(), embedder.clone(), clock),
     };
     let voice_servers = voice::servers(&config.network);
     let (limits, hours) = (config.agent.clone(), config.storage.hours()?);
@@ -206,24 +207,34 @@ fn build_with(
         network,
         started,
         device,
+        pins: pins.clone(),
         restart: Restart::default(),
         requests: requests.clone(),
         event_streams: EventStreams::default(),
         closing,
         lasting: false,
     };
-    Ok((house, settings, BackgroundTasks { scheduler, triggers, board, store: kept, ports: checking, compacting }))
+    Ok((
+        house,
+        settings,
+        BackgroundTasks { scheduler, triggers, board, pins, store: kept, ports: checking, compacting },
+    ))
 }
 
 /// Reflex over the phrases of all families, built on first use.
-fn lazy_reflex(store: Store, registry: Registry, embedder: Embedder, clock: Arc<dyn Clock>) -> Arc<dyn llm::Provider> {
+fn lazy_reflex(
+    pins: tools_hardware::Pins,
+    registry: Registry,
+    embedder: Embedder,
+    clock: Arc<dyn Clock>,
+) -> Arc<dyn llm::Provider> {
     reflex::lazy(move || {
         let tools = registry.clone();
         let risk = move |name: &str| tools.get(name).filter(|t| t.enabled).map(|t| t.risk);
         let reflex = Reflex::new(&registry.phrases(), risk, embedder.clone(), clock.clone())?;
-        let store = store.clone();
+        let pins = pins.clone();
         let device = |(pin, name, sensor)| reflex::Device { pin, name, sensor };
-        Ok(reflex.knowing(move || tools_hardware::devices(&store).into_iter().map(device).collect()))
+        Ok(reflex.knowing(move || pins.devices().into_iter().map(device).collect()))
     })
 }
 

@@ -8,6 +8,7 @@ mod approvals;
 mod auth;
 mod auth_middleware;
 mod automation;
+mod board;
 mod changes;
 mod chat;
 mod check;
@@ -130,7 +131,9 @@ pub struct AppParts {
     /// The time of the start.
     pub started: Id,
     /// The machine's load and temperature.
-    pub device: board::Device,
+    pub device: ::board::Device,
+    /// The header pins.
+    pub pins: tools_hardware::Pins,
     /// Shuts down and starts again.
     pub restart: Restart,
     /// Requests since the start.
@@ -188,6 +191,7 @@ fn routes() -> Routes<AppState> {
         .merge(tools::routes())
         .merge(changes::routes())
         .merge(today::routes())
+        .merge(board::routes())
         .merge(automation::routes())
         .merge(answers)
         .merge(policy_routes::routes())

@@ -18,7 +18,7 @@ struct State {
 pub(crate) struct Alarm {
     state: Mutex<State>,
     changed: Condvar,
-    /// What the thread does at a deadline: it returns the next one.
+    /// The work at a deadline; it returns the next one.
     #[allow(clippy::type_complexity)]
     due: Mutex<Option<Box<dyn Fn() -> Option<Instant> + Send>>>,
 }
@@ -28,7 +28,7 @@ impl Alarm {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is done at each deadline.
+    /// Sets the work at each deadline.
     pub fn on_due(&self, due: impl Fn() -> Option<Instant> + Send + 'static) {
         *self.due.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(due));
     }

@@ -1,7 +1,7 @@
 //! Edges: what drivers and calls report is debounced, coalesced and broadcast.
 //!
-//! The first edge after a pause is told at once. Edges during the debounce time after it are counted as its bounce; at the end
-//! of that time the level is compared, and told if it is another. A pin that keeps flapping is told less often, so that it
+//! The first edge after a pause is reported at once. Edges during the debounce time after it are counted as its bounce; at the end
+//! of that time the level is compared, and reported if it is another. A pin that keeps flapping is reported less often, so that it
 //! costs neither memory nor the time of others: each pin has one slot, and the broadcast has a bounded buffer.
 
 use crate::{Pin, alarm::Alarm};
@@ -19,9 +19,9 @@ use tokio::sync::broadcast;
 const BUFFERED: usize = 256;
 /// The debounce time of pins without one.
 const DEBOUNCE: Duration = Duration::from_millis(5);
-/// The shortest time between two edges that are told, in nanoseconds.
+/// The shortest time between two edges that are reported, in nanoseconds.
 const SHORTEST: u64 = 1_000_000;
-/// A pin that has told this many edges without a pause is told only so often.
+/// A pin that has reported this many edges without a pause is reported only so often.
 const RUN: u16 = 50;
 const PAUSE: u64 = 60_000_000;
 const SLOW: u64 = 20_000_000;
@@ -37,7 +37,7 @@ pub struct Edge {
     pub at_ns: u64,
     /// When, by the clock on the wall.
     pub wall: SystemTime,
-    /// How many edges since the last one were not told: bounce, or a flapping line.
+    /// How many edges since the last one were not reported: bounce, or a flapping line.
     pub coalesced: u32,
     /// Whether Hob drives the pin.
     pub driven: bool,
@@ -58,15 +58,15 @@ pub(crate) struct RawEdge {
 /// The edges of a pin since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EdgeCount {
-    /// Those that were told.
-    pub told: u64,
+    /// Those that were reported.
+    pub reported: u64,
     /// Those that were coalesced into others.
     pub coalesced: u64,
 }
 
 #[derive(Default)]
 struct Line {
-    told: Option<bool>,
+    reported: Option<bool>,
     /// The last level, and when it came.
     now: bool,
     now_at: u64,
@@ -82,12 +82,12 @@ struct Line {
     count: EdgeCount,
 }
 
-/// The levels that were told, and who is told.
+/// The levels that were reported, and who is reported.
 pub(crate) struct Tracker {
     lines: Mutex<Vec<Line>>,
     edges: broadcast::Sender<Edge>,
     alarm: Arc<Alarm>,
-    /// Raised with every level that is told.
+    /// Raised with every level that is reported.
     version: AtomicU64,
 }
 
@@ -103,7 +103,7 @@ impl Line {
         if self.run > RUN { own.max(SLOW) } else { own }
     }
 
-    /// Takes an edge; whether it is to be told now.
+    /// Takes an edge; whether it is to be reported now.
     fn take(&mut self, high: bool, at: u64) -> bool {
         (self.now, self.now_at) = (high, at);
         if at < self.quiet_until {
@@ -111,17 +111,17 @@ impl Line {
             self.coalesced = self.coalesced.saturating_add(1);
             return false;
         }
-        self.told != Some(high)
+        self.reported != Some(high)
     }
 
-    fn tell(&mut self, pin: Pin, driven: bool) -> Edge {
+    fn report(&mut self, pin: Pin, driven: bool) -> Edge {
         self.run = if self.now_at.saturating_sub(self.told_at) < PAUSE { self.run.saturating_add(1) } else { 0 };
         self.told_at = self.now_at;
-        self.told = Some(self.now);
+        self.reported = Some(self.now);
         self.pending = false;
-        // The edge that settles a bounce is told itself.
+        // The edge that settles a bounce is reported itself.
         let coalesced = std::mem::take(&mut self.coalesced);
-        self.count.told += 1;
+        self.count.reported += 1;
         self.count.coalesced += u64::from(coalesced);
         let ago = Duration::from_nanos(now_ns().saturating_sub(self.now_at));
         let wall = SystemTime::now().checked_sub(ago).unwrap_or_else(SystemTime::now);
@@ -160,14 +160,14 @@ impl Tracker {
         line.debounce = debounce.map(|time| time.as_nanos() as u64);
         if line.active_low != active_low {
             line.active_low = active_low;
-            line.told = None;
+            line.reported = None;
             self.version.fetch_add(1, Ordering::AcqRel);
         }
     }
 
-    /// The last level that was told.
+    /// The last level that was reported.
     pub fn level(&self, pin: Pin) -> Option<bool> {
-        self.lines().get(usize::from(pin.number())).and_then(|line| line.told)
+        self.lines().get(usize::from(pin.number())).and_then(|line| line.reported)
     }
 
     pub fn count(&self, pin: Pin) -> EdgeCount {
@@ -176,24 +176,24 @@ impl Tracker {
 
     /// Takes an edge from a driver.
     pub fn edge(&self, raw: RawEdge) {
-        let (told, due) = {
+        let (reported, due) = {
             let mut lines = self.lines();
             let Some(line) = lines.get_mut(usize::from(raw.pin.number())) else { return };
             let high = raw.high != line.active_low;
             line.coalesced = line.coalesced.saturating_add(raw.lost);
-            if line.told.is_none() && !line.pending && line.told_at == 0 {
+            if line.reported.is_none() && !line.pending && line.told_at == 0 {
                 // An edge says what was before it.
-                line.told = Some(!high);
+                line.reported = Some(!high);
             }
             if line.take(high, raw.at_ns) {
-                let edge = line.tell(raw.pin, false);
+                let edge = line.report(raw.pin, false);
                 line.quiet_until = raw.at_ns + line.quiet();
                 (Some(edge), None)
             } else {
                 (None, line.pending.then_some(line.quiet_until))
             }
         };
-        if let Some(edge) = told {
+        if let Some(edge) = reported {
             self.send(edge);
         }
         if let Some(at) = due {
@@ -201,25 +201,25 @@ impl Tracker {
         }
     }
 
-    /// Takes a level that was read or written, which is told at once if it is another. The first sight of a pin by reading is
+    /// Takes a level that was read or written, which is reported at once if it is another. The first sight of a pin by reading is
     /// no change.
     pub fn seen(&self, pin: Pin, high: bool, driven: bool) {
-        let told = {
+        let reported = {
             let mut lines = self.lines();
             let Some(line) = lines.get_mut(usize::from(pin.number())) else { return };
-            if line.told == Some(high) {
+            if line.reported == Some(high) {
                 return;
             }
-            let first = line.told.is_none();
+            let first = line.reported.is_none();
             (line.now, line.now_at) = (high, now_ns());
             if first && !driven {
-                line.told = Some(high);
+                line.reported = Some(high);
                 None
             } else {
-                Some(line.tell(pin, driven))
+                Some(line.report(pin, driven))
             }
         };
-        match told {
+        match reported {
             Some(edge) => self.send(edge),
             None => drop(self.version.fetch_add(1, Ordering::AcqRel)),
         }
@@ -228,7 +228,7 @@ impl Tracker {
     /// Tells the levels whose debounce time is over; when the next one is.
     pub fn due(&self) -> Option<Instant> {
         let now = now_ns();
-        let (mut told, mut next) = (vec![], None::<u64>);
+        let (mut reported, mut next) = (vec![], None::<u64>);
         {
             let mut lines = self.lines();
             for (pin, line) in Pin::all().zip(lines.iter_mut()).filter(|(_, line)| line.pending) {
@@ -237,15 +237,15 @@ impl Tracker {
                     continue;
                 }
                 line.pending = false;
-                if line.told != Some(line.now) {
-                    // The edge that is told is none that is coalesced.
+                if line.reported != Some(line.now) {
+                    // The edge that is reported is none that is coalesced.
                     line.coalesced = line.coalesced.saturating_sub(1);
-                    told.push(line.tell(pin, false));
+                    reported.push(line.report(pin, false));
                     line.quiet_until = now + line.quiet();
                 }
             }
         }
-        told.into_iter().for_each(|edge| self.send(edge));
+        reported.into_iter().for_each(|edge| self.send(edge));
         next.map(instant)
     }
 }
@@ -262,7 +262,7 @@ mod tests {
         Pin::new(4).unwrap()
     }
 
-    fn told(edges: &mut broadcast::Receiver<Edge>) -> Vec<(bool, u32)> {
+    fn reported(edges: &mut broadcast::Receiver<Edge>) -> Vec<(bool, u32)> {
         std::iter::from_fn(|| edges.try_recv().ok()).map(|edge| (edge.high, edge.coalesced)).collect()
     }
 
@@ -285,13 +285,13 @@ mod tests {
         for (n, high) in [true, false, true, false, true].into_iter().enumerate() {
             edge(&tracker, high, began + n as u64 * 100_000);
         }
-        assert_eq!(told(&mut edges), [(true, 0)]);
+        assert_eq!(reported(&mut edges), [(true, 0)]);
         std::thread::sleep(DEBOUNCE);
         tracker.due();
-        assert_eq!(told(&mut edges), [], "it is high as before");
+        assert_eq!(reported(&mut edges), [], "it is high as before");
         edge(&tracker, false, began + 50_000_000);
-        assert_eq!(told(&mut edges), [(false, 4)]);
-        assert_eq!(tracker.count(pin()), EdgeCount { told: 2, coalesced: 4 });
+        assert_eq!(reported(&mut edges), [(false, 4)]);
+        assert_eq!(tracker.count(pin()), EdgeCount { reported: 2, coalesced: 4 });
     }
 
     #[test]
@@ -303,7 +303,7 @@ mod tests {
         edge(&tracker, false, began + 1000);
         std::thread::sleep(DEBOUNCE);
         tracker.due();
-        assert_eq!(told(&mut edges), [(true, 0), (false, 0)]);
+        assert_eq!(reported(&mut edges), [(true, 0), (false, 0)]);
     }
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
         let (tracker, mut edges) = tracker();
         tracker.set(pin(), None, true);
         edge(&tracker, false, now_ns());
-        assert_eq!(told(&mut edges), [(true, 0)]);
+        assert_eq!(reported(&mut edges), [(true, 0)]);
         assert_eq!(tracker.level(pin()), Some(true));
     }
 
@@ -325,11 +325,11 @@ mod tests {
         let mut most = 0;
         for n in 0..200_000_u64 {
             edge(&tracker, n % 2 == 0, began + n * 50_000);
-            most += told(&mut edges).len();
+            most += reported(&mut edges).len();
         }
-        assert!((RUN as usize..700).contains(&most), "{most} edges were told");
+        assert!((RUN as usize..700).contains(&most), "{most} edges were reported");
         let count = tracker.count(pin());
-        assert!(count.told + count.coalesced <= 200_000 && count.coalesced > 198_000, "{count:?}");
+        assert!(count.reported + count.coalesced <= 200_000 && count.coalesced > 198_000, "{count:?}");
     }
 
     #[test]
@@ -338,6 +338,6 @@ mod tests {
         for high in [false, false, true, true, false] {
             tracker.seen(pin(), high, false);
         }
-        assert_eq!(told(&mut edges), [(true, 0), (false, 0)]);
+        assert_eq!(reported(&mut edges), [(true, 0), (false, 0)]);
     }
 }

@@ -1,4 +1,4 @@
-//! What ails the machine: throttling, worn storage, a weak Wi-Fi signal. Read from /sys and /proc, without `vcgencmd`.
+//! Troubles of the machine: throttling, worn storage, a weak Wi-Fi signal. Read from /sys and /proc, without `vcgencmd`.
 
 use serde::Serialize;
 use std::{fs, path::Path};
@@ -103,7 +103,8 @@ mod tests {
         write("block/mmcblk0/device/pre_eol_info", "0x01\n");
         write("block/mmcblk1/device/life_time", "0x00 0x00\n");
         write("block/sda/size", "1\n");
-        let lines = "Inter-| sta-|   Quality        |\n face | tus | link level noise |\n wlan0: 0000   58.  -52.  -256  0 0\n";
+        let lines =
+            "Inter-| sta-|   Quality        |\n face | tus | link level noise |\n wlan0: 0000   58.  -52.  -256  0 0\n";
         write("net/wireless", lines);
         let found = (throttling(&root), wear(&root), wifi(&root));
         write("block/mmcblk0/device/life_time", "0x0b 0x01\n");

@@ -124,9 +124,9 @@ impl Board {
     pub fn with_config(kind: BoardKind, config: PinsConfig, sim: &SimConfig) -> Self {
         let alarm = Arc::<Alarm>::default();
         let tracker = Arc::new(Tracker::new(alarm.clone()));
-        let told = Arc::downgrade(&tracker);
+        let reported = Arc::downgrade(&tracker);
         let sink: Sink = Arc::new(move |edge| {
-            if let Some(tracker) = told.upgrade() {
+            if let Some(tracker) = reported.upgrade() {
                 tracker.edge(edge);
             }
         });
@@ -179,6 +179,14 @@ impl Board {
         self.pins().write(pin, high)
     }
 
+    /// Switches a pin on for a time. The board switches it off by itself, whatever becomes of the caller.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub async fn pulse(&self, pin: Pin, lasts: Duration) -> Result<Level> {
+        self.pins().pulse(pin, lasts)
+    }
+
     /// Drives a pin with a signal that is high for a part of each period, and says how the signal is made.
     ///
     /// # Errors
@@ -222,13 +230,13 @@ impl Board {
         self.pins().fail_safe();
     }
 
-    /// Watches a pin, so that its edges are told without reading it. `false` where it has to be read: the driver has no edges,
+    /// Watches a pin, so that its edges are reported without reading it. `false` where it has to be read: the driver has no edges,
     /// or the pin is an output or reserved for something else.
     pub fn watch(&self, pin: Pin) -> bool {
         self.pins().watch(pin)
     }
 
-    /// Whether the changes of a pin are told without reading it.
+    /// Whether the changes of a pin are reported without reading it.
     pub fn is_watched(&self, pin: Pin) -> bool {
         self.pins().is_watched(pin)
     }
@@ -243,7 +251,7 @@ impl Board {
         self.0.tracker.count(pin)
     }
 
-    /// The level of a pin as it was last told, without looking.
+    /// The level of a pin as it was last reported, without looking.
     pub fn last_level(&self, pin: Pin) -> Option<bool> {
         self.0.tracker.level(pin)
     }
@@ -269,7 +277,7 @@ impl Board {
         Description { driver: pins.driver_name(), why: self.0.why.clone(), pins: pins.all() }
     }
 
-    /// What is connected to a simulated board; `None` for others.
+    /// The world around a simulated board; `None` for others.
     pub fn simulator(&self) -> Option<Simulator> {
         self.0.simulator.clone()
     }
@@ -320,7 +328,8 @@ impl Board {
         call: impl FnOnce(&dyn Buses) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let buses = self.0.buses.clone().ok_or_else(|| Error::NoDriver(self.0.why.clone()))?;
-        let busy = || Error::Bus("the buses are busy, a device does not answer: look at its wires and try again".into());
+        let busy =
+            || Error::Bus("the buses are busy, a device does not answer: look at its wires and try again".into());
         let turn = tokio::time::timeout(BUS_TIMEOUT, self.0.bus_turn.clone().acquire_owned()).await;
         let turn = turn.map_err(|_| busy())?.map_err(|_| busy())?;
         let called = tokio::task::spawn_blocking(move || {
@@ -368,6 +377,11 @@ pub fn fail_safe_all() {
             pins.fail_safe();
         }
     }
+}
+
+/// The monotonic clock of [`Edge::at_ns`].
+pub fn monotonic() -> Duration {
+    Duration::from_nanos(edges::now_ns())
 }
 
 /// The driver this machine calls for, or none; and why.

@@ -33,15 +33,21 @@ pub(crate) struct Pins {
     waves: BTreeMap<Pin, Wave>,
     /// The inputs whose edges the driver reports.
     watched: BTreeSet<Pin>,
+    /// The inputs that were to be watched and have to be read.
+    unwatchable: BTreeSet<Pin>,
     /// Until when pins may be on.
     on_until: BTreeMap<Pin, Instant>,
+    /// When pulses end.
+    pulses: BTreeMap<Pin, Instant>,
     /// How fast they may be switched.
     rates: Rates,
 }
 
 /// The error for a pin that the allow-list does not have.
 pub(crate) fn not_allowed(pin: Pin) -> Error {
-    Error::Refused(format!("pin {pin} may not be driven: it is not in `pins.allow` of hob.toml. Use another pin, or add it there"))
+    Error::Refused(format!(
+        "pin {pin} may not be driven: it is not in `pins.allow` of hob.toml. Use another pin, or add it there"
+    ))
 }
 
 impl Pins {
@@ -62,7 +68,9 @@ impl Pins {
             driven: BTreeSet::new(),
             waves: BTreeMap::new(),
             watched: BTreeSet::new(),
+            unwatchable: BTreeSet::new(),
             on_until: BTreeMap::new(),
+            pulses: BTreeMap::new(),
             rates: Rates::new(config.rate),
         }
     }
@@ -182,7 +190,17 @@ impl Pins {
         Ok(())
     }
 
+    /// Switches a pin on, and off by itself after a time: nobody has to wait for that.
+    pub fn pulse(&mut self, pin: Pin, lasts: Duration) -> Result<Level> {
+        let level = self.write(pin, true)?;
+        let end = Instant::now() + lasts;
+        self.pulses.insert(pin, end);
+        self.alarm.set(end);
+        Ok(level)
+    }
+
     fn is_driven(&mut self, pin: Pin, on: bool) {
+        self.pulses.remove(&pin);
         self.driven.insert(pin);
         self.watched.remove(&pin);
         self.limit(pin, on);
@@ -219,17 +237,22 @@ impl Pins {
 
     /// Switches off what has been on for as long as it may; when the next time is over.
     pub fn switch_off_due(&mut self, now: Instant) -> Option<Instant> {
-        let due: Vec<Pin> = self.on_until.iter().filter(|(_, until)| **until <= now).map(|(pin, _)| *pin).collect();
-        for pin in due {
+        let over = |times: &BTreeMap<Pin, Instant>| -> BTreeSet<Pin> {
+            times.iter().filter(|(_, until)| **until <= now).map(|(pin, _)| *pin).collect()
+        };
+        let (limited, pulsed) = (over(&self.on_until), over(&self.pulses));
+        for pin in limited.union(&pulsed).copied() {
             match self.drive(pin, false) {
+                Ok(()) if pulsed.contains(&pin) => {}
                 Ok(()) => tracing::warn!(%pin, "switched off: it was on for as long as it may be"),
                 Err(error) => {
                     tracing::error!(%pin, %error, "could not be switched off at the end of its time; trying again");
+                    self.pulses.remove(&pin);
                     self.on_until.insert(pin, now + AGAIN);
                 }
             }
         }
-        self.on_until.values().min().copied()
+        self.on_until.values().chain(self.pulses.values()).min().copied()
     }
 
     pub fn configure(&mut self, pin: Pin, settings: PinSettings) -> Result<()> {
@@ -237,6 +260,7 @@ impl Pins {
         if before == settings {
             return Ok(());
         }
+        self.unwatchable.remove(&pin);
         self.tracker.set(pin, settings.debounce, settings.active_low);
         if before.max_on != settings.max_on {
             self.on_until.remove(&pin);
@@ -264,6 +288,7 @@ impl Pins {
         self.driven.remove(&pin);
         self.waves.remove(&pin);
         self.on_until.remove(&pin);
+        self.pulses.remove(&pin);
         if watched {
             self.watched.insert(pin);
         }
@@ -280,11 +305,19 @@ impl Pins {
         if self.is_watched(pin) {
             return true;
         }
+        if self.unwatchable.contains(&pin) {
+            return false;
+        }
         // Requesting a line makes it an input: what is an output, or something else, is only read.
         let is_input = self.driver_for(pin).is_ok_and(|driver| driver.direction(pin) == Some(Direction::Input));
         let settings = self.settings(pin);
         let free = settings.direction != Some(Direction::Output) && reserved(pin).is_none();
-        is_input && free && self.watch_as_input(pin).unwrap_or(false)
+        let watched = is_input && free && self.watch_as_input(pin).unwrap_or(false);
+        if is_input && !watched {
+            // It is not requested again and again.
+            self.unwatchable.insert(pin);
+        }
+        watched
     }
 
     pub fn boot(&mut self) {

@@ -15,12 +15,12 @@ pub enum PressKind {
     Double,
 }
 
-/// The times that tell presses apart.
+/// The times that report presses apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PressTimes {
     /// From when a press is long.
     pub long: Duration,
-    /// How soon after a short press another one makes it double; zero: never, and a short press is told at its release.
+    /// How soon after a short press another one makes it double; zero: never, and a short press is reported at its release.
     pub double: Duration,
 }
 
@@ -38,7 +38,7 @@ enum State {
     Down(Duration),
     /// Released after a short press.
     Waiting(Duration),
-    /// Pressed, and told already: the release is no press.
+    /// Pressed, and reported already: the release is no press.
     Told,
 }
 
@@ -55,9 +55,9 @@ impl Press {
         Self { times, state: State::Up }
     }
 
-    /// Takes an edge. Call [`Press::due`] afterwards: some presses are told by time alone.
+    /// Takes an edge. Call [`Press::due`] afterwards: some presses are reported by time alone.
     pub fn edge(&mut self, pressed: bool, at: Duration) -> Option<PressKind> {
-        // What came due before this edge comes first; an edge that ends a long press tells nothing else.
+        // A press that came due before this edge comes first; an edge that ends a long press reports nothing else.
         let before = self.tick(at);
         let now = match (self.state, pressed) {
             (State::Up, true) => self.enter(State::Down(at)),
@@ -71,7 +71,7 @@ impl Press {
             }
             (State::Down(_), false) => self.enter(State::Waiting(at)),
             (State::Told, false) => self.enter(State::Up),
-            // A level that was told already.
+            // A level that was reported already.
             _ => None,
         };
         before.or(now)
@@ -82,7 +82,12 @@ impl Press {
         None
     }
 
-    /// When something is told if no edge comes.
+    /// Whether it is released, and nothing is due.
+    pub fn is_idle(&self) -> bool {
+        self.state == State::Up
+    }
+
+    /// When something is reported if no edge comes.
     pub fn due(&self) -> Option<Duration> {
         match self.state {
             State::Down(since) => Some(since + self.times.long),
@@ -114,22 +119,22 @@ mod tests {
     use super::*;
     use PressKind::{Double, Long, Short};
 
-    /// Edges (milliseconds, pressed) and the presses with the time they are told at, to the end at ten seconds.
+    /// Edges (milliseconds, pressed) and the presses with the time they are reported at, to the end at ten seconds.
     fn presses(times: PressTimes, edges: &[(u64, bool)]) -> Vec<(u64, PressKind)> {
         let mut press = Press::new(times);
-        let mut told = vec![];
-        let drain = |press: &mut Press, until: Duration, told: &mut Vec<_>| {
+        let mut reported = vec![];
+        let drain = |press: &mut Press, until: Duration, reported: &mut Vec<_>| {
             while let Some(due) = press.due().filter(|due| *due < until) {
-                told.extend(press.tick(due).map(|kind| (due.as_millis() as u64, kind)));
+                reported.extend(press.tick(due).map(|kind| (due.as_millis() as u64, kind)));
             }
         };
         for (ms, pressed) in edges {
             let at = Duration::from_millis(*ms);
-            drain(&mut press, at, &mut told);
-            told.extend(press.edge(*pressed, at).map(|kind| (*ms, kind)));
+            drain(&mut press, at, &mut reported);
+            reported.extend(press.edge(*pressed, at).map(|kind| (*ms, kind)));
         }
-        drain(&mut press, Duration::from_secs(10), &mut told);
-        told
+        drain(&mut press, Duration::from_secs(10), &mut reported);
+        reported
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub enum Rest {
     On,
 }
 
-/// What is connected to a pin.
+/// The kind of thing connected to a pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PinKind {
@@ -134,7 +134,7 @@ pub struct PinEntry {
 pub struct PinTable {
     /// BCM number.
     pub pin: Pin,
-    /// What is connected.
+    /// The kind of thing connected to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<PinKind>,
     /// Whether it is read or driven.
@@ -192,7 +192,7 @@ impl PinTable {
         }
     }
 
-    /// What is wrong with it, if anything.
+    /// Checks the values.
     ///
     /// # Errors
     /// A sentence about the first field that cannot be.
@@ -302,7 +302,7 @@ pub struct PinsConfig {
 }
 
 impl PinsConfig {
-    /// What is wrong with it, if anything.
+    /// Checks the values.
     ///
     /// # Errors
     /// A sentence that names the key.
@@ -368,7 +368,8 @@ mod tests {
 
     #[test]
     fn an_empty_allow_list_allows_all() {
-        let config = |allow: &[i64]| PinsConfig { allow: allow.iter().map(|n| pin(*n)).collect(), ..Default::default() };
+        let config =
+            |allow: &[i64]| PinsConfig { allow: allow.iter().map(|n| pin(*n)).collect(), ..Default::default() };
         assert!(config(&[]).allows(pin(3)) && config(&[3]).allows(pin(3)) && !config(&[3]).allows(pin(4)));
     }
 }

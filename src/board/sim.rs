@@ -29,10 +29,10 @@ pub struct SimConfig {
 /// A pin and what is connected to it.
 #[derive(Clone, Copy, Default)]
 struct Line {
-    /// What Hob drives, if it does.
+    /// The level that Hob drives, if it does.
     driven: Option<bool>,
     wave: Option<Wave>,
-    /// What is connected drives.
+    /// The level that the connected part drives.
     outside: Option<bool>,
     pull: Option<Pull>,
     watched: bool,
@@ -52,7 +52,7 @@ struct World {
     sink: Sink,
 }
 
-/// What is connected to the simulated board, for tests and scenarios; cheap to clone.
+/// The world around the simulated board, for tests and scenarios; cheap to clone.
 #[derive(Clone)]
 pub struct Simulator(Arc<World>);
 
@@ -119,7 +119,7 @@ impl Simulator {
         self.set(pin, !down);
     }
 
-    /// A contact that bounces so often before it rests at a level.
+    /// A contact that bounces so often before it settles at a level.
     pub fn bounce(&self, pin: Pin, high: bool, times: u32) {
         for _ in 0..times {
             self.set(pin, high);

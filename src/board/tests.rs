@@ -128,7 +128,7 @@ async fn edges_of_an_input_come_without_reading() {
     let edge = next(&mut edges).await;
     assert_eq!((edge.pin, edge.high, edge.driven, edge.coalesced), (pin(4), true, false, 0));
     assert!(edges::now_ns() >= edge.at_ns && edge.wall.elapsed().unwrap() < Duration::from_secs(20));
-    // Bounce ends at the other level, which is told after the debounce time, by no call of anybody.
+    // Bounce ends at the other level, which is reported after the debounce time, by no call of anybody.
     sim.bounce(pin(4), false, 3);
     let edge = next(&mut edges).await;
     assert_eq!((edge.high, board.read(pin(4)).await.unwrap().high), (false, false));
@@ -163,24 +163,22 @@ async fn a_flapping_line_is_coalesced_and_counted() {
     board.configure(pin(4), settings(|s| s.direction = Some(Direction::Input))).unwrap();
     let mut edges = board.edges();
     let flapping = std::thread::spawn(move || sim.flap(pin(4), 10_000, Duration::from_millis(1500)));
-    let (mut told, mut coalesced) = (0, 0);
+    let (mut reported, mut coalesced) = (0, 0);
     while !flapping.is_finished() {
         if let Ok(Ok(edge)) = tokio::time::timeout(Duration::from_millis(50), edges.recv()).await {
-            (told, coalesced) = (told + 1, coalesced + u64::from(edge.coalesced));
+            (reported, coalesced) = (reported + 1, coalesced + u64::from(edge.coalesced));
         }
     }
     let changes = flapping.join().unwrap();
     assert!(changes > 5_000, "only {changes} changes were simulated");
-    assert!((10..200).contains(&told), "{told} of {changes} were told");
-    assert!(coalesced > changes / 2 && coalesced + told <= changes, "{coalesced} of {changes} were counted");
+    assert!((10..200).contains(&reported), "{reported} of {changes} were reported");
+    assert!(coalesced > changes / 2 && coalesced + reported <= changes, "{coalesced} of {changes} were counted");
 }
 
 #[tokio::test]
 async fn two_pins_of_an_interlock_are_never_both_on() {
     let board = Board::open(BoardKind::Sim);
-    let locked = |switches| {
-        settings(|s| (s.interlock, s.interlock_switches) = ("shutter".into(), switches))
-    };
+    let locked = |switches| settings(|s| (s.interlock, s.interlock_switches) = ("shutter".into(), switches));
     board.configure(pin(5), locked(false)).unwrap();
     board.configure(pin(6), locked(true)).unwrap();
     board.write(pin(6), true).await.unwrap();
@@ -282,13 +280,17 @@ async fn pwm_is_read_back_and_ended_by_a_write() {
 #[tokio::test]
 async fn a_scenario_is_followed() {
     let file = std::env::temp_dir().join(format!("hob-scenario-{}.txt", std::process::id()));
-    std::fs::write(&file, "# a visitor
+    std::fs::write(
+        &file,
+        "# a visitor
 wait 50
 high 4
 nonsense
 wait 20
 low 4
-temperature i2c 30").unwrap();
+temperature i2c 30",
+    )
+    .unwrap();
     let sim = SimConfig { scenario: file.to_str().unwrap().into() };
     let board = Board::with_config(BoardKind::Sim, PinsConfig::default(), &sim);
     let mut edges = board.edges();
@@ -305,4 +307,18 @@ temperature i2c 30").unwrap();
     }
     std::fs::remove_file(&file).unwrap();
     assert!(warm().await);
+}
+
+#[tokio::test]
+async fn a_pulse_ends_by_itself_and_another_write_ends_it() {
+    let board = Board::open(BoardKind::Sim);
+    let mut edges = board.edges();
+    board.pulse(pin(5), Duration::from_millis(50)).await.unwrap();
+    assert_eq!([pair(next(&mut edges).await), pair(next(&mut edges).await)], [(pin(5), true), (pin(5), false)]);
+    board.pulse(pin(5), Duration::from_millis(50)).await.unwrap();
+    board.write(pin(5), true).await.unwrap();
+    board.pulse(pin(6), Duration::from_millis(80)).await.unwrap();
+    assert_eq!([pair(next(&mut edges).await), pair(next(&mut edges).await)], [(pin(5), true), (pin(6), true)]);
+    assert_eq!(pair(next(&mut edges).await), (pin(6), false), "pin 5 was switched on for good");
+    assert!(board.read(pin(5)).await.unwrap().high);
 }

@@ -326,6 +326,10 @@ fn write_panics(dir: PathBuf, scrubber: Scrubber) {
             }
         }
         default_hook(panic);
+        // Any other thread goes on; without this one the daemon ends.
+        if std::thread::current().name() == Some("main") {
+            board::fail_safe_all();
+        }
     }));
 }
 

@@ -323,6 +323,18 @@ def decide(_):
     return {"us": found, "rules": runs[0]["rules"]}
 
 
+def pins(_):
+    found = line(parts(), "pins", 400)
+    heard, acted, busy, flapping = (found[key] for key in ("heard", "acted", "actedWhileFlapping", "flapping"))
+    rows = [["until a task hears of the edge", number(heard["p50"], 0), number(heard["p99"], 0), ""],
+            ["until it has switched another pin", number(acted["p50"], 0), number(acted["p99"], 0), "20,000"],
+            ["the same while a third pin flaps at 10 kHz", number(busy["p50"], 0), number(busy["p99"], 0), "20,000"]]
+    table(f"From an edge of the simulated board ({acted['count']} edges)", ["µs on the wall", "p50", "p99", "aim"], rows)
+    print(f"  The flapping pin: {flapping['edges']:,} edges, {flapping['reported']:,} reported and {flapping['coalesced']:,} coalesced; "
+          f"{flapping['cpuPercent']:.0f}% of a core with the simulation of it, {flapping['grownKB']} KB more memory.")
+    return found
+
+
 def search(_):
     bench = parts()
     runs = [line(bench, "search", 200) for _ in range(ROUNDS)]
@@ -546,7 +558,7 @@ def page(_):
     return {"files": found, "plain": whole[0], "gzip": whole[1]}
 
 
-ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, search, scheduler, tasks, recall,
+ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, pins, search, scheduler, tasks, recall,
        turns, decade, reflex]
 
 

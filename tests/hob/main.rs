@@ -51,6 +51,7 @@ mod openai_responses;
 mod parked;
 mod persona;
 mod pins;
+mod pins_home;
 mod policy;
 mod pty;
 mod redirects;

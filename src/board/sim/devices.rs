@@ -1,4 +1,4 @@
-//! What is connected to the simulated buses: a thermometer and an EEPROM on I2C, two thermometers on 1-Wire.
+//! The devices on the simulated buses: a thermometer and an EEPROM on I2C, two thermometers on 1-Wire.
 
 use crate::buses::Thermometer;
 
@@ -24,12 +24,7 @@ pub(super) struct Devices {
 
 impl Default for Devices {
     fn default() -> Self {
-        let lm75 = Lm75 {
-            register: 0,
-            temperature: halves(21.5),
-            config: 0,
-            limits: [halves(75.0), halves(80.0)],
-        };
+        let lm75 = Lm75 { register: 0, temperature: halves(21.5), config: 0, limits: [halves(75.0), halves(80.0)] };
         let eeprom = Eeprom { at: 0, bytes: [0xff; 256] };
         Self { lm75, eeprom, one_wire: [("28-0000000000a1", 19.25), ("28-0000000000b2", 54.0)] }
     }
@@ -54,7 +49,8 @@ impl Devices {
     }
 
     pub fn thermometers(&self) -> Vec<Thermometer> {
-        let sensor = |(id, temperature): &(&str, f64)| Thermometer { id: (*id).into(), temperature: Some(*temperature) };
+        let sensor =
+            |(id, temperature): &(&str, f64)| Thermometer { id: (*id).into(), temperature: Some(*temperature) };
         self.one_wire.iter().map(sensor).collect()
     }
 

@@ -26,7 +26,7 @@ const LINE: usize = 200;
 /// The longest time of a step.
 const LONGEST_MS: u64 = 600_000;
 
-/// What happens.
+/// One step of a scenario.
 #[derive(Debug, PartialEq)]
 enum Step {
     Wait(Duration),
@@ -81,9 +81,8 @@ pub(super) fn follow(world: Weak<World>, file: &str) {
     // A pipe that is opened for writing, too, has no end between two writers.
     let pipe = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let plain = OFlags::RDONLY | OFlags::CLOEXEC;
-    let is_pipe = rustix::fs::stat(file).is_ok_and(|stat| {
-        rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo
-    });
+    let is_pipe = rustix::fs::stat(file)
+        .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo);
     let opened = match rustix::fs::open(file, if is_pipe { pipe } else { plain }, Mode::empty()) {
         Ok(opened) => opened,
         Err(why) => return tracing::warn!(%file, %why, "the scenario of the simulated board cannot be read"),
