@@ -52,7 +52,7 @@ impl Home {
     /// [`Trouble`].
     pub fn resolve(&self, text: &str, fits: &dyn Fn(usize) -> bool) -> Result<Target, Trouble> {
         if let Ok(address) = text.trim().parse::<Address>()
-            && let Some(at) = self.at(&address)
+            && let Some(at) = self.at(&address).filter(|at| fits(*at))
         {
             return Ok(Target { things: vec![at], ..Target::default() });
         }
