@@ -75,7 +75,9 @@ fn walk(value: &Value, steps: &mut Steps, depth: u8) {
                         steps.opens |= matches!(domain, "automation" | "python_script" | "pyscript" | "conversation");
                     }
                     // The action of a device.
-                    ("type", Value::String(kind)) => steps.opens |= matches!(kind.as_str(), "unlock" | "open" | "disarm"),
+                    ("type", Value::String(kind)) => {
+                        steps.opens |= matches!(kind.as_str(), "unlock" | "open" | "disarm")
+                    }
                     _ => walk(value, steps, depth + 1),
                 }
             }
@@ -128,13 +130,25 @@ mod tests {
             (json!({"sequence": [{"device_id": "x", "domain": "lock", "type": "unlock"}]}), true, vec![]),
             (json!({"sequence": [{"action": "{{ what }}"}]}), true, vec![]),
             (json!({"sequence": [{"action": "script.other"}]}), false, vec!["script.other"]),
-            (json!({"sequence": [{"action": "script.turn_on", "target": {"entity_id": "script.b"}}]}), false, vec!["script.b"]),
+            (
+                json!({"sequence": [{"action": "script.turn_on", "target": {"entity_id": "script.b"}}]}),
+                false,
+                vec!["script.b"],
+            ),
             (json!({"sequence": [{"scene": "scene.c"}]}), false, vec!["scene.c"]),
-            (json!({"sequence": [{"action": "homeassistant.turn_on", "target": {"entity_id": "lock.a"}}]}), true, vec![]),
+            (
+                json!({"sequence": [{"action": "homeassistant.turn_on", "target": {"entity_id": "lock.a"}}]}),
+                true,
+                vec![],
+            ),
             (json!({"sequence": [{"action": "conversation.process", "data": {"text": "unlock"}}]}), true, vec![]),
         ] {
             let steps = of_script(&config);
-            assert_eq!((steps.opens, steps.starts), (opens, starts.into_iter().map(str::to_owned).collect()), "{config}");
+            assert_eq!(
+                (steps.opens, steps.starts),
+                (opens, starts.into_iter().map(str::to_owned).collect()),
+                "{config}"
+            );
         }
     }
 }
