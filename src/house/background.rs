@@ -5,6 +5,7 @@ use super::compacting::{IdleHours, compact_in_idle_hours};
 use agent::Agent;
 use anyhow::Result;
 use board::{Board, Pin};
+use home_assistant::HomeAssistant;
 use memory::Memories;
 use rules::Triggers;
 use scheduler::Scheduler;
@@ -41,6 +42,7 @@ pub struct BackgroundTasks {
     pub(super) scheduler: Scheduler,
     pub(super) triggers: Triggers,
     pub(super) board: Board,
+    pub(super) home_assistant: HomeAssistant,
     pub(super) store: Store,
     pub(super) ports: Ports,
     pub(super) compacting: IdleHours,
@@ -51,6 +53,7 @@ impl BackgroundTasks {
     pub fn start(self, closing: &CancellationToken) -> Result<JoinHandle<()>> {
         self.triggers.watch(closing)?;
         tokio::spawn(closing.clone().run_until_cancelled_owned(watch_pins(self.board.clone(), self.triggers)));
+        tokio::spawn(self.home_assistant.run(closing.clone()));
         tokio::spawn(compact_in_idle_hours(self.store.clone(), self.compacting, closing.clone()));
         let sensors = tools_hardware::watch_sensors(self.board, self.store.clone());
         tokio::spawn(closing.clone().run_until_cancelled_owned(sensors));
