@@ -140,7 +140,10 @@ async fn talk(
                                 home["light.hall"]["s"] = "on".into();
                                 home.as_object_mut().unwrap().remove("lock.door");
                             }
-                            return drop(ws.close(None).await);
+                            let _ = ws.close(None).await;
+                            // What still arrives is read: else the system discards what was sent, too.
+                            while let Some(Ok(_)) = ws.next().await {}
+                            return;
                         }
                         _ => {}
                     }

@@ -31,7 +31,7 @@ pub(super) async fn get_history(ha: Ha, cx: Cx, args: GetHistory) -> Result<Outp
     ha.client.ready()?;
     let (entity, _) = ha.resolve(&args.entity, None)?;
     let hours = args.hours.unwrap_or(24).clamp(1, HOURS);
-    let now = cx.ports().clock.now().timestamp();
+    let now = cx.ports().clock.now();
     let from = now - SignedDuration::from_hours(i64::from(hours));
     let path =
         format!("history/period/{from}?end_time={now}&filter_entity_id={}&minimal_response&no_attributes", entity.id);
