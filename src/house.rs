@@ -3,6 +3,7 @@
 
 mod background;
 mod compacting;
+mod home_assistant;
 mod known_hosts;
 pub mod restart;
 pub mod serve;
@@ -41,6 +42,7 @@ use scheduler::{Scheduler, ToolFacts};
 use scrub::Scrubber;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
+use things::Things;
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use uploads::Uploads;
@@ -119,6 +121,11 @@ fn build_with(
     let device = Device::new(data);
     let pins = tools_hardware::Pins::open(board.clone(), &store)?;
     let undo = undo::undo(&store, &memories, &scheduler, &triggers, &pins, &board);
+    // Every source of things is added here: `things.add(…)`.
+    let things = Things::new(&store);
+    things.add(tools_hardware::pin_source(&pins));
+    let (told, undoes) = tools_home::undo_things(&things);
+    undo.register(told, undoes);
     let mut families = everyday(&store, &scheduler);
     families.push(tools_everyday::undo(undo.clone()).into_parts());
     families.push(rules::schedules(scheduler.clone(), registry.clone()).into_parts());
@@ -128,6 +135,10 @@ fn build_with(
     families.extend(utilities(device.clone()));
     families.push(tools_everyday::config(services.clone()).into_parts());
     families.push(tools_hardware::gpio(pins.clone()).into_parts());
+    families.push(tools_home::things(things.clone()).into_parts());
+    let home_assistant = home_assistant::home_assistant(&services, &things, ports.bus.clone())?;
+    let finder = home_assistant::finder(&config.network);
+    families.push(tools_home::home_assistant(&home_assistant, finder).into_parts());
     let web = Guarded::new(config.http.allow.clone());
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
@@ -180,6 +191,7 @@ fn build_with(
     custom.load()?;
 
     publish_pin_changes(&board, ports.bus.clone());
+    tools_home::publish_changes(&things, ports.bus.clone(), closing.clone());
     schedule_backfill(memories, closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
@@ -217,7 +229,7 @@ fn build_with(
     Ok((
         house,
         settings,
-        BackgroundTasks { scheduler, triggers, board, pins, store: kept, ports: checking, compacting },
+        BackgroundTasks { scheduler, triggers, board, pins, home_assistant, store: kept, ports: checking, compacting },
     ))
 }
 

@@ -56,7 +56,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 /// The domains Hob acts on unless an admin says otherwise.
 const ACT: &str = "light switch fan cover valve climate water_heater humidifier media_player vacuum lawn_mower scene script \
                    button siren lock alarm_control_panel input_boolean input_button input_number input_select \
-                   input_datetime input_text number select remote timer counter";
+                   input_datetime input_text number select timer counter";
 /// The entities a person is asked about before anything is done with them.
 const ASK: &str = "";
 /// The types of events Hob fires.

@@ -19,7 +19,8 @@ const ALL: usize = 4096;
 /// The most names that are shared by all entities.
 const NAMES: usize = 4096;
 /// Secrets, pictures, and what only a page needs.
-const LEFT_OUT: &[&str] = &["access_token", "entity_picture", "entity_picture_local", "icon", "attribution", "editable"];
+const LEFT_OUT: &[&str] =
+    &["access_token", "entity_picture", "entity_picture_local", "icon", "attribution", "editable"];
 
 /// Names of attributes: thousands of entities share some dozens of them.
 static SHARED: LazyLock<Mutex<HashSet<Arc<str>>>> = LazyLock::new(Mutex::default);

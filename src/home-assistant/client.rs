@@ -70,8 +70,16 @@ impl HomeAssistant {
                     let _ = settings.changed().await;
                 };
                 match current {
-                    None => changed.await,
+                    None => {
+                        // The connection that ended may have had a last word.
+                        if matches!(self.connection(), Connection::Connected | Connection::Lost { .. }) {
+                            self.0.set_connection(Connection::Off);
+                        }
+                        self.0.model().clear();
+                        changed.await;
+                    }
                     Some(current) => {
+                        self.0.set_connection(Connection::Connecting);
                         tokio::select! {
                             () = changed => {}
                             () = self.connect_again_and_again(&current) => {}

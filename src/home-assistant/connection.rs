@@ -52,7 +52,9 @@ impl Connection {
     /// What to do, in a sentence for people and models.
     pub fn sentence(&self) -> String {
         match self {
-            Self::Off => "Home Assistant is not set up: an admin can add its address and a token in the Config Center".into(),
+            Self::Off => {
+                "Home Assistant is not set up: an admin can add its address and a token in the Config Center".into()
+            }
             Self::Connecting => "Hob is connecting to Home Assistant: try again in a moment".into(),
             Self::Connected => "Home Assistant is connected".into(),
             Self::Lost { why } => format!("Home Assistant cannot be reached ({why}): Hob keeps trying"),

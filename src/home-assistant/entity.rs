@@ -30,7 +30,8 @@ impl Entity {
     }
     /// Its name as Home Assistant shows it, without control characters and line breaks.
     pub fn name(&self) -> String {
-        let named = self.attributes.text("friendly_name").map(text_kit::one_line).filter(|name| !name.trim().is_empty());
+        let named =
+            self.attributes.text("friendly_name").map(text_kit::one_line).filter(|name| !name.trim().is_empty());
         let name = named.unwrap_or_else(|| {
             let (_, object) = self.id.split_once('.').unwrap_or(("", &self.id));
             text_kit::capitalized(&object.replace('_', " "))

@@ -26,7 +26,7 @@ pub(crate) enum Act {
     Mute,
     /// Sends this after signing in.
     Sends(String),
-    /// Closes after the entities.
+    /// Closes after the entities, and then the lamp is turned on and the lock is removed.
     Closes,
 }
 
@@ -134,7 +134,17 @@ async fn talk(
                 if command["type"] == "subscribe_entities" {
                     match act {
                         Act::GoesSilent => return std::future::pending().await,
-                        Act::Closes => return drop(ws.close(None).await),
+                        Act::Closes => {
+                            {
+                                let mut home = home.lock().unwrap();
+                                home["light.hall"]["s"] = "on".into();
+                                home.as_object_mut().unwrap().remove("lock.door");
+                            }
+                            let _ = ws.close(None).await;
+                            // What still arrives is read: else the system discards what was sent, too.
+                            while let Some(Ok(_)) = ws.next().await {}
+                            return;
+                        }
                         _ => {}
                     }
                 }
@@ -152,8 +162,12 @@ async fn answer(ws: &mut WebSocketStream<TcpStream>, command: &Value, home: &Mut
     let id = &command["id"];
     let result = match command["type"].as_str().unwrap() {
         "ping" => return say(ws, json!({"id": id, "type": "pong"})).await,
-        "get_config" => json!({"location_name": "Home", "version": "2024.12.5", "unit_system": {"temperature": "°C"}, "state": "RUNNING"}),
-        "config/floor_registry/list" => json!([{"floor_id": "g", "name": "Ground floor", "aliases": ["downstairs"], "level": 0}]),
+        "get_config" => {
+            json!({"location_name": "Home", "version": "2024.12.5", "unit_system": {"temperature": "°C"}, "state": "RUNNING"})
+        }
+        "config/floor_registry/list" => {
+            json!([{"floor_id": "g", "name": "Ground floor", "aliases": ["downstairs"], "level": 0}])
+        }
         "config/area_registry/list" => json!([
             {"area_id": "hall", "name": "Hall", "aliases": ["hallway"], "floor_id": "g", "picture": null},
             {"area_id": "attic", "name": "Attic", "aliases": [], "floor_id": null},
@@ -164,7 +178,9 @@ async fn answer(ws: &mut WebSocketStream<TcpStream>, command: &Value, home: &Mut
             {"entity_id": "lock.door", "area_id": "attic", "device_id": null, "hidden_by": null, "disabled_by": null, "entity_category": null},
             {"entity_id": "sensor.outside", "area_id": null, "device_id": null, "hidden_by": null, "disabled_by": null, "entity_category": "diagnostic"},
         ]),
-        "config/entity_registry/get_entries" => json!({"light.hall": {"entity_id": "light.hall", "aliases": ["big lamp"]}, "lock.door": null}),
+        "config/entity_registry/get_entries" => {
+            json!({"light.hall": {"entity_id": "light.hall", "aliases": ["big lamp"]}, "lock.door": null})
+        }
         "get_services" => json!({"light": {"turn_on": {"name": "Turn on", "fields": {
             "brightness": {"required": false},
             "advanced_fields": {"collapsed": true, "fields": {"effect": {}}},

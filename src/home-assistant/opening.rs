@@ -19,6 +19,9 @@ pub(crate) fn of_service(domain: &str, service: &str) -> Opening {
         ("cover", "close_cover" | "stop_cover" | "close_cover_tilt" | "stop_cover_tilt") => Opening::No,
         ("valve", "close_valve" | "stop_valve") => Opening::No,
         ("cover" | "valve", _) => Opening::IfGuarded,
+        ("button" | "input_button" | "switch" | "input_boolean", "press" | "turn_on" | "toggle") => Opening::IfGuarded,
+        // They set any states of any entities.
+        ("scene", "apply" | "create") | ("automation", "trigger") => Opening::Yes,
         // It does what the domain of each entity does.
         ("homeassistant", "turn_on" | "turn_off" | "toggle") => Opening::Yes,
         _ => Opening::No,
@@ -37,6 +40,11 @@ pub(crate) fn is_guarded(entity: &Entity) -> bool {
                 ["garage", "gate", "door"].iter().any(|word| name.contains(word))
             }
         },
+        "button" | "input_button" | "switch" | "input_boolean" => {
+            let name = format!("{} {}", entity.id, entity.name()).to_lowercase();
+            let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+            has(&["unlock", "buzzer"]) || has(&["open"]) && has(&["door", "gate", "garage", "lock"])
+        }
         _ => false,
     }
 }
@@ -67,7 +75,13 @@ fn walk(value: &Value, steps: &mut Steps, depth: u8) {
                 match (key.as_str(), value) {
                     ("action" | "service" | "service_template", Value::String(name)) => {
                         let (domain, service) = name.split_once('.').unwrap_or((name, ""));
-                        steps.opens |= name.contains('{') || of_service(domain, service) != Opening::No;
+                        // Which cover it is may be written in many ways; for others the names of their entities are all there is.
+                        let opens = match of_service(domain, service) {
+                            Opening::No => false,
+                            Opening::Yes => true,
+                            Opening::IfGuarded => matches!(domain, "cover" | "valve"),
+                        };
+                        steps.opens |= name.contains('{') || opens;
                         if domain == "script" && !matches!(service, "turn_on" | "turn_off" | "toggle" | "reload") {
                             steps.starts.push(name.clone());
                         }
@@ -75,7 +89,9 @@ fn walk(value: &Value, steps: &mut Steps, depth: u8) {
                         steps.opens |= matches!(domain, "automation" | "python_script" | "pyscript" | "conversation");
                     }
                     // The action of a device.
-                    ("type", Value::String(kind)) => steps.opens |= matches!(kind.as_str(), "unlock" | "open" | "disarm"),
+                    ("type", Value::String(kind)) => {
+                        steps.opens |= matches!(kind.as_str(), "unlock" | "open" | "disarm")
+                    }
                     _ => walk(value, steps, depth + 1),
                 }
             }
@@ -112,6 +128,9 @@ mod tests {
             ("cover.garage", json!({}), true),
             ("cover.a", json!({"friendly_name": "Front Gate"}), true),
             ("light.garage", json!({}), false),
+            ("switch.garage_socket", json!({}), false),
+            ("switch.relay_1", json!({"friendly_name": "Garage door opener"}), true),
+            ("button.front_door_unlock", json!({}), true),
         ] {
             assert_eq!(is_guarded(&entity(id, attributes.clone())), guarded, "{id} {attributes}");
         }
@@ -124,17 +143,31 @@ mod tests {
             (json!({"sequence": [{"service": "lock.unlock"}]}), true, vec![]),
             (json!({"sequence": [{"choose": [{"sequence": [{"action": "cover.open_cover"}]}]}]}), true, vec![]),
             (json!({"sequence": [{"action": "cover.close_cover"}]}), false, vec![]),
+            (json!({"sequence": [{"action": "switch.turn_on"}, {"action": "scene.apply"}]}), true, vec![]),
+            (json!({"sequence": [{"action": "switch.turn_on"}]}), false, vec![]),
             (json!({"sequence": [{"action": "alarm_control_panel.alarm_disarm"}]}), true, vec![]),
             (json!({"sequence": [{"device_id": "x", "domain": "lock", "type": "unlock"}]}), true, vec![]),
             (json!({"sequence": [{"action": "{{ what }}"}]}), true, vec![]),
             (json!({"sequence": [{"action": "script.other"}]}), false, vec!["script.other"]),
-            (json!({"sequence": [{"action": "script.turn_on", "target": {"entity_id": "script.b"}}]}), false, vec!["script.b"]),
+            (
+                json!({"sequence": [{"action": "script.turn_on", "target": {"entity_id": "script.b"}}]}),
+                false,
+                vec!["script.b"],
+            ),
             (json!({"sequence": [{"scene": "scene.c"}]}), false, vec!["scene.c"]),
-            (json!({"sequence": [{"action": "homeassistant.turn_on", "target": {"entity_id": "lock.a"}}]}), true, vec![]),
+            (
+                json!({"sequence": [{"action": "homeassistant.turn_on", "target": {"entity_id": "lock.a"}}]}),
+                true,
+                vec![],
+            ),
             (json!({"sequence": [{"action": "conversation.process", "data": {"text": "unlock"}}]}), true, vec![]),
         ] {
             let steps = of_script(&config);
-            assert_eq!((steps.opens, steps.starts), (opens, starts.into_iter().map(str::to_owned).collect()), "{config}");
+            assert_eq!(
+                (steps.opens, steps.starts),
+                (opens, starts.into_iter().map(str::to_owned).collect()),
+                "{config}"
+            );
         }
     }
 }

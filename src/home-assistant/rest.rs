@@ -26,14 +26,18 @@ pub(crate) async fn request(
     let json: Option<Value> = serde_json::from_str(&text).ok();
     if (200..300).contains(&status) {
         return json.ok_or_else(|| {
-            Error::failed("the address of Home Assistant answered with something that is not its API: check the address")
+            Error::failed(
+                "the address of Home Assistant answered with something that is not its API: check the address",
+            )
         });
     }
     let said = json.as_ref().and_then(|json| json["message"].as_str()).unwrap_or(text.trim());
     let said = text_kit::truncate(&text_kit::one_line(said), 300);
     let with = |what: &str| if said.is_empty() { what.to_owned() } else { format!("{what}: {said}") };
     Err(match status {
-        401 => Error::unavailable("Home Assistant refuses the token: an admin must enter a new one in the Config Center"),
+        401 => {
+            Error::unavailable("Home Assistant refuses the token: an admin must enter a new one in the Config Center")
+        }
         403 => Error::denied(with("Home Assistant does not let the owner of the token do that")),
         404 => Error::not_found(with("Home Assistant does not know that")),
         400 | 405 | 422 => Error::bad_args(with("Home Assistant refused the call")),

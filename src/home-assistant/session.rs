@@ -98,7 +98,8 @@ async fn connect(shared: &Shared, settings: &Settings) -> Ended<Socket> {
 async fn sign_in(shared: &Shared, settings: &Settings, socket: &mut Socket) -> Ended<Option<String>> {
     let mut answered = false;
     loop {
-        let text = timeout(shared.timing.answer, receive(socket)).await.map_err(|_| "it did not answer".to_owned())??;
+        let text =
+            timeout(shared.timing.answer, receive(socket)).await.map_err(|_| "it did not answer".to_owned())??;
         let message: Message<'_> = serde_json::from_str(&text).map_err(|_| garbage())?;
         match &*message.kind {
             "auth_required" if !answered => {
@@ -289,12 +290,9 @@ impl Session<'_> {
 
     async fn read_registries(&mut self) -> Ended<()> {
         self.registries = Registries::default();
-        for (registry, asked) in [
-            ("floor", Asked::Floors),
-            ("area", Asked::Areas),
-            ("device", Asked::Devices),
-            ("entity", Asked::Entities),
-        ] {
+        for (registry, asked) in
+            [("floor", Asked::Floors), ("area", Asked::Areas), ("device", Asked::Devices), ("entity", Asked::Entities)]
+        {
             self.ask(json!({"type": format!("config/{registry}_registry/list")}), asked).await?;
         }
         Ok(())

@@ -77,13 +77,20 @@ mod tests {
 
     #[test]
     fn an_entry_is_read() {
-        for url in ["http://ha.local:8123", " http://ha.local:8123/ ", "http://ha.local:8123/lovelace/0", "http://ha.local:8123/api/"] {
+        for url in [
+            "http://ha.local:8123",
+            " http://ha.local:8123/ ",
+            "http://ha.local:8123/lovelace/0",
+            "http://ha.local:8123/api/",
+        ] {
             let settings = read(json!({"url": url, "token": "t"})).unwrap();
             assert_eq!((settings.url.as_str(), settings.access), ("http://ha.local:8123", Access::default()), "{url}");
         }
         let some = read(json!({"url": "https://h/sub", "token": "t", "act": "light", "read": "!camera"})).unwrap();
         assert_eq!(some.url, "https://h/sub");
-        assert!(some.access.act.fit("light.a") && !some.access.act.fit("switch.a") && !some.access.read.fit("camera.a"));
+        assert!(
+            some.access.act.fit("light.a") && !some.access.act.fit("switch.a") && !some.access.read.fit("camera.a")
+        );
     }
 
     #[test]

@@ -151,6 +151,7 @@ fn changed_attributes(now: Option<&Entity>, before: Option<&Entity>) -> Map<Stri
         Value::String(text) => text.len() <= TEXT && !text.contains(char::is_whitespace),
         _ => false,
     };
-    let changed = now.attributes.iter().filter(|(name, value)| plain(value) && before.attributes.get(name) != Some(value));
+    let changed =
+        now.attributes.iter().filter(|(name, value)| plain(value) && before.attributes.get(name) != Some(value));
     changed.take(SHOWN).map(|(name, value)| (name.to_owned(), value.clone())).collect()
 }

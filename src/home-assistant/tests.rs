@@ -81,9 +81,15 @@ async fn entities_registries_and_services_are_received() {
     assert_eq!(details.aliases, ["big lamp"]);
     let area = details.area.unwrap();
     assert_eq!((area.name.as_str(), area.floor.as_deref()), ("Hall", Some("Ground floor")));
-    assert_eq!((area.aliases.as_slice(), area.floor_aliases.as_slice()), (&["hallway".to_owned()][..], &["downstairs".to_owned()][..]));
+    assert_eq!(
+        (area.aliases.as_slice(), area.floor_aliases.as_slice()),
+        (&["hallway".to_owned()][..], &["downstairs".to_owned()][..])
+    );
     let (sensor, details) = client.ha.entity("sensor.outside").unwrap();
-    assert_eq!((sensor.changed, sensor.updated, details.secondary, sensor.name().as_str()), (1.0, 2.0, true, "Outside"));
+    assert_eq!(
+        (sensor.changed, sensor.updated, details.secondary, sensor.name().as_str()),
+        (1.0, 2.0, true, "Outside")
+    );
     client.holds(|ha| ha.service("light", "turn_on").is_ok()).await;
     let service = client.ha.service("light", "turn_on").unwrap();
     assert_eq!(service.fields.iter().map(String::as_str).collect::<Vec<_>>(), ["brightness", "effect"]);
@@ -98,7 +104,9 @@ async fn changes_are_applied_and_published() {
     let client = client(&fake.url, quick());
     client.connected().await;
     let mut listener = client.listen("ha:state");
-    fake.event(json!({"c": {"light.hall": {"+": {"s": "on", "a": {"brightness": 255, "title": "two words"}, "lc": 9.0}}}}));
+    fake.event(
+        json!({"c": {"light.hall": {"+": {"s": "on", "a": {"brightness": 255, "title": "two words"}, "lc": 9.0}}}}),
+    );
     let expected = json!({"entity": "light.hall", "state": "on", "before": "off", "attributes": {"brightness": 255}});
     assert_eq!(next(&mut listener).await, expected);
     // What is joined in one frame, and what is only removed from the attributes: no event of its own.
@@ -106,7 +114,7 @@ async fn changes_are_applied_and_published() {
         {"id": 3, "type": "event", "event": {"c": {"light.hall": {"-": {"a": ["title"]}}}}},
         {"id": 3, "type": "event", "event": {"a": {"light.new": {"s": "on", "a": {}, "lc": 1.0}}, "r": ["lock.door"]}},
     ]);
-    fake.push.send(joined.to_string()).unwrap();
+    assert!(fake.push.send(joined.to_string()).is_ok());
     assert_eq!(next(&mut listener).await, json!({"entity": "light.new", "state": "on", "before": null}));
     assert_eq!(next(&mut listener).await, json!({"entity": "lock.door", "state": null, "before": "locked"}));
     assert!(client.ha.entity("lock.door").is_none());
@@ -121,7 +129,7 @@ async fn what_may_not_be_read_is_neither_listed_nor_published() {
     client.ha.configure(Some(Ok(Settings { access, ..settings(&fake.url) })));
     client.connected().await;
     let mut listener = client.listen("ha:state");
-    fake.event(json!({"c": {"lock.door": {"+": {"s": "unlocked"}}, }}));
+    fake.event(json!({"c": {"lock.door": {"+": {"s": "unlocked"}}}}));
     fake.event(json!({"c": {"light.hall": {"+": {"s": "on"}}}}));
     assert_eq!(next(&mut listener).await["entity"], "light.hall");
     assert!(client.ha.entity("lock.door").is_none() && client.ha.entities().len() == 2);
@@ -149,11 +157,6 @@ async fn after_a_loss_everything_is_received_anew() {
     let mut listener = client.listen("ha:state");
     for _ in 0..3 {
         next(&mut listener).await;
-    }
-    {
-        let mut home = fake.entities.lock().unwrap();
-        home["light.hall"]["s"] = "on".into();
-        home.as_object_mut().unwrap().remove("lock.door");
     }
     let changes = [next(&mut listener).await, next(&mut listener).await];
     assert_eq!(changes[0], json!({"entity": "lock.door", "state": null, "before": "locked"}));
@@ -241,7 +244,9 @@ async fn events_are_subscribed_to_while_somebody_waits_for_them() {
             break command["id"].clone();
         }
     };
-    let event = |data: Value| json!({"id": id, "type": "event", "event": {"event_type": "zha_event", "data": data}}).to_string();
+    let event = |data: Value| {
+        json!({"id": id, "type": "event", "event": {"event_type": "zha_event", "data": data}}).to_string()
+    };
     fake.push.send(event(json!({"command": "on"}))).unwrap();
     assert_eq!(next(&mut listener).await, json!({"type": "zha_event", "data": {"command": "on"}}));
     fake.push.send(event(json!({"long": "x".repeat(9000)}))).unwrap();
@@ -265,7 +270,9 @@ async fn changed_registries_are_read_again() {
     fake.command("config/entity_registry/list").await;
     for _ in 0..50 {
         let event = json!({"event_type": "entity_registry_updated", "data": {}});
-        fake.push.send(json!({"id": ids["entity_registry_updated"], "type": "event", "event": event}).to_string()).unwrap();
+        fake.push
+            .send(json!({"id": ids["entity_registry_updated"], "type": "event", "event": event}).to_string())
+            .unwrap();
     }
     fake.command("config/entity_registry/list").await;
 }
@@ -308,7 +315,12 @@ async fn scripts_that_open_a_door_are_known() {
 async fn a_large_home_that_changes_all_the_time_is_followed() {
     let fake = Fake::start(vec![Act::Good]).await;
     let all: serde_json::Map<String, Value> = (0..5000)
-        .map(|n| (format!("sensor.s{n}"), json!({"s": "0", "a": {"unit_of_measurement": "W", "friendly_name": format!("Sensor {n}")}, "lc": 1.0})))
+        .map(|n| {
+            (
+                format!("sensor.s{n}"),
+                json!({"s": "0", "a": {"unit_of_measurement": "W", "friendly_name": format!("Sensor {n}")}, "lc": 1.0}),
+            )
+        })
         .collect();
     *fake.entities.lock().unwrap() = Value::Object(all);
     let client = client(&fake.url, quick());
@@ -316,7 +328,9 @@ async fn a_large_home_that_changes_all_the_time_is_followed() {
     let changed = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let count = changed.clone();
     client.connected().await;
-    client.ha.on_change(move |_| drop(count.fetch_add(1, std::sync::atomic::Ordering::Relaxed)));
+    client.ha.on_change(move |_| {
+        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    });
     for n in 1..=20_000 {
         fake.event(json!({"c": {format!("sensor.s{}", n % 5000): {"+": {"s": n.to_string(), "lc": f64::from(n)}}}}));
     }

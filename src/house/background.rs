@@ -5,6 +5,7 @@ use super::compacting::{IdleHours, compact_in_idle_hours};
 use agent::Agent;
 use anyhow::Result;
 use board::{Board, Pin};
+use home_assistant::HomeAssistant;
 use memory::Memories;
 use rules::Triggers;
 use scheduler::Scheduler;
@@ -43,6 +44,7 @@ pub struct BackgroundTasks {
     pub(super) triggers: Triggers,
     pub(super) board: Board,
     pub(super) pins: tools_hardware::Pins,
+    pub(super) home_assistant: HomeAssistant,
     pub(super) store: Store,
     pub(super) ports: Ports,
     pub(super) compacting: IdleHours,
@@ -57,6 +59,7 @@ impl BackgroundTasks {
         tokio::spawn(closing.clone().run_until_cancelled_owned(presses));
         self.board.boot();
         tokio::spawn(leave_safe(self.board, closing.clone()));
+        tokio::spawn(self.home_assistant.run(closing.clone()));
         tokio::spawn(compact_in_idle_hours(self.store.clone(), self.compacting, closing.clone()));
         tokio::spawn(closing.clone().run_until_cancelled_owned(self.pins.watch_sensors()));
         tokio::spawn(closing.clone().run_until_cancelled_owned(tend_words(self.store.clone())));

@@ -5,11 +5,7 @@ use anyhow::{Context, Result};
 use api::AppState;
 use discovery::Kind;
 use home::wyoming;
-use std::{
-    net::SocketAddr,
-    sync::Arc,
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 use tools_home::voice::{Finder, VoiceServers};
 

@@ -9,11 +9,8 @@ use std::{sync::Arc, time::Duration};
 use url::Url;
 
 /// How long a request may take: a person waits, and the service is in the house.
-const PATIENCE: Patience = Patience {
-    first_byte: Duration::from_secs(20),
-    idle: Duration::from_secs(15),
-    overall: Duration::from_secs(40),
-};
+const PATIENCE: Patience =
+    Patience { first_byte: Duration::from_secs(20), idle: Duration::from_secs(15), overall: Duration::from_secs(40) };
 
 /// A client for services in the home, such as Home Assistant. It follows no redirect, so a token goes to the configured host
 /// and nowhere else.
@@ -63,7 +60,8 @@ impl ServiceHttp {
             .header(header::UPGRADE, "websocket")
             .header(header::SEC_WEBSOCKET_VERSION, "13")
             .header(header::SEC_WEBSOCKET_KEY, key);
-        let late = || Error::TimedOut { host: host.clone(), what: "did not begin to answer", after: PATIENCE.first_byte };
+        let late =
+            || Error::TimedOut { host: host.clone(), what: "did not begin to answer", after: PATIENCE.first_byte };
         let broken = |why: String| Error::Broken { host: host.clone(), why };
         let answer = tokio::time::timeout(PATIENCE.first_byte, request.send()).await.map_err(|_| late())?;
         let answer = answer.map_err(|why| Error::of(&host, &why))?;
@@ -128,7 +126,11 @@ mod tests {
         let error = ServiceHttp::default().web_socket(&server.url("/api/websocket"), "a", "b").await.unwrap_err();
         assert!(error.to_string().contains("it answered 200 where a WebSocket was expected"), "{error}");
         let wrong = Server::start(|_| {
-            answer("101 Switching Protocols", "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: x\r\n", "")
+            answer(
+                "101 Switching Protocols",
+                "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: x\r\n",
+                "",
+            )
         })
         .await;
         let error = ServiceHttp::default().web_socket(&wrong.url("/api/websocket"), "a", "b").await.unwrap_err();
