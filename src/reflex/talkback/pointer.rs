@@ -67,14 +67,6 @@ fn at_token(s: &Sentence, at: usize, things: &[Thing]) -> Option<Pointer> {
     if word != "the" && word != "my" {
         return None;
     }
-    // "push the reminder back an hour", where there is one.
-    if let [thing] = things
-        && ["reminder", "event"].contains(&thing.noun)
-        && (next == thing.noun || next == "alarm" && thing.name == "Alarm")
-        && ENDS.contains(&s.word(at + 2))
-    {
-        return one(2, Some(thing));
-    }
     // "the reminder to call Ben", "the appointment with Tom".
     const KINDS: &[&str] = &["reminder", "event", "appointment", "task"];
     if KINDS.contains(&next) && ["to", "about", "for", "with", "called"].contains(&s.word(at + 2)) {
@@ -87,6 +79,14 @@ fn at_token(s: &Sentence, at: usize, things: &[Thing]) -> Option<Pointer> {
                 return one(end - at, Some(thing));
             }
         }
+    }
+    // "push the reminder back an hour", where there is one.
+    if let [thing] = things
+        && ["reminder", "event"].contains(&thing.noun)
+        && (next == thing.noun || next == "alarm" && thing.name == "Alarm")
+        && ENDS.contains(&s.word(at + 2))
+    {
+        return one(2, Some(thing));
     }
     let ones = |at: usize| {
         usize::from(
