@@ -72,6 +72,10 @@ fn at_token(s: &Sentence, at: usize, things: &[Thing]) -> Option<Pointer> {
     if KINDS.contains(&next) && ["to", "about", "for", "with", "called"].contains(&s.word(at + 2)) {
         let noun = if next == "appointment" { "event" } else { next };
         for end in (at + 4..=s.len()).rev() {
+            // "… an hour earlier" is no part of the name.
+            if ["the", "my", "a", "an"].contains(&s.word(end - 1)) {
+                continue;
+            }
             let words: Vec<&str> =
                 (at + 3..end).map(|i| s.word(i)).filter(|word| !["the", "my", "a", "an"].contains(word)).collect();
             let found: Vec<&Thing> = things.iter().filter(|thing| thing.noun == noun && names(thing, &words)).collect();
