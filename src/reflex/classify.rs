@@ -137,10 +137,7 @@ impl<'a> Classifier<'a> {
             // A template leaves words of the time in a reminder's text.
             return by_parts.filter(|parts| shortens(parts, &placed)).unwrap_or(placed);
         }
-        if let Some(placed) = by_parts {
-            return self.vetoed(placed, &s).await;
-        }
-        if let Some(placed) = keeping.told() {
+        if let Some(placed) = by_parts.or_else(|| keeping.told()) {
             return placed;
         }
         if let Some(topic) = direct::asks_for_help(&s) {

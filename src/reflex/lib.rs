@@ -102,7 +102,6 @@ mod tests_talk;
 #[cfg(test)]
 mod tests_talkback;
 mod timed;
-mod veto;
 mod whole;
 mod wording;
 

@@ -8,7 +8,10 @@ use crate::{
     slots::{self, Kind},
     timed,
 };
-use jiff::civil::Date;
+use jiff::{
+    ToSpan,
+    civil::{Date, DateTime},
+};
 use serde_json::Value;
 use text_kit::truncate;
 
@@ -19,6 +22,7 @@ impl Classifier<'_> {
     /// The classification without what the sentence itself contradicts.
     pub fn objected(&self, mut placed: Classification, s: &Sentence) -> Classification {
         self.last_days(&mut placed, s);
+        let placed = self.snoozed(placed, s);
         if was_before(&placed, s) {
             let said = truncate(s.text.trim().trim_end_matches(['.', '!']), MOST);
             let say = format!(
@@ -66,6 +70,36 @@ impl Classifier<'_> {
             mend((tool, &mut placed.arguments));
         }
         placed.more.iter_mut().chain(&mut placed.proposes).for_each(|(tool, arguments)| mend((tool, arguments)));
+    }
+
+    /// "snooze the bins till half eight", said at nine: this evening, and not tomorrow morning.
+    fn snoozed(&self, mut placed: Classification, s: &Sentence) -> Classification {
+        const DEFINITE: &[&str] =
+            &["am", "pm", "morning", "evening", "afternoon", "noon", "midnight", "night", "tonight"];
+        let definite = s.mentions(DEFINITE) || s.tokens.iter().any(|token| token.word.contains(':'));
+        if !s.mentions(&["snooze"]) || definite || timed::names_a_day(s, self.now) {
+            return placed;
+        }
+        let now = self.now.datetime();
+        let sooner = |arguments: &Value| {
+            let at = arguments["schedule"].as_str().and_then(|text| text.parse::<DateTime>().ok())?;
+            let sooner = at.checked_sub(12.hours()).ok().filter(|at| *at > now)?;
+            let mut arguments = arguments.as_object()?.clone();
+            arguments.insert("schedule".to_owned(), sooner.strftime("%Y-%m-%dT%H:%M").to_string().into());
+            Some(arguments)
+        };
+        match &placed.proposes {
+            Some((tool, given)) if placed.tool.is_none() => match sooner(given) {
+                Some(given) => self.changing(tool, given, None, s, placed.confidence, &placed.why),
+                None => placed,
+            },
+            _ => {
+                if let Some(given) = sooner(&placed.arguments) {
+                    placed.arguments = Value::Object(given);
+                }
+                placed
+            }
+        }
     }
 
     /// "move the reminder to call Ben to 6": of which day is not known here, unless the sentence names one.
@@ -191,6 +225,20 @@ mod tests {
             let placed = reflex.place(text).await;
             let acts = placed.tool.clone().or_else(|| placed.proposes.clone().map(|(tool, _)| tool));
             assert_eq!(acts.as_deref(), Some(tool), "{text}: {placed:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn snoozing_ends_at_the_next_such_hour() {
+        let reflex = reflex();
+        for (text, wanted) in [
+            ("snooze the reminder till half eight", "2026-11-20T20:30"),
+            ("snooze the reminder till 8:30 am", "2026-11-21T08:30"),
+            ("snooze the reminder till tomorrow at 8", "2026-11-21T08:00"),
+        ] {
+            let placed = reflex.place(text).await;
+            let given = placed.proposes.clone().map_or(placed.arguments.clone(), |(_, given)| given);
+            assert_eq!(given["schedule"].as_str(), Some(wanted), "{text}: {placed:?}");
         }
     }
 

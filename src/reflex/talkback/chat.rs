@@ -462,12 +462,11 @@ pub(crate) fn about(text: &str, exchanges: &[Exchange], risk: RiskOf) -> Option<
         let reach = if ["undo", "back", "revert"].iter().any(|word| whole.contains(word)) { 3 } else { 1 };
         let recent = exchanges.iter().take(reach).any(changed);
         // What failed has left nothing to take back, and the change before it was not meant.
-        if let Some(before) =
-            exchanges.iter().take(reach).find(|exchange| changed(exchange)).filter(|_| last.is_some_and(did_nothing))
-        {
+        if reach > 1 && last.is_some_and(did_nothing) {
+            let before = exchanges.iter().find(|exchange| changed(exchange)).map(|exchange| exchange.said.trim());
+            let before = before.map_or("the change before it".to_owned(), |said| format!("“{}”", truncate(said, 80)));
             return Some(Outcome::Say(format!(
-                "Your last request changed nothing, so there is nothing of it to undo. Say “undo” once more to take back “{}”.",
-                truncate(before.said.trim(), 80)
+                "Your last request changed nothing, so there is nothing of it to undo. Say “undo” once more to take back {before}."
             )));
         }
         return match (recent && risk("undo").is_some(), last) {
