@@ -1,9 +1,8 @@
 //! `/api/v1/voice`: whether there are servers that hear and speak, and which addresses may speak to this Hob.
 
 use crate::{
-    AppState,
+    AppState, Caller,
     describe::{Routes, get, put},
-    Caller,
     envelope::{Answer, Deleted, Json, PathText, ok},
 };
 use axum::{Extension, extract::State};
@@ -26,7 +25,7 @@ pub(crate) fn routes() -> Routes<AppState> {
         .merge(reads)
 }
 
-/// What there is for voice.
+/// The services for voice.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Voice {

@@ -5,11 +5,7 @@ use anyhow::{Context, Result};
 use api::AppState;
 use discovery::Kind;
 use home::wyoming;
-use std::{
-    net::SocketAddr,
-    sync::Arc,
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 use tools_home::voice::{Finder, VoiceServers};
 
@@ -19,7 +15,7 @@ const PORT: u16 = 10620;
 const BROWSE: Duration = Duration::from_millis(1500);
 
 /// Binds the listener for voice: the configured address, else the usual port of `at`, the address of the page, if that is open
-/// to the network. Takes any free port when that one is in use, or `any` is set: mDNS tells which.
+/// to the network. Takes any free port when that one is in use, or `any` is set: mDNS announces it.
 pub async fn bind(configured: &str, at: SocketAddr, any: bool) -> Result<Option<TcpListener>> {
     match configured {
         "off" => Ok(None),
@@ -55,7 +51,7 @@ pub fn serve(listener: Option<TcpListener>, house: &AppState) -> Result<Option<u
     };
     tracing::info!(%at, "voice: Home Assistant and satellites speak to Hob here once they are approved");
     tokio::spawn(wyoming::serve(listener, parts, house.closing.clone()));
-    // What listens on this device alone is not announced.
+    // A listener on this device alone is not announced.
     Ok((!at.ip().is_loopback()).then_some(at.port()))
 }
 

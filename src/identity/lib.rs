@@ -29,13 +29,13 @@ use attempts::AttemptLimiter;
 use claim::ClaimCode;
 use password::Passwords;
 use records::{Claimed, Credential, Invitation, Person};
-use voice_clients::VoiceClient;
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use store::{Collection, Listing, Stamp, Store};
 use tool::{AgentId, Id, Principal, Role, Scope, UserId};
+use voice_clients::VoiceClient;
 
 /// The name of the owner until they choose one.
 pub const OWNER: &str = "owner";

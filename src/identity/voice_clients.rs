@@ -125,8 +125,12 @@ impl Identity {
                 return Ok((known.value.status, false));
             }
             inner.make_room(tx)?;
-            let client =
-                VoiceClient { address: address.clone(), status: VoiceStatus::Pending, name: String::new(), seen_ms: now };
+            let client = VoiceClient {
+                address: address.clone(),
+                status: VoiceStatus::Pending,
+                name: String::new(),
+                seen_ms: now,
+            };
             clients.put(tx, Id::new(), &stamp(), &client)?;
             Ok((VoiceStatus::Pending, true))
         };

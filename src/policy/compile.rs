@@ -1,8 +1,7 @@
 //! Compile the policy document and the grants to sets of canonical names, so that a decision takes microseconds.
 
 use crate::{
-    voice::VOICE_TOOLS,
-    Autonomy, Grant, Pattern, Policy, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES, UserPolicy,
+    Autonomy, Grant, Pattern, Policy, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES, UserPolicy, VOICE_TOOLS,
     document::agent_id,
     reach::{Host, PathPattern},
 };

@@ -123,7 +123,9 @@ impl Registry {
         cx.ports().bus.publish("tool:refused", Some(cx.user()), data);
         Err(match decision.rule {
             "group-off" => Error::unavailable(decision.reason).say("That is turned off here. An admin can turn it on."),
-            "voice" | "voice-approval" => Error::denied(decision.reason).say("I can't do that by voice. Use Hob's page."),
+            "voice" | "voice-approval" => {
+                Error::denied(decision.reason).say("I can't do that by voice. Use Hob's page.")
+            }
             // Only the role or the rights of this person keep them from it.
             _ => Error::denied(decision.reason).say("You may not do that here. Ask an admin of this Hob."),
         })

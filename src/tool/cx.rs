@@ -1,8 +1,8 @@
 //! The context of one call: its caller, its channel, its run, and the ports.
 
 use crate::{
-    AgentId, Answer, Bounds, Channel, Consent, Error, Id, Label, Output, Owner, Pause, Peer, Ports, Principal, Question,
-    Result, UserId, Via,
+    AgentId, Answer, Bounds, Channel, Consent, Error, Id, Label, Output, Owner, Pause, Peer, Ports, Principal,
+    Question, Result, UserId, Via,
     bounds::{KnownUrls, Tally},
 };
 use serde_json::{Value, json};

@@ -114,7 +114,8 @@ pub async fn describe(address: &str) -> Result<Info> {
     loop {
         let event = to.next().await?;
         if event.kind == "info" {
-            return serde_json::from_value(event.data.into()).map_err(|_| Error::Malformed("it describes nothing known"));
+            return serde_json::from_value(event.data.into())
+                .map_err(|_| Error::Malformed("it describes nothing known"));
         }
     }
 }
@@ -206,7 +207,8 @@ mod tests {
         let info = json!({"asr": [{"name": "whisper", "installed": true, "attribution": {"name": "x", "url": ""},
             "models": [{"name": "tiny", "installed": true, "languages": ["en"], "description": null}]}],
             "tts": [{"name": "piper", "installed": false, "voices": [{"name": "amy"}]}], "wake": [], "satellite": null});
-        let (address, _) = server(vec![("describe", vec![Event::new("pong", json!({})), Event::new("info", info)])]).await;
+        let (address, _) =
+            server(vec![("describe", vec![Event::new("pong", json!({})), Event::new("info", info)])]).await;
         let info = describe(&address).await.unwrap();
         assert!(info.hears() && !info.speaks());
         assert_eq!((info.asr[0].models[0].name.as_str(), info.tts[0].models[0].name.as_str()), ("tiny", "amy"));
@@ -221,10 +223,7 @@ mod tests {
         assert_eq!(transcribe(&address, &audio, Some("en")).await.unwrap(), "turn on the lamp");
         let heard = heard.await.unwrap();
         let kinds: Vec<&str> = heard.iter().map(|event| &*event.kind).collect();
-        assert_eq!(
-            kinds,
-            ["transcribe", "audio-start", "audio-chunk", "audio-chunk", "audio-chunk", "audio-stop"]
-        );
+        assert_eq!(kinds, ["transcribe", "audio-start", "audio-chunk", "audio-chunk", "audio-chunk", "audio-stop"]);
         assert_eq!(heard[0].text("language"), Some("en"));
         assert_eq!(heard.iter().flat_map(|event| event.payload.clone()).collect::<Vec<_>>(), audio.bytes);
     }

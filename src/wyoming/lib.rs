@@ -10,5 +10,5 @@ mod info;
 
 pub use client::{Audio, Format, MAX_AUDIO, describe, synthesize, transcribe};
 pub use error::{Error, Result};
-pub use event::{EventReader, Event, Limits, write};
+pub use event::{Event, EventReader, Limits, write};
 pub use info::{Info, Model, Program};

@@ -9,7 +9,8 @@ use crate::{
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
+    thread,
 };
 
 const VOICE: &str = "[wyoming]\nlisten = \"127.0.0.1:0\"\n";
@@ -36,15 +37,22 @@ impl Client {
             return None;
         }
         let header: Value = serde_json::from_str(&line).unwrap();
-        let mut data = vec![0; header["data_length"].as_u64().unwrap_or(0) as usize];
+        let length = |key: &str| header[key].as_u64().unwrap_or(0) as usize;
+        let (mut data, mut payload) = (vec![0; length("data_length")], vec![0; length("payload_length")]);
         self.0.read_exact(&mut data).unwrap();
+        self.0.read_exact(&mut payload).unwrap();
         let data = if data.is_empty() { json!({}) } else { serde_json::from_slice(&data).unwrap() };
         Some((header["type"].as_str().unwrap().to_owned(), data))
     }
 
-    fn ask(&mut self, kind: &str, data: Value) -> (String, Value) {
+    fn tell(&mut self, kind: &str, data: Value, payload: &[u8]) {
         let data = data.to_string();
-        self.send(format!("{{\"type\":\"{kind}\",\"data_length\":{}}}\n{data}", data.len()).as_bytes());
+        let header = json!({"type": kind, "data_length": data.len(), "payload_length": payload.len()});
+        self.send(&[format!("{header}\n{data}").as_bytes(), payload].concat());
+    }
+
+    fn ask(&mut self, kind: &str, data: Value) -> (String, Value) {
+        self.tell(kind, data, &[]);
         self.next().unwrap()
     }
 
@@ -54,6 +62,36 @@ impl Client {
         assert!(["handled", "not-handled"].contains(&&*kind), "{kind}");
         (kind == "handled", data["text"].as_str().unwrap().to_owned())
     }
+}
+
+/// A server that hears "the boat is ready" in any sound, and speaks a tenth of a second of silence. Returns its address.
+pub fn server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    // Ends with the process: nothing of it outlives the tests.
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            thread::spawn(move || {
+                let mut client = Client(BufReader::new(stream));
+                while let Some((kind, _)) = client.next() {
+                    let model = json!({"name": "amy", "installed": true, "languages": ["en"]});
+                    let program = json!([{"name": "x", "installed": true, "models": [model], "voices": [model]}]);
+                    let form = json!({"rate": 16000, "width": 2, "channels": 1});
+                    match kind.as_str() {
+                        "describe" => client.tell("info", json!({"asr": program, "tts": program}), &[]),
+                        "audio-stop" => client.tell("transcript", json!({"text": "the boat is ready"}), &[]),
+                        "synthesize" => {
+                            client.tell("audio-start", form.clone(), &[]);
+                            client.tell("audio-chunk", form, &[0; 3200]);
+                            client.tell("audio-stop", json!({}), &[]);
+                        }
+                        _ => {}
+                    }
+                }
+            });
+        }
+    });
+    address
 }
 
 fn clients(hob: &Hob) -> Vec<Value> {
@@ -211,7 +249,8 @@ fn bad_input_ends_a_connection_and_nothing_else() {
     }
     // Audio is read and dropped; more than a few connections of one address are closed.
     let mut voice = Client::of(&hob);
-    voice.send(b"{\"type\":\"audio-chunk\",\"payload_length\":3}\nabc{\"type\":\"transcript\",\"data\":{\"text\":5}}\n");
+    voice
+        .send(b"{\"type\":\"audio-chunk\",\"payload_length\":3}\nabc{\"type\":\"transcript\",\"data\":{\"text\":5}}\n");
     assert_eq!(voice.next().unwrap().0, "not-handled");
     let mut crowd: Vec<Client> = (0..12).map(|_| Client::of(&hob)).collect();
     let answered = crowd.iter_mut().filter_map(|client| {

@@ -77,7 +77,9 @@ impl Answers {
                     return Spoken { handled: !text.is_empty(), text };
                 }
                 Ok(Some(RunEvent::Error { message, .. })) => return Spoken::refusal(message),
-                Ok(Some(RunEvent::Done(_) | RunEvent::Approval { .. } | RunEvent::Ask { .. } | RunEvent::Ui { .. })) => {
+                Ok(Some(
+                    RunEvent::Done(_) | RunEvent::Approval { .. } | RunEvent::Ask { .. } | RunEvent::Ui { .. },
+                )) => {
                     break "That needs an answer that cannot be given by voice. Use the page of Hob.";
                 }
                 Ok(Some(_)) => {}

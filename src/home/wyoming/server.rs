@@ -51,11 +51,8 @@ pub async fn clear(agent: &Agent, ports: &Ports) -> Result<()> {
 
 /// Answers connections until `closing`.
 pub async fn serve(listener: TcpListener, parts: Parts, closing: CancellationToken) {
-    let answers = Answers {
-        agent: parts.agent.clone(),
-        ports: parts.ports.clone(),
-        conversations: Conversations::default(),
-    };
+    let answers =
+        Answers { agent: parts.agent.clone(), ports: parts.ports.clone(), conversations: Conversations::default() };
     let limits = Limits::default();
     tokio::spawn(closing.clone().run_until_cancelled_owned(delete_expired(answers.clone())));
     loop {
@@ -77,8 +74,7 @@ pub async fn serve(listener: TcpListener, parts: Parts, closing: CancellationTok
             tracing::debug!(%address, "too many connections by voice");
             continue;
         };
-        let session =
-            Session { parts: parts.clone(), answers: answers.clone(), limits: limits.clone(), address };
+        let session = Session { parts: parts.clone(), answers: answers.clone(), limits: limits.clone(), address };
         tokio::spawn(closing.clone().run_until_cancelled_owned(async move {
             let (reader, writer) = tokio::io::split(stream);
             session.run(reader, writer).await;

@@ -103,7 +103,9 @@ impl Session {
         let Spoken { text, handled } = self.answers.answer((self.address, conversation), text).await;
         match (handled, event.data.get("context")) {
             (false, _) => not_handled(&text),
-            (true, Some(context @ Value::Object(_))) => Event::new("handled", json!({"text": text, "context": context})),
+            (true, Some(context @ Value::Object(_))) => {
+                Event::new("handled", json!({"text": text, "context": context}))
+            }
             (true, _) => Event::new("handled", json!({"text": text})),
         }
     }

@@ -108,7 +108,10 @@ impl VoiceServers {
 
     pub(crate) async fn hearing(&self, cx: &Cx) -> Result<Server> {
         let servers = self.servers(&*cx.ports().settings).await;
-        servers.into_iter().find(|server| server.hears).ok_or_else(|| none("speech to text", "Whisper", "faster-whisper"))
+        servers
+            .into_iter()
+            .find(|server| server.hears)
+            .ok_or_else(|| none("speech to text", "Whisper", "faster-whisper"))
     }
 
     pub(crate) async fn speaking(&self, cx: &Cx) -> Result<Server> {
