@@ -3,11 +3,14 @@
 use crate::config::Network;
 use anyhow::{Context, Result};
 use api::AppState;
+use config_center::{ConfigCenter, Required};
 use discovery::Kind;
 use home::wyoming;
+use serde_json::json;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
-use tools_home::voice::{Finder, VoiceServers};
+use tool::Label;
+use tools_home::voice::{Finder, SERVICE, VoiceServers};
 
 /// The usual port.
 const PORT: u16 = 10620;
@@ -53,6 +56,21 @@ pub fn serve(listener: Option<TcpListener>, house: &AppState) -> Result<Option<u
     tokio::spawn(wyoming::serve(listener, parts, house.closing.clone()));
     // A listener on this device alone is not announced.
     Ok((!at.ip().is_loopback()).then_some(at.port()))
+}
+
+/// Lists the service under which people enter addresses of voice servers.
+pub fn register(services: &ConfigCenter) -> Result<()> {
+    let needs = Required::parse_list(&json!([{
+        "name": SERVICE,
+        "displayName": "Voice servers",
+        "description": "Speech to text and text to speech by the Wyoming protocol, such as Whisper and Piper. Servers on the \
+                        network are found without this.",
+        "multiEntry": true,
+        "configSchema": [{"name": "address", "label": "Address", "type": "string", "required": true,
+            "description": "Host and port, such as 192.168.1.7:10300."}],
+    }]));
+    services.register(SERVICE, "text_to_speech", Label::Own, needs?)?;
+    Ok(())
 }
 
 /// The servers for speech to text and text to speech, found by mDNS unless discovery is turned off.
