@@ -105,6 +105,7 @@ fn build_with(
         clock: clock.clone(),
     };
 
+    voice::register(&services)?;
     sync_secrets(&entry, &registry, &services);
 
     // Families.

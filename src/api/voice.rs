@@ -25,7 +25,7 @@ pub(crate) fn routes() -> Routes<AppState> {
         .merge(reads)
 }
 
-/// What there is for voice.
+/// The services for voice.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Voice {

@@ -274,7 +274,7 @@ fn register(daemon: &ServiceDaemon, name: &str, told: &Announced, probing: bool)
     let txt = txt(told);
     SERVICES.iter().try_for_each(|service| register(service, told.port, &txt))?;
     if let Some(port) = told.voice {
-        // The id tells its own announcement from those of others.
+        // By the id, Hob recognises its own announcement.
         register(VOICE, port, &[("id", told.id.clone()), ("ver", told.version.clone())])?;
     }
     Ok(())

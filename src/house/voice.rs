@@ -3,11 +3,14 @@
 use crate::config::Network;
 use anyhow::{Context, Result};
 use api::AppState;
+use config_center::{ConfigCenter, Required};
 use discovery::Kind;
 use home::wyoming;
+use serde_json::json;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
-use tools_home::voice::{Finder, VoiceServers};
+use tool::Label;
+use tools_home::voice::{Finder, SERVICE, VoiceServers};
 
 /// The usual port.
 const PORT: u16 = 10620;
@@ -15,7 +18,7 @@ const PORT: u16 = 10620;
 const BROWSE: Duration = Duration::from_millis(1500);
 
 /// Binds the listener for voice: the configured address, else the usual port of `at`, the address of the page, if that is open
-/// to the network. Takes any free port when that one is in use, or `any` is set: mDNS tells which.
+/// to the network. Takes any free port when that one is in use, or `any` is set: mDNS announces it.
 pub async fn bind(configured: &str, at: SocketAddr, any: bool) -> Result<Option<TcpListener>> {
     match configured {
         "off" => Ok(None),
@@ -51,8 +54,23 @@ pub fn serve(listener: Option<TcpListener>, house: &AppState) -> Result<Option<u
     };
     tracing::info!(%at, "voice: Home Assistant and satellites speak to Hob here once they are approved");
     tokio::spawn(wyoming::serve(listener, parts, house.closing.clone()));
-    // What listens on this device alone is not announced.
+    // A listener on this device alone is not announced.
     Ok((!at.ip().is_loopback()).then_some(at.port()))
+}
+
+/// Lists the service under which people enter addresses of voice servers.
+pub fn register(services: &ConfigCenter) -> Result<()> {
+    let needs = Required::parse_list(&json!([{
+        "name": SERVICE,
+        "displayName": "Voice servers",
+        "description": "Speech to text and text to speech by the Wyoming protocol, such as Whisper and Piper. Servers on the \
+                        network are found without this.",
+        "multiEntry": true,
+        "configSchema": [{"name": "address", "label": "Address", "type": "string", "required": true,
+            "description": "Host and port, such as 192.168.1.7:10300."}],
+    }]));
+    services.register(SERVICE, "text_to_speech", Label::Own, needs?)?;
+    Ok(())
 }
 
 /// The servers for speech to text and text to speech, found by mDNS unless discovery is turned off.

@@ -1,10 +1,9 @@
 //! Compile the policy document and the grants to sets of canonical names, so that a decision takes microseconds.
 
 use crate::{
-    Autonomy, Grant, Pattern, Policy, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES, UserPolicy,
+    Autonomy, Grant, Pattern, Policy, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES, UserPolicy, VOICE_TOOLS,
     document::agent_id,
     reach::{Host, PathPattern},
-    voice::VOICE_TOOLS,
 };
 use serde_json::Value;
 use std::{

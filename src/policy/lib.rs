@@ -44,5 +44,4 @@ pub use compile::{Names, Rules};
 pub use decide::{Decision, RuleOutcome, Verdict, decide, explain};
 pub use document::{AgentPolicy, AllowPolicy, Policy, ProviderPolicy, SubagentPolicy, UserPolicy};
 pub use grant::{Grant, Pattern};
-pub use presets::{Preset, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES};
-pub use voice::VOICE_TOOLS;
+pub use presets::{Preset, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES, VOICE_TOOLS};

@@ -154,7 +154,7 @@ fn off_limits(address: &str) -> String {
     format!("`{address}` is on no host this user may reach: use an allowed one, or ask an admin to add it")
 }
 
-/// Whatever a person would be asked about is refused by voice: nobody can approve it there.
+/// Refuses by voice each call that would need a question: nobody can approve it there.
 fn voice_approval(c: &Case) -> Option<String> {
     if !voice::is_by_voice(c) {
         return None;

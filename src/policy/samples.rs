@@ -194,7 +194,7 @@ impl Call {
         self.via = Via::direct(Channel::Machine);
         self
     }
-    /// Said in a room.
+    /// Spoken in a room.
     pub fn voice(mut self) -> Self {
         (self.principal, self.via.peer) = (Principal::voice(), tool::Peer::Voice);
         self

@@ -1,4 +1,4 @@
-//! What can and cannot be done by voice.
+//! Decisions about calls by voice.
 
 use crate::{
     Policy, Verdict,

@@ -7,51 +7,13 @@
 use crate::case::Case;
 use tool::{Owner, Peer, Risk, UserId};
 
-/// The tools that can be called by voice. They read what the household shares, control things, set timers and fill lists.
-pub const VOICE_TOOLS: &[&str] = &[
-    // Things: only those whose flag `voice` is set, which the tools check.
-    "list_things",
-    "get_thing",
-    "control_thing",
-    "list_areas",
-    // Timers and lists, which are the household's.
-    "set_timer",
-    "list_timers",
-    "adjust_timer",
-    "pause_timer",
-    "resume_timer",
-    "snooze_timer",
-    "stop_timer",
-    "cancel_timer",
-    "add_task",
-    "batch_add_tasks",
-    "complete_task",
-    "list_tasks",
-    "list_lists",
-    // What members share with the household; there are no private records of whoever speaks.
-    "list_calendar_events",
-    "list_notes",
-    "get_note",
-    "recall",
-    // What everybody knows.
-    "get_current_datetime",
-    "date_add",
-    "date_diff",
-    "format_date",
-    "calculate",
-    "calculate_percentage",
-    "convert_units",
-    "random_number",
-    "undo",
-];
-
 /// Whether somebody speaks in a room.
 pub(crate) fn is_by_voice(c: &Case) -> bool {
     c.asked.principal.user == UserId::VOICE || c.asked.via.peer == Peer::Voice
 }
 
-/// Denies by voice: tools that are not listed, those of other makers, and calls that open something. What a listed tool calls
-/// to do its work is its own, unless that destroys, administers, runs code or opens something.
+/// Denies by voice: tools that are not listed, those of other makers, and calls that open something. A listed tool may call
+/// others to do its work, unless these destroy, administer, run code or open something.
 pub(crate) fn not_by_voice(c: &Case) -> Option<String> {
     if !is_by_voice(c) || c.meta {
         return None;

@@ -137,7 +137,7 @@ impl<T: NamedRecord> RecordStore<T> {
         let (records, is_by_voice) = (self.0.clone(), cx.user() == UserId::VOICE);
         let added = self.0.store().write(move |tx| {
             let mut put = |(id, value, shared): &(Id, T, bool)| {
-                // What is said in a room is the household's.
+                // Records made by voice are the household's.
                 let audience = audience(*shared || is_by_voice);
                 let added = records.put(tx, *id, &stamp.clone().audience(audience), value)?;
                 also(tx, &added)?;

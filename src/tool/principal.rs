@@ -13,7 +13,7 @@ pub struct UserId(pub Id);
 impl UserId {
     /// The person who claimed the device; also the caller over the local socket.
     pub const OWNER: UserId = UserId(Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 1]));
-    /// Whoever speaks in a room: no person, and the owner of what is made by voice. Only [`Peer::Voice`] acts as it.
+    /// No person: the caller by voice, and the owner of records made by voice. Only [`Peer::Voice`] acts as it.
     pub const VOICE: UserId = UserId(Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 3]));
     /// Some member of the household; who it was is not stored.
     pub const SOMEBODY: UserId = UserId(Id::from_bytes([0; 16]));
@@ -60,7 +60,7 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// Whoever speaks in a room, as a member, through the general agent. See [`Cx::is_by_voice`](crate::Cx::is_by_voice).
+    /// The caller by voice, as a member, through the general agent. See [`Cx::is_by_voice`](crate::Cx::is_by_voice).
     pub fn voice() -> Self {
         Self { user: UserId::VOICE, role: Role::Member, agent: AgentId::GENERAL }
     }

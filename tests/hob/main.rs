@@ -78,4 +78,5 @@ mod traces;
 mod undo;
 mod used_tools;
 mod visitor;
+mod voice;
 mod wires;

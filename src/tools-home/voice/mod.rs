@@ -28,6 +28,7 @@ pub struct Voice {
 pub fn family(servers: VoiceServers, uploads: Uploads) -> Family<Voice> {
     Family::new("audio", "Speech to text, text to speech, sounds.", Voice { servers, uploads })
         .title("Audio")
+        .needs(&["filesystem"])
         .tool("text_to_speech", Risk::Write, text_to_speech)
         .additive()
         .alias("tts")

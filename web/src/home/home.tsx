@@ -35,7 +35,7 @@ export function Home({ session, path, onSay }: Props): JSX.Element {
         </nav>
         {at === 'today' && <TodayView writer={writer} onSay={onSay} />}
         {at === 'pins' && <Pins wanted={isPin(first) ? first : second} writer={writer} />}
-        {at === 'network' && <Network />}
+        {at === 'network' && <Network admin={session.role === 'admin'} />}
       </div>
     </main>
   );
