@@ -94,7 +94,7 @@ async fn connect(shared: &Shared, settings: &Settings) -> Ended<Socket> {
     Ok(WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(config)).await)
 }
 
-/// Signs in; returns what Home Assistant said where it refuses the token.
+/// Signs in; returns the reason if Home Assistant refuses the token.
 async fn sign_in(shared: &Shared, settings: &Settings, socket: &mut Socket) -> Ended<Option<String>> {
     let mut answered = false;
     loop {
@@ -228,7 +228,7 @@ impl Session<'_> {
         }
     }
 
-    /// What is due at some time: readings after changes, pings, giving up.
+    /// Runs everything that is due: reads after changes, pings, timeouts.
     async fn tick(&mut self, begun: Instant) -> Ended<()> {
         let (now, timing) = (Instant::now(), self.shared.timing);
         if self.registries_at.is_some_and(|at| at <= now) {
