@@ -31,7 +31,8 @@ pub(super) async fn get_history(ha: Ha, cx: Cx, args: GetHistory) -> Result<Outp
     ha.client.ready()?;
     let (entity, _) = ha.resolve(&args.entity, None)?;
     let hours = args.hours.unwrap_or(24).clamp(1, HOURS);
-    let now = cx.ports().clock.now();
+    // Whole seconds: it does not read nanoseconds.
+    let now = Timestamp::from_second(cx.ports().clock.now().as_second()).unwrap_or_default();
     let from = now - SignedDuration::from_hours(i64::from(hours));
     let path =
         format!("history/period/{from}?end_time={now}&filter_entity_id={}&minimal_response&no_attributes", entity.id);
