@@ -78,6 +78,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("similar", "tools-utilities"),
     ("sysinfo", "board"),
     ("tokio-rustls", "api"),
+    ("tokio-tungstenite", "home-assistant"),
     ("wasmi", "sandbox"),
     ("whatlang", "tools-utilities"),
 ];
