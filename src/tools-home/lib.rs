@@ -1,1 +1,3 @@
 //! Tools for what is in the home.
+
+pub mod mqtt;
