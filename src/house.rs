@@ -4,6 +4,7 @@
 mod background;
 mod compacting;
 mod known_hosts;
+mod pin_things;
 pub mod restart;
 pub mod serve;
 #[cfg(test)]
@@ -40,8 +41,10 @@ use scheduler::{Scheduler, ToolFacts};
 use scrub::Scrubber;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
+use things::Things;
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
+use tools_home::mqtt::MqttHome;
 use uploads::Uploads;
 
 /// Idle time after which the model and the JavaScript engine are unloaded.
@@ -126,6 +129,12 @@ fn build_with(
     families.extend(utilities(device.clone()));
     families.push(tools_everyday::config(services.clone()).into_parts());
     families.push(tools_hardware::gpio(board.clone(), &store)?.into_parts());
+    let things = Things::default();
+    things.add(Arc::new(pin_things::PinThings::new(&store, &board)));
+    let mqtt = MqttHome::new(&store, ports.clone());
+    services.register("mqtt", "MQTT", tool::Label::Own, tools_home::mqtt::mqtt_service()?)?;
+    things.add(Arc::new(mqtt.clone()));
+    families.push(tools_home::mqtt::family(mqtt.clone()).into_parts());
     let web = Guarded::new(config.http.allow.clone());
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
@@ -156,6 +165,9 @@ fn build_with(
     let (models, provider) = Models::new(config.model.clone(), deps, choices.clone())?;
     let settings =
         Arc::new(Settings::new(config, store.device_id(), choices, network.clone(), system_clock, scheduler.clone()));
+    let named = settings.clone();
+    let name = Arc::new(move || named.name());
+    let mqtt = home::mqtt::Door { home: mqtt, things, device: device.clone(), name, version: env!("CARGO_PKG_VERSION") };
     let uploads = Uploads::new(&store, data.join(store::FILES));
     uploads.tidy();
     let parts = agent::Parts {
@@ -208,7 +220,7 @@ fn build_with(
         closing,
         lasting: false,
     };
-    Ok((house, settings, BackgroundTasks { scheduler, triggers, board, store: kept, ports: checking, compacting }))
+    Ok((house, settings, BackgroundTasks { scheduler, triggers, board, store: kept, ports: checking, compacting, mqtt }))
 }
 
 /// Reflex over the phrases of all families, built on first use.

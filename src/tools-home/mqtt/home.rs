@@ -130,7 +130,7 @@ impl MqttHome {
         self.0.settings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the settings and the things of people again. `name` is the name of this Hob.
+    /// Reads the settings again. `name` is the name of this Hob.
     pub fn refresh(&self, name: &str) {
         let entry = self.0.ports.settings.entry(SERVICE, None);
         let new = entry.and_then(|entry| settings::read(&entry, name, self.0.device));
@@ -144,7 +144,6 @@ impl MqttHome {
             self.0.client.configure(new.as_ref().map(|settings| settings.config.clone()));
             self.restart(new.as_ref());
         }
-        self.load();
     }
 
     /// Forgets announced things, and subscribes to announcements.
@@ -162,8 +161,8 @@ impl MqttHome {
         drop(gone);
     }
 
-    /// Reads the things of people from the store.
-    pub(crate) fn load(&self) {
+    /// Reads the things that people described from the store.
+    pub fn load(&self) {
         let stored = match self.0.records.list_in(Scope::Household, &Listing::default()) {
             Ok(stored) => stored,
             Err(error) => return tracing::warn!(%error, "MQTT things could not be read"),
@@ -231,23 +230,14 @@ impl MqttHome {
         {
             return self.announce(&message.topic, entities);
         }
-        let mut changed = vec![];
-        {
-            let mut state = self.state();
-            let Entities { own, announced, by_topic, things, .. } = &mut *state;
-            for key in by_topic.get(&*message.topic).into_iter().flatten() {
-                let Some(entity) = own.get_mut(key).or_else(|| announced.get_mut(key)) else { continue };
-                let before = entity.thing().state.value;
-                if entity.apply(message) {
-                    *things = None;
-                    changed.push((entity.thing(), before));
-                }
+        let mut state = self.state();
+        let Entities { own, announced, by_topic, things, .. } = &mut *state;
+        for key in by_topic.get(&*message.topic).into_iter().flatten() {
+            if let Some(entity) = own.get_mut(key).or_else(|| announced.get_mut(key))
+                && entity.apply(message)
+            {
+                *things = None;
             }
-        }
-        for (thing, before) in changed {
-            let data = json!({"thing": thing.address, "name": thing.name, "kind": thing.kind, "value": thing.state.value,
-                              "active": thing.state.active, "number": thing.state.number, "before": before});
-            self.0.ports.bus.publish("thing:changed", None, data);
         }
     }
 
