@@ -439,7 +439,10 @@ mod tests {
     fn subscriptions_are_counted() {
         let client = Mqtt::new(Bus::default());
         let (one, two) = (client.subscribe("a/+").unwrap(), client.want("a/+").unwrap());
-        let known = |client: &Mqtt| (lock(&client.0.filters).bus.len(), client.status().subscriptions);
+        let known = |client: &Mqtt| {
+            let bus = lock(&client.0.filters).bus.len();
+            (bus, client.status().subscriptions)
+        };
         assert_eq!(known(&client), (1, 1));
         client.0.receive(Incoming { topic: "a/b".into(), payload: "1".into(), retain: false, at: Instant::now() });
         drop(two);
