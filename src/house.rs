@@ -167,7 +167,8 @@ fn build_with(
         Arc::new(Settings::new(config, store.device_id(), choices, network.clone(), system_clock, scheduler.clone()));
     let named = settings.clone();
     let name = Arc::new(move || named.name());
-    let mqtt = home::mqtt::Door { home: mqtt, things, device: device.clone(), name, version: env!("CARGO_PKG_VERSION") };
+    let mqtt =
+        home::mqtt::Door { home: mqtt, things, device: device.clone(), name, version: env!("CARGO_PKG_VERSION") };
     let uploads = Uploads::new(&store, data.join(store::FILES));
     uploads.tidy();
     let parts = agent::Parts {
@@ -220,7 +221,11 @@ fn build_with(
         closing,
         lasting: false,
     };
-    Ok((house, settings, BackgroundTasks { scheduler, triggers, board, store: kept, ports: checking, compacting, mqtt }))
+    Ok((
+        house,
+        settings,
+        BackgroundTasks { scheduler, triggers, board, store: kept, ports: checking, compacting, mqtt },
+    ))
 }
 
 /// Reflex over the phrases of all families, built on first use.

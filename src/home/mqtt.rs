@@ -64,7 +64,8 @@ impl Door {
     async fn run(self) {
         let (requests, mut waiting) = mpsc::channel(REQUESTS);
         command::listen(&self.home, requests);
-        let topics = Topics::parse("pin:*,pin-names:*,things:*,rule*,config:*,mqtt-things:*,mqtt:connection,settings:*");
+        let topics =
+            Topics::parse("pin:*,pin-names:*,things:*,rule*,config:*,mqtt-things:*,mqtt:connection,settings:*");
         let mut events = self.home.ports().bus.listen_to(None, topics.unwrap_or_default());
         let mut status = self.home.client().watch();
         let mut published = Published::default();
@@ -204,7 +205,9 @@ impl Door {
                     _ => return,
                 }
             }
-            Request::EnableRule(rule, enabled) => self.cx().call("update_rule", json!({"rule": rule, "enabled": enabled})).await,
+            Request::EnableRule(rule, enabled) => {
+                self.cx().call("update_rule", json!({"rule": rule, "enabled": enabled})).await
+            }
             Request::RunRule(rule) => self.cx().call("run_rule", json!({"rule": rule})).await,
             Request::Renew | Request::Announced(_) => return,
         };
@@ -288,7 +291,9 @@ impl Published {
     }
 
     fn state(&mut self, client: &Mqtt, topic: String, state: String) {
-        if self.states.get(&topic) != Some(&state) && client.publish(Message::state(topic.clone(), state.clone())).is_ok() {
+        if self.states.get(&topic) != Some(&state)
+            && client.publish(Message::state(topic.clone(), state.clone())).is_ok()
+        {
             self.states.insert(topic, state);
         }
     }

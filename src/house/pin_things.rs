@@ -70,7 +70,8 @@ impl Source for PinThings {
             Verb::Toggle => thing.state.active != Some(true),
             _ => return Err(Error::bad_args(format!("{} can only be turned on and off", thing.name))),
         };
-        let pin: u8 = thing.address.key.parse().map_err(|_| Error::not_found(format!("`{}` is no pin", thing.address)))?;
+        let pin: u8 =
+            thing.address.key.parse().map_err(|_| Error::not_found(format!("`{}` is no pin", thing.address)))?;
         Ok(PlannedCall { tool: "gpio_write", args: json!({"pin": pin, "high": high}) })
     }
 }

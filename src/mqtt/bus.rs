@@ -99,7 +99,8 @@ mod tests {
         feed.flush(Instant::now() + Duration::from_secs(60));
         let mut last = String::new();
         let mut count = 1;
-        while let Ok(data) = tokio::task::unconstrained(tokio::time::timeout(Duration::ZERO, take(&mut listener))).await {
+        while let Ok(data) = tokio::task::unconstrained(tokio::time::timeout(Duration::ZERO, take(&mut listener))).await
+        {
             (last, count) = (data["payload"].as_str().unwrap().to_owned(), count + 1);
         }
         assert_eq!(last, "4999");

@@ -343,7 +343,9 @@ impl Mqtt {
 
     fn add(&self, filter: &str, bus: bool) -> Result<Subscription> {
         if !is_filter(filter) {
-            return Err(Error::bad_args("this is not an MQTT topic: write it as `home/lamp/state`, `home/+/state` or `home/#`"));
+            return Err(Error::bad_args(
+                "this is not an MQTT topic: write it as `home/lamp/state`, `home/+/state` or `home/#`",
+            ));
         }
         lock(&self.0.filters).add(filter, bus)?;
         self.0.work.notify_one();
@@ -396,7 +398,11 @@ impl Shared {
             changed
         });
         if changed {
-            self.bus.publish("mqtt:connection", None, serde_json::json!({"state": state, "broker": broker, "why": why}));
+            self.bus.publish(
+                "mqtt:connection",
+                None,
+                serde_json::json!({"state": state, "broker": broker, "why": why}),
+            );
         }
     }
 

@@ -176,7 +176,10 @@ mod tests {
     fn bytes_are_bounded_and_given_back() {
         let mut outbox = Outbox::default();
         let big = |n: usize| Queued {
-            message: Message { payload: vec![0; BYTES / 4].into(), ..queued(&n.to_string(), Qos::AtMostOnce, false).message },
+            message: Message {
+                payload: vec![0; BYTES / 4].into(),
+                ..queued(&n.to_string(), Qos::AtMostOnce, false).message
+            },
             confirm: None,
         };
         (0..20).for_each(|n| outbox.push(big(n)).unwrap());

@@ -101,13 +101,9 @@ mod tests {
 
     #[test]
     fn any_name_becomes_one_level() {
-        for (name, word) in [
-            ("Kitchen Pi", "kitchen_pi"),
-            (" Küche/+# ", "k_che"),
-            ("", "hob"),
-            ("++", "hob"),
-            ("hob-2", "hob-2"),
-        ] {
+        for (name, word) in
+            [("Kitchen Pi", "kitchen_pi"), (" Küche/+# ", "k_che"), ("", "hob"), ("++", "hob"), ("hob-2", "hob-2")]
+        {
             assert_eq!(topic_word(name), word, "{name}");
         }
         assert!(is_topic(&topic_word(&"é".repeat(500))));

@@ -84,12 +84,14 @@ async fn publish(home: MqttHome, _: Cx, args: Publish) -> Result<Output> {
     let qos = if args.qos == Some(0) { Qos::AtMostOnce } else { Qos::AtLeastOnce };
     let message = Message { topic: args.topic.clone(), payload: args.payload.into(), qos, retain: args.retain };
     home.client().publish_now(message, CONFIRM).await?;
-    Ok(Output::json(json!({"topic": args.topic, "published": true}))?.say(format!("Sent to {}.", truncate(&args.topic, 80))))
+    Ok(Output::json(json!({"topic": args.topic, "published": true}))?
+        .say(format!("Sent to {}.", truncate(&args.topic, 80))))
 }
 
 fn may_publish(settings: &MqttSettings, topic: &str) -> Result<()> {
     let own = [settings.config.base.as_str(), settings.discovery.as_str()];
-    let reserved = own.iter().any(|at| topic.strip_prefix(at).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
+    let reserved =
+        own.iter().any(|at| topic.strip_prefix(at).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
     if topic.starts_with('$') || reserved {
         return Err(Error::denied(format!(
             "`{}` is reserved for the broker, Home Assistant's discovery or this Hob: publish to a topic of the device",
@@ -120,14 +122,17 @@ struct Read {
 
 async fn read(home: MqttHome, _: Cx, args: Read) -> Result<Output> {
     if !is_filter(&args.topic) {
-        return Err(Error::bad_args("`topic` is not a topic: write it as `home/lamp/state`, `home/+/state` or `home/#`"));
+        return Err(Error::bad_args(
+            "`topic` is not a topic: write it as `home/lamp/state`, `home/+/state` or `home/#`",
+        ));
     }
     let client = home.client();
     let status = client.status();
     if status.state != Phase::Connected {
         let why = if status.why.is_empty() { "it is being connected" } else { &status.why };
         return Err(match status.state {
-            Phase::Off => Error::unavailable("no MQTT broker is set up: set up the service `mqtt`").say("No MQTT broker is set up yet."),
+            Phase::Off => Error::unavailable("no MQTT broker is set up: set up the service `mqtt`")
+                .say("No MQTT broker is set up yet."),
             _ => Error::unavailable(format!("the MQTT broker is not connected: {why}")),
         });
     }
@@ -197,9 +202,13 @@ async fn add(home: MqttHome, cx: Cx, args: AddThing) -> Result<Output> {
     }
     let key = thing.key();
     if let Some(other) = all.iter().find(|other| other.value.key() == key) {
-        return Err(Error::bad_args(format!("there is an MQTT thing {} already: choose another name", other.value.name)));
+        return Err(Error::bad_args(format!(
+            "there is an MQTT thing {} already: choose another name",
+            other.value.name
+        )));
     }
-    let (collection, stamp) = (records.clone(), Stamp { audience: Audience::Household, ..records.stamp(&cx, "add_mqtt_thing") });
+    let (collection, stamp) =
+        (records.clone(), Stamp { audience: Audience::Household, ..records.stamp(&cx, "add_mqtt_thing") });
     let stored = records.store().write(move |tx| collection.put(tx, Id::new(), &stamp, &thing)).await?;
     home.load();
     publish_change(&cx, &stored, "changed");
@@ -224,7 +233,8 @@ async fn delete(home: MqttHome, cx: Cx, args: DeleteThing) -> Result<Output> {
     let found = by_address.or_else(|| all.iter().find(|entry| records::same_text(&entry.value.name, wanted)));
     let Some(entry) = found else {
         let known: Vec<&str> = all.iter().take(20).map(|entry| entry.value.name.as_str()).collect();
-        let known = if known.is_empty() { "none was added".to_owned() } else { format!("there are {}", known.join(", ")) };
+        let known =
+            if known.is_empty() { "none was added".to_owned() } else { format!("there are {}", known.join(", ")) };
         return Err(Error::not_found(format!("there is no MQTT thing `{}`: {known}", truncate(wanted, 60))));
     };
     let (collection, id) = (records.clone(), entry.id);

@@ -113,7 +113,11 @@ pub(super) fn announcement(all: &Announcement, settings: &MqttSettings) -> Value
         let armed = json!({"name": rule.name, "stat_t": format!("{at}/state"), "cmd_t": format!("{at}/set"), "ent_cat": "config"});
         add(format!("rule_{}", rule.id), "switch", armed);
     }
-    add("update".to_owned(), "update", json!({"name": "Update", "stat_t": format!("{base}/update"), "ent_cat": "diagnostic"}));
+    add(
+        "update".to_owned(),
+        "update",
+        json!({"name": "Update", "stat_t": format!("{base}/update"), "ent_cat": "diagnostic"}),
+    );
     json!({
         "dev": {"ids": [id], "name": all.name, "mf": "Hob", "mdl": "Hob", "sw": all.version},
         "o": {"name": "Hob", "sw": all.version},
@@ -167,7 +171,16 @@ mod tests {
     fn pin(n: u8, name: &str, kind: Kind, guarded: bool) -> Thing {
         let verbs = if kind == Kind::Contact { vec![] } else { vec![Verb::TurnOn, Verb::TurnOff, Verb::Toggle] };
         let (name, area) = (name.to_owned(), String::new());
-        Thing { address: Address::new("pin", n), name, aliases: vec![], area, kind, verbs, state: State::default(), guarded }
+        Thing {
+            address: Address::new("pin", n),
+            name,
+            aliases: vec![],
+            area,
+            kind,
+            verbs,
+            state: State::default(),
+            guarded,
+        }
     }
 
     #[test]
@@ -209,7 +222,8 @@ mod tests {
 
     #[test]
     fn rules_are_read_with_care() {
-        let list = json!({"rules": [{"id": "a", "name": "A", "enabled": true}, {"id": "b/+"}, 7, {"name": "x"}, {"id": "c"}]});
+        let list =
+            json!({"rules": [{"id": "a", "name": "A", "enabled": true}, {"id": "b/+"}, 7, {"name": "x"}, {"id": "c"}]});
         let read: Vec<_> = rules(&list, 9).into_iter().map(|r| (r.id, r.name, r.enabled)).collect();
         assert_eq!(read, [("a".into(), "A".into(), true), ("c".into(), "c".to_owned(), false)]);
         assert!(rules(&json!("x"), 9).is_empty() && rules(&list, 1).len() == 1);

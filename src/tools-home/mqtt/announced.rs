@@ -94,8 +94,16 @@ pub(crate) fn read(rest: &str, payload: &str) -> Option<Vec<Entity>> {
         return Some(entity(component, &id, &config, &device).into_iter().collect());
     }
     let Some(components) = config.get("components").and_then(Value::as_object) else { return Some(vec![]) };
-    let shared = ["availability", "availability_topic", "availability_template", "payload_available", "~",
-        "payload_not_available", "state_topic", "command_topic"];
+    let shared = [
+        "availability",
+        "availability_topic",
+        "availability_template",
+        "payload_available",
+        "~",
+        "payload_not_available",
+        "state_topic",
+        "command_topic",
+    ];
     let all = components.iter().take(COMPONENTS).filter_map(|(name, own)| {
         let mut own = expanded(own.as_object()?.clone());
         for key in shared {
@@ -117,7 +125,8 @@ fn expanded(map: Map<String, Value>) -> Map<String, Value> {
     };
     let inner = |value: Value| match value {
         Value::Array(all) => {
-            let all = all.into_iter().map(|v| if let Value::Object(map) = v { Value::Object(expanded(map)) } else { v });
+            let all =
+                all.into_iter().map(|v| if let Value::Object(map) = v { Value::Object(expanded(map)) } else { v });
             Value::Array(all.collect())
         }
         other => other,
@@ -178,7 +187,9 @@ fn entity(component: &str, id: &str, config: &Map<String, Value>, device: &Map<S
     let class = it.word("device_class", "");
     let of_device = Reader(device).text("name");
     let name = match (it.text("name"), &of_device) {
-        (Some(own), Some(device)) if !own.to_lowercase().starts_with(&device.to_lowercase()) => format!("{device} {own}"),
+        (Some(own), Some(device)) if !own.to_lowercase().starts_with(&device.to_lowercase()) => {
+            format!("{device} {own}")
+        }
         (Some(own), _) => own,
         (None, Some(device)) if kind == Kind::Sensor && !class.is_empty() => format!("{device} {}", short(&class)),
         (None, Some(device)) => device.clone(),
@@ -194,26 +205,45 @@ fn entity(component: &str, id: &str, config: &Map<String, Value>, device: &Map<S
     made.unit = it.text("unit_of_measurement");
     words(&mut made, &it);
     let mut inputs = vec![];
-    let values = if kind == Kind::Light && config.contains_key("state_value_template") { "state_value_template" } else { "value_template" };
+    let values = if kind == Kind::Light && config.contains_key("state_value_template") {
+        "state_value_template"
+    } else {
+        "value_template"
+    };
     match kind {
         Kind::Climate => climate(&mut made, &it, &mut inputs),
         Kind::Light if made.json => {
             let topic = it.topic("state_topic");
-            let json = |path: &str, part| topic.clone().map(|topic| Input { topic, template: Template::path(path).unwrap_or_default(), part });
+            let json = |path: &str, part| {
+                topic.clone().map(|topic| Input { topic, template: Template::path(path).unwrap_or_default(), part })
+            };
             inputs.push(json("state", Part::State));
             if config.get("brightness").and_then(Value::as_bool) == Some(true)
                 || config.contains_key("supported_color_modes")
             {
                 inputs.push(json("brightness", Part::Level));
-                made.level = made.command.clone().map(|topic| LevelTopic { topic, max: it.number("brightness_scale", 255.0) });
+                made.level =
+                    made.command.clone().map(|topic| LevelTopic { topic, max: it.number("brightness_scale", 255.0) });
             }
         }
         _ => inputs.push(it.input("state_topic", values, Part::State)),
     }
     let level = match kind {
-        Kind::Light if !made.json => Some(("brightness_command_topic", "brightness_state_topic", "brightness_value_template", it.number("brightness_scale", 255.0))),
-        Kind::Fan => Some(("percentage_command_topic", "percentage_state_topic", "percentage_value_template", it.number("speed_range_max", 100.0))),
-        Kind::Cover => Some(("set_position_topic", "position_topic", "position_template", it.number("position_open", 100.0))),
+        Kind::Light if !made.json => Some((
+            "brightness_command_topic",
+            "brightness_state_topic",
+            "brightness_value_template",
+            it.number("brightness_scale", 255.0),
+        )),
+        Kind::Fan => Some((
+            "percentage_command_topic",
+            "percentage_state_topic",
+            "percentage_value_template",
+            it.number("speed_range_max", 100.0),
+        )),
+        Kind::Cover => {
+            Some(("set_position_topic", "position_topic", "position_template", it.number("position_open", 100.0)))
+        }
         _ => None,
     };
     if let Some((command, state, template, max)) = level {
@@ -235,7 +265,8 @@ fn words(made: &mut Entity, it: &Reader) {
         Kind::Scene => [("payload_press", ""), ("", "")],
         _ => [("payload_on", "state_on"), ("payload_off", "state_off")],
     };
-    words.on = it.word(on.0, if it.0.contains_key("payload_on") && made.kind == Kind::Scene { "ON" } else { &words.on });
+    words.on =
+        it.word(on.0, if it.0.contains_key("payload_on") && made.kind == Kind::Scene { "ON" } else { &words.on });
     words.off = it.word(off.0, &words.off);
     // The state of a switch is the word that switches it, unless it says another.
     let follows = !matches!(made.kind, Kind::Cover | Kind::Lock);

@@ -82,7 +82,8 @@ impl Words {
             Kind::Scene => ("PRESS", "", None, "", ""),
             _ => ("ON", "OFF", None, "ON", "OFF"),
         };
-        let [on, off, is_on, is_off, online, offline] = [on, off, is_on, is_off, "online", "offline"].map(str::to_owned);
+        let [on, off, is_on, is_off, online, offline] =
+            [on, off, is_on, is_off, "online", "offline"].map(str::to_owned);
         Self { on, off, stop: stop.map(str::to_owned), is_on, is_off, online, offline }
     }
 }

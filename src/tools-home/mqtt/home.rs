@@ -14,9 +14,9 @@ use std::{
     time::Duration,
 };
 use store::{Collection, Listing, Store};
+use things::{Command, PlannedCall, Source, Thing};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use things::{Command, PlannedCall, Source, Thing};
 use tool::{Id, Ports, Result, Scope, prelude::json};
 
 /// The most things that announce themselves.

@@ -74,7 +74,8 @@ pub(crate) fn opens(entity: &Entity, topic: &str, payload: &str) -> bool {
     if !entity.guarded || !commands.contains(&Some(topic)) {
         return false;
     }
-    let named = serde_json::from_str::<Value>(payload).ok().and_then(|json| Some(json.get("state")?.as_str()?.to_owned()));
+    let named =
+        serde_json::from_str::<Value>(payload).ok().and_then(|json| Some(json.get("state")?.as_str()?.to_owned()));
     let said = named.as_deref().unwrap_or(payload).trim();
     let harmless = said == entity.words.off || entity.words.stop.as_deref() == Some(said);
     let closes = entity.level.as_ref().is_some_and(|level| level.topic == topic) && said.parse::<f64>() == Ok(0.0);
@@ -95,10 +96,20 @@ mod tests {
 
     #[test]
     fn commands_become_messages() {
-        let plug = entity("switch/a/config", json!({"name": "Plug", "cmd_t": "p/set", "stat_t": "p", "pl_on": "1", "pl_off": "0"}));
-        let lamp = entity("light/a/config", json!({"name": "L", "cmd_t": "l/set", "schema": "json", "brightness": true, "bri_scl": 254}));
-        let cover = entity("cover/a/config", json!({"name": "C", "cmd_t": "c/set", "set_pos_t": "c/pos", "pos_t": "c"}));
-        let heat = entity("climate/a/config", json!({"name": "H", "modes": ["off", "heat"], "mode_cmd_t": "h/m", "temp_cmd_t": "h/t"}));
+        let plug = entity(
+            "switch/a/config",
+            json!({"name": "Plug", "cmd_t": "p/set", "stat_t": "p", "pl_on": "1", "pl_off": "0"}),
+        );
+        let lamp = entity(
+            "light/a/config",
+            json!({"name": "L", "cmd_t": "l/set", "schema": "json", "brightness": true, "bri_scl": 254}),
+        );
+        let cover =
+            entity("cover/a/config", json!({"name": "C", "cmd_t": "c/set", "set_pos_t": "c/pos", "pos_t": "c"}));
+        let heat = entity(
+            "climate/a/config",
+            json!({"name": "H", "modes": ["off", "heat"], "mode_cmd_t": "h/m", "temp_cmd_t": "h/t"}),
+        );
         let level = |level| Command { level: Some(level), ..command(Verb::SetLevel) };
         for (entity, command, sent) in [
             (&plug, command(Verb::TurnOn), Some(("p/set", "1"))),
@@ -108,7 +119,11 @@ mod tests {
             (&lamp, command(Verb::TurnOff), Some(("l/set", r#"{"state":"OFF"}"#))),
             (&lamp, level(50), Some(("l/set", r#"{"brightness":127,"state":"ON"}"#))),
             (&lamp, level(0), Some(("l/set", r#"{"state":"OFF"}"#))),
-            (&lamp, Command { level: Some(10), ..command(Verb::TurnOn) }, Some(("l/set", r#"{"brightness":25,"state":"ON"}"#))),
+            (
+                &lamp,
+                Command { level: Some(10), ..command(Verb::TurnOn) },
+                Some(("l/set", r#"{"brightness":25,"state":"ON"}"#)),
+            ),
             (&cover, command(Verb::Open), Some(("c/set", "OPEN"))),
             (&cover, command(Verb::TurnOn), None),
             (&cover, level(40), Some(("c/pos", "40"))),
@@ -126,7 +141,10 @@ mod tests {
     #[test]
     fn what_opens_is_known_by_its_payload() {
         let lock = entity("lock/a/config", json!({"name": "Door", "cmd_t": "d/set", "stat_t": "d"}));
-        let gate = entity("cover/a/config", json!({"name": "Gate", "dev_cla": "gate", "cmd_t": "g/set", "set_pos_t": "g/pos", "pos_t": "g"}));
+        let gate = entity(
+            "cover/a/config",
+            json!({"name": "Gate", "dev_cla": "gate", "cmd_t": "g/set", "set_pos_t": "g/pos", "pos_t": "g"}),
+        );
         for (entity, topic, payload, asks) in [
             (&lock, "d/set", "UNLOCK", true),
             (&lock, "d/set", "LOCK", false),

@@ -126,14 +126,18 @@ impl AddThing {
             let topic = text(topic, what, mqtt::MAX_TOPIC)?;
             match topic.is_empty() || is_topic(&topic) {
                 true => Ok(topic),
-                false => Err(Error::bad_args(format!("`{what}` is not a topic: write it as `home/lamp/state`, without + and #"))),
+                false => Err(Error::bad_args(format!(
+                    "`{what}` is not a topic: write it as `home/lamp/state`, without + and #"
+                ))),
             }
         };
         let path = |path: Option<String>, what: &str| {
             let path = text(path, what, 100)?;
             match Template::path(&path) {
                 Some(_) => Ok(path),
-                None => Err(Error::bad_args(format!("`{what}` is not a path: write it as `ENERGY.Power`, or leave it out"))),
+                None => {
+                    Err(Error::bad_args(format!("`{what}` is not a path: write it as `ENERGY.Power`, or leave it out")))
+                }
             }
         };
         let kind = StoredKind(self.kind);
@@ -165,7 +169,9 @@ impl AddThing {
         let read_only = matches!(self.kind, Kind::Sensor | Kind::Contact);
         match (read_only, made.command_topic.is_empty(), made.state_topic.is_empty()) {
             (true, _, true) => Err(Error::bad_args("a sensor needs its `stateTopic`")),
-            (true, false, _) => Err(Error::bad_args("a sensor is only read: leave out `commandTopic`, or choose another kind")),
+            (true, false, _) => {
+                Err(Error::bad_args("a sensor is only read: leave out `commandTopic`, or choose another kind"))
+            }
             (false, true, _) => Err(Error::bad_args("it needs the `commandTopic` that switches it")),
             _ => Ok(made),
         }
@@ -192,7 +198,8 @@ impl MqttThing {
         made.words.on = given(&self.payload_on).unwrap_or(usual.on);
         made.words.off = given(&self.payload_off).unwrap_or(usual.off);
         made.words.is_on = given(&self.state_on).unwrap_or(if follows { made.words.on.clone() } else { usual.is_on });
-        made.words.is_off = given(&self.state_off).unwrap_or(if follows { made.words.off.clone() } else { usual.is_off });
+        made.words.is_off =
+            given(&self.state_off).unwrap_or(if follows { made.words.off.clone() } else { usual.is_off });
         let input = |topic: &String, path: &str, part| {
             given(topic).map(|topic| Input { topic, template: Template::path(path).unwrap_or_default(), part })
         };

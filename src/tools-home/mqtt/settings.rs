@@ -42,12 +42,43 @@ pub fn mqtt_service() -> Result<Vec<Required>> {
         field("username", "User name", "string", "Left out where the broker asks for none."),
         field("password", "Password", "secret", "It is encrypted and never shown again."),
         field("tls", "TLS", "boolean", "Encrypt the connection."),
-        field("ca", "Certificate", "string", "The certificate of the broker's authority in PEM, or its own self-signed one."),
+        field(
+            "ca",
+            "Certificate",
+            "string",
+            "The certificate of the broker's authority in PEM, or its own self-signed one."
+        ),
         field("base", "Base topic", "string", "Where Hob's own topics begin: hob/NAME where left out."),
-        with(field("discovery_prefix", "Discovery prefix", "string", "Where devices announce themselves."), "default", "homeassistant".into()),
-        with(field("announce", "Show Hob in Home Assistant", "boolean", "Named pins, sensors and rules appear there by themselves."), "default", true.into()),
-        with(field("control", "Let others switch pins", "boolean", "Named pins obey their set topic."), "default", true.into()),
-        with(field("adopt", "Use announced devices", "boolean", "Devices that announce themselves on this broker are things of this home."), "default", true.into()),
+        with(
+            field("discovery_prefix", "Discovery prefix", "string", "Where devices announce themselves."),
+            "default",
+            "homeassistant".into()
+        ),
+        with(
+            field(
+                "announce",
+                "Show Hob in Home Assistant",
+                "boolean",
+                "Named pins, sensors and rules appear there by themselves."
+            ),
+            "default",
+            true.into()
+        ),
+        with(
+            field("control", "Let others switch pins", "boolean", "Named pins obey their set topic."),
+            "default",
+            true.into()
+        ),
+        with(
+            field(
+                "adopt",
+                "Use announced devices",
+                "boolean",
+                "Devices that announce themselves on this broker are things of this home."
+            ),
+            "default",
+            true.into()
+        ),
         field("publish", "Topics to publish to", "string", "Separated by commas; all where left out."),
         field("guarded", "Guarded topics", "string", "Publishing to these opens something, so a person is asked."),
     ]);
@@ -71,7 +102,9 @@ pub(crate) fn read(entry: &Map<String, Value>, name: &str, device: Id) -> Option
         all.split([',', '\n']).map(str::trim).filter(|filter| is_filter(filter)).map(str::to_owned).collect()
     };
     let level = |field: &str| {
-        text(field).map(|text| text.trim_matches('/').to_owned()).filter(|text| mqtt::is_topic(text) && text.len() <= 100)
+        text(field)
+            .map(|text| text.trim_matches('/').to_owned())
+            .filter(|text| mqtt::is_topic(text) && text.len() <= 100)
     };
     let (mut host, mut scheme_tls, mut url_port) = (text("host")?, None, None);
     // People paste addresses.
@@ -130,7 +163,10 @@ mod tests {
     fn an_entry_is_read_with_defaults() {
         assert!(of(json!({})).is_none() && of(json!({"host": " "})).is_none());
         let plain = of(json!({"host": "10.0.0.5"})).unwrap();
-        assert_eq!((plain.config.port, &*plain.config.base, &*plain.discovery), (1883, "hob/kitchen_pi", "homeassistant"));
+        assert_eq!(
+            (plain.config.port, &*plain.config.base, &*plain.discovery),
+            (1883, "hob/kitchen_pi", "homeassistant")
+        );
         assert!(plain.announce && plain.adopt && plain.control && plain.allowed.is_empty());
         assert!(plain.config.client_id.starts_with("hob-") && plain.config.client_id.len() <= 23);
         for (entry, port, tls) in [
@@ -140,10 +176,17 @@ mod tests {
             (json!({"host": "b", "tls": true, "port": 5, "ca": "PEM"}), 5, Tls::Authority("PEM".into())),
         ] {
             let settings = of(entry.clone()).unwrap();
-            assert_eq!((&*settings.config.host, settings.config.port, settings.config.tls), ("b", port, tls), "{entry}");
+            assert_eq!(
+                (&*settings.config.host, settings.config.port, settings.config.tls),
+                ("b", port, tls),
+                "{entry}"
+            );
         }
         let wild = of(json!({"host": "b", "base": "a/#", "publish": "a/#, b/+ ,bad#", "guarded": "x"})).unwrap();
-        assert_eq!((&*wild.config.base, wild.allowed, wild.guarded), ("hob/kitchen_pi", vec!["a/#".to_owned(), "b/+".into()], vec!["x".to_owned()]));
+        assert_eq!(
+            (&*wild.config.base, wild.allowed, wild.guarded),
+            ("hob/kitchen_pi", vec!["a/#".to_owned(), "b/+".into()], vec!["x".to_owned()])
+        );
     }
 
     #[test]

@@ -31,7 +31,12 @@ async fn call(home: &MqttHome, tool: &str, args: Value) -> Result<Output> {
 }
 
 fn deliver(home: &MqttHome, topic: &str, payload: &str) {
-    home.deliver(&Incoming { topic: topic.into(), payload: payload.to_owned().into(), retain: true, at: Instant::now() });
+    home.deliver(&Incoming {
+        topic: topic.into(),
+        payload: payload.to_owned().into(),
+        retain: true,
+        at: Instant::now(),
+    });
 }
 
 fn names(home: &MqttHome) -> Vec<String> {
@@ -44,8 +49,12 @@ async fn a_thing_is_added_commanded_and_deleted() {
     let lamp = json!({"name": "Desk lamp", "kind": "light", "area": "Study", "commandTopic": "cmnd/d/POWER", "stateTopic": "stat/d/RESULT",
                       "valuePath": "POWER", "levelTopic": "cmnd/d/Dimmer"});
     let added = call(&home, "add_mqtt_thing", lamp.clone()).await.unwrap();
-    assert_eq!((added.content["thing"].as_str(), added.say.as_deref()), (Some("mqtt:own-desk_lamp"), Some("Desk lamp is added.")));
-    let again = call(&home, "add_mqtt_thing", json!({"name": "desk LAMP", "kind": "switch", "commandTopic": "x"})).await;
+    assert_eq!(
+        (added.content["thing"].as_str(), added.say.as_deref()),
+        (Some("mqtt:own-desk_lamp"), Some("Desk lamp is added."))
+    );
+    let again =
+        call(&home, "add_mqtt_thing", json!({"name": "desk LAMP", "kind": "switch", "commandTopic": "x"})).await;
     assert!(matches!(again, Err(Error::BadArgs(why)) if why.contains("already")));
     deliver(&home, "stat/d/RESULT", r#"{"POWER":"ON"}"#);
     let thing = home.things()[0].clone();
@@ -115,7 +124,11 @@ async fn announced_devices_come_change_and_go() {
     deliver(&home, "homeassistant/switch/a/config", "");
     assert!(home.things().is_empty());
     for n in 0..2100 {
-        deliver(&home, &format!("homeassistant/switch/x{n}/config"), &json!({"name": "X", "cmd_t": "a", "uniq_id": n.to_string()}).to_string());
+        deliver(
+            &home,
+            &format!("homeassistant/switch/x{n}/config"),
+            &json!({"name": "X", "cmd_t": "a", "uniq_id": n.to_string()}).to_string(),
+        );
     }
     assert_eq!((home.things().len(), home.announced()), (2000, (2000, 100)));
     home = self::home(json!({"host": "127.0.0.1", "port": 1, "adopt": false}));
@@ -132,5 +145,8 @@ async fn without_a_broker_the_tools_say_so() {
         assert_eq!(error.said(), Some("No MQTT broker is set up yet."));
     }
     let status = call(&home, "mqtt_status", json!({})).await.unwrap();
-    assert_eq!((status.content["state"].as_str(), status.say.as_deref()), (Some("off"), Some("No MQTT broker is set up.")));
+    assert_eq!(
+        (status.content["state"].as_str(), status.say.as_deref()),
+        (Some("off"), Some("No MQTT broker is set up."))
+    );
 }

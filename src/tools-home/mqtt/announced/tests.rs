@@ -13,7 +13,12 @@ fn one(rest: &str, config: Value) -> Entity {
 }
 
 fn send(entity: &mut Entity, topic: &str, payload: &str) {
-    entity.apply(&Incoming { topic: topic.into(), payload: payload.to_owned().into(), retain: true, at: Instant::now() });
+    entity.apply(&Incoming {
+        topic: topic.into(),
+        payload: payload.to_owned().into(),
+        retain: true,
+        at: Instant::now(),
+    });
 }
 
 #[test]
@@ -71,7 +76,10 @@ fn esphome_covers_fans_and_climate() {
                "temp_stat_t": "h/t", "curr_temp_t": "h/now"}),
     );
     assert_eq!(heat.verbs(), [Verb::SetTemperature, Verb::SetMode, Verb::TurnOff]);
-    let fan = one("fan/a/config", json!({"name": "Fan", "cmd_t": "f/set", "stat_t": "f", "pct_cmd_t": "f/p/set", "pct_stat_t": "f/p"}));
+    let fan = one(
+        "fan/a/config",
+        json!({"name": "Fan", "cmd_t": "f/set", "stat_t": "f", "pct_cmd_t": "f/p/set", "pct_stat_t": "f/p"}),
+    );
     assert_eq!(fan.level, Some(LevelTopic { topic: "f/p/set".into(), max: 100.0 }));
     assert!(one("lock/a/config", json!({"name": "L", "cmd_t": "l/set", "stat_t": "l"})).guarded);
     assert_eq!(one("button/a/config", json!({"name": "B", "cmd_t": "b"})).words.on, "PRESS");
@@ -91,7 +99,10 @@ fn whole_devices() {
     .unwrap();
     let names: Vec<_> = all.iter().map(|e| (&*e.name, e.kind)).collect();
     // A component that is only a platform inherits the shared topic.
-    assert_eq!(names, [("Kitchen", Kind::Sensor), ("Kitchen Socket", Kind::Switch), ("Kitchen temperature", Kind::Sensor)]);
+    assert_eq!(
+        names,
+        [("Kitchen", Kind::Sensor), ("Kitchen Socket", Kind::Switch), ("Kitchen temperature", Kind::Sensor)]
+    );
     assert!(read("device/0AFFD2/config", "").unwrap().is_empty());
 }
 
