@@ -52,7 +52,7 @@ pub struct Door {
 }
 
 impl Door {
-    /// Connects and announces until `closing`. The returned task ends once the broker has been told `offline`.
+    /// Connects and announces until `closing`. The returned task ends once the broker has been notified of `offline`.
     pub fn start(self, closing: &CancellationToken) -> JoinHandle<()> {
         let client = self.home.clone().run(closing.clone());
         let announcing = closing.clone().run_until_cancelled_owned(self.run());
@@ -217,7 +217,7 @@ impl Door {
     }
 }
 
-/// What the broker has been told, so that only changes are published.
+/// What the broker has been notified of, so that only changes are published.
 #[derive(Default)]
 struct Published {
     states: BTreeMap<String, String>,
@@ -229,7 +229,7 @@ struct Published {
 }
 
 impl Published {
-    /// Subscribes to commands, to what Home Assistant says of itself, and to the announcement that the broker has kept.
+    /// Subscribes to commands, to what Home Assistant says of itself, and to the announcement that the broker has retained.
     fn follow(&mut self, client: &Mqtt, settings: &MqttSettings, device: tool::Id) {
         let base = &settings.config.base;
         let filters = [
@@ -251,7 +251,7 @@ impl Published {
         self.config = None;
     }
 
-    /// Components of an earlier announcement, which the broker has kept: those that are gone are to be removed.
+    /// Components of an earlier announcement, which the broker has retained: those that are gone are to be removed.
     fn left_over(&mut self, components: BTreeMap<String, String>) {
         let new = components.iter().any(|(key, _)| !self.components.contains_key(key));
         if new {

@@ -40,7 +40,7 @@ pub struct Incoming {
     pub topic: Arc<str>,
     /// Payload.
     pub payload: Bytes,
-    /// Whether the broker had kept it, so that it may be old.
+    /// Whether the broker had retained it, so that it may be old.
     pub retain: bool,
     /// When it arrived.
     pub at: Instant,
@@ -121,6 +121,8 @@ pub(crate) struct Filters {
     counts: BTreeMap<String, Count>,
     pub fresh: BTreeSet<String>,
     pub gone: BTreeSet<String>,
+    /// Those with wildcards.
+    wild: BTreeSet<String>,
     /// Those whose messages go to the bus.
     bus: Arc<[String]>,
 }
@@ -142,6 +144,9 @@ impl Filters {
         if self.counts.len() >= FILTERS && !self.counts.contains_key(filter) {
             return Err(Error::unavailable(format!("{FILTERS} MQTT topics are subscribed to, the maximum")));
         }
+        if !is_topic(filter) {
+            self.wild.insert(filter.to_owned());
+        }
         let count = self.counts.entry(filter.to_owned()).or_default();
         count.all += 1;
         count.bus += usize::from(bus);
@@ -162,6 +167,7 @@ impl Filters {
         let last = count.all == 0;
         if last {
             self.counts.remove(filter);
+            self.wild.remove(filter);
             self.fresh.remove(filter);
             self.gone.insert(filter.to_owned());
         }
@@ -169,6 +175,10 @@ impl Filters {
             self.list();
         }
         last
+    }
+
+    fn covers(&self, topic: &str) -> bool {
+        self.counts.contains_key(topic) || self.wild.iter().any(|filter| matches(filter, topic))
     }
 
     fn list(&mut self) {
@@ -188,7 +198,13 @@ impl Drop for Subscription {
         let shared = &self.client.0;
         let mut filters = lock(&shared.filters);
         if filters.remove(&self.filter, self.bus) {
-            lock(&shared.latest).retain(|topic| filters.counts.keys().any(|filter| matches(filter, topic)));
+            // The values of its topics would grow old unseen.
+            let mut latest = lock(&shared.latest);
+            match is_topic(&self.filter) {
+                true if filters.covers(&self.filter) => {}
+                true => latest.remove(&self.filter),
+                false => latest.retain(|topic| filters.covers(topic)),
+            }
             shared.work.notify_one();
         }
     }
@@ -324,7 +340,7 @@ impl Mqtt {
         Ok(())
     }
 
-    /// Subscribes to a filter for as long as the result is kept. Handlers and [`Mqtt::latest`] get its messages.
+    /// Subscribes to a filter for as long as the result is held. Handlers and [`Mqtt::latest`] get its messages.
     ///
     /// # Errors
     /// `BadArgs` for text that is no filter; `Unavailable` when there are too many.

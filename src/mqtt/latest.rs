@@ -35,7 +35,7 @@ impl Latest {
         }
     }
 
-    fn remove(&mut self, topic: &str) {
+    pub fn remove(&mut self, topic: &str) {
         if let Some((age, old)) = self.by_topic.remove(topic) {
             self.by_age.remove(&age);
             self.bytes -= size(&old);

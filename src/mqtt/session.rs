@@ -110,7 +110,15 @@ pub(crate) async fn run(shared: &Shared, config: &Config, broker: &str, stop: im
     if matches!(end, End::Asked) && connected {
         let goodbye = async {
             let offline = PublishOptions::new(QoS::AtLeastOnce).retained();
-            let _ = client.publish(config.status_topic(), "offline", offline).await;
+            // A disconnect may overtake a message that is not yet on its way.
+            if let Ok(sent) = client.publish_tracked(config.status_topic(), "offline", offline).await {
+                let arrived = pin!(sent.wait_completion_async());
+                let drained = async { while packets.recv().await.is_some() {} };
+                tokio::select! {
+                    _ = arrived => {}
+                    () = drained => {}
+                }
+            }
             let _ = client.disconnect_with_timeout(GOODBYE / 2).await;
             while packets.recv().await.is_some() {}
             let _ = (&mut pump.0).await;
@@ -222,7 +230,7 @@ fn receive(shared: &Shared, publish: &rumqttc::Publish) {
         shared.too_large.fetch_add(1, Relaxed);
         return;
     }
-    // Not a view into the buffer of the connection, which would be kept for as long as the value is.
+    // Not a view into the buffer of the connection, which would be held for as long as the value is.
     let payload = bytes::Bytes::copy_from_slice(&publish.payload);
     shared.receive(Incoming { topic: Arc::from(topic), payload, retain: publish.retain, at: Instant::now() });
 }

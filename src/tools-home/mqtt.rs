@@ -136,7 +136,7 @@ async fn read(home: MqttHome, _: Cx, args: Read) -> Result<Output> {
             _ => Error::unavailable(format!("the MQTT broker is not connected: {why}")),
         });
     }
-    // The broker sends what it has kept, once it knows the subscription.
+    // The broker sends what it has retained, once it knows the subscription.
     let limit = args.limit.unwrap_or(20).clamp(1, 100) as usize;
     let _subscription = client.subscribe(&args.topic)?;
     let wait = args.wait_seconds.filter(|s| s.is_finite()).unwrap_or(LOOK).clamp(0.0, LONGEST_LOOK);

@@ -18,24 +18,21 @@ pub(super) enum Request {
     RunRule(String),
     /// Home Assistant has started: announce everything again.
     Renew,
-    /// The components that the broker has kept from an earlier announcement.
+    /// The components that the broker has retained from an earlier announcement.
     Announced(BTreeMap<String, String>),
 }
 
 /// Passes requests on; those that find no place are dropped.
 pub(super) fn listen(home: &MqttHome, requests: mpsc::Sender<Request>) {
-    // The client outlives this door in tests only; a closed channel refuses all.
-    let at = home.clone();
-    home.client().on_message(move |message| {
-        let Some(settings) = at.settings() else { return };
-        let own = object_id(at.device());
-        if let Some(request) = read(&settings, &own, &message.topic, &message.payload, message.retain) {
+    let own = object_id(home.device());
+    home.on_message(move |settings, message| {
+        if let Some(request) = read(settings, &own, &message.topic, &message.payload, message.retain) {
             let _ = requests.try_send(request);
         }
     });
 }
 
-/// What a message asks for; `None` for any other message. A command that the broker has kept is old, and not obeyed.
+/// What a message asks for; `None` for any other message. A command that the broker has retained is old, and not obeyed.
 fn read(settings: &MqttSettings, own: &str, topic: &str, payload: &[u8], retained: bool) -> Option<Request> {
     if let Some(rest) = topic.strip_prefix(&*settings.discovery).and_then(|rest| rest.strip_prefix('/')) {
         if rest == "status" {

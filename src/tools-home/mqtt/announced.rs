@@ -252,7 +252,7 @@ fn entity(component: &str, id: &str, config: &Map<String, Value>, device: &Map<S
     }
     inputs.extend(availability(&it));
     made.inputs.extend(inputs.into_iter().flatten());
-    // It can neither be read nor told anything.
+    // It can neither be read nor commanded.
     let useful = made.command.is_some() || made.inputs.iter().any(|input| input.part != Part::Availability);
     useful.then_some(made)
 }
@@ -268,7 +268,7 @@ fn words(made: &mut Entity, it: &Reader) {
     words.on =
         it.word(on.0, if it.0.contains_key("payload_on") && made.kind == Kind::Scene { "ON" } else { &words.on });
     words.off = it.word(off.0, &words.off);
-    // The state of a switch is the word that switches it, unless it says another.
+    // The state of a switch is the word that switches it, unless it reports another.
     let follows = !matches!(made.kind, Kind::Cover | Kind::Lock);
     words.is_on = it.word(on.1, if follows { &words.on } else { &words.is_on });
     words.is_off = it.word(off.1, if follows { &words.off } else { &words.is_off });

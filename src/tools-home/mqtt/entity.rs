@@ -69,7 +69,7 @@ pub(crate) struct Entity {
     pub json: bool,
     pub retain: bool,
     pub state: State,
-    /// Whether its device says it is reachable; `None` where it says nothing.
+    /// Whether its device says it is reachable; `None` where it reports nothing.
     pub available: Option<bool>,
 }
 
@@ -111,7 +111,7 @@ impl Entity {
         }
     }
 
-    /// What it can be told to do.
+    /// What it can do.
     pub fn verbs(&self) -> Vec<Verb> {
         let mut verbs: Vec<Verb> = match (&self.command, self.kind) {
             (None, _) => vec![],

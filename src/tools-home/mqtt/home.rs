@@ -32,10 +32,11 @@ struct Inner {
     client: Mqtt,
     ports: Ports,
     device: Id,
+    object_id: String,
     records: Collection<MqttThing>,
-    settings: Mutex<Option<MqttSettings>>,
+    settings: Mutex<Option<Arc<MqttSettings>>>,
     state: Mutex<Entities>,
-    /// Announcements came or went: topics are to be subscribed to anew.
+    /// Announcements came or went: topics are to be subscribed to again.
     stale: Notify,
 }
 
@@ -50,7 +51,7 @@ struct Entities {
     by_topic: HashMap<String, Vec<String>>,
     subscriptions: HashMap<String, Subscription>,
     config_subscriptions: Vec<Subscription>,
-    /// What [`Source::things`] returns; made anew after a change.
+    /// What [`Source::things`] returns; made again after a change.
     things: Option<Arc<[Thing]>>,
     /// How many announcements found no place.
     refused: u64,
@@ -61,7 +62,7 @@ impl Entities {
         self.own.get(key).or_else(|| self.announced.get(key))
     }
 
-    /// Makes the index anew; returns the topics that are no longer subscribed to, to be dropped without the lock.
+    /// Rebuilds the index; returns the topics that are no longer subscribed to, to be dropped without the lock.
     fn index(&mut self, client: &Mqtt) -> Vec<Subscription> {
         self.things = None;
         self.by_topic.clear();
@@ -95,6 +96,7 @@ impl MqttHome {
             client: client.clone(),
             ports,
             device: store.device_id(),
+            object_id: object_id(store.device_id()),
             records: store.collection(),
             settings: Mutex::default(),
             state: Mutex::default(),
@@ -115,6 +117,16 @@ impl MqttHome {
         &self.0.client
     }
 
+    /// Calls `handler` with each message while a broker is set up. It must be quick and must not block.
+    pub fn on_message(&self, handler: impl Fn(&MqttSettings, &Incoming) + Send + Sync + 'static) {
+        let listening = Arc::downgrade(&self.0);
+        self.0.client.on_message(move |message| {
+            if let Some(settings) = listening.upgrade().and_then(|inner| Self(inner).settings()) {
+                handler(&settings, message);
+            }
+        });
+    }
+
     /// The id of this device.
     pub fn device(&self) -> Id {
         self.0.device
@@ -126,14 +138,14 @@ impl MqttHome {
     }
 
     /// What is set up.
-    pub fn settings(&self) -> Option<MqttSettings> {
+    pub fn settings(&self) -> Option<Arc<MqttSettings>> {
         self.0.settings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Reads the settings again. `name` is the name of this Hob.
     pub fn refresh(&self, name: &str) {
         let entry = self.0.ports.settings.entry(SERVICE, None);
-        let new = entry.and_then(|entry| settings::read(&entry, name, self.0.device));
+        let new = entry.and_then(|entry| settings::read(&entry, name, self.0.device)).map(Arc::new);
         let changed = {
             let mut settings = self.0.settings.lock().unwrap_or_else(PoisonError::into_inner);
             let changed = *settings != new;
@@ -142,7 +154,7 @@ impl MqttHome {
         };
         if changed {
             self.0.client.configure(new.as_ref().map(|settings| settings.config.clone()));
-            self.restart(new.as_ref());
+            self.restart(new.as_deref());
         }
     }
 
@@ -225,7 +237,7 @@ impl MqttHome {
         if let Some(settings) = self.settings()
             && settings.adopt
             && let Some(rest) = message.topic.strip_prefix(&*settings.discovery).and_then(|rest| rest.strip_prefix('/'))
-            && !rest.contains(&object_id(self.0.device))
+            && !rest.contains(&self.0.object_id)
             && let Some(entities) = announced::read(rest, &message.text())
         {
             return self.announce(&message.topic, entities);
@@ -279,7 +291,7 @@ impl MqttHome {
         let indexing = closing.run_until_cancelled(async {
             loop {
                 self.0.stale.notified().await;
-                // A broker sends what it has kept at once: hundreds of announcements.
+                // A broker sends what it has retained at once: hundreds of announcements.
                 tokio::time::sleep(INDEX_AFTER).await;
                 let gone = self.state().index(&self.0.client);
                 drop(gone);
