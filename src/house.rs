@@ -219,7 +219,11 @@ fn build_with(
         closing,
         lasting: false,
     };
-    Ok((house, settings, BackgroundTasks { scheduler, triggers, board, home_assistant, store: kept, ports: checking, compacting }))
+    Ok((
+        house,
+        settings,
+        BackgroundTasks { scheduler, triggers, board, home_assistant, store: kept, ports: checking, compacting },
+    ))
 }
 
 /// Reflex over the phrases of all families, built on first use.
