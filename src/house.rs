@@ -40,6 +40,7 @@ use scheduler::{Scheduler, ToolFacts};
 use scrub::Scrubber;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
+use things::Things;
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use uploads::Uploads;
@@ -117,6 +118,10 @@ fn build_with(
     let triggers = Triggers::new(&store, registry.clone(), scheduler.clone(), ports.clone());
     let device = Device::new(data);
     let undo = undo::undo(&store, &memories, &scheduler, &triggers, &board);
+    // Every source of things is added here: `things.add(…)`.
+    let things = Things::new(&store);
+    let (told, undoes) = tools_home::undo_things(&things);
+    undo.register(told, undoes);
     let mut families = everyday(&store, &scheduler);
     families.push(tools_everyday::undo(undo.clone()).into_parts());
     families.push(rules::schedules(scheduler.clone(), registry.clone()).into_parts());
@@ -126,6 +131,7 @@ fn build_with(
     families.extend(utilities(device.clone()));
     families.push(tools_everyday::config(services.clone()).into_parts());
     families.push(tools_hardware::gpio(board.clone(), &store)?.into_parts());
+    families.push(tools_home::things(things.clone()).into_parts());
     let web = Guarded::new(config.http.allow.clone());
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
@@ -150,7 +156,7 @@ fn build_with(
         web: web.clone(),
         environment: models::environment(),
         hosts: known_hosts(&config.network),
-        reflex: lazy_reflex(store.clone(), registry.clone(), embedder.clone(), clock),
+        reflex: lazy_reflex(store.clone(), things.clone(), registry.clone(), embedder.clone(), clock),
     };
     let (limits, hours) = (config.agent.clone(), config.storage.hours()?);
     let (models, provider) = Models::new(config.model.clone(), deps, choices.clone())?;
@@ -176,6 +182,7 @@ fn build_with(
     custom.load()?;
 
     publish_pin_changes(&board, ports.bus.clone());
+    tools_home::publish_changes(&things, ports.bus.clone(), closing.clone());
     schedule_backfill(memories, closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
@@ -212,13 +219,21 @@ fn build_with(
 }
 
 /// Reflex over the phrases of all families, built on first use.
-fn lazy_reflex(store: Store, registry: Registry, embedder: Embedder, clock: Arc<dyn Clock>) -> Arc<dyn llm::Provider> {
+fn lazy_reflex(
+    store: Store,
+    things: Things,
+    registry: Registry,
+    embedder: Embedder,
+    clock: Arc<dyn Clock>,
+) -> Arc<dyn llm::Provider> {
     reflex::lazy(move || {
         let tools = registry.clone();
         let risk = move |name: &str| tools.get(name).filter(|t| t.enabled).map(|t| t.risk);
         let reflex = Reflex::new(&registry.phrases(), risk, embedder.clone(), clock.clone())?;
         let store = store.clone();
         let device = |(pin, name, sensor)| reflex::Device { pin, name, sensor };
+        let things = things.clone();
+        let reflex = reflex.at_home(move || things.home());
         Ok(reflex.knowing(move || tools_hardware::devices(&store).into_iter().map(device).collect()))
     })
 }
