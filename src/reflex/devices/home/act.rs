@@ -114,10 +114,18 @@ impl<'a> Reader<'a> {
         }
         let said: Vec<&str> = words.iter().map(String::as_str).collect();
         let fits = |at: usize| home.get(at).is_controlled();
-        let spans = home.scan(&said, &in_command, &fits, 2);
-        let mut reader = Self { s, home, words, first, spans, values: vec![], wishes };
+        let known = |spans: &[Span]| {
+            let named = |at: usize| spans.iter().any(|span| (span.at..span.end).contains(&at));
+            (0..said.len()).all(|at| named(at) || in_command(said[at]))
+        };
+        // What is only read is named too where nothing else is: the answer says why it cannot be switched.
+        let mut spans = home.scan(&said, &in_command, &fits, 2);
+        if !known(&spans) {
+            spans = home.scan(&said, &in_command, &|_| true, 2);
+        }
+        let all_known = known(&spans);
+        let mut reader = Self { s, home, words: words.clone(), first, spans, values: vec![], wishes };
         reader.values = reader.find_values();
-        let all_known = (0..reader.words.len()).all(|at| reader.is_named(at) || in_command(&reader.words[at]));
         let about = !reader.spans.is_empty() || goes_on || reader.is_bare();
         (all_known && about).then_some(reader)
     }
@@ -396,6 +404,17 @@ impl<'a> Reader<'a> {
         None
     }
 
+    /// Whether a word begins or is a time: "for ten minutes", "every day"; not "every light", "in the kitchen".
+    fn is_timed(&self, at: usize) -> bool {
+        const DAYS: &[&str] = &["day", "morning", "evening", "night", "afternoon", "hour", "week", "weekday", "weekend"];
+        let next = self.word(at + 1);
+        match self.word(at) {
+            "for" | "in" | "at" | "after" => is_time(next, self.word(at + 2)),
+            "every" | "each" => next.ends_with("day") || DAYS.contains(&next),
+            word => word.starts_with(|c: char| c.is_ascii_digit()) || TIMED.contains(&word),
+        }
+    }
+
     fn areas_have(&self, kind: Kind) -> bool {
         let areas: Vec<usize> =
             self.spans.iter().filter_map(|span| if let What::Area(area) = span.what { Some(area) } else { None }).collect();
@@ -513,9 +532,7 @@ impl<'a> Reader<'a> {
             let say = "I don't know when the sun rises or sets, so I can't do that by itself. With a time I can, as in “… at 17:00”.";
             return Some(fixed_reply(say, "the sun is not known"));
         }
-        let digits = rest.tokens.iter().any(|token| token.word.starts_with(|c: char| c.is_ascii_digit()));
-        let timed = digits || (0..rest.len()).any(|at| TIMED.contains(&rest.word(at)) && !["in", "at", "for"].contains(&rest.word(at)))
-            || (0..rest.len()).any(|at| ["for", "in", "at"].contains(&rest.word(at)) && is_time(rest.word(at + 1), rest.word(at + 2)));
+        let timed = (0..self.words.len()).filter(left).any(|at| self.is_timed(at));
         let times = if timed { Times::read(&rest, now) } else { Times::default() };
         if times.vague || timed && times.lasts.is_none() && times.every.is_none() && times.moments.is_empty() {
             return None;

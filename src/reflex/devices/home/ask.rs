@@ -83,6 +83,17 @@ pub(super) fn asked(s: &Sentence, home: &Home, before: Option<&Before>) -> Optio
             _ => return Some(fixed_reply("I know nothing here that is called that.", "nothing is called that")),
         },
     };
+    // "Is the garage open?": its door, and not what moves there.
+    let only_area = spans.iter().all(|span| matches!(span.what, What::Area(_)));
+    let such = |kind: &Kind| -> Vec<usize> {
+        target.things.iter().copied().filter(|at| home.get(*at).kind == *kind).collect()
+    };
+    if only_area
+        && !several
+        && let Some([at]) = usual.iter().map(such).find(|such| !such.is_empty()).as_deref()
+    {
+        return emit::calls(vec![("get_thing", Value::Object(emit::one(home, *at)))], "asks about a thing");
+    }
     if let ([at], false) = (&target.things[..], several) {
         return emit::calls(vec![("get_thing", Value::Object(emit::one(home, *at)))], "asks about a thing");
     }

@@ -51,8 +51,8 @@ pub(super) const SUN: &[&str] =
     &["dusk", "sunset", "sundown", "dawn", "sunrise", "sunup", "nightfall", "twilight"];
 /// Words that say that something is done at a time or for one.
 pub(super) const TIMED: &[&str] = &[
-    "for", "until", "till", "every", "daily", "at", "in", "after", "tomorrow", "tonight", "morning", "evening",
-    "afternoon", "night", "weekdays", "weekends",
+    "until", "till", "daily", "tomorrow", "tonight", "morning", "mornings", "evening", "evenings", "afternoon", "night",
+    "nights", "weekdays", "weekends", "noon", "midnight", "midday",
 ];
 
 /// Words of questions.

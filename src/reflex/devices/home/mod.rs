@@ -10,6 +10,8 @@ mod ask;
 mod emit;
 mod grammar;
 #[cfg(test)]
+mod strangers;
+#[cfg(test)]
 mod tests;
 
 use crate::{
@@ -26,7 +28,7 @@ use things::Home;
 const MOST: usize = 30;
 
 /// What a sentence may go on about: the target of the call before.
-pub(super) struct Before {
+pub(crate) struct Before {
     /// `thing`, `things`, `area` and `kind` of that call.
     pub target: Map<String, Value>,
     /// The things it was about.
@@ -38,7 +40,7 @@ pub(crate) fn classified(s: &Sentence, home: &Home, before: Option<&Before>, now
     if s.len() == 0 || s.len() > MOST || home.is_empty() {
         return None;
     }
-    let asks = (opens_question(s) || s.asks) && !s.requests || ["any", "status", "state"].contains(&s.word(0));
+    let asks = (opens_question(s) || s.asks) && !s.requests || s.word(0) == "any" || s.mentions(&["status", "state"]);
     if asks || s.has(0, &["tell", "me"]) { ask::asked(s, home, before) } else { act::command(s, home, before, now) }
 }
 

@@ -1,6 +1,6 @@
 //! Sentences about the demo home, and what may never follow from one.
 
-use super::{super::super::tests::reflex_at, after, classified};
+use super::{super::super::tests::reflex, after, classified};
 use crate::{
     classification::{Classification, Stage},
     sentence::Sentence,
