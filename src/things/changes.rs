@@ -48,7 +48,8 @@ pub struct Watcher {
 impl Watcher {
     /// Begins with the states that are there now.
     pub fn new(things: &Things) -> Self {
-        let mut watcher = Self { things: things.clone(), known: HashMap::new(), last: None, notified: things.when_changed() };
+        let mut watcher =
+            Self { things: things.clone(), known: HashMap::new(), last: None, notified: things.when_changed() };
         watcher.look();
         watcher
     }

@@ -93,7 +93,11 @@ mod tests {
                 State { target: Some(21.0), temperature: Some(19.5), unit: celsius(), ..state("heat") },
                 "is set to 21 °C (heat), and it is 19.5 °C now",
             ),
-            (Kind::Media, State { active: Some(true), detail: Some("Queen".into()), ..state("playing") }, "is playing Queen"),
+            (
+                Kind::Media,
+                State { active: Some(true), detail: Some("Queen".into()), ..state("playing") },
+                "is playing Queen",
+            ),
             (Kind::Switch, state("unavailable"), "is not reachable"),
             (Kind::Alarm, state("armed_home"), "is armed home"),
         ] {

@@ -132,7 +132,8 @@ impl Home {
         let visible = |at: &usize| !self.get(*at).hidden && fits(*at) && inside(*at);
         if let Some(kind) = kind {
             let chosen = kind.kinds.iter().find_map(|one| {
-                let such: Vec<usize> = (0..self.len()).filter(|at| self.get(*at).kind == *one).filter(visible).collect();
+                let such: Vec<usize> =
+                    (0..self.len()).filter(|at| self.get(*at).kind == *one).filter(visible).collect();
                 let such = self.of_class(such, kind.class);
                 (!such.is_empty()).then_some((*one, such))
             });
@@ -157,8 +158,10 @@ impl Home {
 
     /// Those of a class, by a word of their name or alias; where none says what it is, all whose names say nothing else.
     fn of_class(&self, things: Vec<usize>, class: Option<&str>) -> Vec<usize> {
-        const CLASSES: &[&str] =
-            &["curtain", "drape", "blind", "shade", "shutter", "awning", "window", "gate", "garage", "door", "tv", "speaker"];
+        const CLASSES: &[&str] = &[
+            "curtain", "drape", "blind", "shade", "shutter", "awning", "window", "gate", "garage", "door", "tv",
+            "speaker",
+        ];
         let Some(class) = class else { return things };
         let has = |at: usize, classes: &[&str]| {
             let known = self.get(at);

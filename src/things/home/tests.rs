@@ -92,7 +92,11 @@ async fn the_household_names_things_and_areas() {
         ("kitchen lights", "kitchen_ceiling"),
         ("demo:worktop", "worktop"),
     ] {
-        assert!(keys(&now, now.resolve(text, &|_| true)).starts_with(found), "{text}: {:?}", now.resolve(text, &|_| true));
+        assert!(
+            keys(&now, now.resolve(text, &|_| true)).starts_with(found),
+            "{text}: {:?}",
+            now.resolve(text, &|_| true)
+        );
     }
     assert_eq!(keys(&before, before.resolve("bench light", &|_| true)), "bench");
     let forge = things.get(&Address::new("demo", "bench")).unwrap();

@@ -210,7 +210,9 @@ pub(super) async fn control(things: Things, cx: Cx, args: Control) -> Result<Out
     let found = found(&home, &args, verb, &|at| target::is_for(&cx, &home, at))?;
     // What was decided about was this call; a name may have got another meaning since.
     if !cx.is_opening() && found.iter().any(|at| opens_thing(&home, *at, verb, &args)) {
-        return Err(Error::denied("this would open, unlock or disarm something, and that was not asked about: call it again"));
+        return Err(Error::denied(
+            "this would open, unlock or disarm something, and that was not asked about: call it again",
+        ));
     }
     found.iter().for_each(|at| cx.taint(home.get(*at).label));
     let names: Vec<&str> = found.iter().map(|at| home.get(*at).name).collect();
@@ -219,7 +221,8 @@ pub(super) async fn control(things: Things, cx: Cx, args: Control) -> Result<Out
         let (things, cx, home, args) = (&things, &cx, &home, &args);
         async move { (at, tell(things, cx, home, at, (verb, args, lasts)).await) }
     };
-    let all: Vec<(usize, Result<Told>)> = stream::iter(found.iter().copied()).map(one).buffered(AT_ONCE).collect().await;
+    let all: Vec<(usize, Result<Told>)> =
+        stream::iter(found.iter().copied()).map(one).buffered(AT_ONCE).collect().await;
     report(&things, &home, all, lasts)
 }
 
@@ -234,7 +237,10 @@ async fn tell(
     let thing = home.thing(at);
     let (known, before) = (home.get(at), thing.state.clone());
     let planned = things.plan(&thing, &command).ok_or_else(|| {
-        Error::unavailable(format!("{} is not reachable: its source `{}` is not here", thing.name, thing.address.source))
+        Error::unavailable(format!(
+            "{} is not reachable: its source `{}` is not here",
+            thing.name, thing.address.source
+        ))
     });
     let mut planned = planned??;
     let back = undo::way_back(&thing.verbs, &before, &command);
@@ -345,8 +351,7 @@ fn report(
                     result["until"] = moment.clone().into();
                     until = Some(moment.clone());
                 }
-                let (done, doing) =
-                    words::goal(&told.command, known.kind, known.state.unit.as_deref().unwrap_or("°"));
+                let (done, doing) = words::goal(&told.command, known.kind, known.state.unit.as_deref().unwrap_or("°"));
                 let what = match (told.reached, told.command.verb) {
                     (true, Verb::TurnOn | Verb::Toggle | Verb::Arm) => {
                         let said = state_words(known.kind, &now).short;

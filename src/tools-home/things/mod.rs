@@ -2,13 +2,13 @@
 
 mod areas;
 mod control;
+#[cfg(test)]
+#[path = "../../things/demo.rs"]
+mod demo;
 mod lasting;
 mod list;
 mod notes;
 mod target;
-#[cfg(test)]
-#[path = "../../things/demo.rs"]
-mod demo;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -43,7 +43,8 @@ pub(super) struct Update {
 fn free(home: &Home, at: usize, name: &str) -> Result<String> {
     let name = required_text("name", name, NAME)?;
     // What is hidden or called alike by its source does not matter; what is found by this very name does.
-    let taken = home.resolve(&name, &|other| other != at).ok().filter(|target| !target.group && target.things.len() == 1);
+    let taken =
+        home.resolve(&name, &|other| other != at).ok().filter(|target| !target.group && target.things.len() == 1);
     let same = taken.and_then(|target| target.things.first().copied()).filter(|other| {
         let known = home.get(*other);
         let alike = |own: &str| records::same_text(own, &name);

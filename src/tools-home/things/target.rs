@@ -35,9 +35,7 @@ pub(super) fn can(home: &Home, at: usize, verb: Verb) -> bool {
     has(&verb)
         || match verb {
             Verb::TurnOn => has(&Verb::Activate) || home.get(at).kind == Kind::Media && has(&Verb::Play),
-            Verb::Toggle => {
-                has(&Verb::TurnOn) && has(&Verb::TurnOff) || has(&Verb::Open) && has(&Verb::Close)
-            }
+            Verb::Toggle => has(&Verb::TurnOn) && has(&Verb::TurnOff) || has(&Verb::Open) && has(&Verb::Close),
             Verb::Activate => has(&Verb::TurnOn) && home.get(at).kind == Kind::Scene,
             _ => false,
         }
@@ -54,11 +52,10 @@ fn error(home: &Home, text: &str, trouble: &Trouble) -> Error {
             Error::not_found(format!("nothing in the home is called `{text}`: `list_things` shows what is here"))
                 .say(format!("I know nothing called “{text}” in the home."))
         }
-        Trouble::Nothing { near } => Error::not_found(format!(
-            "nothing in the home is called `{text}`; near names are {}",
-            join_and(near)
-        ))
-        .say(format!("I know nothing called “{text}” in the home. Did you mean {}?", near.join(" or "))),
+        Trouble::Nothing { near } => {
+            Error::not_found(format!("nothing in the home is called `{text}`; near names are {}", join_and(near)))
+                .say(format!("I know nothing called “{text}” in the home. Did you mean {}?", near.join(" or ")))
+        }
         Trouble::Several { things } => {
             let names = home.names(things);
             let addresses: Vec<String> =

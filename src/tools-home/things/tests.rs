@@ -88,10 +88,16 @@ async fn things_do_what_they_are_told_and_the_answer_says_so() {
         (json!({"thing": "hall light", "action": "set_level", "by": -80}), "Hall lamp is at 1%."),
         (json!({"thing": "hall lamp", "action": "toggle"}), "Hall lamp is off."),
         (json!({"thing": "kitchen light", "action": "turn_on"}), "Kitchen ceiling and Worktop light are on."),
-        (json!({"area": "kitchen", "action": "turn_off", "kind": "light"}), "Kitchen ceiling and Worktop light are off."),
+        (
+            json!({"area": "kitchen", "action": "turn_off", "kind": "light"}),
+            "Kitchen ceiling and Worktop light are off.",
+        ),
         (json!({"area": "Living room", "action": "set_temperature", "temperature": 21}), "Thermostat is set to 21 °C."),
         (json!({"thing": "thermostat", "action": "set_temperature", "by": 2}), "Thermostat is set to 23 °C."),
-        (json!({"kind": "cover", "action": "close"}), "Kitchen blind, Curtain left, Curtain right and Garage door are closed."),
+        (
+            json!({"kind": "cover", "action": "close"}),
+            "Kitchen blind, Curtain left, Curtain right and Garage door are closed.",
+        ),
         (json!({"thing": "garage door", "action": "open"}), "Garage door is open."),
         (json!({"thing": "tv", "action": "pause"}), "TV is paused."),
         (json!({"thing": "tv", "action": "set_level", "level": 40}), "TV is at volume 40%."),
@@ -105,7 +111,10 @@ async fn things_do_what_they_are_told_and_the_answer_says_so() {
         ),
         (json!({"thing": "garage motion", "action": "turn_on"}), "! I can only read Garage motion: it is a sensor."),
         (json!({"thing": "front door", "action": "turn_on"}), "! Front door can't do that."),
-        (json!({"thing": "ceiling", "action": "set_color", "text": "red"}), "! Which one do you mean: Kitchen ceiling or Living room ceiling?"),
+        (
+            json!({"thing": "ceiling", "action": "set_color", "text": "red"}),
+            "! Which one do you mean: Kitchen ceiling or Living room ceiling?",
+        ),
         (json!({"thing": "pool pump", "action": "turn_on"}), "! I know nothing called “pool pump” in the home."),
         (json!({"area": "cellar", "action": "turn_on"}), "! I know no room or floor called “cellar”."),
         (json!({"action": "turn_on"}), "! Which thing do you mean?"),
@@ -115,7 +124,10 @@ async fn things_do_what_they_are_told_and_the_answer_says_so() {
     let all = home.call("control_thing", json!({"area": "upstairs", "action": "turn_off"})).await.unwrap();
     assert_eq!((all.content["done"].as_u64(), home.value("bedroom_lamp").as_str()), (Some(3), "off"), "{all:?}");
     // Heating, locks and alarms stay.
-    assert_eq!(home.said("control_thing", json!({"area": "everywhere", "action": "turn_off"})).await.split(' ').next(), Some("12"));
+    assert_eq!(
+        home.said("control_thing", json!({"area": "everywhere", "action": "turn_off"})).await.split(' ').next(),
+        Some("12")
+    );
     assert_eq!((home.value("alarm"), home.value("living_climate")), ("armed_away".into(), "heat".into()));
 }
 
@@ -142,7 +154,8 @@ async fn opening_is_told_apart_whatever_it_is_called() {
         assert_eq!(home.opens(&args), opens, "{args}");
     }
     // Without having been decided on, nothing opens.
-    let error = (home.tool("control_thing").run)(home.cx(Peer::Direct), json!({"thing": "front door", "action": "unlock"}));
+    let error =
+        (home.tool("control_thing").run)(home.cx(Peer::Direct), json!({"thing": "front door", "action": "unlock"}));
     assert!(matches!(error.await, Err(Error::Denied(_))));
     assert_eq!(home.value("front_door"), "locked");
     // A lock that somebody calls a lamp is still one.
@@ -162,7 +175,10 @@ async fn the_voice_door_sees_no_locks_unless_it_may() {
     assert!(matches!(voice("get_thing", lock()).await, Err(Error::NotFound(_))));
     assert!(matches!(voice("control_thing", json!({"thing": "demo:front_door", "action": "unlock"})).await, Err(_)));
     assert_eq!(home.value("front_door"), "locked");
-    assert_eq!(voice("control_thing", json!({"thing": "hall lamp", "action": "turn_on"})).await.unwrap(), "Hall lamp is on.");
+    assert_eq!(
+        voice("control_thing", json!({"thing": "hall lamp", "action": "turn_on"})).await.unwrap(),
+        "Hall lamp is on."
+    );
     home.call("update_thing", json!({"thing": "front door", "voice": true})).await.unwrap();
     assert_eq!(voice("get_thing", lock()).await.unwrap(), "Front door is locked.");
     home.call("update_thing", json!({"thing": "hall lamp", "voice": false})).await.unwrap();
@@ -176,7 +192,8 @@ async fn for_a_while_plans_the_way_back() {
     assert_eq!(said, "Bedroom lamp is off for 10 minutes, until 09:10.");
     home.source.change("tv", |thing| thing.state.level = Some(35));
     home.said("control_thing", json!({"thing": "tv", "action": "set_level", "level": 80, "for": "PT1H"})).await;
-    let plans: Vec<Value> = home.calls("create_scheduled_task").into_iter().map(|plan| plan["arguments"].clone()).collect();
+    let plans: Vec<Value> =
+        home.calls("create_scheduled_task").into_iter().map(|plan| plan["arguments"].clone()).collect();
     assert_eq!(
         plans,
         [
@@ -189,7 +206,9 @@ async fn for_a_while_plans_the_way_back() {
     assert_eq!(home.calls("create_scheduled_task")[2]["arguments"]["action"], "turn_off");
     let error = home.said("control_thing", json!({"thing": "tv", "action": "next", "for": "PT5M"})).await;
     assert!(error.contains("cannot go back by itself"), "{error}");
-    assert!(home.said("control_thing", json!({"thing": "tv", "action": "pause", "for": "soon"})).await.contains("PT10M"));
+    assert!(
+        home.said("control_thing", json!({"thing": "tv", "action": "pause", "for": "soon"})).await.contains("PT10M")
+    );
     assert_eq!(home.calls("create_scheduled_task").len(), 3);
 }
 

@@ -34,7 +34,10 @@ async fn the_household_names_things() {
         (json!({"thing": "bench light", "name": "Forge", "area": "workshop"}), "That is now called Forge in workshop."),
         (json!({"thing": "forge", "aliases": ["anvil light"]}), "Forge is changed."),
         (json!({"thing": "anvil light", "area": "GARAGE"}), "Forge is changed in Garage."),
-        (json!({"thing": "forge", "name": "hall LAMP"}), "! `hall LAMP` is the name of demo:hall_lamp already: choose another"),
+        (
+            json!({"thing": "forge", "name": "hall LAMP"}),
+            "! `hall LAMP` is the name of demo:hall_lamp already: choose another",
+        ),
         (json!({"thing": "forge", "aliases": ["TV"]}), "! `TV` is the name of demo:tv already: choose another"),
         (json!({"thing": "kitchen lights", "name": "x"}), "! `kitchen lights` is several things: name one"),
         (json!({"thing": "forge", "hidden": true}), "Forge is hidden now."),
@@ -45,7 +48,10 @@ async fn the_household_names_things() {
     let long = home.call("update_thing", json!({"thing": "tv", "name": "x".repeat(61)})).await;
     assert!(matches!(long, Err(Error::BadArgs(_))));
     let listed = home.call("list_things", json!({"area": "garage", "kind": "light"})).await.unwrap().content;
-    assert_eq!((&listed["things"][0]["name"], &listed["things"][0]["aliases"]), (&json!("Bench light"), &json!(["anvil light"])));
+    assert_eq!(
+        (&listed["things"][0]["name"], &listed["things"][0]["aliases"]),
+        (&json!("Bench light"), &json!(["anvil light"]))
+    );
 }
 
 #[tokio::test]
@@ -54,12 +60,32 @@ async fn areas_are_made_renamed_and_deleted() {
     for (tool, args, said) in [
         ("update_area", json!({"area": "Shed", "parent": "Garden"}), "Shed is a new area, in Garden."),
         ("update_thing", json!({"thing": "bench light", "area": "shed"}), "Bench light is changed in Shed."),
-        ("update_area", json!({"area": "kitchen", "name": "Galley", "aliases": ["cookhouse"]}), "Kitchen is now called Galley, in Downstairs."),
-        ("control_thing", json!({"area": "cookhouse", "kind": "light", "action": "turn_on"}), "Kitchen ceiling and Worktop light are on."),
-        ("control_thing", json!({"area": "kitchen", "kind": "light", "action": "turn_off"}), "Kitchen ceiling and Worktop light are off."),
+        (
+            "update_area",
+            json!({"area": "kitchen", "name": "Galley", "aliases": ["cookhouse"]}),
+            "Kitchen is now called Galley, in Downstairs.",
+        ),
+        (
+            "control_thing",
+            json!({"area": "cookhouse", "kind": "light", "action": "turn_on"}),
+            "Kitchen ceiling and Worktop light are on.",
+        ),
+        (
+            "control_thing",
+            json!({"area": "kitchen", "kind": "light", "action": "turn_off"}),
+            "Kitchen ceiling and Worktop light are off.",
+        ),
         ("control_thing", json!({"area": "garden", "action": "turn_on"}), "Bench light is on."),
-        ("update_area", json!({"area": "Garden", "parent": "Shed"}), "! Garden cannot be inside of Shed, which is inside of it"),
-        ("update_area", json!({"area": "Shed", "name": "hall"}), "! `hall` is the area Hall already: choose another name"),
+        (
+            "update_area",
+            json!({"area": "Garden", "parent": "Shed"}),
+            "! Garden cannot be inside of Shed, which is inside of it",
+        ),
+        (
+            "update_area",
+            json!({"area": "Shed", "name": "hall"}),
+            "! `hall` is the area Hall already: choose another name",
+        ),
         ("delete_area", json!({"area": "Shed"}), "Shed is no longer an area."),
         ("delete_area", json!({"area": "Shed"}), "! I know no room or floor called “Shed”."),
         ("control_thing", json!({"area": "garage", "action": "turn_off", "kind": "light"}), "Bench light is off."),
@@ -67,5 +93,8 @@ async fn areas_are_made_renamed_and_deleted() {
         assert_eq!(home.said(tool, args.clone()).await, said, "{tool} {args}");
     }
     let error = home.call("delete_area", json!({"area": "hall"})).await;
-    assert!(matches!(&error, Err(Error::BadArgs(why)) if why.contains("comes from where its things live")), "{error:?}");
+    assert!(
+        matches!(&error, Err(Error::BadArgs(why)) if why.contains("comes from where its things live")),
+        "{error:?}"
+    );
 }

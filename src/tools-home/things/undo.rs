@@ -37,9 +37,7 @@ pub(super) fn way_back(verbs: &[Verb], before: &State, told: &Command) -> Option
             _ => None,
         },
         Verb::Lock | Verb::Unlock => can(if before.active? { Verb::Unlock } else { Verb::Lock }),
-        Verb::Arm | Verb::Disarm => {
-            can(if before.value == "disarmed" { Verb::Disarm } else { Verb::Arm })
-        }
+        Verb::Arm | Verb::Disarm => can(if before.value == "disarmed" { Verb::Disarm } else { Verb::Arm }),
         Verb::SetTemperature => {
             Some(Command { temperature: Some(before.target?), ..Command::new(Verb::SetTemperature) })
         }

@@ -3,7 +3,8 @@
 use super::{
     super::times::Times,
     Before, emit,
-    grammar::{COLORS, HIDDEN, LEADS, LEVELS, MODES, SUN, TIMED, in_command},
+    grammar::{HIDDEN, SUN},
+    reader::{Reader, Set},
     which,
 };
 use crate::{
@@ -19,16 +20,6 @@ use things::{Home, Kind, Span, Target, Trouble, Verb, What};
 const LIGHTER: i8 = 20;
 const LOUDER: i8 = 10;
 const WARMER: i8 = 1;
-
-/// A value in a sentence.
-#[derive(Debug, Clone, PartialEq)]
-enum Set {
-    Percent(f64),
-    Degrees(f64),
-    Bare(f64),
-    Color(String),
-    Mode(String),
-}
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,159 +64,7 @@ pub(super) fn command_about(s: &Sentence, home: &Home, chosen: &Before, now: &Zo
     Reader::of(s, home, true)?.read(None, Some(chosen), now)
 }
 
-struct Reader<'a> {
-    s: &'a Sentence,
-    home: &'a Home,
-    /// The words; a verb that is also a kind is marked.
-    words: Vec<String>,
-    /// The first word that is no lead.
-    first: usize,
-    spans: Vec<Span>,
-    values: Vec<(usize, usize, Set)>,
-    /// "I want …", "make sure that … is …".
-    wishes: bool,
-}
-
-impl<'a> Reader<'a> {
-    fn of(s: &'a Sentence, home: &'a Home, goes_on: bool) -> Option<Self> {
-        let mut words: Vec<String> = s.tokens.iter().map(|token| token.word.clone()).collect();
-        let mut first = (0..words.len()).find(|at| !LEADS.contains(&words[*at].as_str()))?;
-        let mut wishes = false;
-        for lead in [&["i", "want"][..], &["i", "would", "like"], &["make", "sure"], &["ensure"]] {
-            if s.has(first, lead) {
-                words[first..first + lead.len()].iter_mut().for_each(|word| *word = "the".to_owned());
-                (first, wishes) = (first + lead.len(), true);
-                break;
-            }
-        }
-        if wishes {
-            words.iter_mut().filter(|word| ["is", "are", "be", "that"].contains(&word.as_str())).for_each(|word| *word = "the".to_owned());
-        }
-        let next = words.get(first + 1).map(String::as_str).unwrap_or_default();
-        let is_verb = match words.get(first).map(String::as_str) {
-            Some("lock") => !["on", "off"].contains(&next),
-            Some("switch") => !next.is_empty(),
-            Some("light") => words.iter().any(|word| word == "up"),
-            Some("vacuum" | "hoover") => !next.is_empty() && !["on", "off"].contains(&next),
-            _ => false,
-        };
-        if is_verb {
-            words[first].insert(0, HIDDEN);
-        }
-        let said: Vec<&str> = words.iter().map(String::as_str).collect();
-        let fits = |at: usize| home.get(at).is_controlled();
-        let known = |spans: &[Span]| {
-            let named = |at: usize| spans.iter().any(|span| (span.at..span.end).contains(&at));
-            (0..said.len()).all(|at| named(at) || in_command(said[at]))
-        };
-        // What is only read is named too where nothing else is: the answer says why it cannot be switched.
-        let mut spans = home.scan(&said, &in_command, &fits, 2);
-        if !known(&spans) {
-            spans = home.scan(&said, &in_command, &|_| true, 2);
-        }
-        let all_known = known(&spans);
-        let mut reader = Self { s, home, words: words.clone(), first, spans, values: vec![], wishes };
-        reader.values = reader.find_values();
-        let about = !reader.spans.is_empty() || goes_on || reader.is_bare();
-        (all_known && about).then_some(reader)
-    }
-
-    fn is_named(&self, at: usize) -> bool {
-        self.spans.iter().any(|span| (span.at..span.end).contains(&at))
-    }
-    fn is_value(&self, at: usize) -> bool {
-        self.values.iter().any(|(from, to, _)| (*from..*to).contains(&at))
-    }
-    fn word(&self, at: usize) -> &str {
-        self.words.get(at).map_or("", |word| word.trim_start_matches(HIDDEN))
-    }
-    /// Whether a word is said, outside of names.
-    fn has(&self, words: &[&str]) -> bool {
-        (0..self.words.len()).any(|at| !self.is_named(at) && words.contains(&self.word(at)))
-    }
-    /// Whether the first word is one of these, or the last after what it is about: "tv pause".
-    fn begins(&self, words: &[&str]) -> bool {
-        let last = self.words.len().saturating_sub(1);
-        let ends = self.is_named(self.first) || ["the", "on", "in", "my"].contains(&self.word(self.first));
-        let after = self.spans.first().map_or(0, |span| span.end);
-        words.contains(&self.word(self.first)) && !self.is_named(self.first)
-            || ends && (words.contains(&self.word(last)) || words.contains(&self.word(after)))
-    }
-    /// Media, brightness and warmth may be told without saying of what.
-    fn is_bare(&self) -> bool {
-        const BARE: &[&str] = &[
-            "volume", "louder", "quieter", "softer", "brightness", "brighter", "darker", "dimmer", "warmer", "hotter",
-            "cooler", "colder", "skip", "pause", "resume", "unpause", "next", "previous", "mute", "unmute", "temperature",
-            "thermostat", "play", "illuminate",
-        ];
-        self.has(BARE)
-    }
-    fn is_here(&self) -> bool {
-        let this = |at: usize| self.word(at) == "this" && ["room", "space"].contains(&self.word(at + 1));
-        let mine = |at: usize| ["my", "our", "the"].contains(&self.word(at)) && self.word(at + 1) == "room" && !self.is_named(at + 1);
-        self.has(&["here"]) || (0..self.words.len()).any(|at| this(at) || mine(at))
-    }
-
-    fn find_values(&self) -> Vec<(usize, usize, Set)> {
-        let mut found = vec![];
-        let mut at = 0;
-        while at < self.words.len() {
-            let word = self.word(at);
-            if self.is_named(at) {
-                at += 1;
-                continue;
-            }
-            if let Some((count, n)) = number::number(self.s, at).filter(|(_, n)| n.is_finite()) {
-                let unit = self.word(at + count);
-                let (more, set) = match unit {
-                    "%" | "percent" => (1, Set::Percent(n)),
-                    "degrees" | "degree" | "°" => {
-                        let scale = ["c", "f", "celsius", "fahrenheit"].contains(&self.word(at + count + 1));
-                        (1 + usize::from(scale), Set::Degrees(n))
-                    }
-                    "celsius" | "fahrenheit" => (1, Set::Degrees(n)),
-                    _ => (0, Set::Bare(n)),
-                };
-                // "all but one": a small word is no value; "a" neither.
-                let digits = !["a", "an", "one", "half"].contains(&word) || more > 0;
-                let to = at > 0 && ["to", "at", "volume", "brightness", "temperature", "position"].contains(&self.word(at - 1));
-                let last = at + count == self.words.len();
-                if digits && (more > 0 || to || last && at > 0 && self.is_named(at - 1)) {
-                    found.push((at, at + count + more, set));
-                    at += count + more;
-                    continue;
-                }
-            }
-            if let Some((_, level)) = LEVELS.iter().find(|(name, _)| *name == word)
-                && !["past", "an", "hour"].contains(&self.word(at + 1))
-            {
-                found.push((at, at + 1, Set::Percent(f64::from(*level))));
-            } else if COLORS.contains(&word) {
-                found.push((at, at + 1, Set::Color(word.to_owned())));
-            } else if MODES.contains(&word) && at > self.first && ["to", "in", "on"].contains(&self.word(at - 1)) {
-                found.push((at, at + 1, Set::Mode(word.to_owned())));
-            }
-            at += 1;
-        }
-        found
-    }
-
-    /// "on" and "off" where they are states, and not "on the first floor".
-    fn states(&self) -> Vec<bool> {
-        let is_place = |at: usize| {
-            let next = at + 1;
-            let names = self.is_named(next) || ["the", "my", "our", "this"].contains(&self.word(next));
-            names && at != self.first + 1
-        };
-        let state = |at: usize| match self.word(at) {
-            "on" if !is_place(at) => Some(true),
-            "off" if !["to", "work"].contains(&self.word(at + 1)) => Some(false),
-            "out" => Some(false),
-            _ => None,
-        };
-        (0..self.words.len()).filter(|at| !self.is_named(*at)).filter_map(state).collect()
-    }
-
+impl Reader<'_> {
     fn first_value(&self) -> Option<&Set> {
         self.values.first().map(|(.., set)| set)
     }
@@ -266,10 +105,16 @@ impl<'a> Reader<'a> {
         }
         let media = |verb| Some(Deed::new(verb, MEDIA));
         let other_media = named.is_empty() || is(Kind::Media);
-        if other_media && self.begins(&["previous"]) || self.has(&["previous"]) && self.has(&["go", "skip", "play", "back"]) {
+        if other_media && self.begins(&["previous"])
+            || self.has(&["previous"]) && self.has(&["go", "skip", "play", "back"])
+        {
             return media(Verb::Previous);
         }
-        if other_media && self.has(&["back"]) && self.has(&["go", "skip"]) && self.has(&["track", "song", "item", "one"]) {
+        if other_media
+            && self.has(&["back"])
+            && self.has(&["go", "skip"])
+            && self.has(&["track", "song", "item", "one"])
+        {
             return media(Verb::Previous);
         }
         if other_media && (self.begins(&["next", "skip"]) || self.has(&["next"]) && self.has(&["play", "go"])) {
@@ -314,7 +159,10 @@ impl<'a> Reader<'a> {
             return Some(Deed::new(Verb::Stop, &[Kind::Cover, Kind::Media, Kind::Vacuum]));
         }
         let scene = is(Kind::Scene);
-        if scene && self.begins(&["transition", "change", "set", "run", "trigger", "start", "go", "switch"]) && self.states().is_empty() {
+        if scene
+            && self.begins(&["transition", "change", "set", "run", "trigger", "start", "go", "switch"])
+            && self.states().is_empty()
+        {
             return Some(Deed::new(Verb::Activate, &[Kind::Scene]));
         }
         self.switched()
@@ -331,7 +179,8 @@ impl<'a> Reader<'a> {
             return off();
         }
         let lights_up = self.begins(&["light"]) && self.has(&["up"]) || self.begins(&["illuminate"]);
-        let starts = self.begins(&["activate", "enable", "start", "run", "trigger"]) || self.begins(&["power"]) && self.has(&["up"]);
+        let starts = self.begins(&["activate", "enable", "start", "run", "trigger"])
+            || self.begins(&["power"]) && self.has(&["up"]);
         if lights_up || starts && !self.states().contains(&false) {
             return on();
         }
@@ -350,7 +199,8 @@ impl<'a> Reader<'a> {
         }
         // "hall lamp on for ten minutes", "all lights off", "everything off".
         let names_first = self.spans.iter().any(|span| span.at <= self.first + 3);
-        (has_verb || self.wishes || names_first || ["on", "off"].contains(&verb)).then(|| if *first { on() } else { off() })?
+        (has_verb || self.wishes || names_first || ["on", "off"].contains(&verb))
+            .then(|| if *first { on() } else { off() })?
     }
 
     /// Brightness, colour, position, temperature, mode.
@@ -363,10 +213,12 @@ impl<'a> Reader<'a> {
     ) -> Option<Option<Deed>> {
         let is = |kind: Kind| named.contains(&kind);
         let relative = self.has(&["by"]);
-        let set = |temperature: f64| Deed { temperature: Some(temperature), ..Deed::new(Verb::SetTemperature, CLIMATE) };
-        let sets = self.has(&["set", "change", "adjust", "turn", "put", "make", "dim", "brighten", "open", "close", "raise", "lower",
-            "increase", "decrease", "reduce", "heat", "cool", "warm", "bring", "switch", "to"])
-            || self.is_named(self.first)
+        let set =
+            |temperature: f64| Deed { temperature: Some(temperature), ..Deed::new(Verb::SetTemperature, CLIMATE) };
+        let sets = self.has(&[
+            "set", "change", "adjust", "turn", "put", "make", "dim", "brighten", "open", "close", "raise", "lower",
+            "increase", "decrease", "reduce", "heat", "cool", "warm", "bring", "switch", "to",
+        ]) || self.is_named(self.first)
             || ["brightness", "temperature", "the"].contains(&self.word(self.first));
         let bright = self.has(&["brightness", "bright", "dim", "brighten"]);
         let warm = self.has(&["temperature", "temp", "warm", "heat", "cool"]) || is(Kind::Climate);
@@ -385,7 +237,11 @@ impl<'a> Reader<'a> {
                 return Some(if warms { Some(set(*n)) } else { None });
             }
             Some(Set::Percent(n) | Set::Bare(n)) if sets && !relative => {
-                let usual = if bright || named.is_empty() { LIGHT } else { &[Kind::Light, Kind::Cover, Kind::Fan, Kind::Media][..] };
+                let usual = if bright || named.is_empty() {
+                    LIGHT
+                } else {
+                    &[Kind::Light, Kind::Cover, Kind::Fan, Kind::Media][..]
+                };
                 return Some(Deed::leveled(*n, usual));
             }
             _ => {}
@@ -404,20 +260,12 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// Whether a word begins or is a time: "for ten minutes", "every day"; not "every light", "in the kitchen".
-    fn is_timed(&self, at: usize) -> bool {
-        const DAYS: &[&str] = &["day", "morning", "evening", "night", "afternoon", "hour", "week", "weekday", "weekend"];
-        let next = self.word(at + 1);
-        match self.word(at) {
-            "for" | "in" | "at" | "after" => is_time(next, self.word(at + 2)),
-            "every" | "each" => next.ends_with("day") || DAYS.contains(&next),
-            word => word.starts_with(|c: char| c.is_ascii_digit()) || TIMED.contains(&word),
-        }
-    }
-
     fn areas_have(&self, kind: Kind) -> bool {
-        let areas: Vec<usize> =
-            self.spans.iter().filter_map(|span| if let What::Area(area) = span.what { Some(area) } else { None }).collect();
+        let areas: Vec<usize> = self
+            .spans
+            .iter()
+            .filter_map(|span| if let What::Area(area) = span.what { Some(area) } else { None })
+            .collect();
         let inside = |at: usize| {
             let own = self.home.area_of(at);
             areas.iter().any(|area| own.is_some_and(|own| self.home.is_within(own, *area)))
@@ -432,9 +280,11 @@ impl<'a> Reader<'a> {
             None => match self.target(&deed, before)? {
                 Ok(target) => {
                     let everything = self.spans.iter().any(|span| matches!(span.what, What::Everything));
-                    let areas_alone = self.spans.iter().all(|span| matches!(span.what, What::Area(_) | What::Everywhere));
+                    let areas_alone =
+                        self.spans.iter().all(|span| matches!(span.what, What::Area(_) | What::Everywhere));
                     let wide = everything || areas_alone && deed.verb == Verb::TurnOff;
-                    let one_kind = target.kind.or_else(|| deed.usual.first().copied().filter(|_| deed.usual.len() == 1));
+                    let one_kind =
+                        target.kind.or_else(|| deed.usual.first().copied().filter(|_| deed.usual.len() == 1));
                     let target = Target { kind: one_kind.filter(|_| target.group), ..target };
                     (emit::target(self.home, &target, wide), deed)
                 }
@@ -455,8 +305,9 @@ impl<'a> Reader<'a> {
         let home = self.home;
         let reply = |placed: Classification| Some(Err(Err(Box::new(placed))));
         let able = |at: usize| can(home, at, deed);
-        let wanted: Vec<usize> =
-            (0..home.len()).filter(|at| !home.get(*at).hidden && able(*at) && deed.usual.contains(&home.get(*at).kind)).collect();
+        let wanted: Vec<usize> = (0..home.len())
+            .filter(|at| !home.get(*at).hidden && able(*at) && deed.usual.contains(&home.get(*at).kind))
+            .collect();
         if self.spans.is_empty() {
             if let Some(before) = before {
                 let fits = before.things.iter().all(|at| able(*at));
@@ -541,7 +392,10 @@ impl<'a> Reader<'a> {
         let name = format!("{} {}", self.named_words(), verb_words(deed.verb));
         let plan = |verb: Verb, schedule: &str, lasts| {
             let arguments = arguments(verb, lasts);
-            ("create_scheduled_task", json!({"name": name.trim(), "schedule": schedule, "tool": "control_thing", "arguments": arguments}))
+            (
+                "create_scheduled_task",
+                json!({"name": name.trim(), "schedule": schedule, "tool": "control_thing", "arguments": arguments}),
+            )
         };
         let lasts = times.lasts.as_ref();
         let all = match (&times.every, &times.moments[..]) {
@@ -553,17 +407,6 @@ impl<'a> Reader<'a> {
         };
         emit::calls(all, "a command for things")
     }
-}
-
-/// "for ten minutes", "at seven", "in an hour"; not "in the kitchen".
-fn is_time(next: &str, after: &str) -> bool {
-    const TIME: &[&str] = &[
-        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "fifteen", "twenty",
-        "thirty", "forty", "fifty", "half", "quarter", "noon", "midnight", "midday", "night",
-    ];
-    let an = ["a", "an", "the"].contains(&next)
-        && ["minute", "second", "hour", "day", "couple", "morning", "evening", "afternoon", "quarter", "half", "week"].contains(&after);
-    TIME.contains(&next) || an
 }
 
 /// Whether a thing can do what is to be done, perhaps by another verb of its kind.

@@ -67,7 +67,8 @@ pub(super) fn asked(s: &Sentence, home: &Home, before: Option<&Before>) -> Optio
     };
     // Doors that are locked are locks; doors that are open are covers or contacts.
     let open = has(&["open", "opened", "closed", "shut"]);
-    let fits = |at: usize| fits(at) && !(open && home.get(at).kind == Kind::Lock && home.get(at).own_kind == Kind::Lock);
+    let fits =
+        |at: usize| fits(at) && !(open && home.get(at).kind == Kind::Lock && home.get(at).own_kind == Kind::Lock);
     let target = match home.meant(&spans, &words, usual, &fits) {
         Ok(target) => target,
         Err(Trouble::Several { things }) if things.len() <= 6 && !several => {

@@ -9,6 +9,7 @@ mod act;
 mod ask;
 mod emit;
 mod grammar;
+mod reader;
 #[cfg(test)]
 mod strangers;
 #[cfg(test)]
@@ -67,8 +68,12 @@ fn before(home: &Home, last: &Exchange) -> Option<Before> {
     const ABOUT: &[&str] = &["control_thing", "get_thing"];
     let call: &Call = last.calls.iter().rfind(|call| !call.failed && ABOUT.contains(&call.tool.as_str()))?;
     let parts = ["thing", "things", "area", "kind"];
-    let target: Map<String, Value> =
-        call.arguments.iter().filter(|(name, _)| parts.contains(&name.as_str())).map(|(n, v)| (n.clone(), v.clone())).collect();
+    let target: Map<String, Value> = call
+        .arguments
+        .iter()
+        .filter(|(name, _)| parts.contains(&name.as_str()))
+        .map(|(n, v)| (n.clone(), v.clone()))
+        .collect();
     let results = call.content["results"].as_array();
     let all = results.into_iter().flatten().chain(std::iter::once(&call.content));
     let address = |one: &Value| one["thing"].as_str()?.parse().ok();

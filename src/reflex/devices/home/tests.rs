@@ -30,9 +30,15 @@ fn shown(placed: Option<Classification>) -> String {
     let Some(placed) = placed else { return "-".to_owned() };
     let one = |tool: &str, args: &Value| {
         let args = if tool == "create_scheduled_task" {
-            format!("{} {} {}", args["schedule"].as_str().unwrap(), args["arguments"]["action"].as_str().unwrap(), target(&args["arguments"]))
+            format!(
+                "{} {} {}",
+                args["schedule"].as_str().unwrap(),
+                args["arguments"]["action"].as_str().unwrap(),
+                target(&args["arguments"])
+            )
         } else {
-            let action = args["action"].as_str().map_or_else(|| tool.trim_end_matches("_thing").to_owned(), str::to_owned);
+            let action =
+                args["action"].as_str().map_or_else(|| tool.trim_end_matches("_thing").to_owned(), str::to_owned);
             format!("{action} {}", target(args))
         };
         args.trim().to_owned()
@@ -47,7 +53,8 @@ fn shown(placed: Option<Classification>) -> String {
 }
 
 fn target(args: &Value) -> String {
-    let parts = ["thing", "things", "area", "kind", "query", "active", "level", "by", "temperature", "text", "mute", "for"];
+    let parts =
+        ["thing", "things", "area", "kind", "query", "active", "level", "by", "temperature", "text", "mute", "for"];
     let plain = |value: &Value| value.to_string().replace(['"', '[', ']'], "").replace("demo:", "");
     parts.iter().filter(|part| !args[**part].is_null()).map(|part| plain(&args[*part])).collect::<Vec<_>>().join(" ")
 }
@@ -179,7 +186,11 @@ fn what_follows_goes_on() {
     assert_eq!(lamp("make it red"), "set_color hall_lamp red");
     assert_eq!(lamp("unlock it"), "-");
     assert_eq!(lamp("what's the weather"), "-");
-    let asked = Exchange { said: "close the curtain".into(), answered: "Which one: Curtain left or Curtain right?", calls: vec![] };
+    let asked = Exchange {
+        said: "close the curtain".into(),
+        answered: "Which one: Curtain left or Curtain right?",
+        calls: vec![],
+    };
     assert_eq!(shown(after("the left one", &[asked], &home, &now())), "close curtain_left");
 }
 
