@@ -220,6 +220,10 @@ def judge(rows_file, placed_file, *flags):
             here = bool(row["context"].get("area"))
             right = is_right(home, row, one)
             place = (row["slots"].get("area") or "").lower()
+            # Some rows name no room, nor say in which one they are spoken.
+            nowhere = not any(row["slots"].get(part) for part in ("name", "area", "floor", "device_class"))
+            here = here or nowhere and any(w in f" {row['text']} " for w in (" in here ", " here ", " this room "))
+            here = here or nowhere and row["intent"] == "HassClimateSetTemperature"
             said_place = place and place in row["text"].lower()
             part = "needs the speaker's room" if here and not said_place else "held out" if row["held_out"] else "developed on"
             if part.startswith("needs"):

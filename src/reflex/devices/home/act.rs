@@ -117,6 +117,12 @@ impl Reader<'_> {
         {
             return media(Verb::Previous);
         }
+        let track = self.has(&["track", "song", "item", "one", "video", "episode"]);
+        let again = self.has(&["last"]) && track && self.has(&["go", "play", "skip", "back"]);
+        let back = self.has(&["go"]) && self.has(&["back"]) && !self.spans.is_empty();
+        if other_media && (again || back || self.begins(&["replay"])) {
+            return media(Verb::Previous);
+        }
         if other_media && (self.begins(&["next", "skip"]) || self.has(&["next"]) && self.has(&["play", "go"])) {
             return media(Verb::Next);
         }

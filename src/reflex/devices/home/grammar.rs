@@ -131,6 +131,7 @@ const VERBS: &[&str] = &[
     "heat",
     "halt",
     "rewind",
+    "replay",
 ];
 const ABOUT: &[&str] = &[
     "brightness",
@@ -178,7 +179,7 @@ const ABOUT: &[&str] = &[
     "f",
     "video",
     "movie",
-    "episode",
+    "episode", "last",
     "one",
 ];
 /// What levels are called.

@@ -2,7 +2,7 @@
 
 use super::grammar::{COLORS, HIDDEN, LEADS, LEVELS, MODES, TIMED, in_command};
 use crate::{sentence::Sentence, slots::number};
-use things::{Home, Span, What};
+use things::{Home, Span};
 
 /// A value in a sentence.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,9 +122,9 @@ impl<'a> Reader<'a> {
             "temperature",
             "thermostat",
             "play",
-            "illuminate",
+            "illuminate", "replay",
         ];
-        self.has(BARE)
+        self.has(BARE) || self.words[self.first].starts_with(HIDDEN) && self.word(self.first) == "light"
     }
     pub fn is_here(&self) -> bool {
         let this = |at: usize| self.word(at) == "this" && ["room", "space"].contains(&self.word(at + 1));
@@ -186,13 +186,18 @@ impl<'a> Reader<'a> {
             let names = self.is_named(next) || ["the", "my", "our", "this"].contains(&self.word(next));
             names && at != self.first + 1
         };
-        let state = |at: usize| match self.word(at) {
-            "on" if !is_place(at) => Some(true),
+        let state = |at: usize, strict: bool| match self.word(at) {
+            "on" if !strict || !is_place(at) => Some(true),
             "off" if !["to", "work"].contains(&self.word(at + 1)) => Some(false),
             "out" => Some(false),
             _ => None,
         };
-        (0..self.words.len()).filter(|at| !self.is_named(*at)).filter_map(state).collect()
+        let all = |strict: bool| -> Vec<bool> {
+            (0..self.words.len()).filter(|at| !self.is_named(*at)).filter_map(|at| state(at, strict)).collect()
+        };
+        // "turn the lights on upstairs": where no other word is one, it is.
+        let strictly = all(true);
+        if strictly.is_empty() { all(false) } else { strictly }
     }
 
     /// Whether a word begins or is a time: "for ten minutes", "every day"; not "every light", "in the kitchen".
