@@ -169,7 +169,7 @@ fn build_with(
         web: web.clone(),
         environment: models::environment(),
         hosts: known_hosts(&config.network),
-        reflex: lazy_reflex(pins.clone(), registry.clone(), embedder.clone(), clock),
+        reflex: lazy_reflex(pins.clone(), things.clone(), registry.clone(), embedder.clone(), clock),
     };
     let voice_servers = voice::servers(&config.network);
     let (limits, hours) = (config.agent.clone(), config.storage.hours()?);
@@ -261,6 +261,7 @@ fn build_with(
 /// Reflex over the phrases of all families, built on first use.
 fn lazy_reflex(
     pins: tools_hardware::Pins,
+    things: Things,
     registry: Registry,
     embedder: Embedder,
     clock: Arc<dyn Clock>,
@@ -271,6 +272,8 @@ fn lazy_reflex(
         let reflex = Reflex::new(&registry.phrases(), risk, embedder.clone(), clock.clone())?;
         let pins = pins.clone();
         let device = |(pin, name, sensor)| reflex::Device { pin, name, sensor };
+        let things = things.clone();
+        let reflex = reflex.at_home(move || things.home());
         Ok(reflex.knowing(move || pins.devices().into_iter().map(device).collect()))
     })
 }
