@@ -34,12 +34,13 @@ use persona::Documents;
 use questions::Questions;
 use reflex::Reflex;
 use registry::Registry;
-use rules::Triggers;
+use rules::Rules;
 use sandbox::Sandbox;
 use scheduler::{Scheduler, ToolFacts};
 use scrub::Scrubber;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
+use things::Things;
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use uploads::Uploads;
@@ -114,13 +115,22 @@ fn build_with(
             detached: tools.get(name).is_some_and(|tool| tool.detached),
         }),
     );
-    let triggers = Triggers::new(&store, registry.clone(), scheduler.clone(), ports.clone());
+    let things = Things::default();
+    let (named, place) = (store.clone(), config.place());
+    let home = rules::Home {
+        board: board.clone(),
+        things: things.clone(),
+        pins: Arc::new(move || tools_hardware::devices(&named).into_iter().map(|(pin, name, _)| (pin, name)).collect()),
+        place: Arc::new(move || place),
+    };
+    let rules = Rules::new(&store, registry.clone(), scheduler.clone(), home, ports.clone());
     let device = Device::new(data);
-    let undo = undo::undo(&store, &memories, &scheduler, &triggers, &board);
+    let undo = undo::undo(&store, &memories, &scheduler, &rules, &board);
     let mut families = everyday(&store, &scheduler);
     families.push(tools_everyday::undo(undo.clone()).into_parts());
     families.push(rules::schedules(scheduler.clone(), registry.clone()).into_parts());
-    families.push(rules::triggers(triggers.clone()).into_parts());
+    families.push(rules::triggers(rules.clone()).into_parts());
+    families.push(rules::rules(rules.clone()).into_parts());
     // Everyday tools are offered to models in this order.
     families.push(tools_everyday::memory(memories.clone()).into_parts());
     families.extend(utilities(device.clone()));
@@ -208,7 +218,7 @@ fn build_with(
         closing,
         lasting: false,
     };
-    Ok((house, settings, BackgroundTasks { scheduler, triggers, board, store: kept, ports: checking, compacting }))
+    Ok((house, settings, BackgroundTasks { scheduler, rules, board, store: kept, ports: checking, compacting }))
 }
 
 /// Reflex over the phrases of all families, built on first use.

@@ -6,7 +6,7 @@ use agent::Agent;
 use anyhow::Result;
 use board::{Board, Pin};
 use memory::Memories;
-use rules::Triggers;
+use rules::Rules;
 use scheduler::Scheduler;
 use std::time::Duration;
 use store::Store;
@@ -39,7 +39,7 @@ const NO_PINS: Duration = Duration::from_secs(2);
 /// Tasks that only a daemon starts: schedules, triggers, pins and sensors, the indexes of words and the slow check.
 pub struct BackgroundTasks {
     pub(super) scheduler: Scheduler,
-    pub(super) triggers: Triggers,
+    pub(super) rules: Rules,
     pub(super) board: Board,
     pub(super) store: Store,
     pub(super) ports: Ports,
@@ -49,8 +49,11 @@ pub struct BackgroundTasks {
 impl BackgroundTasks {
     /// Runs schedules and triggers until `closing`. The returned task ends once the outcomes of the last calls are stored.
     pub fn start(self, closing: &CancellationToken) -> Result<JoinHandle<()>> {
-        self.triggers.watch(closing)?;
-        tokio::spawn(closing.clone().run_until_cancelled_owned(watch_pins(self.board.clone(), self.triggers)));
+        self.rules.watch(closing)?;
+        if let Some(folder) = self.store.folder() {
+            self.rules.follow_file(folder, closing);
+        }
+        tokio::spawn(closing.clone().run_until_cancelled_owned(watch_pins(self.board.clone(), self.rules)));
         tokio::spawn(compact_in_idle_hours(self.store.clone(), self.compacting, closing.clone()));
         let sensors = tools_hardware::watch_sensors(self.board, self.store.clone());
         tokio::spawn(closing.clone().run_until_cancelled_owned(sensors));
@@ -89,12 +92,12 @@ pub(super) fn publish_pin_changes(board: &Board, bus: Bus) {
 }
 
 /// Reads the pins that triggers wait for: an input says nothing of itself, and a change is published when it is read.
-async fn watch_pins(board: Board, triggers: Triggers) {
+async fn watch_pins(board: Board, rules: Rules) {
     if !board.has_driver() {
         return;
     }
     loop {
-        let pins = triggers.awaited_pins();
+        let pins = rules.awaited_pins();
         for pin in pins.iter().filter_map(|number| Pin::new(*number)) {
             // A pin that cannot be read says so wherever somebody looks at it.
             let _ = board.read(pin).await;

@@ -3,7 +3,7 @@
 use crate::{
     action::{NOTIFY, PROMPT},
     sentences::title,
-    triggers::{Cause, causes},
+    causes::{Cause, causes},
 };
 use jiff::{Timestamp, tz::TimeZone};
 use registry::{CALLERS, Registry};
