@@ -407,7 +407,7 @@ fn flattened(fields: &Map<String, Value>) -> Map<String, Value> {
 
 /// Removes what Hob shows beside the fields, and fields without a value.
 fn tidy(fields: &mut Map<String, Value>) {
-    fields.remove("text");
+    fields.remove("words");
     fields.remove("id");
     fields.retain(|_, value| !value.is_null());
 }

@@ -33,6 +33,7 @@ pub(crate) fn read(home: &Home, written: &Value) -> Result<Value> {
         Value::Object(fields) => fields.clone(),
         other => return Err(Error::bad_args(format!("`{other}` is no action: write an object or words"))),
     };
+    fields.remove("words");
     fields.retain(|_, value| !value.is_null());
     let kind = kind_of(&fields)?;
     shape(home, kind, &mut fields)?;

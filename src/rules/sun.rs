@@ -43,7 +43,7 @@ pub(crate) fn next(
 pub(crate) fn is_up(place: (f64, f64), now: Timestamp, zone: &TimeZone) -> bool {
     let first = |event| next(place, event, 0, now, zone);
     match (first(SunEvent::Sunrise), first(SunEvent::Sunset)) {
-        (Some(rise), Some(set)) => set < rise,
+        (Some(rise), Some(set)) if rise.min(set).duration_since(now) < SignedDuration::from_hours(36) => set < rise,
         // It never rises again within months, or never sets: the season decides.
         _ => {
             let summer = (4..=9).contains(&now.to_zoned(zone.clone()).month());

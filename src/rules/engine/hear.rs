@@ -26,7 +26,7 @@ enum Heard {
 
 impl Rules {
     /// A pin has changed.
-    pub(super) fn edge(&self, pin: u8, high: bool) {
+    pub(crate) fn edge(&self, pin: u8, high: bool) {
         let active = self.0.live.read().unwrap_or_else(PoisonError::into_inner);
         let Some(waiting) = active.by_pin.get(&pin).filter(|waiting| !waiting.is_empty()).cloned() else { return };
         drop(active);

@@ -124,7 +124,11 @@ impl Live {
             watches.iter_mut().for_each(|watch| watch.seen = serde_json::from_str(&rule.seen).ok());
         }
         // Recent runs still count after a change.
-        let (recent, skips) = before.map(|b| (b.state().recent.clone(), b.state().skips.clone())).unwrap_or_default();
+        let kept = |live: &Live| {
+            let state = live.state();
+            (state.recent.clone(), state.skips.clone())
+        };
+        let (recent, skips) = before.map(kept).unwrap_or_default();
         let state = State {
             runs: vec![],
             next_run: 0,

@@ -38,12 +38,12 @@ pub(super) fn rule_json(cx: &Cx, rules: &Rules, entry: &Entry<Trigger>) -> Value
     told
 }
 
-/// The definition in its stored form, each part with its words as `text`.
+/// The definition in its stored form, each part with its `words`.
 pub(super) fn definition_json(cx: &Cx, rules: &Rules, definition: &Definition) -> Value {
     let parts = rules.parts();
     let words = Words { cx, registry: &parts.registry, home: &parts.home };
     let with = |mut one: Value, text: String| {
-        one["text"] = text.into();
+        one["words"] = text.into();
         one
     };
     let value = |one: std::result::Result<Value, serde_json::Error>| one.unwrap_or_else(|_| json!({}));
