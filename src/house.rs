@@ -123,7 +123,7 @@ fn build_with(
         pins: Arc::new(move || tools_hardware::devices(&named).into_iter().map(|(pin, name, _)| (pin, name)).collect()),
         place: Arc::new(move || place),
     };
-    let rules = Rules::new(&store, registry.clone(), scheduler.clone(), home, ports.clone());
+    let rules = Rules::new(&store, registry.clone(), scheduler.clone(), home.clone(), ports.clone());
     let device = Device::new(data);
     let undo = undo::undo(&store, &memories, &scheduler, &rules, &board);
     let mut families = everyday(&store, &scheduler);
@@ -198,6 +198,7 @@ fn build_with(
         agent,
         registry,
         scheduler: scheduler.clone(),
+        rule_home: home,
         custom,
         documents,
         interactions,

@@ -86,6 +86,7 @@ mod pattern;
 mod phrases;
 mod refusal;
 mod reply;
+mod rules;
 mod sentence;
 mod slots;
 mod span;

@@ -31,7 +31,7 @@ mod tests;
 
 pub use action::{ActionKind, ActionObject};
 pub use causes::{Cause, CauseField, CauseOption};
-pub use choices::{Choices, PersonChoice, Preview, ToolChoice, choices, preview};
+pub use choices::{Choices, PersonChoice, PinChoice, Preview, ThingChoice, ToolChoice, TypeChoice, choices, preview};
 pub use engine::Rules;
 pub use home::{Home, PinNames, Place};
 pub use record::COLLECTION as TRIGGERS;

@@ -73,7 +73,7 @@ async fn what_makes_no_sense_is_refused_with_a_sentence() {
         (json!({"triggers": {"entity": "lamp"}, "actions": act}), "no entity"),
         (json!({"triggers": {"topic": "*", "type": "event"}, "actions": act}), "matches everything"),
         (json!({"triggers": {"schedule": "soon"}, "actions": act}), "soon"),
-        (json!({"triggers": {"schedule": "2020-01-01T00:00"}, "actions": act}), "past"),
+        (json!({"triggers": {"schedule": "2020-01-01T00:00"}, "actions": act}), "has passed"),
         (json!({"triggers": {"thing": "hall lamp", "type": "threshold"}, "actions": act}), "`above` or `below`"),
         (json!({"triggers": {"thing": "hall lamp", "above": 5, "below": 3}, "actions": act}), "nothing is above 5"),
         (json!({"triggers": {"pin": 4, "press": "triple"}, "actions": act}), "no press"),
