@@ -6,9 +6,9 @@ use crate::{
     envelope::{Answer, ok},
     query::Query,
 };
+use ::rules::{Choices, Preview};
 use axum::{Extension, extract::State};
 use identity::TokenScope;
-use ::rules::{Choices, Preview};
 use serde::Deserialize;
 use serde_json::Value;
 use tool::prelude::{JsonSchema, schemars};

@@ -76,13 +76,7 @@ impl Undoer for UndoesTimers {
 }
 
 /// Undoes changes of all families; see [`Undoer`] for when one has to register.
-pub(super) fn undo(
-    store: &Store,
-    memories: &Memories,
-    scheduler: &Scheduler,
-    rules: &Rules,
-    board: &Board,
-) -> Undo {
+pub(super) fn undo(store: &Store, memories: &Memories, scheduler: &Scheduler, rules: &Rules, board: &Board) -> Undo {
     let undo = Undo::new(store);
     undo.register(memory::COLLECTION, Arc::new(UndoesMemories(memories.clone())));
     undo.register(scheduler::Schedule::NAME, Arc::new(UndoesSchedules(scheduler.clone())));

@@ -2,8 +2,8 @@
 
 use crate::{
     action::Action,
-    matching::has_placeholders,
     definition::Definition,
+    matching::has_placeholders,
     record::Call,
     steps::{Step, step},
 };

@@ -2,9 +2,9 @@
 
 use crate::{
     action::{NOTIFY, PROMPT},
-    sentences::title,
     causes::{Cause, causes},
     home::Home,
+    sentences::title,
 };
 use jiff::{Timestamp, tz::TimeZone};
 use registry::{CALLERS, Registry};
@@ -176,7 +176,12 @@ pub fn choices(cx: &Cx, registry: &Registry, home: &Home) -> Result<Choices> {
             ("mqtt", "An MQTT message arrives", &["topic"], &["payload", "path"]),
             ("ha", "A Home Assistant entity changes", &["entity"], &["to", "from", "for"]),
             ("event", "Something happens in Hob", &["topic"], &["match"]),
-            ("check", "The result of a tool becomes true", &["tool", "op"], &["arguments", "path", "value", "everySeconds"]),
+            (
+                "check",
+                "The result of a tool becomes true",
+                &["tool", "op"],
+                &["arguments", "path", "value", "everySeconds"],
+            ),
         ]),
         conditions: types(&[
             ("time", "It is between two times", &[], &["after", "before"]),
@@ -190,7 +195,12 @@ pub fn choices(cx: &Cx, registry: &Registry, home: &Home) -> Result<Choices> {
             ("not", "Something does not hold", &["condition"], &[]),
         ]),
         actions: types(&[
-            ("thing", "Control something", &["action"], &["thing", "things", "area", "kind", "level", "temperature", "text", "for"]),
+            (
+                "thing",
+                "Control something",
+                &["action"],
+                &["thing", "things", "area", "kind", "level", "temperature", "text", "for"],
+            ),
             ("pin", "Switch a pin", &["pin"], &["high", "toggle", "for"]),
             ("pulse", "Pulse a pin", &["pin"], &[]),
             ("message", "Send a message", &["message"], &["person"]),

@@ -136,17 +136,13 @@ impl Rules {
         let times = draft.times.clone();
         let mut rule = Trigger { in_file: true, config: source, ..draft.record(armed, limits)? };
         if let Some(before) = before {
-            (rule.count, rule.failures, rule.last_ms) = (before.value.count, before.value.failures, before.value.last_ms);
+            (rule.count, rule.failures, rule.last_ms) =
+                (before.value.count, before.value.failures, before.value.last_ms);
         }
         let mut planned = plan_schedules(parts.scheduler.clone(), AgentId::GENERAL, times);
         let records = parts.shelf.records().clone();
-        let stamp = Stamp {
-            scope,
-            owner: UserId::OWNER,
-            audience: Audience::Private,
-            label: Label::Own,
-            source: NAME.into(),
-        };
+        let stamp =
+            Stamp { scope, owner: UserId::OWNER, audience: Audience::Private, label: Label::Own, source: NAME.into() };
         let stored = parts.shelf.records().store().write(move |tx: &Tx| {
             if records.read(tx, scope, id)?.is_some() {
                 records.change(tx, scope, Label::Own, id, &mut |stored: &mut Trigger| {
@@ -226,16 +222,16 @@ fn parse(text: &str) -> Result<Vec<FileRule>, String> {
         .map(|(at, _)| at + 1)
         .collect();
     let Some(all) = fields.get("rules") else { return Ok(vec![]) };
-    let Some(all) = all.as_array() else { return Err("`rules` is no list: begin each rule with `[[rules]]`".to_owned()) };
+    let Some(all) = all.as_array() else {
+        return Err("`rules` is no list: begin each rule with `[[rules]]`".to_owned());
+    };
     if all.len() > MOST {
         return Err(format!("it has more than {MOST} rules"));
     }
     all.iter()
         .enumerate()
         .map(|(at, one)| match one {
-            Value::Object(fields) => {
-                Ok(FileRule { line: lines.get(at).copied().unwrap_or(1), fields: fields.clone() })
-            }
+            Value::Object(fields) => Ok(FileRule { line: lines.get(at).copied().unwrap_or(1), fields: fields.clone() }),
             _ => Err(format!("rule {} is no table: begin it with `[[rules]]`", at + 1)),
         })
         .collect()

@@ -11,8 +11,8 @@ use crate::{
 };
 use serde_json::Map;
 use tool::{Clock, Topics, prelude::*};
-pub(crate) use values::{day, seconds, seconds_in, time_of_day};
 use values::{as_list, move_field, number, rename, text_of};
+pub(crate) use values::{day, seconds, seconds_in, time_of_day};
 
 /// Maximum number of triggers, conditions (nested ones included) and actions of a rule.
 const MAX_TRIGGERS: usize = 10;
@@ -99,18 +99,21 @@ impl Reader<'_> {
             other => return Err(Error::bad_args(format!("`{other}` is no trigger: write an object or words"))),
         };
         tidy(&mut fields);
-        rename(&mut fields, &[
-            ("entity_id", "entity"),
-            ("entityId", "entity"),
-            ("cron", "schedule"),
-            ("time_zone", "timezone"),
-            ("timeZone", "timezone"),
-            ("offset_minutes", "offsetMinutes"),
-            ("every_seconds", "everySeconds"),
-            ("args", "arguments"),
-            ("presses", "press"),
-            ("kind", "press"),
-        ]);
+        rename(
+            &mut fields,
+            &[
+                ("entity_id", "entity"),
+                ("entityId", "entity"),
+                ("cron", "schedule"),
+                ("time_zone", "timezone"),
+                ("timeZone", "timezone"),
+                ("offset_minutes", "offsetMinutes"),
+                ("every_seconds", "everySeconds"),
+                ("args", "arguments"),
+                ("presses", "press"),
+                ("kind", "press"),
+            ],
+        );
         let kind = trigger_type(&fields)?;
         match kind {
             "pin" => self.pin_trigger(&mut fields)?,
@@ -145,8 +148,9 @@ impl Reader<'_> {
             seconds_in(&mut fields, "for")?;
         }
         fields.insert("type".into(), kind.into());
-        let trigger: Trigger = serde_json::from_value(fields.into())
-            .map_err(|e| Error::bad_args(format!("a trigger of type {kind} does not fit ({e}): write it as {}", form(kind))))?;
+        let trigger: Trigger = serde_json::from_value(fields.into()).map_err(|e| {
+            Error::bad_args(format!("a trigger of type {kind} does not fit ({e}): write it as {}", form(kind)))
+        })?;
         self.check(&trigger)?;
         Ok(trigger)
     }
@@ -162,7 +166,10 @@ impl Reader<'_> {
             let word = written.as_str().map_or_else(|| written.to_string(), str::to_lowercase);
             let Some((_, known)) = words.iter().find(|(said, _)| *said == word) else {
                 let all: Vec<&str> = words.iter().map(|(_, known)| *known).collect();
-                return Err(Error::bad_args(format!("`{word}` is no {name} of a pin: use one of {}", deduped(all).join(", "))));
+                return Err(Error::bad_args(format!(
+                    "`{word}` is no {name} of a pin: use one of {}",
+                    deduped(all).join(", ")
+                )));
             };
             fields.insert(name.into(), (*known).into());
         }
@@ -212,10 +219,24 @@ impl Reader<'_> {
                 Topics::parse(topic)?;
                 crate::matching::parse_conditions(fields).map(drop)
             }
-            Trigger::Threshold { thing, entity, topic, tool, path, above, below, hysteresis, lasts, every_seconds, .. } => {
+            Trigger::Threshold {
+                thing,
+                entity,
+                topic,
+                tool,
+                path,
+                above,
+                below,
+                hysteresis,
+                lasts,
+                every_seconds,
+                ..
+            } => {
                 let sources = [thing, entity, topic, tool].iter().filter(|source| source.is_some()).count();
                 if sources != 1 {
-                    return Err(Error::bad_args("a threshold reads exactly one of `thing`, `entity`, `topic` and `tool`"));
+                    return Err(Error::bad_args(
+                        "a threshold reads exactly one of `thing`, `entity`, `topic` and `tool`",
+                    ));
                 }
                 if let Some(topic) = topic {
                     check_topic(topic)?;
@@ -242,7 +263,9 @@ impl Reader<'_> {
             Trigger::Check { path, op, value, every_seconds, .. } => {
                 check_path(path)?;
                 if *op != crate::matching::Op::Changed && value.is_null() {
-                    return Err(Error::bad_args("the check needs a `value` to compare with, or the operator `changed`"));
+                    return Err(Error::bad_args(
+                        "the check needs a `value` to compare with, or the operator `changed`",
+                    ));
                 }
                 check_every(*every_seconds)
             }
@@ -323,7 +346,11 @@ impl Reader<'_> {
             }
             "sun" => {
                 let is = text_of(&fields, "is").unwrap_or_else(|_| "down".into()).to_lowercase();
-                let is = if ["up", "day", "light", "above", "above_horizon", "risen"].contains(&&*is) { "up" } else { "down" };
+                let is = if ["up", "day", "light", "above", "above_horizon", "risen"].contains(&&*is) {
+                    "up"
+                } else {
+                    "down"
+                };
                 fields.insert("is".into(), is.into());
                 if (self.home.place)().is_none() {
                     return Err(Error::unavailable(crate::sun::NO_PLACE));
@@ -333,7 +360,9 @@ impl Reader<'_> {
                 let pin = self.home.pin(fields.get("pin").unwrap_or(&Value::Null))?;
                 fields.insert("pin".into(), pin.into());
                 if let Some(is) = fields.remove("is") {
-                    let on = is.as_str().map(|s| ["on", "high", "true", "1", "closed", "active"].contains(&&*s.to_lowercase()));
+                    let on = is
+                        .as_str()
+                        .map(|s| ["on", "high", "true", "1", "closed", "active"].contains(&&*s.to_lowercase()));
                     fields.entry("high").or_insert(on.unwrap_or(is == Value::Bool(true)).into());
                 }
             }
@@ -357,7 +386,9 @@ impl Reader<'_> {
         if let Condition::Tool { path, op, value, .. } = &condition {
             check_path(path)?;
             if *op == crate::matching::Op::Changed || value.is_null() {
-                return Err(Error::bad_args("a condition on a tool compares with a `value`: eq, ne, gt, gte, lt, lte or contains"));
+                return Err(Error::bad_args(
+                    "a condition on a tool compares with a `value`: eq, ne, gt, gte, lt, lte or contains",
+                ));
             }
         }
         Ok(condition)
@@ -373,7 +404,9 @@ fn limit(what: &str, count: usize, most: usize) -> Result<()> {
 
 fn count(condition: &Condition) -> usize {
     match condition {
-        Condition::All { conditions } | Condition::Any { conditions } => 1 + conditions.iter().map(count).sum::<usize>(),
+        Condition::All { conditions } | Condition::Any { conditions } => {
+            1 + conditions.iter().map(count).sum::<usize>()
+        }
         Condition::Not { condition } => 1 + count(condition),
         _ => 1,
     }

@@ -133,7 +133,9 @@ impl Record for Trigger {
     fn revive(&mut self, now: Option<&Self>) {
         // A condition is checked again from the start: its last observation may be old.
         let none = Self::default();
-        self.take_state_of(now.filter(|now| now.config == self.config && now.definition == self.definition).unwrap_or(&none));
+        self.take_state_of(
+            now.filter(|now| now.config == self.config && now.definition == self.definition).unwrap_or(&none),
+        );
     }
     fn keys(&self) -> Vec<Key> {
         vec![Key::many(BY_NAME, order::text(&self.name))]

@@ -284,7 +284,9 @@ async fn list(rules: Rules, cx: Cx, args: List) -> Result<Output> {
     let sentence = match all.len() {
         0 => "There are no rules yet.".to_owned(),
         1 if !page.more => listing("There is one rule", &sentences, false),
-        n => listing(&format!("There are {}{n} rules", if page.more { "more than " } else { "" }), &sentences, page.more),
+        n => {
+            listing(&format!("There are {}{n} rules", if page.more { "more than " } else { "" }), &sentences, page.more)
+        }
     };
     let errors = rules.parts().file_errors.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
     let mut told = json!({"rules": all, "count": all.len(), "hasMore": page.more});
@@ -473,7 +475,9 @@ async fn validate(rules: Rules, cx: Cx, args: Validate) -> Result<Output> {
     let (mut errors, mut warnings) = (draft.review.errors.clone(), draft.review.warnings.clone());
     match draft.arm(&rules, &unasked(&cx)).await {
         Ok(_) => {}
-        Err(Error::Denied(text)) => warnings.push(format!("It needs an approval when it is stored, or is not allowed: {text}")),
+        Err(Error::Denied(text)) => {
+            warnings.push(format!("It needs an approval when it is stored, or is not allowed: {text}"))
+        }
         Err(error) => errors.push(error.message().to_owned()),
     }
     let parts = rules.parts();

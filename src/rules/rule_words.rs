@@ -134,7 +134,9 @@ impl Words<'_> {
                     None => format!("when a message arrives on MQTT topic {topic}"),
                 }
             }
-            Trigger::Ha { entity, from, to, lasts } => format!("when {entity} {}{}", changed(from, to, lasts), lasting(lasts)),
+            Trigger::Ha { entity, from, to, lasts } => {
+                format!("when {entity} {}{}", changed(from, to, lasts), lasting(lasts))
+            }
             Trigger::Thing { thing, from, to, lasts } => {
                 format!("when {} {}{}", self.thing(thing), changed(from, to, lasts), lasting(lasts))
             }
@@ -159,7 +161,8 @@ impl Words<'_> {
                 format!("when {what}{part} {goes}{}", lasting(lasts))
             }
             Trigger::Check { tool, arguments, path, op, value, .. } => {
-                let check = json!({"check": {"tool": tool, "arguments": arguments, "path": path, "op": op, "value": value}});
+                let check =
+                    json!({"check": {"tool": tool, "arguments": arguments, "path": path, "op": op, "value": value}});
                 in_words(self.cx, self.registry, Kind::Condition, &check)
             }
         }
@@ -244,10 +247,13 @@ impl Words<'_> {
                 format!("wait {}", duration_words(seconds))
             }
             "message" => {
-                let whom = text("person").map_or_else(|| "you".to_owned(), |person| match person.parse::<Id>() {
-                    Ok(_) => Addressee::shown(self.cx, &person),
-                    Err(_) => person,
-                });
+                let whom = text("person").map_or_else(
+                    || "you".to_owned(),
+                    |person| match person.parse::<Id>() {
+                        Ok(_) => Addressee::shown(self.cx, &person),
+                        Err(_) => person,
+                    },
+                );
                 format!("tell {whom} “{}”", text("message").unwrap_or_default())
             }
             "prompt" => format!("ask Hob “{}”", text("prompt").unwrap_or_default()),
@@ -269,12 +275,18 @@ impl Words<'_> {
 
     fn control(&self, action: &Value) -> String {
         let verb = action["action"].as_str().unwrap_or_default();
-        let several: Vec<String> =
-            action["things"].as_array().into_iter().flatten().filter_map(Value::as_str).map(|t| self.thing(t)).collect();
+        let several: Vec<String> = action["things"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(|t| self.thing(t))
+            .collect();
         let what = match (action["thing"].as_str(), action["area"].as_str()) {
             (Some(thing), _) => self.thing(thing),
             (None, Some(area)) => {
-                let kind = action["kind"].as_str().map_or("everything".to_owned(), |kind| format!("every {}", spaced(kind)));
+                let kind =
+                    action["kind"].as_str().map_or("everything".to_owned(), |kind| format!("every {}", spaced(kind)));
                 format!("{kind} in {area}")
             }
             (None, None) => join_and(&several),

@@ -49,7 +49,8 @@ fn shape(home: &Home, kind: &str, fields: &mut Map<String, Value>) -> Result<()>
     let text = |fields: &Map<String, Value>, name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
     match kind {
         "thing" => {
-            for (from, to) in [("verb", "action"), ("duration", "for"), ("brightness", "level"), ("position", "level")] {
+            for (from, to) in [("verb", "action"), ("duration", "for"), ("brightness", "level"), ("position", "level")]
+            {
                 if let Some(value) = fields.remove(from) {
                     fields.entry(to).or_insert(value);
                 }
@@ -58,7 +59,8 @@ fn shape(home: &Home, kind: &str, fields: &mut Map<String, Value>) -> Result<()>
                 fields.insert("thing".into(), home.thing(&which)?.0.into());
             }
             if let Some(Value::Array(all)) = fields.get("things").cloned() {
-                let address = |one: &Value| home.thing(one.as_str().unwrap_or_default()).map(|found| Value::from(found.0));
+                let address =
+                    |one: &Value| home.thing(one.as_str().unwrap_or_default()).map(|found| Value::from(found.0));
                 fields.insert("things".into(), all.iter().map(address).collect::<Result<Vec<_>>>()?.into());
             }
             if !["thing", "things", "area"].iter().any(|name| fields.contains_key(*name)) {
@@ -118,7 +120,9 @@ fn shape(home: &Home, kind: &str, fields: &mut Map<String, Value>) -> Result<()>
         }
         "mqtt" => {
             if text(fields, "topic").is_none_or(|topic| topic.is_empty() || topic.contains(['+', '#', '\0'])) {
-                return Err(Error::bad_args("name the topic to publish to, without `+` and `#`: `\"topic\": \"home/lamp/set\"`"));
+                return Err(Error::bad_args(
+                    "name the topic to publish to, without `+` and `#`: `\"topic\": \"home/lamp/set\"`",
+                ));
             }
             fields.entry("payload").or_insert("".into());
             Ok(())
@@ -132,7 +136,9 @@ fn shape(home: &Home, kind: &str, fields: &mut Map<String, Value>) -> Result<()>
             seconds_in(fields, "seconds")?;
             let seconds = fields.get("seconds").and_then(Value::as_u64).unwrap_or_default();
             if !(1..=LONGEST_WAIT).contains(&seconds) {
-                return Err(Error::bad_args("a wait takes one second to a day: `{\"type\": \"wait\", \"seconds\": 10}`"));
+                return Err(Error::bad_args(
+                    "a wait takes one second to a day: `{\"type\": \"wait\", \"seconds\": 10}`",
+                ));
             }
             Ok(())
         }
@@ -146,7 +152,9 @@ fn shape(home: &Home, kind: &str, fields: &mut Map<String, Value>) -> Result<()>
             Ok(())
         }
         "tool" => {
-            for (from, to) in [("name", "tool"), ("toolName", "tool"), ("args", "arguments"), ("parameters", "arguments")] {
+            for (from, to) in
+                [("name", "tool"), ("toolName", "tool"), ("args", "arguments"), ("parameters", "arguments")]
+            {
                 if let Some(value) = fields.remove(from) {
                     fields.entry(to).or_insert(value);
                 }
@@ -185,10 +193,7 @@ fn kind_of(fields: &Map<String, Value>) -> Result<&'static str> {
             "tool" | "call" => "tool",
             "wait" | "delay" => "wait",
             other => {
-                return Err(Error::bad_args(format!(
-                    "`{}` is no type of action: use {KINDS}",
-                    truncate(other, 40)
-                )));
+                return Err(Error::bad_args(format!("`{}` is no type of action: use {KINDS}", truncate(other, 40))));
             }
         });
     }
@@ -221,7 +226,10 @@ pub(crate) fn step(action: &Value, controls: bool) -> Result<Step> {
     let tool = |name: &str, arguments: Value| Step::Call(Action::Tool { name: name.into(), arguments });
     let step = match action["type"].as_str().unwrap_or_default() {
         "thing" => {
-            let pin = action["thing"].as_str().and_then(|thing| thing.strip_prefix("pin:")).and_then(|pin| pin.parse::<u8>().ok());
+            let pin = action["thing"]
+                .as_str()
+                .and_then(|thing| thing.strip_prefix("pin:"))
+                .and_then(|pin| pin.parse::<u8>().ok());
             match (controls, pin, action["action"].as_str()) {
                 (false, Some(pin), Some(verb @ ("turn_on" | "turn_off"))) => {
                     let mut arguments = json!({"pin": pin, "high": verb == "turn_on"});

@@ -14,7 +14,8 @@ const DAYS: i16 = 200;
 /// When the sun rises or sets on a day; `None` where it does not.
 fn on_day((latitude, longitude): (f64, f64), event: SunEvent, day: Date) -> Option<Timestamp> {
     let place = Coordinates::new(latitude, longitude)?;
-    let date = NaiveDate::from_ymd_opt(day.year().into(), u32::try_from(day.month()).ok()?, u32::try_from(day.day()).ok()?)?;
+    let date =
+        NaiveDate::from_ymd_opt(day.year().into(), u32::try_from(day.month()).ok()?, u32::try_from(day.day()).ok()?)?;
     let event = match event {
         SunEvent::Sunrise => SolarEvent::Sunrise,
         SunEvent::Sunset => SolarEvent::Sunset,

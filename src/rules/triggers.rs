@@ -141,7 +141,13 @@ fn times(cx: &Cx, config: &Config) -> Result<Option<Recurrence>> {
 }
 
 /// The pre-authorized call, judged for this caller; `None` if the parameters name no action.
-async fn armed(rules: &Rules, cx: &Cx, action: ActionArgs, name: &str, about: &str) -> Result<Option<PreauthorizedCall>> {
+async fn armed(
+    rules: &Rules,
+    cx: &Cx,
+    action: ActionArgs,
+    name: &str,
+    about: &str,
+) -> Result<Option<PreauthorizedCall>> {
     let Some(action) = action.parse()? else { return Ok(None) };
     arm(&rules.parts().registry, cx, action, name, about).await.map(Some)
 }
@@ -175,17 +181,13 @@ struct List {
 async fn list(rules: Rules, cx: Cx, args: List) -> Result<Output> {
     let limit = args.limit.unwrap_or(20).clamp(1, 50) as usize;
     let search = records::optional_text("search", args.search.as_deref(), LONGEST_NAME)?;
-    let page = rules.parts().shelf.page(
-        &cx,
-        &Walk::prefix(BY_NAME, []),
-        (args.offset.unwrap_or(0) as usize, limit),
-        |e| {
+    let page =
+        rules.parts().shelf.page(&cx, &Walk::prefix(BY_NAME, []), (args.offset.unwrap_or(0) as usize, limit), |e| {
             let t = &e.value;
             args.r#type.is_none_or(|kind| kind == t.kind)
                 && args.enabled.is_none_or(|on| on == t.enabled)
                 && search.as_deref().is_none_or(|s| records::contains_all_words(s, &[&t.name, &t.description]))
-        },
-    )?;
+        })?;
     let all: Vec<Value> = page.entries.iter().map(|e| trigger_json(&cx, &rules, e)).collect();
     let text = |trigger: &Value, field: &str| trigger[field].as_str().unwrap_or_default().to_owned();
     let names: Vec<String> = all.iter().map(|t| format!("“{}”, {}", text(t, "name"), text(t, "when"))).collect();

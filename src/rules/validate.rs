@@ -42,9 +42,9 @@ struct Node {
 /// `Failed` when the rules cannot be read.
 pub(crate) fn review(rules: &Rules, cx: &Cx, name: &str, definition: &Definition, id: Option<Id>) -> Result<Review> {
     let parts = rules.parts();
-    let page = parts.shelf.page(cx, &Walk::prefix(BY_NAME, []), (0, 1000), |entry| {
-        entry.value.enabled && Some(entry.id) != id
-    })?;
+    let page = parts
+        .shelf
+        .page(cx, &Walk::prefix(BY_NAME, []), (0, 1000), |entry| entry.value.enabled && Some(entry.id) != id)?;
     let others: Vec<Node> =
         page.entries.iter().filter_map(|entry| Some(node(&entry.value.name, definition_of(&entry.value)?))).collect();
     let this = node(name, definition.clone());
@@ -56,7 +56,9 @@ pub(crate) fn review(rules: &Rules, cx: &Cx, name: &str, definition: &Definition
         found.errors.push(error);
     }
     for thing in things_of(definition) {
-        if thing.parse().ok().and_then(|address| parts.home.things.get(&address)).is_none() && !thing.starts_with("pin:") {
+        if thing.parse().ok().and_then(|address| parts.home.things.get(&address)).is_none()
+            && !thing.starts_with("pin:")
+        {
             found.warnings.push(format!("Nothing is known of {thing} at the moment: its source may not be connected."));
         }
     }
@@ -146,9 +148,10 @@ fn never(rules: &Rules, cx: &Cx, definition: &Definition) -> Option<String> {
     let clock = &*cx.ports().clock;
     let (now, zone) = (clock.now(), clock.zone());
     let place = (rules.parts().home.place)();
-    let bound = definition.conditions.iter().any(|one| {
-        matches!(one, Condition::Time { .. } | Condition::Days { .. } | Condition::Sun { .. })
-    });
+    let bound = definition
+        .conditions
+        .iter()
+        .any(|one| matches!(one, Condition::Time { .. } | Condition::Days { .. } | Condition::Sun { .. }));
     if !bound {
         return None;
     }

@@ -16,7 +16,8 @@ const LONGEST: usize = 240;
 
 /// A sentence that makes a rule, as the question whether to make it.
 pub(crate) fn classified(s: &Sentence, devices: &[Device]) -> Option<Classification> {
-    let names: Vec<String> = devices.iter().map(|device| device.name.to_lowercase()).filter(|name| !name.is_empty()).collect();
+    let names: Vec<String> =
+        devices.iter().map(|device| device.name.to_lowercase()).filter(|name| !name.is_empty()).collect();
     let (arguments, sentence) = read(&s.text, &names)?;
     Some(Classification {
         proposes: Some(("create_rule".to_owned(), arguments)),
@@ -44,7 +45,9 @@ fn read(text: &str, names: &[String]) -> Option<(Value, String)> {
     let mut conditions: Vec<Value> = vec![];
     conditions.extend(time.as_ref().map(|time| json!(time)));
     if let Some(unless) = &unless {
-        if !["it is day", "it's day", "it is dark", "it's dark", "it is night", "it is light"].contains(&unless.as_str()) {
+        if !["it is day", "it's day", "it is dark", "it's dark", "it is night", "it is light"]
+            .contains(&unless.as_str())
+        {
             return None;
         }
         conditions.push(json!(format!("unless {unless}")));
@@ -69,7 +72,8 @@ const LEADS: &[&str] = &["whenever ", "every time ", "as soon as ", "when ", "if
 fn apart(lower: &str) -> Option<(String, String)> {
     let cut = |lead: usize, text: &str| {
         let rest = text.get(lead..)?;
-        let (cause, action) = rest.split_once(", then ").or_else(|| rest.split_once(", ")).or_else(|| rest.split_once(" then "))?;
+        let (cause, action) =
+            rest.split_once(", then ").or_else(|| rest.split_once(", ")).or_else(|| rest.split_once(" then "))?;
         Some((cause.trim().to_owned(), action.trim().to_owned()))
     };
     if let Some(lead) = LEADS.iter().find(|lead| lower.starts_with(**lead)) {
@@ -78,7 +82,8 @@ fn apart(lower: &str) -> Option<(String, String)> {
     // "at sunset turn on the porch light", "15 minutes before sunset, turn on …"
     for event in ["sunset", "sunrise"] {
         if let Some((before, action)) = lower.split_once(event) {
-            let early = before.is_empty() || before == "at " || before.ends_with(" before ") || before.ends_with(" after ");
+            let early =
+                before.is_empty() || before == "at " || before.ends_with(" before ") || before.ends_with(" after ");
             let action = action.trim_start_matches(',').trim();
             if early && !action.is_empty() && before.len() < 30 && before.split(' ').count() <= 4 {
                 return Some((format!("{}{event}", before.trim_start_matches("at ")), action.to_owned()));
@@ -89,7 +94,8 @@ fn apart(lower: &str) -> Option<(String, String)> {
         }
     }
     // "turn on the hall lamp when the bell is pressed"
-    let (action, cause) = [" whenever ", " every time ", " as soon as ", " when "].iter().find_map(|word| lower.split_once(*word))?;
+    let (action, cause) =
+        [" whenever ", " every time ", " as soon as ", " when "].iter().find_map(|word| lower.split_once(*word))?;
     Some((cause.trim().to_owned(), action.trim().to_owned()))
 }
 
@@ -158,11 +164,22 @@ fn trigger(cause: &str, names: &[String]) -> Option<(String, String)> {
         }
     }
     // "the temperature in the bedroom goes above 25"
-    for way in [" goes above ", " rises above ", " is above ", " is over ", " goes below ", " falls below ", " drops below ", " is below ", " is under "] {
+    for way in [
+        " goes above ",
+        " rises above ",
+        " is above ",
+        " is over ",
+        " goes below ",
+        " falls below ",
+        " drops below ",
+        " is below ",
+        " is under ",
+    ] {
         let Some((name, limit)) = cause.split_once(way) else { continue };
         let number = limit.trim().trim_end_matches(|c: char| c == '%' || c == '°' || c.is_alphabetic() || c == ' ');
         number.parse::<f64>().ok()?;
-        let turned = name.trim_start_matches("the ").split_once(" in the ").map(|(what, room)| format!("{room} {what}"));
+        let turned =
+            name.trim_start_matches("the ").split_once(" in the ").map(|(what, room)| format!("{room} {what}"));
         let name = match &turned {
             Some(turned) => known(turned, names).or_else(|| known(name, names)),
             None => known(name, names),
@@ -249,17 +266,31 @@ mod tests {
             ),
             ("at sunset turn on the porch light", "sunset", json!(null), json!("turn on the porch light")),
             ("turn the porch light on at sunset", "sunset", json!(null), json!("turn on the porch light")),
-            ("15 minutes before sunset, turn on the porch light", "15 minutes before sunset", json!(null), json!("turn on the porch light")),
+            (
+                "15 minutes before sunset, turn on the porch light",
+                "15 minutes before sunset",
+                json!(null),
+                json!("turn on the porch light"),
+            ),
             (
                 "whenever the bell is pressed twice, toggle the fan unless it is dark",
                 "bell is pressed twice",
                 json!(["unless it is dark"]),
                 json!("toggle the fan"),
             ),
-            ("turn on the hall lamp when the front door opens", "front door opens", json!(null), json!("turn on the hall lamp")),
+            (
+                "turn on the hall lamp when the front door opens",
+                "front door opens",
+                json!(null),
+                json!("turn on the hall lamp"),
+            ),
         ] {
             let (made, _) = read(text, &names()).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!((&made["triggers"][0], &made["conditions"], &made["actions"][0]), (&json!(trigger), &conditions, &action), "{text}");
+            assert_eq!(
+                (&made["triggers"][0], &made["conditions"], &made["actions"][0]),
+                (&json!(trigger), &conditions, &action),
+                "{text}"
+            );
         }
         let (made, sentence) = read("when somebody opens the front door after 10 pm, tell me", &names()).unwrap();
         assert_eq!((&made["triggers"], &made["conditions"]), (&json!(["front door opens"]), &json!(["after 10 pm"])));

@@ -44,7 +44,12 @@ impl Rules {
             return self.admit(live, cause);
         }
         if !live.begin_deciding() {
-            return live.skip(self.0.ports.clock.now(), || cause.why, "too many of its starts were being decided", Value::Null);
+            return live.skip(
+                self.0.ports.clock.now(),
+                || cause.why,
+                "too many of its starts were being decided",
+                Value::Null,
+            );
         }
         let (this, live) = (self.clone(), live.clone());
         let mut decision = async move {
@@ -146,9 +151,7 @@ impl Judge<'_> {
                             let found = at(&answer.content, path).cloned().unwrap_or(Value::Null);
                             Found { holds: compare(&found, *op, value), value: shown(&found) }
                         }
-                        Err(error) => {
-                            Found { holds: false, value: text_kit::truncate(error.message(), 120) }
-                        }
+                        Err(error) => Found { holds: false, value: text_kit::truncate(error.message(), 120) },
                     }
                 }
                 Condition::All { conditions } => {

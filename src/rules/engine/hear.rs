@@ -9,7 +9,10 @@ use crate::{
     definition::{Edge, Press, Trigger as Waits},
     matching::{at, fits, topic_fits},
 };
-use std::{sync::{Arc, PoisonError}, time::Duration};
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tool::{Event, Label, prelude::*};
@@ -46,7 +49,8 @@ impl Rules {
                 continue;
             }
             let about = json!({"topic": "pin:changed", "data": {"pin": pin, "high": high}, "at": self.0.ports.clock.now().to_string()});
-            let cause = Cause { why: said(pin, high), about, label: Label::Own, prompt: true, at: now, found: Value::Null };
+            let cause =
+                Cause { why: said(pin, high), about, label: Label::Own, prompt: true, at: now, found: Value::Null };
             self.begin(&live, trigger, cause, *lasts);
         }
     }
@@ -162,7 +166,9 @@ impl Rules {
     /// Compares a number with the limits of a trigger; it fires when the number goes beyond them, and again only after it came
     /// back by the hysteresis. The first number only says where it is.
     pub(super) fn observe(&self, live: &Arc<Live>, trigger: usize, value: f64, about: Value, label: Label) {
-        let Some(Waits::Threshold { above, below, hysteresis, lasts, thing, .. }) = live.definition.triggers.get(trigger) else {
+        let Some(Waits::Threshold { above, below, hysteresis, lasts, thing, .. }) =
+            live.definition.triggers.get(trigger)
+        else {
             return;
         };
         let back = hysteresis.unwrap_or_default();
@@ -255,11 +261,7 @@ fn changed(
     }
     let was = from.as_ref().is_none_or(|from| is(before, active.map(|active| !active), from));
     let left = from.as_ref().is_none_or(|from| to.is_some() || !is(now, active, from));
-    if was && left {
-        Heard::Fires(format!("{name} is {} now", crate::sentences::shown(now)))
-    } else {
-        Heard::Nothing
-    }
+    if was && left { Heard::Fires(format!("{name} is {} now", crate::sentences::shown(now))) } else { Heard::Nothing }
 }
 
 /// A number, also as a text.

@@ -210,7 +210,9 @@ impl Live {
         let most = usize::try_from(self.definition.max).unwrap_or(1).max(1);
         match self.definition.mode {
             Mode::Single if !state.runs.is_empty() => return Admission::Skipped(BUSY),
-            Mode::Parallel if state.runs.len() >= most => return Admission::Skipped("too many of its runs were going on"),
+            Mode::Parallel if state.runs.len() >= most => {
+                return Admission::Skipped("too many of its runs were going on");
+            }
             Mode::Queued if !state.runs.is_empty() => {
                 if state.queue.len() >= most {
                     return Admission::Skipped("too many of its runs were waiting");
@@ -318,7 +320,9 @@ pub(crate) fn definition_of(rule: &Trigger) -> Option<Definition> {
     };
     let call = rule.action.armed();
     let action = match &*call.tool {
-        crate::action::PROMPT if call.args["prompt"].is_string() => json!({"type": "prompt", "prompt": call.args["prompt"]}),
+        crate::action::PROMPT if call.args["prompt"].is_string() => {
+            json!({"type": "prompt", "prompt": call.args["prompt"]})
+        }
         crate::action::NOTIFY if call.args["text"].is_string() => {
             let mut message = json!({"type": "message", "message": call.args["text"]});
             if call.args["person"].is_string() {

@@ -38,7 +38,8 @@ impl Rules {
                         Waits::Sun { .. } => {
                             if let Some(due) = self.look_at_sun(&live, trigger, waits, wall) {
                                 let left = due.duration_since(wall).max(SignedDuration::ZERO);
-                                next = next.min(now + Duration::try_from(left).unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP));
+                                next = next
+                                    .min(now + Duration::try_from(left).unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP));
                             }
                         }
                         waits if waits.tool().is_some() => {
@@ -109,7 +110,8 @@ impl Rules {
         match waits {
             Waits::Threshold { path, .. } => {
                 let value = at(&answer.content, path).cloned().unwrap_or(Value::Null);
-                let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok()).filter(|n: &f64| n.is_finite());
+                let number =
+                    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok()).filter(|n: &f64| n.is_finite());
                 if let Some(number) = number {
                     let about = json!({"value": number, "at": clock.now().to_string()});
                     self.observe(live, trigger, number, about, answer.label);
@@ -133,8 +135,14 @@ impl Rules {
                     let shown: String = value.to_string().chars().take(80).collect();
                     let about = json!({"value": value, "at": clock.now().to_string()});
                     let why = format!("it is {shown} now");
-                    let cause =
-                        Cause { why, about, label: answer.label, prompt: false, at: Instant::now(), found: Value::Null };
+                    let cause = Cause {
+                        why,
+                        about,
+                        label: answer.label,
+                        prompt: false,
+                        at: Instant::now(),
+                        found: Value::Null,
+                    };
                     self.caused(live, cause);
                 }
             }
@@ -159,7 +167,13 @@ impl Rules {
 
     /// Fires when a time by the sun has come, and returns the next one. What passed while Hob was off, or while the clock was
     /// set forward by more than some minutes, is not made up for; a clock that is set back repeats nothing.
-    pub(super) fn look_at_sun(&self, live: &Arc<Live>, trigger: usize, waits: &Waits, now: Timestamp) -> Option<Timestamp> {
+    pub(super) fn look_at_sun(
+        &self,
+        live: &Arc<Live>,
+        trigger: usize,
+        waits: &Waits,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
         let Waits::Sun { event, offset_minutes } = waits else { return None };
         let place = (self.0.home.place)()?;
         let zone = self.0.ports.clock.zone();
@@ -182,7 +196,8 @@ impl Rules {
         })?;
         if let Some(due) = fires {
             let about = json!({"topic": "sun", "data": {"event": event}, "at": due.to_string()});
-            let why = format!("it was {}", if *offset_minutes == 0 { "time by the sun" } else { "the time from the sun" });
+            let why =
+                format!("it was {}", if *offset_minutes == 0 { "time by the sun" } else { "the time from the sun" });
             let cause = Cause { why, about, label: Label::Own, prompt: false, at: Instant::now(), found: Value::Null };
             self.caused(live, cause);
         }

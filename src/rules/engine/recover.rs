@@ -142,15 +142,17 @@ impl Rules {
             let text = "Hob was interrupted; the prompt continues in its conversation: please check";
             return Ok(Reached::Told(text.into()));
         }
-        let rest: Vec<String> = calls[at + 1..].iter().filter(|call| !call.is_empty()).map(|call| call.armed().tool).collect();
+        let rest: Vec<String> =
+            calls[at + 1..].iter().filter(|call| !call.is_empty()).map(|call| call.armed().tool).collect();
         let harmless = !old && rest.iter().all(|tool| self.parts().registry.is_idempotent(tool));
         Ok(match (effect.is_whole(), rest.is_empty()) {
             (true, true) => Reached::Done,
             (true, false) if harmless => Reached::From(at + 1),
             (true, false) => Reached::Told(format!("Hob was interrupted; not done: {}: please check", quoted(&rest))),
-            (false, true) => {
-                Reached::Told(format!("Hob was interrupted during it (started or completed: {}): please check", effect.done()))
-            }
+            (false, true) => Reached::Told(format!(
+                "Hob was interrupted during it (started or completed: {}): please check",
+                effect.done()
+            )),
             // Switching off what may be on is harmless, and leaving it on may not be.
             (false, false) if harmless => Reached::From(at + 1),
             (false, false) => Reached::Told(format!(

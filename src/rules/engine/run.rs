@@ -228,7 +228,11 @@ impl Rules {
                         () = course.token.cancelled() => false,
                         () = closing.cancelled() => false,
                     };
-                    if ended { Ok(Output::text("waited")) } else { Err(Error::unavailable("the run was stopped while it waited")) }
+                    if ended {
+                        Ok(Output::text("waited"))
+                    } else {
+                        Err(Error::unavailable("the run was stopped while it waited"))
+                    }
                 }
                 _ => self.make_call(entry, call.armed(), at, course).await,
             };

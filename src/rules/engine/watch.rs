@@ -39,7 +39,9 @@ impl Rules {
             while let Some(heard) = listener.next().await {
                 match heard {
                     BusEvent::Event(event) => events.hear(&event),
-                    BusEvent::Resync => tracing::warn!("there were more events than rules could follow; some were missed"),
+                    BusEvent::Resync => {
+                        tracing::warn!("there were more events than rules could follow; some were missed")
+                    }
                 }
             }
         };

@@ -56,7 +56,8 @@ fn object(value: Value) -> Fields {
 /// `BadArgs`, with examples.
 pub(crate) fn trigger(home: &Home, text: &str) -> Result<Fields> {
     let plain = text.trim().trim_end_matches('.').to_lowercase();
-    let plain = ["when ", "whenever ", "if ", "at "].iter().find_map(|lead| plain.strip_prefix(lead)).unwrap_or(&plain).trim();
+    let plain =
+        ["when ", "whenever ", "if ", "at "].iter().find_map(|lead| plain.strip_prefix(lead)).unwrap_or(&plain).trim();
     let plain = plain.strip_prefix("the ").unwrap_or(plain);
     if let Some(sun) = sun_trigger(plain)? {
         return Ok(sun);
@@ -125,20 +126,28 @@ fn minutes_in(span: &str) -> Result<i32> {
 
 /// "bell is pressed twice", "button long press", "double press of the bell", "bell rings".
 fn press(home: &Home, plain: &str) -> Result<Option<Fields>> {
-    const WORDS: &[(&str, &str)] = &[
-        ("double press of ", "double"),
-        ("long press of ", "long"),
-        ("press of ", "short"),
-    ];
+    const WORDS: &[(&str, &str)] =
+        &[("double press of ", "double"), ("long press of ", "long"), ("press of ", "short")];
     for (lead, kind) in WORDS {
         if let Some(name) = plain.strip_prefix(lead) {
             return Ok(Some(object(json!({"type": "pin", "pin": home.pin(&name.into())?, "press": kind}))));
         }
     }
-    let Some((name, how)) = [" is pressed", " was pressed", " gets pressed", " pressed", " is held", " is clicked", " clicked", " rings", " is rung"]
-        .iter()
-        .find_map(|word| plain.split_once(word).map(|(name, rest)| (name, if *word == " is held" { "long" } else { rest })))
-    else {
+    let Some((name, how)) = [
+        " is pressed",
+        " was pressed",
+        " gets pressed",
+        " pressed",
+        " is held",
+        " is clicked",
+        " clicked",
+        " rings",
+        " is rung",
+    ]
+    .iter()
+    .find_map(|word| {
+        plain.split_once(word).map(|(name, rest)| (name, if *word == " is held" { "long" } else { rest }))
+    }) else {
         return Ok(None);
     };
     let how = how.trim().trim_start_matches("for a ");
@@ -173,7 +182,8 @@ fn threshold(plain: &str) -> Result<Option<Fields>> {
         (" below ", "below"),
         (" < ", "below"),
     ];
-    let Some((name, rest, way)) = WORDS.iter().find_map(|(word, way)| plain.split_once(word).map(|(name, rest)| (name, rest, way)))
+    let Some((name, rest, way)) =
+        WORDS.iter().find_map(|(word, way)| plain.split_once(word).map(|(name, rest)| (name, rest, way)))
     else {
         return Ok(None);
     };
@@ -246,7 +256,10 @@ pub(crate) fn condition(home: &Home, text: &str) -> Result<Fields> {
     if let Some(rest) = plain.strip_prefix("unless ").or_else(|| plain.strip_prefix("not ")) {
         return Ok(object(json!({"not": rest})));
     }
-    let plain = ["only if ", "if ", "when ", "while ", "only "].iter().find_map(|lead| plain.strip_prefix(lead)).unwrap_or(&plain);
+    let plain = ["only if ", "if ", "when ", "while ", "only "]
+        .iter()
+        .find_map(|lead| plain.strip_prefix(lead))
+        .unwrap_or(&plain);
     let plain = ["it is ", "it's ", "its "].iter().find_map(|lead| plain.strip_prefix(lead)).unwrap_or(plain).trim();
     match plain {
         "dark" | "night" | "at night" | "the sun is down" | "sun is down" | "after sunset" => {
@@ -266,12 +279,15 @@ pub(crate) fn condition(home: &Home, text: &str) -> Result<Fields> {
         }
     }
     let listed = plain.strip_prefix("on ").unwrap_or(plain);
-    let days: Vec<&str> = listed.split([',', ' ']).filter(|word| !word.is_empty() && *word != "and" && *word != "or").collect();
+    let days: Vec<&str> =
+        listed.split([',', ' ']).filter(|word| !word.is_empty() && *word != "and" && *word != "or").collect();
     if !days.is_empty() && days.iter().all(|word| day(word).is_ok()) {
         return Ok(object(json!({"type": "days", "days": days})));
     }
     let plain = plain.strip_prefix("the ").unwrap_or(plain);
-    for (word, way) in [(" is above ", "above"), (" is over ", "above"), (" is below ", "below"), (" is under ", "below")] {
+    for (word, way) in
+        [(" is above ", "above"), (" is over ", "above"), (" is below ", "below"), (" is under ", "below")]
+    {
         if let Some((name, limit)) = plain.split_once(word) {
             return Ok(object(json!({"type": "thing", "thing": name, way: limit})));
         }

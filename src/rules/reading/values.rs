@@ -40,7 +40,10 @@ pub(super) fn text_of(fields: &Map<String, Value>, name: &str) -> Result<String>
 /// Makes a field a number, if it is there.
 pub(super) fn number(fields: &mut Map<String, Value>, name: &str) -> Result<()> {
     if let Some(Value::String(text)) = fields.get(name) {
-        let read = text.trim().trim_end_matches(|c: char| c == '%' || c == '°' || c.is_alphabetic() || c == ' ').parse::<f64>();
+        let read = text
+            .trim()
+            .trim_end_matches(|c: char| c == '%' || c == '°' || c.is_alphabetic() || c == ' ')
+            .parse::<f64>();
         let Some(number) = read.ok().filter(|n| n.is_finite()) else {
             return Err(Error::bad_args(format!("`{name}` is no number: {}", truncate(text, 40))));
         };
@@ -165,7 +168,9 @@ pub(crate) fn day(word: &str) -> Result<&'static [&'static str]> {
     let known = |day: &&&str| plain.len() >= 2 && (plain.starts_with(**day) || day.starts_with(&plain));
     match DAYS.iter().position(|day| known(&day)) {
         Some(at) => Ok(&DAYS[at..=at]),
-        None => Err(Error::bad_args(format!("`{}` is no day: use mon to sun, weekdays or weekend", truncate(word, 40)))),
+        None => {
+            Err(Error::bad_args(format!("`{}` is no day: use mon to sun, weekdays or weekend", truncate(word, 40))))
+        }
     }
 }
 
@@ -193,9 +198,14 @@ mod tests {
         for wrong in [json!("soon"), json!(-1), json!(1e20), json!([1]), json!({"years": 1}), json!("1:x")] {
             assert!(seconds(&wrong).is_err(), "{wrong}");
         }
-        for (written, wanted) in
-            [("22:00", "22:00"), ("10 pm", "22:00"), ("10:30PM", "22:30"), ("12am", "00:00"), ("noon", "12:00"), ("6.05", "06:05")]
-        {
+        for (written, wanted) in [
+            ("22:00", "22:00"),
+            ("10 pm", "22:00"),
+            ("10:30PM", "22:30"),
+            ("12am", "00:00"),
+            ("noon", "12:00"),
+            ("6.05", "06:05"),
+        ] {
             assert_eq!(time_of_day(written).unwrap().strftime("%H:%M").to_string(), wanted, "{written}");
         }
         for wrong in ["25:00", "22", "13pm", "", "x:1", "10:99"] {

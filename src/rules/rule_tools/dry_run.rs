@@ -1,7 +1,11 @@
 //! What a rule would do now.
 
 use super::{Limits, Validate, unasked};
-use crate::{engine::{Judge, Rules}, record::Trigger, rule_words::Words};
+use crate::{
+    engine::{Judge, Rules},
+    record::Trigger,
+    rule_words::Words,
+};
 use tool::prelude::*;
 
 pub(super) async fn dry_run(rules: Rules, cx: Cx, args: DryRun) -> Result<Output> {

@@ -54,6 +54,7 @@ pub(super) async fn log(rules: Rules, cx: Cx, args: Log) -> Result<Output> {
         1 => format!("“{}” has run once.", entry.value.name),
         n => format!("“{}” has run {n} times.", entry.value.name),
     };
-    let told = json!({"ruleId": entry.id, "name": entry.value.name, "log": shown, "count": shown.len(), "hasMore": more});
+    let told =
+        json!({"ruleId": entry.id, "name": entry.value.name, "log": shown, "count": shown.len(), "hasMore": more});
     Ok(Output::json(told)?.say(sentence))
 }

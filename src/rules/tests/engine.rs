@@ -10,7 +10,8 @@ fn lamp(action: &str) -> Value {
 #[tokio::test]
 async fn a_pin_moves_another_at_once_and_its_record_follows() {
     let at = At::new();
-    at.make(json!({"name": "Follow", "triggers": {"pin": 4, "edge": "rising"}, "actions": {"pin": 17, "high": true}})).await;
+    at.make(json!({"name": "Follow", "triggers": {"pin": 4, "edge": "rising"}, "actions": {"pin": 17, "high": true}}))
+        .await;
     let mut changes = at.board.changes();
     at.level(4, true).await;
     while changes.recv().await.unwrap() != (pin(17), true) {}
@@ -81,7 +82,10 @@ async fn a_number_fires_beyond_its_limit_and_again_only_after_it_came_back() {
                    "actions": {"message": "it has {{value}}"}}))
         .await;
     for (value, wanted) in [(26.0, 0), (24.5, 0), (23.9, 0), (25.1, 1), (24.2, 1), (25.5, 1), (24.0, 1), (25.2, 2)] {
-        at.tell("thing:changed", json!({"thing": "ha:sensor.bedroom", "name": "Bedroom", "value": value.to_string(), "number": value}));
+        at.tell(
+            "thing:changed",
+            json!({"thing": "ha:sensor.bedroom", "name": "Bedroom", "value": value.to_string(), "number": value}),
+        );
         at.settle().await;
         if at.called().len() < wanted {
             at.until(|| at.called().len() >= wanted).await;
@@ -96,7 +100,10 @@ async fn a_number_fires_beyond_its_limit_and_again_only_after_it_came_back() {
 async fn a_state_has_to_last() {
     let at = At::new();
     at.make(json!({"name": "Open", "triggers": {"thing": "front door", "to": "open", "for": 300}, "actions": lamp("turn_on")})).await;
-    at.make(json!({"name": "Held", "triggers": {"pin": 5, "edge": "rising", "for": "10 s"}, "actions": lamp("turn_off")})).await;
+    at.make(
+        json!({"name": "Held", "triggers": {"pin": 5, "edge": "rising", "for": "10 s"}, "actions": lamp("turn_off")}),
+    )
+    .await;
     let door = |value: &str, before: &str| json!({"thing": "ha:binary_sensor.door", "value": value, "active": value == "open", "before": before});
     let pass = |seconds: u64| tokio::time::sleep(Duration::from_secs(seconds));
     at.tell("thing:changed", door("open", "closed"));
@@ -167,12 +174,20 @@ async fn modes_decide_what_a_second_start_does() {
             at.until(|| at.house.called().len() >= before + n.min(begin_at_once)).await;
         }
         at.until(|| at.rules.live_runs(mode) == 0).await;
-        let said: Vec<String> =
-            at.house.called().into_iter().skip(before).map(|(_, args)| args["text"].as_str().unwrap().to_owned()).collect();
+        let said: Vec<String> = at
+            .house
+            .called()
+            .into_iter()
+            .skip(before)
+            .map(|(_, args)| args["text"].as_str().unwrap().to_owned())
+            .collect();
         assert_eq!(said, wanted, "{mode}");
     }
     let log = at.log("single").await;
-    assert!(log.as_array().unwrap().iter().any(|one| one["reason"] == "it was still running" && one["times"] == 2), "{log}");
+    assert!(
+        log.as_array().unwrap().iter().any(|one| one["reason"] == "it was still running" && one["times"] == 2),
+        "{log}"
+    );
 }
 
 #[tokio::test]

@@ -79,14 +79,29 @@ async fn what_makes_no_sense_is_refused_with_a_sentence() {
         (json!({"triggers": {"pin": 4, "press": "triple"}, "actions": act}), "no press"),
         (json!({"triggers": {"pin": 4, "press": "long", "for": 3}, "actions": act}), "over at once"),
         (json!({"triggers": {"pin": 4}, "actions": {"tool": "no_such"}}), "no tool"),
-        (json!({"triggers": {"pin": 4}, "actions": {"thing": "hall lamp", "action": "explode"}}), "nothing a thing can do"),
-        (json!({"triggers": {"pin": 4}, "actions": {"tool": "create_rule", "arguments": {"triggers": "bell pressed", "actions": act}}}), "cannot be scheduled"),
+        (
+            json!({"triggers": {"pin": 4}, "actions": {"thing": "hall lamp", "action": "explode"}}),
+            "nothing a thing can do",
+        ),
+        (
+            json!({"triggers": {"pin": 4}, "actions": {"tool": "create_rule", "arguments": {"triggers": "bell pressed", "actions": act}}}),
+            "cannot be scheduled",
+        ),
         (json!({"triggers": {"pin": 4}, "actions": {"wait": 0}}), "one second to a day"),
-        (json!({"triggers": {"pin": 4}, "conditions": {"after": "8:00", "before": "08:00"}, "actions": act}), "they differ"),
-        (json!({"triggers": {"pin": 4}, "conditions": {"tool": "break_it", "op": "eq", "value": 1}, "actions": act}), "read-only"),
+        (
+            json!({"triggers": {"pin": 4}, "conditions": {"after": "8:00", "before": "08:00"}, "actions": act}),
+            "they differ",
+        ),
+        (
+            json!({"triggers": {"pin": 4}, "conditions": {"tool": "break_it", "op": "eq", "value": 1}, "actions": act}),
+            "read-only",
+        ),
         (json!({"triggers": {"pin": 4}, "conditions": "whatever", "actions": act}), "is no condition"),
         (json!({"triggers": {"pin": 4}, "actions": act, "max": 0}), "`max` is 0"),
-        (json!({"triggers": {"schedule": "0 7 * * 6"}, "conditions": {"days": ["weekdays"]}, "actions": act}), "would never run"),
+        (
+            json!({"triggers": {"schedule": "0 7 * * 6"}, "conditions": {"days": ["weekdays"]}, "actions": act}),
+            "would never run",
+        ),
         (json!({"triggers": "sunset + 1 hour", "conditions": "it is day", "actions": act}), "would never run"),
     ] {
         let error = at.ask("create_rule", args.clone()).await.unwrap_err();
@@ -101,16 +116,24 @@ async fn what_makes_no_sense_is_refused_with_a_sentence() {
 #[tokio::test]
 async fn loops_and_conflicts_are_found() {
     let at = At::new();
-    let rule = |name: &str, trigger: Value, action: Value| json!({"name": name, "triggers": trigger, "actions": action});
+    let rule =
+        |name: &str, trigger: Value, action: Value| json!({"name": name, "triggers": trigger, "actions": action});
     let toggles = rule("self", json!({"pin": 17}), json!({"pin": 17, "action": "toggle"}));
     let error = at.ask("create_rule", toggles).await.unwrap_err();
     assert!(error.message().contains("start itself again and again"), "{error}");
-    let back = rule("back", json!({"pin": 17, "edge": "off"}), json!({"thing": "pin:17", "action": "on", "for": "5 min"}));
+    let back =
+        rule("back", json!({"pin": 17, "edge": "off"}), json!({"thing": "pin:17", "action": "on", "for": "5 min"}));
     assert!(at.ask("create_rule", back).await.unwrap_err().message().contains("start itself"));
     // A lamp that is turned off some time after it was turned on is no loop.
-    at.make(rule("later", json!({"thing": "hall lamp", "to": "on"}), json!([{"wait": 60}, {"thing": "hall lamp", "action": "off"}]))).await;
+    at.make(rule(
+        "later",
+        json!({"thing": "hall lamp", "to": "on"}),
+        json!([{"wait": 60}, {"thing": "hall lamp", "action": "off"}]),
+    ))
+    .await;
     // Over two rules and an MQTT topic.
-    at.make(rule("one", json!({"pin": 5, "edge": "on"}), json!({"type": "mqtt", "topic": "a/b", "payload": "1"}))).await;
+    at.make(rule("one", json!({"pin": 5, "edge": "on"}), json!({"type": "mqtt", "topic": "a/b", "payload": "1"})))
+        .await;
     let two = rule("two", json!({"topic": "a/+", "type": "mqtt"}), json!({"pin": 5, "toggle": true}));
     let checked = at.ask("validate_rule", two.clone()).await.unwrap().content;
     assert_eq!(checked["errors"], json!(["A loop: this rule starts “one”, which starts this rule again."]));
@@ -132,7 +155,10 @@ async fn a_dry_run_does_nothing_and_says_what_would_be_done() {
     let args = json!({"triggers": "bell pressed", "conditions": [{"thing": "hall lamp", "is": "off"}, "before 10:00"],
                       "actions": ["turn on the hall lamp", {"pin": 17, "high": true}]});
     let told = at.ask("dry_run_rule", args.clone()).await.unwrap().content;
-    assert_eq!((&told["wouldRun"], &told["conditions"][0]["holds"], &told["conditions"][1]["holds"]), (&json!(false), &json!(true), &json!(false)));
+    assert_eq!(
+        (&told["wouldRun"], &told["conditions"][0]["holds"], &told["conditions"][1]["holds"]),
+        (&json!(false), &json!(true), &json!(false))
+    );
     assert_eq!(told["conditions"][1]["value"], "14:30");
     assert_eq!(told["actions"][0]["tool"], "control_thing");
     assert_eq!(told["actions"][1]["arguments"], json!({"pin": 17, "high": true}));
@@ -153,7 +179,8 @@ async fn triggers_and_rules_are_one_list() {
     at.ask("create_trigger", bell).await.unwrap();
     at.make(json!({"name": "Evening", "triggers": "sunset", "actions": "turn on the porch light"})).await;
     let rules = at.ask("list_rules", json!({})).await.unwrap().content;
-    let names: Vec<&str> = rules["rules"].as_array().unwrap().iter().map(|rule| rule["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        rules["rules"].as_array().unwrap().iter().map(|rule| rule["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["Bell", "Evening"]);
     assert_eq!(rules["rules"][0]["sentence"], "When pin 4 turns on, tell you “ding”.");
     let triggers = at.ask("list_triggers", json!({})).await.unwrap().content;

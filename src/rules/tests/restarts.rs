@@ -44,12 +44,20 @@ fn two_writes() -> Value {
 async fn a_run_that_had_not_begun_is_made_and_one_from_a_pin_is_not() {
     let at = At::new();
     let timed = at.make(two_writes()).await;
-    let pinned = at.make(json!({"name": "Bell", "triggers": {"pin": 4, "edge": "rising"}, "actions": {"pin": 21, "high": true}})).await;
+    let pinned = at
+        .make(json!({"name": "Bell", "triggers": {"pin": 4, "edge": "rising"}, "actions": {"pin": 21, "high": true}}))
+        .await;
     at.closing.cancel();
     interrupted(&at, &timed, true, &[]).await;
     interrupted(&at, &pinned, false, &[]).await;
     let again = At::over(at.house.clone());
-    assert_eq!(again.calls(2).await, [("gpio_write".to_owned(), json!({"pin": 20, "high": true})), ("gpio_write".to_owned(), json!({"pin": 20, "high": false}))]);
+    assert_eq!(
+        again.calls(2).await,
+        [
+            ("gpio_write".to_owned(), json!({"pin": 20, "high": true})),
+            ("gpio_write".to_owned(), json!({"pin": 20, "high": false}))
+        ]
+    );
     again.until(|| again.rules.live_runs("Pump") == 0).await;
     let log = again.log("Bell").await;
     assert_eq!(log[0]["outcome"], "interrupted");
@@ -94,7 +102,9 @@ async fn after_a_cut_the_harmless_rest_is_made_and_other_things_are_told() {
 async fn rules_and_older_triggers_are_read_again_after_a_start() {
     let at = At::new();
     at.make(json!({"name": "Bell", "triggers": "bell pressed", "actions": "turn on the hall lamp"})).await;
-    at.ask("create_trigger", json!({"name": "Old", "type": "event", "config": {"topic": "old"}, "message": "ding"})).await.unwrap();
+    at.ask("create_trigger", json!({"name": "Old", "type": "event", "config": {"topic": "old"}, "message": "ding"}))
+        .await
+        .unwrap();
     at.closing.cancel();
     let again = At::over(at.house.clone());
     again.tell("pin:press", json!({"pin": 4, "kind": "short"}));

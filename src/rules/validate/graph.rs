@@ -93,7 +93,9 @@ pub(super) fn effects_of(definition: &Definition) -> Vec<Effect> {
 fn effects_of_call(tool: &str, args: &Value) -> Vec<Effect> {
     let effect = |resource: Resource, value: Option<bool>, flips: bool| {
         let what = match &resource {
-            Resource::Thing(address) => address.strip_prefix("pin:").map_or_else(|| address.clone(), |pin| format!("pin {pin}")),
+            Resource::Thing(address) => {
+                address.strip_prefix("pin:").map_or_else(|| address.clone(), |pin| format!("pin {pin}"))
+            }
             Resource::Topic(topic) => format!("the topic {topic}"),
         };
         Effect { resource, value, flips, what }
@@ -130,9 +132,11 @@ fn effects_of_call(tool: &str, args: &Value) -> Vec<Effect> {
             };
             vec![effect(Resource::Thing(format!("ha:{entity}")), value, false)]
         }
-        "mqtt_publish" => {
-            args["topic"].as_str().map(|topic| effect(Resource::Topic(topic.to_owned()), None, true)).into_iter().collect()
-        }
+        "mqtt_publish" => args["topic"]
+            .as_str()
+            .map(|topic| effect(Resource::Topic(topic.to_owned()), None, true))
+            .into_iter()
+            .collect(),
         _ => vec![],
     }
 }
