@@ -11,6 +11,7 @@ mod due;
 mod household;
 mod recall;
 mod reflex;
+mod rules;
 mod scheduler;
 mod script;
 mod search;
@@ -29,7 +30,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const USAGE: &str = "usage: bench writes hob|sqlite WRITERS SECONDS FOLDER | embed ROUNDS TEXT... | script CALLS | dispatch \
                      CALLS FOLDER [log] | decide ROUNDS | search ROUNDS | scheduler ... | tasks ROUNDS FOLDER | reflex ROWS | \
-                     recall fill|built|saved|peer ROUNDS FOLDER | decade day|decade FOLDER";
+                     recall fill|built|saved|peer ROUNDS FOLDER | rules ROUNDS FOLDER | \
+                     decade day|decade FOLDER";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -61,6 +63,7 @@ fn measure(arguments: &[&str]) -> Result<serde_json::Value> {
         ["reflex", rows] => reflex::measure(rows.as_ref()),
         ["scheduler", arguments @ ..] => scheduler::measure(arguments),
         ["tasks", rounds, folder] => tasks::measure(rounds.parse()?, folder.as_ref()),
+        ["rules", rounds, folder] => rules::measure(rounds.parse()?, folder.as_ref()),
         ["decade", name, folder] => decade::fill(name, folder.as_ref()),
         _ => Err(USAGE.into()),
     }

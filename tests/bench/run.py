@@ -1,6 +1,6 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
-    tests/bench/run [start memory request size writes embedding javascript page dispatch decide search scheduler tasks
+    tests/bench/run [start memory request size writes embedding javascript page dispatch rules decide search scheduler tasks
                      recall turns decade reflex]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
@@ -290,6 +290,18 @@ def javascript(_):
     return found
 
 
+def rules(scratch):
+    bench = parts()
+    runs = [line(bench, "rules", 1000, scratch / f"rules-{round_}") for round_ in range(ROUNDS)]
+    found = {key: middle([run[key] for run in runs]) for key in runs[0]}
+    rows = [["edge of a pin to the action of a rule, p50 (ms)", number(found["p50Ms"], 2), "20"],
+            ["the same, p99 (ms)", number(found["p99Ms"], 2), "20"],
+            ["rules evaluated in a second, 200 on each event", number(found["evaluationsPerSecond"], 0), ""],
+            ["CPU of one evaluation (µs)", number(found["cpuUsPerEvaluation"], 2), ""]]
+    table("Rules on the simulated board, with the store on disk", ["", "measured", "aim"], rows)
+    return found
+
+
 def dispatch(scratch):
     bench, runs = parts(), []
     for round_ in range(ROUNDS):
@@ -546,7 +558,7 @@ def page(_):
     return {"files": found, "plain": whole[0], "gzip": whole[1]}
 
 
-ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, search, scheduler, tasks, recall,
+ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, rules, decide, search, scheduler, tasks, recall,
        turns, decade, reflex]
 
 

@@ -41,7 +41,7 @@ fn read(text: &str, names: &[String]) -> Option<(Value, String)> {
         Some((action, unless)) => (action.to_owned(), Some(unless.trim().to_owned())),
         None => (rest, None),
     };
-    let action = action_of(&action, names)?;
+    let action = action_of(&action, &trigger.1, names)?;
     let mut conditions: Vec<Value> = vec![];
     conditions.extend(time.as_ref().map(|time| json!(time)));
     if let Some(unless) = &unless {
@@ -208,9 +208,10 @@ fn trigger(cause: &str, names: &[String]) -> Option<(String, String)> {
 }
 
 /// The words of an action for `create_rule`, and for people.
-fn action_of(action: &str, names: &[String]) -> Option<(Value, String)> {
+fn action_of(action: &str, cause: &str, names: &[String]) -> Option<(Value, String)> {
     if ["tell me", "let me know", "notify me", "message me"].contains(&action) {
-        return Some((json!({"type": "message", "message": "{{topic}}: it happened"}), "tell you".to_owned()));
+        let happened = text_kit::capitalized(cause.strip_prefix("when ").unwrap_or(cause));
+        return Some((json!({"type": "message", "message": format!("{happened}.")}), "tell you".to_owned()));
     }
     for lead in ["tell me that ", "tell me ", "remind me to "] {
         if let Some(message) = action.strip_prefix(lead) {
