@@ -38,7 +38,6 @@ const BY_HAND: Duration = Duration::from_secs(600);
 pub fn family(rules: Rules) -> Family<Rules> {
     Family::new("rules", "Rules: when something happens and conditions hold, do things.", rules)
         .area(Area::Memory)
-        .phrases(include_str!("rules.en"))
         .tool("create_rule", Risk::Write, create)
         .automates()
         .plans_ahead()

@@ -38,9 +38,9 @@ fn a_rule_is_made_run_explained_and_deleted_over_http() {
     // Switched off it does nothing; a change that makes no sense changes nothing.
     switch(&hob, 17, false);
     switch(&hob, 4, false);
-    let off = hob.admin("PATCH", &path).json(json!({"enabled": false})).send().data(200);
+    let off = hob.admin("PATCH", &path).json(&json!({"enabled": false})).send().data(200);
     assert_eq!(off["result"]["enabled"], false);
-    hob.admin("PATCH", &path).json(json!({"triggers": [{"pin": 99}]})).send().refusal(400, "bad_args");
+    hob.admin("PATCH", &path).json(&json!({"triggers": [{"pin": 99}]})).send().refusal(400, "bad_args");
     hob.post("/api/v1/rules", json!({"triggers": [], "actions": []})).refusal(400, "bad_args");
     hob.request("GET", "/api/v1/rules").send().refusal(401, "unauthorized");
     hob.admin("DELETE", &path).send().data(200);
