@@ -27,7 +27,7 @@ pub struct Config {
     pub listen: String,
     pub home: String,
     pub time_zone: String,
-    /// Where the home is, in degrees: for sunrise and sunset.
+    /// The position of the home in degrees, for sunrise and sunset.
     pub latitude: Degrees,
     pub longitude: Degrees,
     pub units: models::Units,
@@ -198,7 +198,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Where the home is: latitude and longitude in degrees.
+    /// The position of the home: latitude and longitude in degrees.
     pub fn place(&self) -> Option<(f64, f64)> {
         let latitude = self.latitude.read("latitude", 90.0).ok()??;
         Some((latitude, self.longitude.read("longitude", 180.0).ok()??))

@@ -38,13 +38,13 @@ pub(crate) struct RuleBody {
     /// Short description.
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
-    /// What starts it.
+    /// Its triggers.
     #[serde(skip_serializing_if = "Option::is_none")]
     triggers: Option<Value>,
-    /// What has to hold then.
+    /// Its conditions.
     #[serde(skip_serializing_if = "Option::is_none")]
     conditions: Option<Value>,
-    /// What it does, in order.
+    /// Its actions, in order.
     #[serde(skip_serializing_if = "Option::is_none")]
     actions: Option<Value>,
     /// `single`, `restart`, `queued` or `parallel`.

@@ -43,9 +43,9 @@ pub struct ThingChoice {
     pub name: String,
     /// Its room or floor.
     pub area: String,
-    /// What it is.
+    /// Its kind.
     pub kind: things::Kind,
-    /// What it can be told to do.
+    /// The commands that it takes.
     pub verbs: Vec<things::Verb>,
     /// Whether it reads a number, so that a threshold can watch it.
     pub number: bool,

@@ -20,7 +20,7 @@ pub(crate) struct Definition {
     pub max: u32,
 }
 
-/// What happens when a trigger fires while the rule still runs.
+/// The effect of a trigger that fires while the rule still runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Mode {
@@ -105,7 +105,7 @@ pub(crate) enum Trigger {
         topic: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         payload: Option<Value>,
-        /// Where in a JSON payload the value is.
+        /// The path of the value in a JSON payload.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         path: String,
     },
@@ -171,7 +171,7 @@ pub(crate) enum Trigger {
     },
 }
 
-/// What has to hold when a trigger fires. Times of day are `22:00`.
+/// A requirement that has to hold when a trigger fires. Times of day are `22:00`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Condition {

@@ -46,7 +46,7 @@ pub(crate) struct Inner {
     pub scheduler: Scheduler,
     pub home: Home,
     pub ports: Ports,
-    /// What could not be read from `rules.toml`.
+    /// Errors of `rules.toml`.
     pub file_errors: Mutex<Vec<String>>,
     live: RwLock<Active>,
     changed: Notify,

@@ -40,7 +40,7 @@ pub(crate) struct Written {
     pub max: Option<u32>,
 }
 
-/// What reading needs to know.
+/// The context of reading a rule.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'r> {
     pub home: &'r Home,

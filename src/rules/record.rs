@@ -185,7 +185,7 @@ pub(crate) struct Firing {
     pub about: String,
     /// How often it was resumed.
     pub resumed: u32,
-    /// What was found and done, as JSON text: conditions with their values, actions with outcome and milliseconds.
+    /// The course of the run, as JSON text: conditions with their values, actions with outcome and milliseconds.
     pub log: String,
 }
 

@@ -28,7 +28,7 @@ const DAYS: [(&str, &str); 7] = [
     ("sun", "Sunday"),
 ];
 
-/// What sentences about rules look up.
+/// The context of sentences about rules.
 #[derive(Clone, Copy)]
 pub(crate) struct Words<'w> {
     pub cx: &'w Cx,
@@ -58,7 +58,7 @@ impl Words<'_> {
         let mut all: Vec<String> = vec![];
         for one in &rule.triggers {
             let text = self.trigger(one);
-            // "when" is said once for triggers in a row.
+            // Triggers in a row share one "when".
             let short = text.strip_prefix("when ").filter(|_| all.last().is_some_and(|last| last.starts_with("when ")));
             all.push(short.map_or(text.clone(), |short| short.to_owned()));
         }

@@ -211,7 +211,7 @@ fn kind_of(fields: &Map<String, Value>) -> Result<&'static str> {
     })
 }
 
-/// What an action in its stored form does. `controls` is whether the tool `control_thing` is here; without it, pins are switched
+/// The step of an action in its stored form. `controls` is whether the tool `control_thing` is here; without it, pins are switched
 /// directly.
 ///
 /// # Errors

@@ -53,7 +53,7 @@ fn thing(key: &str, name: &str, area: &str, kind: Kind, value: &str, number: Opt
 struct Control {
     /// Its address.
     thing: String,
-    /// What to do.
+    /// The action.
     action: String,
     /// How long.
     #[serde(rename = "for")]

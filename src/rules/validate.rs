@@ -20,7 +20,7 @@ const TIMES: usize = 400;
 /// How many rules a loop goes through at most.
 const DEPTH: usize = 8;
 
-/// What a review found, in sentences.
+/// The findings of a review, in sentences.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Review {
     pub errors: Vec<String>,

@@ -18,7 +18,7 @@ use jiff::civil::Weekday;
 use std::sync::Arc;
 use tool::{Channel, Label, Principal, Role, Via, prelude::*};
 
-/// What evaluating a condition found.
+/// The result of evaluating a condition.
 pub(crate) struct Found {
     pub holds: bool,
     /// The value that was compared, for people.

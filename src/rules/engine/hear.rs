@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tool::{Event, Label, prelude::*};
 
-/// What an event says to one trigger.
+/// The meaning of an event for one trigger.
 enum Heard {
     /// It is not about it.
     Nothing,
@@ -196,7 +196,7 @@ fn said(pin: u8, high: bool) -> String {
     format!("pin {pin} turned {}", if high { "on" } else { "off" })
 }
 
-/// What an event says about a state: of a button, a thing, an entity, a topic.
+/// The meaning of an event for a state: of a button, a thing, an entity, a topic.
 fn state_of(waits: &Waits, event: &Event) -> Heard {
     let data = &event.data;
     match (&*event.topic, waits) {
@@ -255,7 +255,7 @@ fn changed(
         // Only its attributes have changed.
         return Heard::Nothing;
     }
-    // Where a state has to last, another one of the same meaning does not interrupt it.
+    // A state that has to last ends with the first other value.
     if !fits {
         return Heard::Over;
     }

@@ -36,7 +36,7 @@ pub(crate) struct Cause {
     pub prompt: bool,
     /// When it happened.
     pub at: Instant,
-    /// What the conditions found, as JSON.
+    /// The results of the conditions, as JSON.
     pub found: Value,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct Live {
     state: Mutex<State>,
 }
 
-/// What becomes of a start.
+/// The outcome of a start.
 pub(crate) enum Admission {
     /// It runs now, under this number, until cancelled.
     Run(u64, CancellationToken),

@@ -205,7 +205,7 @@ impl Rules {
     }
 }
 
-/// A value as it is kept: a long one as a hash.
+/// A value as it is stored: a long one as a hash.
 fn shortened(value: &Value) -> Value {
     let text = value.to_string();
     if text.len() <= 200 {

@@ -1,7 +1,7 @@
 //! Recovery of interrupted runs: a call without effects is made after the next start, and none is made twice.
 //!
 //! A run that a pin started has no keys and is not resumed: an old edge moves nothing. Of a rule with several actions, those
-//! after the last one that began are made if repeating them is harmless; otherwise its log tells what was not done.
+//! after the last one that began are made if repeating them is harmless; otherwise its log names the rest.
 
 use super::{
     FiredBy, Rules,
@@ -102,7 +102,7 @@ impl Rules {
                     at: Instant::now(),
                     found: log["conditions"].clone(),
                 };
-                // What passed of the waits before counts for those that are left.
+                // Time that has passed counts for the waits that are left.
                 let actions = definition_of(&rule.value).unwrap_or_default().actions;
                 let over: u64 = actions.iter().take(from).filter_map(|action| action["seconds"].as_u64()).sum();
                 let course = Course {

@@ -1,4 +1,4 @@
-//! What a rule would do now.
+//! The dry run of a rule.
 
 use super::{Limits, Validate, unasked};
 use crate::{

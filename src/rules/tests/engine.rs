@@ -69,7 +69,7 @@ async fn presses_states_messages_and_events_start_rules() {
         let new: Vec<Value> = at.called().into_iter().skip(before).map(|(_, args)| args["pin"].clone()).collect();
         assert_eq!(new, wanted.map(|n| json!(n)).into_iter().collect::<Vec<_>>(), "{topic} {data}");
     }
-    // Somebody else's event is not for this rule.
+    // An event for another person is not for this rule.
     at.house.ports.bus.publish("custom:thing", Some(UserId(Id::new())), json!({"n": 9}));
     at.settle().await;
     assert_eq!(at.called().len(), 5);

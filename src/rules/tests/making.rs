@@ -48,7 +48,7 @@ async fn loose_forms_become_one_and_read_as_a_sentence() {
     ] {
         let made = at.make(args.clone()).await;
         assert_eq!(made["sentence"], wanted, "{args}");
-        // What is shown can be sent back.
+        // A shown rule can be sent back.
         let again = json!({"ruleId": made["id"], "triggers": made["triggers"], "conditions": made["conditions"], "actions": made["actions"]});
         let same = at.ask("update_rule", again).await.unwrap().content;
         assert_eq!((&same["sentence"], &same["triggers"]), (&made["sentence"], &made["triggers"]));
@@ -106,7 +106,7 @@ async fn what_makes_no_sense_is_refused_with_a_sentence() {
     ] {
         let error = at.ask("create_rule", args.clone()).await.unwrap_err();
         assert!(error.message().contains(word), "{args}: {error}");
-        // The same is said without storing it.
+        // `validate_rule` finds the same.
         let checked = at.ask("validate_rule", args.clone()).await.unwrap().content;
         assert_eq!(checked["valid"], false, "{args}");
     }
@@ -227,7 +227,7 @@ async fn the_file_is_loaded_shown_and_not_changed_by_tools() {
     }
     at.tell("pin:press", json!({"pin": 4, "kind": "short"}));
     at.calls(1).await;
-    // What is exported is read again, and an unchanged file changes nothing.
+    // An export is read again, and an unchanged file changes nothing.
     let toml = at.ask("export_rules", json!({})).await.unwrap().content["toml"].as_str().unwrap().to_owned();
     assert!(toml.contains("name = \"Bell\""), "{toml}");
     std::fs::write(&path, &toml).unwrap();

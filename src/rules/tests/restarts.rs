@@ -1,4 +1,4 @@
-//! Rules across a stop: what is resumed, what is told, and what never happens twice.
+//! Rules across a stop: some runs are resumed, some are reported, and nothing happens twice.
 
 use super::*;
 use crate::record::{Firing, Status, Trigger};

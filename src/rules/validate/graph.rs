@@ -1,4 +1,4 @@
-//! What rules cause and what causes them: pins, things, MQTT topics.
+//! Causes and effects of rules: pins, things, MQTT topics.
 
 use crate::{
     action::Action,
@@ -47,7 +47,7 @@ fn on(state: &str) -> Option<bool> {
     }
 }
 
-/// What a trigger waits for.
+/// The cause that a trigger waits for.
 pub(super) fn causes_of(trigger: &Waits) -> Option<Cause> {
     Some(match trigger {
         Waits::Pin { pin: number, press: Some(_), .. } => Cause { resource: pin(number), value: Some(true) },
@@ -73,7 +73,7 @@ pub(super) fn causes_of(trigger: &Waits) -> Option<Cause> {
     })
 }
 
-/// What the actions of a rule do.
+/// The effects of the actions of a rule.
 pub(super) fn effects_of(definition: &Definition) -> Vec<Effect> {
     let mut all: Vec<Effect> = vec![];
     for action in &definition.actions {
