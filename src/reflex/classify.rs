@@ -13,6 +13,7 @@ use crate::{
     meaning::Meaning,
     pattern::{Fit, Matcher},
     phrases::{Intent, Template},
+    rules,
     sentence::{MOST_TOKENS, Sentence},
     span,
     spelling::Spelling,
@@ -228,6 +229,7 @@ impl<'a> Classifier<'a> {
     /// The stages that need no embedding.
     fn by_form(&self, s: &Sentence, keeping: &Reader) -> Option<Classification> {
         self.emergency(s)
+            .or_else(|| rules::classified(s, &self.devices).filter(|_| self.has("create_rule")))
             .or_else(|| self.of_devices(s))
             .or_else(|| keeping.labelled())
             .or_else(|| self.commands(s))

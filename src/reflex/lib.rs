@@ -89,6 +89,7 @@ mod pattern;
 mod phrases;
 mod refusal;
 mod reply;
+mod rules;
 mod sentence;
 mod slots;
 mod span;
