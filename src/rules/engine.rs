@@ -3,7 +3,7 @@
 //! `watch.rs` starts it; `hear.rs` and `look.rs` notice causes; `decide.rs` evaluates conditions; `run.rs` makes the calls;
 //! `notes.rs` stores what happened; `recover.rs` handles runs that a stop interrupted.
 
-mod decide;
+pub(crate) mod decide;
 mod hear;
 mod live;
 mod look;
@@ -12,7 +12,6 @@ mod recover;
 mod run;
 mod watch;
 
-pub(crate) use decide::Judge;
 pub(crate) use live::{Cause, Live, definition_of};
 
 use crate::{

@@ -3,11 +3,11 @@
 
 use crate::{
     definition::Mode,
-    engine::{Rules, definition_of},
+    drafts::{Draft, Limits, unasked},
+    engine::Rules,
     planning::{forget_schedules, plan_schedules},
     reading::Written,
     record::{BY_TRIGGER, Trigger},
-    rule_tools::{Draft, Limits, unasked},
 };
 use serde_json::Map;
 use std::{
@@ -16,7 +16,7 @@ use std::{
     sync::PoisonError,
     time::Duration,
 };
-use store::{Audience, Entry, Stamp, Tx, Visit, Walk};
+use store::{Audience, Stamp, Tx, Visit, Walk};
 use tokio_util::sync::CancellationToken;
 use tool::{AgentId, Channel, Label, Principal, Scope, UserId, Via, prelude::*};
 
@@ -235,48 +235,4 @@ fn parse(text: &str) -> Result<Vec<FileRule>, String> {
             _ => Err(format!("rule {} is no table: begin it with `[[rules]]`", at + 1)),
         })
         .collect()
-}
-
-/// Rules in the form of the file.
-///
-/// # Errors
-/// `Failed` where one cannot be written.
-pub(crate) fn written(entries: &[Entry<Trigger>]) -> Result<String> {
-    let mut all = vec![];
-    for entry in entries {
-        let t = &entry.value;
-        let Some(definition) = definition_of(t) else { continue };
-        let mut rule = json!({"name": t.name});
-        if !t.description.is_empty() {
-            rule["description"] = t.description.clone().into();
-        }
-        if !t.enabled {
-            rule["enabled"] = false.into();
-        }
-        let definition = serde_json::to_value(&definition).map_err(|error| Error::failed(error.to_string()))?;
-        for part in ["mode", "max", "triggers", "conditions", "actions"] {
-            rule[part] = definition[part].clone();
-        }
-        rule["cooldownSeconds"] = t.cooldown_s.into();
-        rule["maxPerHour"] = t.per_hour.into();
-        without_nulls(&mut rule);
-        all.push(rule);
-    }
-    toml::to_string(&json!({"rules": all}))
-        .map_err(|error| Error::failed(format!("the rules cannot be written as TOML: {error}")))
-}
-
-/// TOML has no null.
-fn without_nulls(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|_, value| !value.is_null());
-            fields.values_mut().for_each(without_nulls);
-        }
-        Value::Array(all) => {
-            all.retain(|value| !value.is_null());
-            all.iter_mut().for_each(without_nulls);
-        }
-        _ => {}
-    }
 }

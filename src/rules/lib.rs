@@ -8,10 +8,12 @@ mod arming;
 mod causes;
 mod choices;
 mod definition;
+mod drafts;
 mod engine;
 mod file;
 mod home;
 mod matching;
+mod phrases;
 mod planning;
 mod reading;
 mod record;
@@ -23,6 +25,7 @@ mod steps;
 mod sun;
 mod triggers;
 mod validate;
+mod values;
 
 #[cfg(test)]
 mod testing;

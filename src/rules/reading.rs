@@ -1,20 +1,17 @@
 //! Reads rules in the forms people, models and files write them, and returns the one form that is stored.
 
-pub(crate) mod phrases;
 mod types;
-mod values;
 
 use crate::{
     definition::{Condition, Definition, Mode, Trigger},
     home::Home,
     matching::check_path,
-    steps,
+    phrases, steps,
+    values::{as_list, day, move_field, number, rename, seconds_in, text_of, time_of_day},
 };
 use serde_json::Map;
 use tool::{Clock, Topics, prelude::*};
 use types::{condition_type, form, trigger_type};
-use values::{as_list, move_field, number, rename, text_of};
-pub(crate) use values::{day, seconds, seconds_in, time_of_day};
 
 /// Maximum number of triggers, conditions (nested ones included) and actions of a rule.
 const MAX_TRIGGERS: usize = 10;

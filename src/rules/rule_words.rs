@@ -4,10 +4,10 @@ use crate::{
     causes::{comparison, in_words},
     definition::{Condition, Definition, Edge, Press, SunEvent, SunIs, Trigger},
     home::Home,
-    reading::time_of_day,
     record::Kind,
     sentences::{action_words, capital, on_or_off, shown, spaced, uncapital},
     steps::{Step, step},
+    values::time_of_day,
 };
 use jiff::SignedDuration;
 use records::Addressee;

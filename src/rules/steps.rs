@@ -3,7 +3,8 @@
 use crate::{
     action::{Action, LONGEST_ARGUMENTS},
     home::Home,
-    reading::{phrases, seconds, seconds_in},
+    phrases,
+    values::{seconds, seconds_in},
 };
 use serde_json::Map;
 use text_kit::truncate;

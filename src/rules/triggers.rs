@@ -7,11 +7,11 @@ use crate::{
     action::{ActionArgs, ActionObject, action_json},
     arming::{arm, arm_look},
     causes::in_words,
+    drafts::{changeable, recurrences},
     engine::{Fired, FiredBy, Rules, by_hand, definition_of},
     matching::Op,
     planning::{forget_schedules, plan_schedules},
     record::{BY_NAME, BY_TRIGGER, Call, Check, Config, Firing, Kind, Status, Trigger},
-    rule_tools::{changeable, recurrences},
     rule_words::Words,
     sentences,
 };

@@ -5,9 +5,9 @@ mod graph;
 use crate::{
     definition::{Condition, Definition, Trigger as Waits},
     engine::{Rules, definition_of},
-    reading::time_of_day,
     record::BY_NAME,
     sun,
+    values::time_of_day,
 };
 use graph::{Cause, Effect, causes_of, effects_of, is_opposite, matches};
 use jiff::{Timestamp, Zoned, civil::Weekday};

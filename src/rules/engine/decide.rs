@@ -7,11 +7,11 @@ use super::{
 use crate::{
     definition::{Condition, Definition, SunIs},
     matching::{at, compare},
-    reading::time_of_day,
     record::Trigger,
     rule_words::Words,
     sentences::shown,
     sun,
+    values::time_of_day,
 };
 use futures::{FutureExt, future::BoxFuture};
 use jiff::civil::Weekday;

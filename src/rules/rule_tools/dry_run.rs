@@ -1,8 +1,8 @@
 //! The dry run of a rule.
 
-use super::{Limits, Validate, unasked};
 use crate::{
-    engine::{Judge, Rules},
+    drafts::{Validate, unasked},
+    engine::{Rules, decide::Judge},
     record::Trigger,
     rule_words::Words,
 };
@@ -16,7 +16,7 @@ pub(super) async fn dry_run(rules: Rules, cx: Cx, args: DryRun) -> Result<Output
         Ok(armed) => (armed.calls, armed.asks, None),
         Err(error) => (vec![], vec![], Some(error.message().to_owned())),
     };
-    let rule = Trigger { asks, enabled: Limits::default().enabled, ..Trigger::default() };
+    let rule = Trigger { asks, enabled: true, ..Trigger::default() };
     let judge = Judge { rules: &rules, rule: &rule, owner: cx.user(), label: cx.label() };
     let (holds, found, label) = judge.all(&definition).await;
     let parts = rules.parts();

@@ -1,8 +1,10 @@
 //! Triggers, conditions and actions written as words: "sunset-00:15", "bell pressed twice", "turn on the hall lamp for 5
 //! minutes".
 
-use super::values::{day, seconds, time_of_day};
-use crate::home::Home;
+use crate::{
+    home::Home,
+    values::{day, seconds, time_of_day},
+};
 use serde_json::Map;
 use text_kit::truncate;
 use tool::prelude::*;

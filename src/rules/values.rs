@@ -9,7 +9,7 @@ use tool::prelude::*;
 pub(crate) const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 /// A list, or one value as a list.
-pub(super) fn as_list(value: &Value) -> Vec<Value> {
+pub(crate) fn as_list(value: &Value) -> Vec<Value> {
     match value {
         Value::Null => vec![],
         Value::Array(all) => all.clone(),
@@ -17,20 +17,20 @@ pub(super) fn as_list(value: &Value) -> Vec<Value> {
     }
 }
 
-pub(super) fn rename(fields: &mut Map<String, Value>, names: &[(&str, &str)]) {
+pub(crate) fn rename(fields: &mut Map<String, Value>, names: &[(&str, &str)]) {
     for (from, to) in names {
         move_field(fields, from, to);
     }
 }
 
-pub(super) fn move_field(fields: &mut Map<String, Value>, from: &str, to: &str) {
+pub(crate) fn move_field(fields: &mut Map<String, Value>, from: &str, to: &str) {
     if let Some(value) = fields.remove(from) {
         fields.entry(to).or_insert(value);
     }
 }
 
 /// A field that is a text.
-pub(super) fn text_of(fields: &Map<String, Value>, name: &str) -> Result<String> {
+pub(crate) fn text_of(fields: &Map<String, Value>, name: &str) -> Result<String> {
     match fields.get(name) {
         Some(Value::String(text)) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
         _ => Err(Error::bad_args(format!("`{name}` is missing"))),
@@ -38,7 +38,7 @@ pub(super) fn text_of(fields: &Map<String, Value>, name: &str) -> Result<String>
 }
 
 /// Makes a field a number, if it is there.
-pub(super) fn number(fields: &mut Map<String, Value>, name: &str) -> Result<()> {
+pub(crate) fn number(fields: &mut Map<String, Value>, name: &str) -> Result<()> {
     if let Some(Value::String(text)) = fields.get(name) {
         let read = text
             .trim()
