@@ -17,7 +17,7 @@ use crate::config::{
 };
 use agent::Agent;
 use anyhow::Result;
-use api::{AppParts, AppState, EventStreams, Network, RequestCounts, Restart};
+use api::{AppParts, AppState, DeviceSettings, EventStreams, Network, RequestCounts, Restart};
 use background::{BackgroundTasks, publish_pin_changes, schedule_backfill, schedule_maintenance};
 use board::{Board, Device};
 use compacting::IdleHours;

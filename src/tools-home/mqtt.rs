@@ -188,7 +188,7 @@ async fn status(home: MqttHome, _: Cx, _: StatusOf) -> Result<Output> {
         shown["announcedThingsLeftOut"] = refused.into();
     }
     if let Some(settings) = home.settings() {
-        shown["baseTopic"] = settings.config.base.into();
+        shown["baseTopic"] = settings.config.base.clone().into();
     }
     Ok(Output::json(shown)?.say(sentence))
 }
