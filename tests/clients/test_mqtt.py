@@ -17,10 +17,10 @@ BASE = "hob/kitchen"
 class Hob:
     """A claimed daemon that may be killed and started again."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, config=""):
         self.folder = folder
         folder.mkdir(exist_ok=True)
-        (folder / "test.toml").write_text("[limits]\ncalls = 0\n[approvals]\nin_call_seconds = 1\n")
+        (folder / "test.toml").write_text("[limits]\ncalls = 0\n[approvals]\nin_call_seconds = 1\n" + config)
         self.start()
 
     def start(self):
