@@ -57,7 +57,7 @@ def spread(times):
 def measure(rounds):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        broker, hob = Broker(folder / "broker"), Hob(folder / "hob", "[pins]\nswitches_per_second = 0\n")
+        broker, hob = Broker(folder / "broker", lines=["set_tcp_nodelay true"]), Hob(folder / "hob", "[pins]\nswitches_per_second = 0\n")
         hob.call("name_pin", pin=17, name="Lamp")
         hob.set_up(broker.port)
         until("connected", lambda: hob.call("mqtt_status")["state"] == "connected")
