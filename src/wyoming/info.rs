@@ -1,4 +1,4 @@
-//! What a server offers, from its answer to `describe`.
+//! The programs of a server, from its answer to `describe`.
 
 use serde::Deserialize;
 
