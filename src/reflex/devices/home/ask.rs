@@ -106,8 +106,7 @@ pub(super) fn asked(s: &Sentence, home: &Home, before: Option<&Before>) -> Optio
 /// Whether a state word is one: "on" before a floor is not.
 fn is_state(words: &[&str], spans: &[Span], at: usize, word: &str) -> bool {
     let named = |at: usize| spans.iter().any(|span| (span.at..span.end).contains(&at));
-    let place = word == "on"
-        && (named(at + 1) || ["the", "my", "our"].contains(words.get(at + 1).unwrap_or(&"")));
+    let place = word == "on" && (named(at + 1) || ["the", "my", "our"].contains(words.get(at + 1).unwrap_or(&"")));
     words[at] == word && !named(at) && !place
 }
 

@@ -179,7 +179,8 @@ const ABOUT: &[&str] = &[
     "f",
     "video",
     "movie",
-    "episode", "last",
+    "episode",
+    "last",
     "one",
 ];
 /// What levels are called.

@@ -122,7 +122,8 @@ impl<'a> Reader<'a> {
             "temperature",
             "thermostat",
             "play",
-            "illuminate", "replay",
+            "illuminate",
+            "replay",
         ];
         self.has(BARE) || self.words[self.first].starts_with(HIDDEN) && self.word(self.first) == "light"
     }
