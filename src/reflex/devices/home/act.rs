@@ -330,7 +330,7 @@ impl Reader<'_> {
             let likely: Vec<usize> = wanted.iter().copied().filter(active).collect();
             let one = if likely.len() == 1 { &likely } else { &wanted };
             return match one[..] {
-                [] => reply(nothing(deed, home, None)),
+                [] => reply(nothing(deed, None)),
                 [at] => Some(Ok(Target { things: vec![at], ..Target::default() })),
                 _ if wanted.len() <= 6 => reply(which(home, &wanted)),
                 _ => reply(fixed_reply("Say which one, or in which room.", "several things fit")),
@@ -353,7 +353,7 @@ impl Reader<'_> {
                     };
                     reply(fixed_reply(&say, "it cannot do that"))
                 }
-                _ => reply(nothing(deed, home, Some(self.named_words()))),
+                _ => reply(nothing(deed, Some(self.named_words()))),
             },
         }
     }
@@ -434,7 +434,7 @@ fn verb_words(verb: Verb) -> String {
 }
 
 /// Nothing here is called that, or can do that.
-fn nothing(deed: &Deed, home: &Home, named: Option<String>) -> Classification {
+fn nothing(deed: &Deed, named: Option<String>) -> Classification {
     let deed_words = verb_words(deed.verb);
     let can = match deed.verb {
         Verb::TurnOn | Verb::TurnOff => "switch".to_owned(),
@@ -448,6 +448,5 @@ fn nothing(deed: &Deed, home: &Home, named: Option<String>) -> Classification {
             format!("I know no {noun} here that I can {can}.")
         }
     };
-    let _ = home;
     fixed_reply(&say, "nothing is called that")
 }
