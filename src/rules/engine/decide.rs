@@ -19,7 +19,7 @@ use std::sync::Arc;
 use tool::{Channel, Label, Principal, Role, Via, prelude::*};
 
 /// The result of evaluating a condition.
-pub(crate) struct Found {
+pub(crate) struct Evaluation {
     pub holds: bool,
     /// The value that was compared, for people.
     pub value: String,
@@ -97,7 +97,12 @@ impl Judge<'_> {
         (holds, Value::Array(all), label)
     }
 
-    fn one<'a>(&'a self, condition: &'a Condition, ask: &'a mut usize, label: &'a mut Label) -> BoxFuture<'a, Found> {
+    fn one<'a>(
+        &'a self,
+        condition: &'a Condition,
+        ask: &'a mut usize,
+        label: &'a mut Label,
+    ) -> BoxFuture<'a, Evaluation> {
         async move {
             let parts = self.rules.parts();
             let clock = &parts.ports.clock;
@@ -113,7 +118,7 @@ impl Judge<'_> {
                         (None, Some(before)) => now < before,
                         (None, None) => true,
                     };
-                    Found { holds, value: now.strftime("%H:%M").to_string() }
+                    Evaluation { holds, value: now.strftime("%H:%M").to_string() }
                 }
                 Condition::Days { days } => {
                     let today = match clock.local().weekday() {
@@ -125,33 +130,38 @@ impl Judge<'_> {
                         Weekday::Saturday => "sat",
                         Weekday::Sunday => "sun",
                     };
-                    Found { holds: days.iter().any(|day| day == today), value: today.to_owned() }
+                    Evaluation { holds: days.iter().any(|day| day == today), value: today.to_owned() }
                 }
                 Condition::Sun { is } => match (parts.home.place)() {
                     Some(place) => {
                         let up = sun::is_up(place, clock.now(), &clock.zone());
-                        Found { holds: up == (*is == SunIs::Up), value: if up { "day" } else { "dark" }.to_owned() }
+                        Evaluation {
+                            holds: up == (*is == SunIs::Up),
+                            value: if up { "day" } else { "dark" }.to_owned(),
+                        }
                     }
-                    None => Found { holds: false, value: "the position of the home is not known".to_owned() },
+                    None => Evaluation { holds: false, value: "the position of the home is not known".to_owned() },
                 },
                 Condition::Pin { pin, high } => match parts.home.level(*pin) {
-                    Some(level) => Found { holds: level == *high, value: if level { "on" } else { "off" }.to_owned() },
-                    None => Found { holds: false, value: "it cannot be read".to_owned() },
+                    Some(level) => {
+                        Evaluation { holds: level == *high, value: if level { "on" } else { "off" }.to_owned() }
+                    }
+                    None => Evaluation { holds: false, value: "it cannot be read".to_owned() },
                 },
                 Condition::Thing { thing, is, above, below } => self.thing(thing, is, *above, *below),
                 Condition::Tool { path, op, value, .. } => {
                     let at_ask = *ask;
                     *ask += 1;
                     let Some(call) = self.rule.asks.get(at_ask) else {
-                        return Found { holds: false, value: "its call was not authorised".to_owned() };
+                        return Evaluation { holds: false, value: "its call was not authorised".to_owned() };
                     };
                     match self.rules.perform(self.owner, &call.armed(), self.label, None).await {
                         Ok(answer) => {
                             *label = (*label).max(answer.label);
                             let found = at(&answer.content, path).cloned().unwrap_or(Value::Null);
-                            Found { holds: compare(&found, *op, value), value: shown(&found) }
+                            Evaluation { holds: compare(&found, *op, value), value: shown(&found) }
                         }
-                        Err(error) => Found { holds: false, value: text_kit::truncate(error.message(), 120) },
+                        Err(error) => Evaluation { holds: false, value: text_kit::truncate(error.message(), 120) },
                     }
                 }
                 Condition::All { conditions } => {
@@ -161,7 +171,7 @@ impl Judge<'_> {
                         holds &= found.holds;
                         values.push(found.value);
                     }
-                    Found { holds, value: values.join(", ") }
+                    Evaluation { holds, value: values.join(", ") }
                 }
                 Condition::Any { conditions } => {
                     let (mut holds, mut values) = (false, vec![]);
@@ -170,18 +180,18 @@ impl Judge<'_> {
                         holds |= found.holds;
                         values.push(found.value);
                     }
-                    Found { holds, value: values.join(", ") }
+                    Evaluation { holds, value: values.join(", ") }
                 }
                 Condition::Not { condition } => {
                     let found = self.one(condition, ask, label).await;
-                    Found { holds: !found.holds, value: found.value }
+                    Evaluation { holds: !found.holds, value: found.value }
                 }
             }
         }
         .boxed()
     }
 
-    fn thing(&self, address: &str, is: &Option<String>, above: Option<f64>, below: Option<f64>) -> Found {
+    fn thing(&self, address: &str, is: &Option<String>, above: Option<f64>, below: Option<f64>) -> Evaluation {
         let home = &self.rules.parts().home;
         let known = address.parse().ok().and_then(|address| home.things.get(&address));
         let (value, active, number) = match (&known, address.strip_prefix("pin:").and_then(|pin| pin.parse().ok())) {
@@ -205,6 +215,6 @@ impl Judge<'_> {
             limit.is_none_or(|limit| number.is_some_and(|number| fits(number, limit)))
         };
         let holds = fits && beyond(above, |n, limit| n > limit) && beyond(below, |n, limit| n < limit);
-        Found { holds, value }
+        Evaluation { holds, value }
     }
 }
