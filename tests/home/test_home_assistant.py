@@ -29,6 +29,13 @@ def connected(hob, home):
     end = time.monotonic() + 30
     while "Office" not in hob.call("ha_status")["areas"] and time.monotonic() < end:
         time.sleep(0.1)
+    # So do the services.
+    while time.monotonic() < end:
+        try:
+            hob.call("ha_call_service", domain="light", service="turn_off", entity="light.bed_light")
+            break
+        except RuntimeError:
+            time.sleep(0.1)
     return hob
 
 
