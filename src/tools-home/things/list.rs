@@ -115,8 +115,8 @@ pub(super) async fn list(things: Things, cx: Cx, args: List) -> Result<Output> {
         None => inside.clone(),
         Some(query) => match home.resolve(query, &fits) {
             Ok(target) => target.things,
-            Err(::things::Trouble::Several { things }) => things,
-            Err(::things::Trouble::Nothing { .. }) => vec![],
+            Err(::things::NotResolved::Several { things }) => things,
+            Err(::things::NotResolved::Nothing { .. }) => vec![],
         },
     };
     let wanted = |at: &usize| args.active.is_none_or(|active| home.get(*at).state.active == Some(active));
