@@ -121,6 +121,9 @@ impl Classifier<'_> {
             return Classification { stage: Stage::Plainly, ..unknown(say.to_owned(), "moved by a length") };
         }
         let moment = arguments["schedule"].as_str().is_some_and(|text| text.contains('T'));
+        // "to 8 pm" says which half of the day, so today is meant.
+        let half = |at: usize| ["am", "pm", "a.m", "p.m", "tonight"].iter().any(|half| s.word(at).ends_with(half));
+        let moment = moment && !(0..s.len()).any(half);
         let plain = placed.tool.is_some() && placed.more.is_empty() && moment && name != "Alarm";
         if !plain || timed::names_a_day(s, self.now) {
             return placed;

@@ -177,7 +177,6 @@ fn groups_start_as_decided() {
         ("codeExecution", false),
         ("email", false),
         ("image", false),
-        ("audio", false),
         ("pdf", false),
         ("translation", false),
         ("dataExtraction", false),

@@ -159,6 +159,8 @@ impl<'a> Reader<'a> {
                 let digits = !["a", "an", "one", "half"].contains(&word) || more > 0;
                 let to = at > 0
                     && ["to", "at", "volume", "brightness", "temperature", "position"].contains(&self.word(at - 1));
+                // "on at 7" is a time, "set it at 40" is not.
+                let to = to && (self.word(at - 1) != "at" || self.has(SETTING));
                 let last = at + count == self.words.len();
                 if digits && (more > 0 || to || last && at > 0 && self.is_named(at - 1)) {
                     found.push((at, at + count + more, set));
@@ -213,6 +215,9 @@ impl<'a> Reader<'a> {
         }
     }
 }
+
+/// Words that set a value: a bare number after "at" is one then.
+const SETTING: &[&str] = &["set", "put", "dim", "keep", "volume", "brightness", "temperature", "position", "speed"];
 
 /// "for ten minutes", "at seven", "in an hour"; not "in the kitchen".
 fn is_time(next: &str, after: &str) -> bool {
