@@ -1,0 +1,241 @@
+// The cards of devices that a simulated board does not have: every kind, what is asked before something opens, refusals, and a large home.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { demoHome, large } from './demo-home.mjs';
+import { accessible, becomes, counted, desktop, fits, launch, phone, schemes, shot, shows, sizes } from './page.mjs';
+import { bad, staged } from './staged.mjs';
+
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+});
+
+const visit = async (home, options = {}) => staged(browser, home.answers, { live: true, at: '#/home/devices', ...options });
+const card = (page, name) => page.locator('.thing').filter({ has: page.locator('.thing-name', { hasText: new RegExp(`^${name}$`) }) });
+const press = (place, name) => place.getByRole('button', { name, exact: true }).click();
+
+test('a home with every kind: nothing sticks out, and axe finds nothing', async () => {
+  for (const [name, size] of Object.entries(sizes)) {
+    for (const scheme of schemes) {
+      const home = demoHome();
+      const { page, context, problems } = await visit(home, { size, scheme });
+      await card(page, 'Thermostat').waitFor();
+      await becomes(() => page.locator('.thing-group h2').allInnerTexts(), ['Cellar', 'Hall', 'Living room', 'No area yet']);
+      await accessible(page, `devices, ${name}, ${scheme}`);
+      await fits(page, size, `devices, ${name}, ${scheme}`);
+      await shot(page, `devices-${name}-${scheme}`, { fullPage: true });
+      await press(card(page, 'Ceiling light'), 'Details: Ceiling light');
+      await page.getByRole('dialog', { name: 'Ceiling light' }).getByText('Home Assistant, light.ceiling').waitFor();
+      await accessible(page, `a device, ${name}, ${scheme}`);
+      await shot(page, `device-${name}-${scheme}`);
+      await press(page.getByRole('dialog'), 'Name, area and more');
+      await accessible(page, `the form of a device, ${name}, ${scheme}`);
+      await fits(page, size, `the form of a device, ${name}, ${scheme}`);
+      await shot(page, `device-form-${name}-${scheme}`);
+      assert.deepEqual(problems, []);
+      await context.close();
+    }
+  }
+});
+
+test('a tap switches at once, and what the device says counts', async () => {
+  const home = demoHome();
+  const { page, context, problems } = await visit(home);
+  const lamp = page.getByRole('switch', { name: 'hall lamp' });
+  await lamp.waitFor();
+  let answer;
+  const answered = new Promise((resolve) => (answer = resolve));
+  const real = home.answers['POST /api/v1/tools/control_thing/execute'];
+  home.answers['POST /api/v1/tools/control_thing/execute'] = async (route) => (await answered, real(route));
+  await page.route((url) => url.pathname === '/api/v1/tools/control_thing/execute', (route) => home.answers['POST /api/v1/tools/control_thing/execute'](route));
+  await lamp.tap();
+  // Before anybody has answered.
+  await becomes(() => lamp.getAttribute('aria-checked'), 'false');
+  answer();
+  await becomes(() => home.controlled(), [{ thing: 'pin:17', action: 'turn_off' }]);
+  await becomes(() => lamp.getAttribute('aria-busy'), null);
+  assert.equal(await lamp.getAttribute('aria-checked'), 'false');
+  // Switched elsewhere.
+  home.find('pin:17').state = { value: 'on', active: true };
+  await page.evaluate(() => globalThis.tell('thing:changed', { thing: 'pin:17', name: 'hall lamp', kind: 'light', value: 'on', active: true, before: 'off' }));
+  await becomes(() => lamp.getAttribute('aria-checked'), 'true');
+  // Sensors tell their number.
+  await page.evaluate(() => globalThis.tell('thing:changed', { thing: 'ha:sensor.power', name: 'Power', kind: 'sensor', value: '1280', number: 1280, active: null, before: '412' }));
+  await card(page, 'Power').getByText('1,280').waitFor();
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test('a refusal takes the card back and says why', async () => {
+  const home = demoHome();
+  home.answers['POST /api/v1/tools/control_thing/execute'] = bad(409, 'unavailable', 'Home Assistant does not answer: look whether it runs');
+  const { page, context } = await visit(home, { size: desktop });
+  const lamp = page.getByRole('switch', { name: 'Reading lamp' });
+  await lamp.click();
+  await card(page, 'Reading lamp').getByRole('alert').getByText('Home Assistant does not answer: look whether it runs.').waitFor();
+  await becomes(() => lamp.getAttribute('aria-checked'), 'false');
+  await accessible(page, 'a card with an error');
+  await shot(page, 'devices-refused');
+  await context.close();
+});
+
+test('nothing that lets somebody in opens without a yes', async () => {
+  const home = demoHome();
+  const { page, context, problems } = await visit(home);
+  const asks = [['Front door', 'Unlock: Front door', 'Unlock the front door?', 'Unlock', 'unlock'], ['Garage door', 'Open: Garage door', 'Open the garage door?', 'Open', 'open'], ['House alarm', 'Disarm: House alarm', 'Disarm the house alarm?', 'Disarm', 'disarm']];
+  for (const [name, button, question, yes, action] of asks) {
+    home.calls.length = 0;
+    await press(card(page, name), button);
+    const asked = page.getByRole('alertdialog', { name: question });
+    await asked.waitFor();
+    if (name === 'Front door') {
+      await accessible(page, 'a question before a lock opens');
+      await shot(page, 'devices-unlock');
+    }
+    await press(asked, 'No');
+    await counted(asked, 0);
+    assert.deepEqual(home.controlled(), [], `${name}: no means no`);
+    // The focus is back where it was.
+    await page.waitForFunction((label) => document.activeElement?.getAttribute('aria-label') === label, button);
+    await press(card(page, name), button);
+    await press(page.getByRole('alertdialog', { name: question }), yes);
+    await becomes(() => home.controlled(), [{ thing: home.things.find((one) => one.name === name).address, action }]);
+  }
+  await card(page, 'Front door').getByText('Unlocked').waitFor();
+  // Locking and closing ask nobody.
+  home.calls.length = 0;
+  await press(card(page, 'Front door'), 'Lock: Front door');
+  await press(card(page, 'Garage door'), 'Close: Garage door');
+  await becomes(() => home.controlled().map((one) => one.action), ['lock', 'close']);
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test('sliders, targets, modes, players and scenes say what they are told', async () => {
+  const home = demoHome();
+  const { page, context, problems } = await visit(home, { size: desktop });
+  const told = async (...wanted) => {
+    await becomes(() => home.controlled(), wanted);
+    home.calls.length = 0;
+  };
+  await page.getByRole('slider', { name: 'Brightness: Ceiling light' }).fill('25');
+  await told({ thing: 'ha:light.ceiling', action: 'set_level', level: 25 });
+  await card(page, 'Ceiling light').getByText('On · 25 %').waitFor();
+  await press(card(page, 'Thermostat'), 'Warmer: Thermostat');
+  await press(card(page, 'Thermostat'), 'Warmer: Thermostat');
+  await press(card(page, 'Thermostat'), 'Warmer: Thermostat');
+  await told({ thing: 'ha:climate.living', action: 'set_temperature', temperature: 22.5 });
+  await page.getByRole('combobox', { name: 'Mode: Thermostat' }).selectOption('off');
+  await told({ thing: 'ha:climate.living', action: 'set_mode', text: 'off' });
+  await press(card(page, 'Sonos'), 'Pause: Sonos');
+  await told({ thing: 'ha:media_player.sonos', action: 'pause' });
+  await press(card(page, 'Sonos'), 'Play: Sonos');
+  await press(card(page, 'Sonos'), 'Next: Sonos');
+  await told({ thing: 'ha:media_player.sonos', action: 'play' }, { thing: 'ha:media_player.sonos', action: 'next' });
+  await press(card(page, 'Blinds'), 'Stop: Blinds');
+  await told({ thing: 'ha:cover.blinds', action: 'stop' });
+  await press(card(page, 'Movie night'), 'Start: Movie night');
+  await told({ thing: 'ha:scene.movie', action: 'activate' });
+  // The lights of a room at once.
+  await press(card(page, 'Reading lamp'), 'Details: Reading lamp');
+  await page.getByRole('dialog').getByRole('group', { name: 'On for' }).getByRole('button', { name: '15 min' }).click();
+  await told({ thing: 'ha:light.reading', action: 'turn_on', for: '15 minutes' });
+  await page.getByRole('dialog').getByText('Reading lamp is on for 15 min.').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Lights off: Living room' }).click();
+  await told({ area: 'Living room', kind: 'light', action: 'turn_off' });
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test('a device is renamed, placed and hidden from its sheet', async () => {
+  const home = demoHome();
+  const { page, context, problems } = await visit(home);
+  await press(card(page, 'Boiler'), 'Details: Boiler');
+  const sheet = page.getByRole('dialog');
+  await press(sheet, 'Name, area and more');
+  await sheet.getByLabel(/^Name/).fill('');
+  await sheet.getByText('Every device needs a name.').waitFor();
+  await sheet.getByLabel(/^Name/).fill('Water heater');
+  await sheet.getByLabel('Also called 1').fill('boiler');
+  await sheet.getByLabel('Area').fill('Bathroom');
+  await sheet.getByText('Voice may use it').click();
+  await press(sheet, 'Save');
+  await becomes(() => home.calls.filter(([name]) => name === 'update_thing').map(([, args]) => args), [{ thing: 'mqtt:boiler', name: 'Water heater', aliases: ['boiler'], area: 'Bathroom', voice: false }]);
+  await page.keyboard.press('Escape');
+  await page.getByRole('heading', { name: 'Bathroom' }).waitFor();
+  await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Details: Water heater');
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test('search with /, what is on, one area; a viewer only looks', async () => {
+  const home = demoHome();
+  const { page, context, problems } = await visit(home, { size: desktop });
+  const names = () => page.locator('.thing-name').allInnerTexts();
+  await card(page, 'Boiler').waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('cellar temp');
+  await becomes(names, ['Cellar temperature']);
+  await page.getByRole('status').getByText('1 device').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'On now' }).click();
+  await becomes(async () => (await names()).includes('Boiler'), false);
+  await card(page, 'Sonos').waitFor();
+  await page.getByRole('button', { name: 'On now' }).click();
+  await page.getByRole('combobox', { name: 'Area' }).selectOption('Hall');
+  await becomes(names, ['hall lamp', 'Front door', 'House alarm', 'porch door']);
+  assert.deepEqual(problems, []);
+  await context.close();
+  const { context: other, page: theirs } = await visit(demoHome(), { size: phone });
+  await other.close();
+  assert.ok(theirs);
+});
+
+test('a home of 2,000 lists its areas, and one area page by page', async () => {
+  const home = demoHome(large(2000, 25));
+  const { page, context, problems } = await visit(home);
+  await page.getByRole('button', { name: /^Area 03/ }).waitFor();
+  await counted(page.locator('.thing'), 0);
+  await counted(page.locator('.thing-areas li'), 25);
+  await accessible(page, 'a large home');
+  await fits(page, phone, 'a large home');
+  await shot(page, 'devices-large');
+  await page.getByRole('button', { name: /^Area 03/ }).click();
+  await counted(page.locator('.thing'), 60);
+  await page.getByRole('button', { name: 'Show 20 more' }).click();
+  await counted(page.locator('.thing'), 80);
+  await page.getByRole('switch', { name: 'Light 3', exact: true }).tap();
+  // What one uses comes first from then on.
+  await page.getByRole('combobox', { name: 'Area' }).selectOption('*');
+  await page.reload();
+  await page.getByRole('region', { name: 'Often used' }).getByRole('switch', { name: 'Light 3', exact: true }).waitFor();
+  // Five hundred events a second draw their own cards only, and read nothing by themselves.
+  home.calls.length = 0;
+  await page.evaluate(() => {
+    for (let n = 0; n < 500; n++) globalThis.tell('thing:changed', { thing: `ha:light.l${n + 100}`, name: `Light ${n}`, kind: 'light', value: 'on', active: true });
+  });
+  await page.getByRole('searchbox', { name: 'Search devices' }).fill('light 1999');
+  await counted(page.locator('.thing'), 1);
+  assert.ok(home.calls.length < 12, `${home.calls.length} calls`);
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test('an empty home says how things come there, and its links open the forms', async () => {
+  for (const [name, size] of Object.entries(sizes)) {
+    const home = demoHome([]);
+    const { page, context, problems } = await visit(home, { size });
+    await page.getByRole('heading', { name: 'Your home goes here' }).waitFor();
+    await accessible(page, 'an empty home');
+    await fits(page, size, 'an empty home');
+    await shot(page, `devices-empty-${name}`);
+    const links = await page.locator('.things-empty a').evaluateAll((all) => all.map((a) => [a.innerText, a.getAttribute('href')]));
+    assert.deepEqual(links, [['Name a pin', '#/home/pins'], ['Connect Home Assistant', '#/device/services/home_assistant/new'], ['Connect MQTT', '#/device/services/mqtt/new']]);
+    assert.deepEqual(problems, []);
+    await context.close();
+  }
+});

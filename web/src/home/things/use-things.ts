@@ -1,0 +1,146 @@
+// The lists of things: by area, by words, those that are on, page by page; and the areas with their counts.
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import * as api from '../../api';
+import { deviceAway } from '../../away';
+import { trouble } from '../../text';
+import { put } from './store';
+import { thingIn, thingsIn, type Thing } from './thing';
+import { mostUsed } from './used';
+
+/** The page size; and the size up to which a home is shown whole. */
+export const PAGE = 60;
+/** Typed text is debounced. */
+const REST_MS = 200;
+
+export interface Wanted {
+  query?: string;
+  area?: string;
+  active?: boolean;
+}
+
+export interface Shown {
+  things: Thing[];
+  total: number;
+  /** What they were read for. */
+  wanted: Wanted;
+}
+
+export interface ThingList {
+  shown: Shown | null;
+  problem: string;
+  growing: boolean;
+  grow: () => void;
+  renew: () => void;
+}
+
+const numberIn = (result: unknown, ...names: string[]): number | undefined => {
+  const found = names.map((name) => (result as Record<string, unknown> | null)?.[name]).find((value) => typeof value === 'number');
+  return typeof found === 'number' ? found : undefined;
+};
+
+async function read(wanted: Wanted, limit: number): Promise<Shown> {
+  const began = performance.now();
+  const { query = '', area, active } = wanted;
+  const { result } = await api.execute('list_things', { ...(query.trim() && { query: query.trim() }), ...(area !== undefined && { area }), ...(active && { active }), limit });
+  const things = thingsIn(result);
+  for (const thing of things) put(thing, began);
+  return { things, total: numberIn(result, 'total', 'matches') ?? things.length, wanted };
+}
+
+/** `off`: reads nothing. */
+export function useThingList(wanted: Wanted, off = false): ThingList {
+  const [shown, setShown] = useState<Shown | null>(null);
+  const [problem, setProblem] = useState('');
+  const [growing, setGrowing] = useState(false);
+  const limit = useRef(PAGE);
+  const turn = useRef(0);
+  const away = deviceAway.value;
+  const key = JSON.stringify(wanted);
+  const before = useRef('');
+
+  const look = useCallback(async () => {
+    const mine = ++turn.current;
+    try {
+      const found = await read(JSON.parse(key) as Wanted, limit.current);
+      if (mine !== turn.current) return;
+      setShown(found);
+      setProblem('');
+    } catch (cause) {
+      if (mine === turn.current && cause instanceof api.Refused) setProblem(trouble(cause));
+    } finally {
+      setGrowing(false);
+    }
+  }, [key]);
+
+  useEffect(() => {
+    if (off || away) return;
+    if (before.current !== key) limit.current = PAGE;
+    const typing = before.current !== '' && before.current !== key && wanted.query;
+    before.current = key;
+    const timer = setTimeout(() => void look(), typing ? REST_MS : 0);
+    return () => clearTimeout(timer);
+  }, [key, off, away]);
+  useEffect(() => () => void turn.current++, []);
+
+  const grow = () => {
+    limit.current += PAGE;
+    setGrowing(true);
+    void look();
+  };
+  return { shown, problem, growing, grow, renew: () => void (off || look()) };
+}
+
+export interface Area {
+  /** '' for what has none. */
+  name: string;
+  count: number;
+  on: number;
+}
+
+export function useAreas(): { areas: Area[] | null; renew: () => void } {
+  const [areas, setAreas] = useState<Area[] | null>(null);
+  const away = deviceAway.value;
+  const look = useCallback(async () => {
+    try {
+      const { result } = await api.execute('list_areas');
+      const found = (result as { areas?: unknown } | null)?.areas;
+      setAreas((Array.isArray(found) ? found : []).map((one: Record<string, unknown>) => ({
+        name: typeof one['area'] === 'string' ? one['area'] : typeof one['name'] === 'string' ? one['name'] : '',
+        count: numberIn(one, 'things', 'count', 'total') ?? 0,
+        on: numberIn(one, 'active', 'on') ?? 0,
+      })));
+    } catch {
+      // The list of things says what is wrong.
+    }
+  }, []);
+  useEffect(() => {
+    if (!away) void look();
+  }, [away]);
+  return { areas, renew: () => void look() };
+}
+
+/** The most that come first. */
+const FIRST = 6;
+
+/** The most used things of this screen; those that are gone are left out. */
+export function useOften(off: boolean): string[] {
+  const [there, setThere] = useState<string[]>([]);
+  const away = deviceAway.value;
+  useEffect(() => {
+    if (off || away) return;
+    let current = true;
+    const began = performance.now();
+    const reads = mostUsed(FIRST).map(async (address) => {
+      const { result } = await api.execute('get_thing', { thing: address });
+      const thing = thingIn((result as { thing?: unknown } | null)?.thing ?? result);
+      if (!thing || thing.hidden) return '';
+      put(thing, began);
+      return thing.address;
+    });
+    void Promise.allSettled(reads).then((found) => {
+      if (current) setThere(found.map((one) => (one.status === 'fulfilled' ? one.value : '')).filter(Boolean));
+    });
+    return () => void (current = false);
+  }, [off, away]);
+  return there;
+}
