@@ -18,18 +18,18 @@ interface CardProps {
 /** Asks first where somebody would be let in. */
 export function useCommand(thing: Thing): { asked: Command | null; run: (command: Command) => void; answer: (yes: boolean) => void } {
   const [asked, setAsked] = useState<Command | null>(null);
-  const opener = useRef<HTMLElement | null>(null);
   return {
     asked,
     run: (command) => {
-      if (!asksFirst(thing, command)) return void control(thing.address, command);
-      opener.current = document.activeElement instanceof HTMLElement ? document.activeElement : null;
-      setAsked(command);
+      if (asksFirst(thing, command)) setAsked(command);
+      else void control(thing.address, command);
     },
     answer: (yes) => {
       if (yes && asked) void control(thing.address, asked);
       setAsked(null);
-      requestAnimationFrame(() => opener.current?.isConnected && opener.current.focus({ preventScroll: true }));
+      // The button that asked has gone meanwhile: its successor takes the focus.
+      const place = document.querySelector('dialog[open]') ?? document.querySelector(`[data-thing="${CSS.escape(thing.address)}"]`);
+      requestAnimationFrame(() => place?.querySelector<HTMLElement>('.does, .thing-face[role], [type="checkbox"]')?.focus({ preventScroll: true }));
     },
   };
 }

@@ -85,7 +85,7 @@ function Doings({ thing }: { thing: Thing }): JSX.Element {
   const colours = can(thing, 'set_color');
   const on = can(thing, 'turn_on', 'toggle') && (isSwitched(thing) || kind === 'climate' || kind === 'media');
   const timed = async (minutes: number) => {
-    if (await control(thing.address, { action: 'turn_on', for: `${minutes} minutes` })) setSaid(words.sheet.timed(thing.name, minutes));
+    if (await control(thing.address, { action: 'turn_on', for: `PT${minutes}M` })) setSaid(words.sheet.timed(thing.name, minutes));
   };
   return (
     <div class="sheet-doings">
