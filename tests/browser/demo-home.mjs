@@ -34,6 +34,12 @@ const after = {
   play: { value: 'playing', active: true }, pause: { value: 'paused', active: false }, stop: {}, next: {}, activate: {}, mute: {}, return: { value: 'returning' },
 };
 
+/** A thing as the tools return it. */
+const told = ({ address, verbs, state: { value, ...state }, area, aliases, guarded, ...rest }) => ({
+  thing: address, ...rest, state: value, ...(area && { area }), ...(aliases.length && { aliases }), ...Object.fromEntries(Object.entries(state).filter(([, one]) => one !== null)),
+  ...(verbs.length && { can: verbs }), ...(guarded && { guarded }),
+});
+
 /** The tools of the things over these, and what they were called with. */
 export function demoHome(things = KINDS()) {
   const calls = [];
@@ -48,13 +54,12 @@ export function demoHome(things = KINDS()) {
   tool('list_things', ({ query = '', area, active, limit = 50 }) => {
     const all = things.filter((one) => !one.hidden && (!active || one.state.active) && (area === undefined || one.area === area)
       && query.toLowerCase().split(/\s+/).every((word) => `${one.name} ${one.aliases.join(' ')} ${one.area}`.toLowerCase().includes(word)));
-    return { count: Math.min(all.length, limit), total: all.length, things: all.slice(0, limit) };
+    return { count: Math.min(all.length, limit), total: all.length, things: all.slice(0, limit).map(told) };
   });
-  tool('list_areas', () => ({
-    areas: [...new Set(things.map((one) => one.area))].map((area) => ({ area, things: things.filter((one) => one.area === area && !one.hidden).length, active: things.filter((one) => one.area === area && one.state.active).length })),
-  }));
-  tool('get_thing', ({ thing: address }) => find(address) ?? bad(404, 'not_found', `no device is called ${address}`));
-  tool('update_thing', ({ thing: address, ...change }) => Object.assign(find(address), change));
+  const counted = (area) => ({ things: things.filter((one) => one.area === area && !one.hidden).length, active: things.filter((one) => one.area === area && one.state.active).length });
+  tool('list_areas', () => ({ areas: [...new Set(things.map((one) => one.area))].filter(Boolean).map((area) => ({ area, ...counted(area) })), unplaced: counted('') }));
+  tool('get_thing', ({ thing: address }) => (find(address) ? told(find(address)) : bad(404, 'not_found', `no device is called ${address}`)));
+  tool('update_thing', ({ thing: address, ...change }) => told(Object.assign(find(address), change)));
   tool('control_thing', ({ thing: address, area, kind, action, level, temperature, text }) => {
     const these = address ? [find(address)] : things.filter((one) => one.area === area && (!kind || one.kind === kind));
     for (const one of these) {

@@ -8,6 +8,7 @@ import { useNews } from '../live';
 import { href } from '../rooms';
 import { trouble } from '../text';
 import { records } from '../text/records';
+import { rules as ruleWords } from '../text/rules';
 import { schedules as words } from '../text/schedules';
 import type { GroupDraft } from '../forms/schema';
 import { action, toolsBehind, usualName, type ActionDraft } from './action';
@@ -15,9 +16,10 @@ import { choices, useChoices } from './choices';
 import { relativeTime, wall } from './days';
 import { Filters, isFiltered, argsOf } from './filters';
 import { numberOf, textOf, type Entry, type Facts, type Family } from './kinds';
-import { Lines, type LineState, type LineExtras } from './lines';
+import { Line, type LineState, type LineExtras } from './lines';
 import { Adder, More, Nothing, Announcement, useWanted, withEdited } from './list';
 import { RecordForm } from './record-form';
+import { Dry, dryLines, isRule, rules } from './rules/rules';
 import { checkedTools, triggerConfig } from './trigger-config';
 import { useList } from './use-list';
 import { scheduleWhen } from './when-fields';
@@ -116,15 +118,20 @@ interface Doings {
   run: (entry: Entry) => Promise<unknown>;
   runWords: string;
   history: string;
+  /** What its history is called. */
+  historyWords?: { short: string; of: (name: string) => string; none: string };
   topics: readonly string[];
   which: string;
   /** What the daemon stores: the schedule or the event, and the call. */
   stored: (entry: Entry) => object;
+  /** Says what it would do now, without doing it. */
+  dry?: (entry: Entry) => Promise<api.ToolRun>;
 }
 
 const looksOf = (doings: Doings): LineExtras => ({
   more: (entry, line) => <Doable entry={entry} line={line} doings={doings} />,
   Below: ({ entry, line }) => (line.open ? <History entry={entry} doings={doings} /> : null),
+  ...(doings.dry && { mayChange: (entry: Entry) => entry['inFile'] !== true }),
 });
 
 function Doable({ entry, line, doings }: { entry: Entry; line: LineState; doings: Doings }): JSX.Element {
@@ -140,8 +147,24 @@ function Doable({ entry, line, doings }: { entry: Entry; line: LineState; doings
           <button type="button" class="quiet" aria-label={records.about(doings.runWords, name)} onClick={() => void line.act(() => doings.run(entry).then(() => undefined), words.ran(name))}>{doings.runWords}</button>
         </>
       )}
-      <button type="button" class="quiet" aria-expanded={line.open} aria-label={words.historyOf(name)} onClick={() => line.setOpen(!line.open)}>{words.history}</button>
+      <button type="button" class="quiet" aria-expanded={line.open} aria-label={(doings.historyWords?.of ?? words.historyOf)(name)} onClick={() => line.setOpen(!line.open)}>{doings.historyWords?.short ?? words.history}</button>
+      {doings.dry && line.writer && <DryRun entry={entry} line={line} dry={doings.dry} />}
       {textOf(entry, 'conversationId') && <a class="button quiet" href={href('talk', textOf(entry, 'conversationId'))} aria-label={records.about(words.conversation, name)}>{words.conversation}</a>}
+    </>
+  );
+}
+
+/** A try that does nothing, and what it says. */
+function DryRun({ entry, line, dry }: { entry: Entry; line: LineState; dry: (entry: Entry) => Promise<api.ToolRun> }): JSX.Element {
+  const [tried, setTried] = useState<ReturnType<typeof dryLines> | null>(null);
+  const run = async () => {
+    if (tried) return setTried(null);
+    await line.act(async () => setTried(dryLines(await dry(entry))));
+  };
+  return (
+    <>
+      <button type="button" class="quiet" aria-expanded={tried !== null} aria-label={records.about(ruleWords.tryIt, title(entry))} onClick={() => void run()}>{ruleWords.tryIt}</button>
+      {tried && <Dry {...tried} />}
     </>
   );
 }
@@ -157,8 +180,8 @@ function History({ entry, doings }: { entry: Entry; doings: Doings }): JSX.Eleme
     began.current = performance.now();
     api.execute(doings.history, { [doings.which]: entry.id }).then(
       ({ result }) => {
-        const { runs: ofTask, history, firings } = result as Record<string, Run[] | undefined>;
-        setRuns(ofTask ?? history ?? firings ?? []);
+        const { runs: ofTask, history, firings, log } = result as Record<string, Run[] | undefined>;
+        setRuns(ofTask ?? history ?? firings ?? log ?? []);
         setProblem('');
       },
       (cause: unknown) => setProblem(trouble(cause)),
@@ -168,10 +191,10 @@ function History({ entry, doings }: { entry: Entry; doings: Doings }): JSX.Eleme
   useNews(doings.topics, (heard) => began.current < heard && read());
   const text = (run: Run, name: string) => (typeof run[name] === 'string' ? run[name] : '');
   return (
-    <div class="under history" role="group" aria-label={words.historyOf(title(entry))}>
+    <div class="under history" role="group" aria-label={(doings.historyWords?.of ?? words.historyOf)(title(entry))}>
       {problem && <Notice bad>{problem}</Notice>}
       {!runs && !problem && <p class="soft small">{words.loading}</p>}
-      {runs && !runs.length && <p class="soft small">{words.noHistory}</p>}
+      {runs && !runs.length && <p class="soft small">{doings.historyWords?.none ?? words.noHistory}</p>}
       <ol>
         {runs?.map((run) => {
           const status = text(run, 'status');
@@ -218,12 +241,24 @@ const triggerLooks = looksOf({
   stored: ({ type, config, action: does }) => ({ type, config, action: does }),
 });
 
+const ruleLooks = looksOf({
+  pause: (entry) => api.execute('update_rule', { rule: entry.id, enabled: !enabled(entry) }),
+  run: (entry) => api.runTool('run_rule', { rule: entry.id }),
+  runWords: ruleWords.runNow,
+  history: 'rule_log',
+  historyWords: { short: ruleWords.log, of: ruleWords.logOf, none: ruleWords.noLog },
+  topics: rules.topics,
+  which: 'rule',
+  stored: ({ triggers: when, conditions, actions, mode }) => ({ triggers: when, conditions, actions, mode }),
+  dry: (entry) => api.execute('dry_run_rule', { rule: entry.id }),
+});
+
 export function Schedules({ writer }: { writer: boolean }): JSX.Element {
   useChoices();
   return (
     <>
       <Part id="at-times" heading={words.atTimes} family={schedules} looks={scheduleLooks} writer={writer} />
-      <Part id="on-events" heading={words.onEvents} family={triggers} looks={triggerLooks} writer={writer} />
+      <Part id="on-events" heading={words.onEvents} family={rules} looks={ruleLooks} other={{ fits: (entry) => !isRule(entry), family: triggers, looks: triggerLooks }} writer={writer} />
     </>
   );
 }
@@ -233,10 +268,12 @@ interface PartProps {
   heading: string;
   family: Family;
   looks: LineExtras;
+  /** Records of another family in the same list. */
+  other?: { fits: (entry: Entry) => boolean; family: Family; looks: LineExtras };
   writer: boolean;
 }
 
-function Part({ id, heading, family, looks, writer }: PartProps): JSX.Element {
+function Part({ id, heading, family, looks, other, writer }: PartProps): JSX.Element {
   const [wanted, want] = useWanted(`${family.section} ${family.plural}`);
   const [announced, setAnnounced] = useState('');
   const [held, setHeld] = useState<Entry | null>(null);
@@ -255,7 +292,12 @@ function Part({ id, heading, family, looks, writer }: PartProps): JSX.Element {
       <Announcement words={announced} shown={shown} looking={wanted.search.trim() !== ''} />
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
-      <Lines family={family} entries={entries} looks={looks} writer={writer} picks={[]} onHold={setHeld} onChanged={changed} />
+      <ul class="records">
+        {entries.map((entry) => {
+          const own = other?.fits(entry) ? other : { family, looks };
+          return <Line key={entry.id} family={own.family} looks={own.looks} entry={entry} writer={writer} picks={[]} onHold={setHeld} onChanged={changed} />;
+        })}
+      </ul>
       {shown && !entries.length && <Nothing narrow={isFiltered(wanted)} words={family.words} />}
       {shown?.more && <More busy={list.growing} onPress={() => void list.grow()} />}
     </section>

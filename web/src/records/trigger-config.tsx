@@ -16,10 +16,10 @@ import { scheduleWhen, WhenFields } from './when-fields';
 import type { StoredChoice, WhenDraft } from './schedule-when';
 
 type Kind = 'event' | 'condition' | 'schedule';
-type Fill = Record<string, string>;
+export type Fill = Record<string, string>;
 /** `cause`: the id of one, or '' for the whole form of its kind. */
 type ConfigDraft = { kind: Kind; cause: string; fill: Fill; existing: boolean; event: GroupDraft; condition: GroupDraft; schedule: WhenDraft };
-type Config = Record<string, unknown>;
+export type Config = Record<string, unknown>;
 
 /** "21.5", "true" and "[1]" are what they look like; anything else is text. */
 function valueOf(typed: string): unknown {
@@ -86,7 +86,7 @@ function filled(field: CauseField, config: Config): string | null {
 }
 
 /** The cause that a stored configuration is one of, and what is filled in. */
-function causeOf(kind: Kind, config: Config): { cause: string; fill: Fill } {
+export function causeOf(kind: Kind, config: Config): { cause: string; fill: Fill } {
   for (const cause of choices.value?.causes ?? []) {
     if (cause.type !== kind) continue;
     const paths = new Set(cause.fields.map((field) => field.path));
@@ -98,10 +98,10 @@ function causeOf(kind: Kind, config: Config): { cause: string; fill: Fill } {
   return { cause: '', fill: {} };
 }
 
-const beginOf = (cause: Cause): Fill => Object.fromEntries(cause.fields.map((field) => [field.path, field.default === undefined ? '' : String(field.default)]));
+export const beginOf = (cause: Cause): Fill => Object.fromEntries(cause.fields.map((field) => [field.path, field.default === undefined ? '' : String(field.default)]));
 
 /** The configuration of a cause; what is missing goes to `problems`. */
-function configOf(cause: Cause, fill: Fill, path: string, problems: Problems): Config {
+export function configOf(cause: Cause, fill: Fill, path: string, problems: Problems): Config {
   const config = structuredClone(cause.config) as Config;
   for (const field of cause.fields) {
     const typed = (fill[field.path] ?? '').trim();
@@ -124,7 +124,7 @@ interface FillProps {
 const PINS = HEADER.map(({ pin }) => pin).filter((pin) => pin !== undefined).sort((a, b) => a - b);
 
 /** One value to fill in. */
-function FillField({ field, value, error, onInput }: FillProps): JSX.Element {
+export function FillField({ field, value, error, onInput }: FillProps): JSX.Element {
   const about = { label: field.title, required: field.required, error };
   switch (field.input) {
     case 'pin': return <SelectField {...about} value={value} options={[{ value: '', label: words.pinNone }, ...PINS.map((pin) => ({ value: String(pin), label: text.home.pin(pin) }))]} onInput={onInput} />;

@@ -34,15 +34,23 @@ export interface Thing {
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : []);
 
+const numbers = (from: Record<string, unknown>): Partial<State> =>
+  Object.fromEntries(['number', 'level', 'temperature', 'target'].map((name) => [name, from[name]]).filter(([, value]) => typeof value === 'number'));
+
 /** A thing in a tool's result; null where it is none. */
 export function thingIn(value: unknown): Thing | null {
-  const found = value as Partial<Thing> | null;
-  if (typeof found?.address !== 'string' || typeof found.name !== 'string') return null;
-  const { value: word = 'unknown', active = null, ...rest } = (found.state ?? {}) as Partial<State>;
+  const found = value as Record<string, unknown> | null;
+  const address = text(found?.['thing']) || text(found?.['address']);
+  if (!found || !address || typeof found['name'] !== 'string') return null;
+  const active = typeof found['active'] === 'boolean' ? found['active'] : null;
   return {
-    address: found.address, name: found.name, aliases: texts(found.aliases), area: text(found.area), kind: KINDS.find((kind) => kind === found.kind) ?? 'sensor',
-    verbs: texts(found.verbs), state: { ...rest, value: String(word), active }, guarded: found.guarded === true,
-    ...(typeof found.hidden === 'boolean' && { hidden: found.hidden }), ...(typeof found.voice === 'boolean' && { voice: found.voice }),
+    address, name: found['name'], aliases: texts(found['aliases']), area: text(found['area']), kind: KINDS.find((kind) => kind === found['kind']) ?? 'sensor',
+    verbs: texts(found['can']), guarded: found['guarded'] === true,
+    state: {
+      value: text(found['state']) || 'unknown', active, ...numbers(found),
+      ...(text(found['unit']) && { unit: text(found['unit']) }), ...(text(found['detail']) && { detail: text(found['detail']) }),
+    },
+    ...(typeof found['hidden'] === 'boolean' && { hidden: found['hidden'] }), ...(typeof found['voice'] === 'boolean' && { voice: found['voice'] }),
   };
 }
 

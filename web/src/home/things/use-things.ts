@@ -33,18 +33,18 @@ export interface ThingList {
   renew: () => void;
 }
 
-const numberIn = (result: unknown, ...names: string[]): number | undefined => {
-  const found = names.map((name) => (result as Record<string, unknown> | null)?.[name]).find((value) => typeof value === 'number');
+const numberIn = (result: unknown, name: string): number | undefined => {
+  const found = (result as Record<string, unknown> | null)?.[name];
   return typeof found === 'number' ? found : undefined;
 };
 
 async function read(wanted: Wanted, limit: number): Promise<Shown> {
   const began = performance.now();
   const { query = '', area, active } = wanted;
-  const { result } = await api.execute('list_things', { ...(query.trim() && { query: query.trim() }), ...(area !== undefined && { area }), ...(active && { active }), limit });
+  const { result } = await api.execute('list_things', { ...(query.trim() && { query: query.trim() }), ...(area !== undefined && { area }), ...(active && { active }), limit, details: true });
   const things = thingsIn(result);
   for (const thing of things) put(thing, began);
-  return { things, total: numberIn(result, 'total', 'matches') ?? things.length, wanted };
+  return { things, total: numberIn(result, 'total') ?? things.length, wanted };
 }
 
 /** `off`: reads nothing. */
@@ -103,12 +103,11 @@ export function useAreas(): { areas: Area[] | null; renew: () => void } {
   const look = useCallback(async () => {
     try {
       const { result } = await api.execute('list_areas');
-      const found = (result as { areas?: unknown } | null)?.areas;
-      setAreas((Array.isArray(found) ? found : []).map((one: Record<string, unknown>) => ({
-        name: typeof one['area'] === 'string' ? one['area'] : typeof one['name'] === 'string' ? one['name'] : '',
-        count: numberIn(one, 'things', 'count', 'total') ?? 0,
-        on: numberIn(one, 'active', 'on') ?? 0,
-      })));
+      const { areas: found, unplaced } = result as { areas?: unknown; unplaced?: unknown };
+      const all = (Array.isArray(found) ? found : []).map((one: Record<string, unknown>): Area => ({ name: String(one['area'] ?? ''), count: numberIn(one, 'things') ?? 0, on: numberIn(one, 'active') ?? 0 }));
+      const rest = numberIn(unplaced, 'things') ?? 0;
+      // A floor has its rooms, and often nothing itself.
+      setAreas([...all.filter(({ count }) => count > 0), ...(rest ? [{ name: '', count: rest, on: numberIn(unplaced, 'active') ?? 0 }] : [])]);
     } catch {
       // The list of things says what is wrong.
     }
