@@ -51,6 +51,8 @@ export interface Words {
 export interface PreviewProps {
   values: Record<string, unknown>;
   wrong: boolean;
+  /** The id of an existing one. */
+  id: string;
 }
 
 export interface Family {
@@ -76,8 +78,6 @@ export interface Family {
   given?: (entry: Entry) => object;
   /** Turns the form's values, or the changed ones of an existing record, into arguments. */
   send?: (values: Record<string, unknown>, draft: GroupDraft, entry: Entry | undefined) => Record<string, unknown>;
-  /** Completes what is sent, where that takes the device. */
-  arrange?: (values: Record<string, unknown>, entry: Entry | undefined) => Promise<Record<string, unknown>>;
   /** What the device makes of it, before it is saved. */
   Preview?: (props: PreviewProps) => JSX.Element;
   /** The tools a record will call: a person may have to approve them before it is saved. */

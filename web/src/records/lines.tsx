@@ -56,7 +56,7 @@ export function Lines({ entries, ...rest }: Props): JSX.Element {
 
 type LineProps = Omit<Props, 'entries'> & { entry: Entry };
 
-export function Line({ family, entry, looks = {}, writer: mayWrite, picks, onPick, onHold, onChanged }: LineProps): JSX.Element {
+function Line({ family, entry, looks = {}, writer: mayWrite, picks, onPick, onHold, onChanged }: LineProps): JSX.Element {
   const [at, setAt] = useState<'reading' | 'editing' | 'deleting'>('reading');
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');

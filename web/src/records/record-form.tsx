@@ -67,8 +67,7 @@ function LoadedForm({ family, entry, begin, onDone, onCancel }: Props): JSX.Elem
   const save = async (values: Record<string, unknown>, draft: GroupDraft, before: GroupDraft) => {
     const changed = entry ? changes(group, before, draft, wrap ? null : '') : values;
     if (entry && !Object.keys(changed).length) return onDone(family.title(entry), entry);
-    const given = family.send?.(changed, draft, entry) ?? changed;
-    const sent = family.arrange ? await family.arrange(given, entry) : given;
+    const sent = family.send?.(changed, draft, entry) ?? changed;
     const args = wrap ? { [wrap]: sent } : sent;
     const { result } = await (entry ? run(tools.update, { ...fixed, [which]: entry.id, ...args }) : run(tools.add, { ...fixed, ...args }));
     const saved = recordIn(result);
@@ -96,7 +95,7 @@ function LoadedForm({ family, entry, begin, onDone, onCancel }: Props): JSX.Elem
     <Frame label={entry ? words.about(words.edit, family.title(entry)) : family.words.add} form={form.ref} onSubmit={form.submit} onEscape={entry ? undefined : onCancel}>
       <EachField group={part(false)} {...fields} />
       {rare.fields.length > 0 && <Rare open={filled}><EachField group={rare} {...fields} /></Rare>}
-      {family.Preview && <Previewed Preview={family.Preview} group={group} draft={form.draft} />}
+      {family.Preview && <Previewed Preview={family.Preview} group={group} draft={form.draft} id={entry?.id ?? ''} />}
       <Buttons>
         <button class="main" aria-disabled={form.busy}>{form.busy ? words.saving : entry ? words.save : words.add}</button>
         <button type="button" class="quiet" onClick={() => (form.drop(), onCancel())}>{words.cancel}</button>
@@ -108,9 +107,9 @@ function LoadedForm({ family, entry, begin, onDone, onCancel }: Props): JSX.Elem
   );
 }
 
-function Previewed({ Preview, group, draft }: { Preview: NonNullable<Family['Preview']>; group: Group; draft: GroupDraft }): JSX.Element {
+function Previewed({ Preview, group, draft, id }: { Preview: NonNullable<Family['Preview']>; group: Group; draft: GroupDraft; id: string }): JSX.Element {
   const { values, problems } = readAll(group, draft);
-  return <Preview values={values} wrong={Object.keys(problems).length > 0} />;
+  return <Preview values={values} wrong={Object.keys(problems).length > 0} id={id} />;
 }
 
 interface FrameProps {

@@ -15,7 +15,7 @@ export const rules = {
   addIf: 'Add a condition',
   addDo: 'And then do something else',
   removeNth: (what: string, n: number) => `Remove ${what.toLowerCase()} ${n}`,
-  nth: (what: string, n: number) => `${what} ${n}`,
+  unitOf: (what: string) => `Unit: ${what}`,
   options: 'More',
 
   causes: {
@@ -26,6 +26,7 @@ export const rules = {
     schedule: 'At a time',
     sun: 'Around sunrise or sunset',
     mqtt: 'A message arrives on MQTT',
+    check: 'Something Hob can look up',
     event: 'Another event',
     raw: 'As it is stored',
   } as Record<string, string>,
@@ -60,7 +61,6 @@ export const rules = {
   topicHelp: 'Such as zigbee2mqtt/remote/action; + and # match parts.',
   payload: 'Message',
   payloadAny: 'Leave empty for any message.',
-  eventTopic: 'Event',
   rawWhy: 'This was made with more than the form offers. It stays as it is.',
 
   conditions: {
@@ -128,9 +128,13 @@ export const rules = {
   checking: 'Checking…',
   looksGood: 'Ready to save.',
   warnings: 'Before you save',
-  tryIt: 'Try without doing',
-  trying: 'Trying…',
-  dryTitle: 'What would happen',
+  tryIt: 'Test',
+  trying: 'Testing…',
+  dryTitle: 'What would happen now',
+  holds: (what: string, value: string) => `✓ ${what}${value ? ` (${value})` : ''}`,
+  holdsNot: (what: string, value: string) => `✗ ${what}${value ? ` (now ${value})` : ''}`,
+  did: (what: string, error: string) => (error ? `${what}: ${error}` : `→ ${what}`),
+  times: (n: number) => `${n} times`,
   runNow: 'Run now',
   log: 'Why',
   logOf: (name: string) => `Why: ${name}`,

@@ -1,10 +1,10 @@
 // The parts of a rule as they are typed, and as the tools take them. A part that the form cannot show stays as it is stored.
-import type { Draft, Problems } from '../../forms/schema';
+import type { Draft, GroupDraft, Problems } from '../../forms/schema';
 import { rules as words } from '../../text/rules';
 import { toolCall, type CallDraft } from '../action';
 import { choices } from '../choices';
-import { beginOf, causeOf, configOf, type Config, type Fill } from '../trigger-config';
-import { draftOf, formatSchedule, type StoredChoice, type WhenDraft, BEGIN } from '../schedule-when';
+import { BEGIN, draftOf, formatSchedule, type StoredChoice, type WhenDraft } from '../schedule-when';
+import { beginCheck, beginEvent, beginOf, causeOf, configOf, readCheck, readEvent, type Config, type Fill } from './causes';
 
 export type Json = Record<string, unknown>;
 
@@ -84,12 +84,14 @@ export interface TriggerDraft {
   topic: string;
   payload: string;
   fill: Fill;
+  event: GroupDraft;
+  check: GroupDraft;
   /** What is stored, where the form cannot show it. */
   raw: Json;
 }
 
 export const NEW_TRIGGER: TriggerDraft = {
-  kind: 'press', pin: '', press: 'short', edge: 'rising', thing: '', to: '', lasts: NO_SPAN, above: '', below: '', hysteresis: '', when: BEGIN, sun: 'sunset', offset: '0', topic: '', payload: '', fill: {}, raw: {},
+  kind: 'press', pin: '', press: 'short', edge: 'rising', thing: '', to: '', lasts: NO_SPAN, above: '', below: '', hysteresis: '', when: BEGIN, sun: 'sunset', offset: '0', topic: '', payload: '', fill: {}, event: beginEvent({}), check: beginCheck({}), raw: {},
 };
 
 const CAUSE = 'cause:';
@@ -111,6 +113,20 @@ function asConfig(stored: Json): { type: 'event' | 'condition'; config: Config }
   return { type: 'condition', config: { check, everySeconds } };
 }
 
+/** The choice that a cron pattern, an interval or a moment is. */
+function chosen(written: string): StoredChoice | undefined {
+  const [, minute, hour, day, month, weekday] = /^(\d+) (\d+) (\d+|\*|L) (\d+|\*) (\*|[\d,]+)$/.exec(written) ?? [];
+  const [, every, unit] = /^every (\d+) (seconds|minutes|hours|days|weeks)$/.exec(written) ?? [];
+  if (every && unit) return { kind: 'interval', every: Number(every), unit };
+  const [, date, at] = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)/.exec(written) ?? [];
+  if (date && at) return { kind: 'once', day: date, time: at };
+  if (minute === undefined || hour === undefined || !day || !month || !weekday) return undefined;
+  const time = `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`;
+  if (weekday !== '*') return day === '*' && month === '*' ? { kind: 'weekly', weekdays: weekday.split(',').map(Number), time } : undefined;
+  if (month !== '*') return day === '*' || day === 'L' ? undefined : { kind: 'yearly', month: Number(month), day: Number(day), time };
+  return day === '*' ? { kind: 'daily', time } : { kind: 'monthly', day: day === 'L' ? -1 : Number(day), time };
+}
+
 function fromConfig(type: string, config: Config): Json {
   if (type === 'event') return { type, ...config };
   const { check, everySeconds } = config as { check?: Json; everySeconds?: unknown };
@@ -128,14 +144,15 @@ export function triggerDraft(stored: Json): TriggerDraft {
     case 'threshold':
       if (!stored['thing']) return raw;
       return { ...draft, kind: 'threshold', thing: shown(stored['thing']), above: shown(stored['above']), below: shown(stored['below']), hysteresis: shown(stored['hysteresis']), lasts: spanOf(stored['for']) };
-    case 'schedule': return { ...draft, kind: 'schedule', when: draftOf(stored['choice'] as StoredChoice | undefined, shown(stored['schedule']), shown(stored['timezone'])) };
+    case 'schedule': return { ...draft, kind: 'schedule', when: draftOf(chosen(shown(stored['schedule'])), shown(stored['schedule']), shown(stored['timezone'])) };
     case 'sun': return { ...draft, kind: 'sun', sun: shown(stored['event']), offset: shown(stored['offsetMinutes'] ?? 0) };
     case 'mqtt': return stored['path'] ? raw : { ...draft, kind: 'mqtt', topic: shown(stored['topic']), payload: shown(stored['payload']) };
     default: {
       const as = asConfig(stored);
       const found = as && causeOf(as.type, as.config);
       if (found?.cause) return { ...draft, kind: CAUSE + found.cause, fill: found.fill };
-      return stored['type'] === 'event' && hasOnly(stored, 'topic') ? { ...draft, kind: 'event', topic: shown(stored['topic']) } : raw;
+      if (stored['type'] === 'event') return { ...draft, kind: 'event', event: beginEvent(stored) };
+      return stored['type'] === 'check' ? { ...draft, kind: 'check', check: beginCheck(stored) } : raw;
     }
   }
 }
@@ -162,7 +179,8 @@ export function readTrigger(draft: TriggerDraft, path: string, problems: Problem
       return only({ type: kind, event: draft.sun, ...(offset && { offsetMinutes: Math.round(offset) }) });
     }
     case 'mqtt': return only({ type: kind, topic: needed(draft.topic, `${path}.topic`, problems), payload: draft.payload.trim() });
-    case 'event': return { type: kind, topic: needed(draft.topic, `${path}.topic`, problems) };
+    case 'event': return readEvent(draft.event, path, problems);
+    case 'check': return readCheck(draft.check, path, problems);
     default: {
       const cause = causeIn(kind);
       return cause ? fromConfig(cause.type, configOf(cause, draft.fill, path, problems)) : withoutText(draft.raw);

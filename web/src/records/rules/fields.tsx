@@ -1,15 +1,16 @@
 // The three parts of a rule as fields: when, only if, and what to do. Each is a list of choices.
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import { AreaField, NumberField, optionsOf, SelectField, SwitchField, TextField } from '../../form';
+import { AreaField, Field, NumberField, optionsOf, SelectField, SwitchField, TextField } from '../../form';
 import type { Custom, CustomProps, Draft, Problems } from '../../forms/schema';
 import { Close, Fresh } from '../../icons';
 import { rules as words } from '../../text/rules';
 import { schedules as scheduleWords } from '../../text/schedules';
 import { Person } from '../action';
 import { weekdayName } from '../days';
-import { FillField } from '../trigger-config';
+import { EachField } from '../../forms/fields';
 import { WhenFields } from '../when-fields';
+import { FillField, formFor } from './causes';
 import {
   actionDraft, areaIn, beginCause, CALL, causeIn, conditionDraft, DAYS, NEW_ACTION, NEW_CONDITION, NEW_TRIGGER, ownCauses, readAction, readCondition, readTrigger, triggerDraft,
   type ActionDraft, type ConditionDraft, type Json, type TriggerDraft,
@@ -108,7 +109,7 @@ function TriggerFields({ draft, put, path, problems }: PartProps<TriggerDraft>):
   const groups: [string, { value: string; label: string }[]][] = [
     [words.groups.home, options(words.causes, 'press', 'pin', 'thing', 'threshold', 'mqtt')],
     [words.groups.time, options(words.causes, 'schedule', 'sun')],
-    [words.groups.rest, [...ownCauses(), ...options(words.causes, 'event')]],
+    [words.groups.rest, [...ownCauses(), ...options(words.causes, 'check', 'event')]],
     ...(kind === 'raw' ? [['', options(words.causes, 'raw')] as [string, { value: string; label: string }[]]] : []),
   ];
   const lasting = <SpanField label={words.lasts} help={words.lastsHelp} span={draft.lasts} error={error('lasts')} onInput={(lasts) => put({ lasts })} />;
@@ -157,7 +158,8 @@ function TriggerFields({ draft, put, path, problems }: PartProps<TriggerDraft>):
           <TextField label={words.payload} help={words.payloadAny} value={draft.payload} onInput={(payload) => put({ payload })} />
         </>
       )}
-      {kind === 'event' && <TextField required code label={words.eventTopic} help={scheduleWords.topicHelp} value={draft.topic} error={error('topic')} onInput={(topic) => put({ topic })} />}
+      {kind === 'event' && <EachField group={formFor('event', draft.event)} draft={draft.event} problems={problems} path={path} onInput={(event) => put({ event })} />}
+      {kind === 'check' && <EachField group={formFor('condition', draft.check)} draft={draft.check} problems={problems} path={path} onInput={(check) => put({ check })} />}
       {cause?.fields.map((field) => <FillField key={field.path} field={field} value={draft.fill[field.path] ?? ''} error={error(field.path)} onInput={(value) => put({ fill: { ...draft.fill, [field.path]: value } })} />)}
       {kind === 'raw' && <Raw json={draft.raw} />}
     </>
@@ -179,13 +181,9 @@ function ConditionFields({ draft, put, path, problems }: PartProps<ConditionDraf
   const { kind } = draft;
   const error = (name: string) => problems[`${path}.${name}`];
   const time = (name: 'after' | 'before', label: string) => (
-    <div class="field">
-      <label>
-        <span class="label">{label}</span>
-        <input class="when" type="time" value={draft[name]} aria-invalid={error(name) ? true : undefined} onInput={(event) => put({ [name]: event.currentTarget.value })} />
-      </label>
-      {error(name) && <p class="problem small" role="alert">{error(name)}</p>}
-    </div>
+    <Field label={label} error={error(name)}>
+      {(wired) => <input {...wired} class="when" type="time" value={draft[name]} onInput={(event) => put({ [name]: event.currentTarget.value })} />}
+    </Field>
   );
   return (
     <>

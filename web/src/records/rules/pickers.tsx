@@ -101,7 +101,7 @@ export function SpanField({ label, help, span, error, required = false, onInput 
       {(wired) => (
         <span class="span">
           <input {...wired} class="number" inputmode="decimal" autocomplete="off" value={span.n} onInput={(event) => onInput({ ...span, n: event.currentTarget.value })} />
-          <select aria-label={words.nth(label, 2)} value={span.unit} onChange={(event) => onInput({ ...span, unit: event.currentTarget.value })}>
+          <select aria-label={words.unitOf(label)} value={span.unit} onChange={(event) => onInput({ ...span, unit: event.currentTarget.value })}>
             {optionsOf(words.units).map((unit) => <option key={unit.value} value={unit.value}>{unit.label}</option>)}
           </select>
         </span>
