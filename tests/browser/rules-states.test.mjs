@@ -84,7 +84,7 @@ test('rules and triggers are one list of sentences, in the Home room', async () 
       const home = homeWithRules();
       const { context, problems } = await visit(home, { size, scheme });
       await line('When the bell is pressed twice').waitFor();
-      await becomes(() => page.locator('section.schedules').nth(1).locator('.record-title').allInnerTexts(), STORED.map((one) => one.sentence));
+      await becomes(() => page.locator('section.schedules').first().locator('.record-title').allInnerTexts(), STORED.map((one) => one.sentence));
       await press('Why: Bell');
       await page.getByText('→ turn on the hall lamp for 5 minutes').waitFor();
       await accessible(page, `rules, ${name}, ${scheme}`);

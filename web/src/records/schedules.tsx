@@ -212,14 +212,14 @@ const ruleLooks = looksOf({
   dry: (entry) => api.execute('dry_run_rule', { ruleId: entry.id }),
 });
 
-export function Schedules({ writer }: { writer: boolean }): JSX.Element {
+/** `rulesFirst`: as the Home room shows them. */
+export function Schedules({ writer, rulesFirst = false }: { writer: boolean; rulesFirst?: boolean }): JSX.Element {
   useChoices();
-  return (
-    <>
-      <Part id="at-times" heading={words.atTimes} family={schedules} looks={scheduleLooks} writer={writer} />
-      <Part id="on-events" heading={words.onEvents} family={rules} looks={ruleLooks} writer={writer} />
-    </>
-  );
+  const parts = [
+    <Part key="times" id="at-times" heading={words.atTimes} family={schedules} looks={scheduleLooks} writer={writer} />,
+    <Part key="events" id="on-events" heading={words.onEvents} family={rules} looks={ruleLooks} writer={writer} />,
+  ];
+  return <>{rulesFirst ? parts.reverse() : parts}</>;
 }
 
 interface PartProps {
