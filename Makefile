@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: run test check web setup setup-test lint unit browser clients head pictures audit proof bench aarch64 clean
+.PHONY: run test check web setup setup-test lint unit browser clients home-proof head pictures audit proof bench aarch64 clean
 
 DATA ?= .hob
 PORT ?= 4620
@@ -47,6 +47,10 @@ clients: tests/.venv tests/frameworks/.venv
 	tests/clients/run
 	tests/frameworks/run
 
+## Hob with a real Home Assistant (700 MB of Python packages, installed when first needed).
+home-proof: tests/home/.venv
+	tests/home/run
+
 ## What reflex has learnt from the phrase files, learnt anew; the same phrases give the same bytes.
 head:
 	cargo test --quiet --config profile.dev.package.reflex.opt-level=3 -p reflex --lib write_the_head -- --ignored --nocapture
@@ -65,6 +69,7 @@ proof: setup setup-test web/dist/index.html
 	KILLS=200 HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob -- killed:: scheduled_kills::
 	LOG_KILLS=2000 HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob -- log_kills::
 	CUTS=10000 cargo test -p store --lib -- tests_cuts::
+	HOB_BIN=$(CURDIR)/target/release/hob $(MAKE) --no-print-directory home-proof
 	$(MAKE) --no-print-directory aarch64
 
 ## A release for 64-bit ARM in target/aarch64/, run once under emulation, and the tests of the embedding's kernels for it.
@@ -108,6 +113,10 @@ tests/.venv: tests/clients/requirements.txt
 	$@/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
+tests/home/.venv: tests/home/requirements.txt
+	tests/home/setup
+	@touch $@
+
 tests/frameworks/.venv: tests/frameworks/requirements.txt
 	@echo "installing LiteLLM and LangChain"
 	python3 -m venv $@
@@ -122,4 +131,4 @@ setup-test:
 
 clean:
 	cargo clean
-	rm -rf web/dist web/node_modules tests/browser/node_modules tests/.venv tests/frameworks/.venv
+	rm -rf web/dist web/node_modules tests/browser/node_modules tests/.venv tests/frameworks/.venv tests/home/.venv

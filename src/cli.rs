@@ -22,6 +22,7 @@ mod show;
 mod terminal;
 mod tokens;
 mod tools;
+mod voice;
 mod wrap;
 
 use crate::{
@@ -184,13 +185,21 @@ enum Command {
         #[command(subcommand)]
         command: TokenCommand,
     },
+    /// Decide which addresses may speak to Hob by voice, such as Home Assistant; without a command, list them.
+    Voice {
+        #[command(subcommand)]
+        command: Option<VoiceCommand>,
+        /// Print all details as JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Check that everything is well: data, model, device.
     Doctor {
         /// Report which damaged records this backup has intact; repeatable.
         #[arg(long, value_name = "FILE")]
         backup: Vec<PathBuf>,
     },
-    /// List Hobs, Home Assistant and Wyoming services on the network.
+    /// List Hobs, Home Assistant, MQTT brokers, voice servers and other devices on the network.
     Discover {
         /// Print all details as JSON.
         #[arg(long)]
@@ -205,6 +214,28 @@ enum Command {
     Restore {
         /// A file written by `hob backup`.
         file: PathBuf,
+    },
+}
+
+#[derive(Subcommand)]
+enum VoiceCommand {
+    /// Let this address speak to Hob.
+    Approve {
+        /// Its IP address, such as 192.168.1.7.
+        address: String,
+        /// A name for it, such as "Home Assistant".
+        #[arg(long)]
+        name: Option<String>,
+    },
+    /// Refuse what this address says.
+    Deny {
+        /// Its IP address.
+        address: String,
+    },
+    /// Forget this address; when it speaks again, it waits for approval.
+    Remove {
+        /// Its IP address.
+        address: String,
     },
 }
 
@@ -394,6 +425,12 @@ async fn send(client: &Client, command: Command) -> Result<()> {
         Command::Interactions { json } => answer::interactions(client, json).await,
         Command::Answer { id, answer } => answer::answer(client, &id, &answer.join(" ")).await,
         Command::Tools { json, query, .. } => tools::list(client, &query, json).await,
+        Command::Voice { command, json } => match command {
+            None => voice::list(client, json).await,
+            Some(VoiceCommand::Approve { address, name }) => voice::decide(client, &address, "approved", name).await,
+            Some(VoiceCommand::Deny { address }) => voice::decide(client, &address, "denied", None).await,
+            Some(VoiceCommand::Remove { address }) => voice::remove(client, &address).await,
+        },
         Command::Token { command } => match command {
             TokenCommand::New { name, role, scope, days } => {
                 let role = match role {

@@ -4,7 +4,7 @@
 pub mod settings;
 
 use anyhow::{Context, Result, bail};
-use board::{BoardKind, PinRate};
+use board::{BoardKind, PinsConfig, SimConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{
@@ -29,11 +29,13 @@ pub struct Config {
     pub time_zone: String,
     pub units: models::Units,
     pub board: BoardKind,
-    pub pins: PinRate,
+    pub pins: PinsConfig,
+    pub sim: SimConfig,
     pub model: models::Config,
     pub agent: agent::Config,
     pub doors: Doors,
     pub network: Network,
+    pub wyoming: Wyoming,
     pub http: Http,
     pub limits: registry::PerMinute,
     pub approvals: questions::Timeouts,
@@ -57,6 +59,13 @@ pub struct Doors {
 pub struct Network {
     pub announce: bool,
     pub ignore: Vec<String>,
+}
+
+/// The voice door.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Wyoming {
+    pub listen: String,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -120,11 +129,13 @@ impl Default for Config {
             time_zone: String::new(),
             units: models::Units::default(),
             board: BoardKind::Auto,
-            pins: PinRate::default(),
+            pins: PinsConfig::default(),
+            sim: SimConfig::default(),
             model: models::Config::default(),
             agent: agent::Config::default(),
             doors: Doors::default(),
             network: Network::default(),
+            wyoming: Wyoming::default(),
             http: Http::default(),
             limits: registry::PerMinute::default(),
             approvals: questions::Timeouts::default(),
@@ -178,6 +189,9 @@ impl Config {
         if !["", "off"].contains(&self.doors.tls.as_str()) && self.doors.tls.parse::<SocketAddr>().is_err() {
             bail!("`doors.tls` is not an address to listen on: write it as 0.0.0.0:4621, or \"off\"");
         }
+        if !["", "off"].contains(&self.wyoming.listen.as_str()) && self.wyoming.listen.parse::<SocketAddr>().is_err() {
+            bail!("`wyoming.listen` is not an address to listen on: write it as 0.0.0.0:10620, or \"off\"");
+        }
         let named =
             |host: &String| !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
         if let Some(odd) = self.doors.hosts.iter().find(|host| !named(host)) {
@@ -185,6 +199,7 @@ impl Config {
                 "`doors.hosts` has `{odd}`, which is not a host name: write it without scheme, port or *, as hob.example.org"
             );
         }
+        self.pins.check().map_err(anyhow::Error::msg)?;
         self.storage.hours()?;
         self.model.check()?;
         check_name(&self.name)
@@ -200,12 +215,23 @@ pub fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks that every key of `given` is in `known`, table by table, except the names of services.
+/// From which likeness on a pin's name is taken for a misspelt key.
+const MISSPELT: f64 = 0.9;
+
+/// Whether a key of `[pins]` is the name of a pin: a number or a table, and not nearly one of the keys.
+fn is_pin_name(path: &str, value: &toml::Value, likeness: f64) -> bool {
+    path == "pins." && (value.is_table() || value.is_integer() && likeness < MISSPELT)
+}
+
+/// Checks that every key of `given` is in `known`, table by table, except the names of services and pins.
 fn check_keys(given: &toml::Table, known: &toml::Table, path: &str) -> Result<()> {
     for (key, value) in given {
         let Some(default) = known.get(key) else {
             let nearest =
                 known.keys().max_by(|a, b| strsim::jaro_winkler(key, a).total_cmp(&strsim::jaro_winkler(key, b)));
+            if is_pin_name(path, value, nearest.map_or(0.0, |nearest| strsim::jaro_winkler(key, nearest))) {
+                continue;
+            }
             let hint = nearest.map(|n| format!(": did you mean `{path}{n}`?")).unwrap_or_default();
             bail!("there is no key `{path}{key}`{hint}");
         };
@@ -297,6 +323,18 @@ mod tests {
     }
 
     #[test]
+    fn pins_have_names_and_settings() {
+        let text = "[pins]\nburst = 3\nallow = [4, 17]\ndoor = 4\n[pins.\"hall lamp\"]\npin = 17\nkind = \"light\"\n\
+                    max_on_seconds = 60\nfail_safe = \"off\"\n";
+        let pins = Config::parse(text).unwrap().pins;
+        assert_eq!((pins.rate.burst, pins.rate.switches_per_second, pins.allow.len()), (3, 4, 2));
+        let names: Vec<_> = pins.named.iter().map(|(name, entry)| (name.as_str(), entry.table.pin.number())).collect();
+        assert_eq!(names, [("door", 4), ("hall lamp", 17)]);
+        let lamp = pins.named["hall lamp"].table.settings();
+        assert_eq!((lamp.max_on.unwrap().as_secs(), lamp.fail_safe), (60, Some(board::Rest::Off)));
+    }
+
+    #[test]
     fn unknown_keys_name_the_nearest() {
         for (text, part) in [
             ("lisen = \"x\"", "`lisen`: did you mean `listen`?"),
@@ -307,6 +345,15 @@ mod tests {
             ("[storage]\ncompact_hours = \"2-25\"", "write it as \"2-5\""),
             ("[storage]\ncompact_hours = \"3-3\"", "write it as \"2-5\""),
             ("[agent]\nmax_turns = 0", "at least 1"),
+            ("[pins]\nburts = 3", "`pins.burts`: did you mean `pins.burst`?"),
+            ("[pins]\ndoor = 28", "28 is not a pin"),
+            ("[pins]\ndoor = \"four\"", "did you mean"),
+            ("[pins]\ndoor = 4\nbell = 4", "are both pin 4"),
+            ("[pins.pump]\npin = 4\nmax_on = 3", "max_on_seconds"),
+            ("[pins.pump]\npin = 4\nmax_on_seconds = 999999", "more than 604800"),
+            ("[pins.pump]\ndirection = \"output\"", "missing field `pin`"),
+            ("[sim]\nscript = \"x\"", "`sim.script`: did you mean `sim.scenario`?"),
+            ("[wyoming]\nlisten = \"kitchen\"", "0.0.0.0:10620"),
             ("x", "expected"),
         ] {
             let error = format!("{:#}", Config::parse(text).unwrap_err());

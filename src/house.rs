@@ -3,12 +3,14 @@
 
 mod background;
 mod compacting;
+mod home_assistant;
 mod known_hosts;
 pub mod restart;
 pub mod serve;
 #[cfg(test)]
 mod tests_answers;
 mod undo;
+mod voice;
 
 use crate::config::{
     Config,
@@ -40,6 +42,7 @@ use scheduler::{Scheduler, ToolFacts};
 use scrub::Scrubber;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
+use things::Things;
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use uploads::Uploads;
@@ -82,7 +85,7 @@ fn build_with(
         tracing::warn!(%error, "the chosen time zone cannot be used");
     }
     let embedder = Embedder::new(IDLE);
-    let board = Board::with_rate(config.board, config.pins);
+    let board = Board::with_config(config.board, config.pins.clone(), &config.sim);
 
     // Services.
     let memories = Memories::new(&store, embedder.clone());
@@ -102,6 +105,7 @@ fn build_with(
         clock: clock.clone(),
     };
 
+    voice::register(&services)?;
     sync_secrets(&entry, &registry, &services);
 
     // Families.
@@ -116,7 +120,13 @@ fn build_with(
     );
     let triggers = Triggers::new(&store, registry.clone(), scheduler.clone(), ports.clone());
     let device = Device::new(data);
-    let undo = undo::undo(&store, &memories, &scheduler, &triggers, &board);
+    let pins = tools_hardware::Pins::open(board.clone(), &store)?;
+    let undo = undo::undo(&store, &memories, &scheduler, &triggers, &pins, &board);
+    // Every source of things is added here: `things.add(…)`.
+    let things = Things::new(&store);
+    things.add(tools_hardware::pin_source(&pins));
+    let (told, undoes) = tools_home::undo_things(&things);
+    undo.register(told, undoes);
     let mut families = everyday(&store, &scheduler);
     families.push(tools_everyday::undo(undo.clone()).into_parts());
     families.push(rules::schedules(scheduler.clone(), registry.clone()).into_parts());
@@ -125,7 +135,11 @@ fn build_with(
     families.push(tools_everyday::memory(memories.clone()).into_parts());
     families.extend(utilities(device.clone()));
     families.push(tools_everyday::config(services.clone()).into_parts());
-    families.push(tools_hardware::gpio(board.clone(), &store)?.into_parts());
+    families.push(tools_hardware::gpio(pins.clone()).into_parts());
+    families.push(tools_home::things(things.clone()).into_parts());
+    let home_assistant = home_assistant::home_assistant(&services, &things, ports.bus.clone())?;
+    let finder = home_assistant::finder(&config.network);
+    families.push(tools_home::home_assistant(&home_assistant, finder).into_parts());
     let web = Guarded::new(config.http.allow.clone());
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
@@ -150,14 +164,16 @@ fn build_with(
         web: web.clone(),
         environment: models::environment(),
         hosts: known_hosts(&config.network),
-        reflex: lazy_reflex(store.clone(), registry.clone(), embedder.clone(), clock),
+        reflex: lazy_reflex(pins.clone(), registry.clone(), embedder.clone(), clock),
     };
+    let voice_servers = voice::servers(&config.network);
     let (limits, hours) = (config.agent.clone(), config.storage.hours()?);
     let (models, provider) = Models::new(config.model.clone(), deps, choices.clone())?;
     let settings =
         Arc::new(Settings::new(config, store.device_id(), choices, network.clone(), system_clock, scheduler.clone()));
     let uploads = Uploads::new(&store, data.join(store::FILES));
     uploads.tidy();
+    families.push(tools_home::voice::family(voice_servers.clone(), uploads.clone()).into_parts());
     let parts = agent::Parts {
         registry: registry.clone(),
         memories: memories.clone(),
@@ -176,6 +192,7 @@ fn build_with(
     custom.load()?;
 
     publish_pin_changes(&board, ports.bus.clone());
+    tools_home::publish_changes(&things, ports.bus.clone(), closing.clone());
     schedule_backfill(memories, closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
@@ -192,6 +209,7 @@ fn build_with(
         documents,
         interactions,
         uploads,
+        voice: voice_servers,
         config: services,
         store,
         ports,
@@ -202,24 +220,34 @@ fn build_with(
         network,
         started,
         device,
+        pins: pins.clone(),
         restart: Restart::default(),
         requests: requests.clone(),
         event_streams: EventStreams::default(),
         closing,
         lasting: false,
     };
-    Ok((house, settings, BackgroundTasks { scheduler, triggers, board, store: kept, ports: checking, compacting }))
+    Ok((
+        house,
+        settings,
+        BackgroundTasks { scheduler, triggers, board, pins, home_assistant, store: kept, ports: checking, compacting },
+    ))
 }
 
 /// Reflex over the phrases of all families, built on first use.
-fn lazy_reflex(store: Store, registry: Registry, embedder: Embedder, clock: Arc<dyn Clock>) -> Arc<dyn llm::Provider> {
+fn lazy_reflex(
+    pins: tools_hardware::Pins,
+    registry: Registry,
+    embedder: Embedder,
+    clock: Arc<dyn Clock>,
+) -> Arc<dyn llm::Provider> {
     reflex::lazy(move || {
         let tools = registry.clone();
         let risk = move |name: &str| tools.get(name).filter(|t| t.enabled).map(|t| t.risk);
         let reflex = Reflex::new(&registry.phrases(), risk, embedder.clone(), clock.clone())?;
-        let store = store.clone();
+        let pins = pins.clone();
         let device = |(pin, name, sensor)| reflex::Device { pin, name, sensor };
-        Ok(reflex.knowing(move || tools_hardware::devices(&store).into_iter().map(device).collect()))
+        Ok(reflex.knowing(move || pins.devices().into_iter().map(device).collect()))
     })
 }
 

@@ -46,7 +46,10 @@ pub(crate) fn routes() -> Routes<AppState> {
                 .admin()
                 .scope(TokenScope::Admin),
         )
-        .route("/discover", get(discover, "Find Hobs and Home Assistants on the network."))
+        .route(
+            "/discover",
+            get(discover, "Find Hobs, Home Assistant, MQTT brokers, voice servers and other devices on the network."),
+        )
         .scope(TokenScope::Device);
     Routes::new()
         .route("/events", get(events, "Stream the events that concern the caller.").scope(TokenScope::Events))

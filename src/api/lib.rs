@@ -8,6 +8,7 @@ mod approvals;
 mod auth;
 mod auth_middleware;
 mod automation;
+mod board;
 mod changes;
 mod chat;
 mod check;
@@ -46,6 +47,7 @@ mod tls;
 mod today;
 mod tokens;
 mod tools;
+mod voice;
 
 pub use event_streams::EventStreams;
 pub use metrics::RequestCounts;
@@ -108,6 +110,8 @@ pub struct AppParts {
     pub interactions: interaction::Interactions,
     /// Uploaded files.
     pub uploads: uploads::Uploads,
+    /// Servers that hear and speak.
+    pub voice: tools_home::voice::VoiceServers,
     /// The services people set up.
     pub config: ConfigCenter,
     /// Backups and the device id.
@@ -127,7 +131,9 @@ pub struct AppParts {
     /// The time of the start.
     pub started: Id,
     /// The machine's load and temperature.
-    pub device: board::Device,
+    pub device: ::board::Device,
+    /// The header pins.
+    pub pins: tools_hardware::Pins,
     /// Shuts down and starts again.
     pub restart: Restart,
     /// Requests since the start.
@@ -185,6 +191,7 @@ fn routes() -> Routes<AppState> {
         .merge(tools::routes())
         .merge(changes::routes())
         .merge(today::routes())
+        .merge(board::routes())
         .merge(automation::routes())
         .merge(answers)
         .merge(policy_routes::routes())
@@ -195,6 +202,7 @@ fn routes() -> Routes<AppState> {
         .merge(files::routes())
         .merge(check::routes())
         .merge(storage::routes())
+        .merge(voice::routes())
         .merge(restore::routes())
         .merge(document::routes())
         .nest("/custom-tools", custom_tools::routes())

@@ -27,6 +27,8 @@ pub struct Tls {
 struct NetworkState {
     listens: Option<SocketAddr>,
     tls: Option<Tls>,
+    /// The listener for voice.
+    voice: Option<SocketAddr>,
     /// Its name on the network, while it is announced: `kitchen.local`.
     hostname: Option<String>,
     /// Names it answers to, in lower case; those of the configuration come first.
@@ -50,6 +52,16 @@ impl Network {
     /// Sets the addresses of the listeners.
     pub fn opened(&self, listens: SocketAddr, tls: Option<Tls>) {
         self.change(|known| (known.listens, known.tls) = (Some(listens), tls));
+    }
+
+    /// Sets the address of the listener for voice.
+    pub fn voice_opened(&self, at: SocketAddr) {
+        self.change(|known| known.voice = Some(at));
+    }
+
+    /// The address of the listener for voice.
+    pub fn voice(&self) -> Option<SocketAddr> {
+        self.read(|known| known.voice)
     }
 
     /// Sets the announced name; earlier ones stay valid.

@@ -14,12 +14,12 @@ use tool::{
 pub struct Neighbour {
     /// Its name.
     pub name: String,
-    /// `hob`, `home-assistant` or `wyoming`.
+    /// `hob`, `home-assistant`, `wyoming`, `mqtt`, `esphome` or `printer`.
     pub kind: String,
     /// Its name on the network.
     pub host: String,
     pub port: u16,
-    /// The address of its page.
+    /// The address of its page, or of its service: `mqtt://…`, `tcp://…` (Wyoming).
     pub url: Option<String>,
     /// A Hob's id.
     pub id: Option<String>,

@@ -1,8 +1,18 @@
 //! Digital lines of any Linux board through the GPIO character device.
 
-use crate::{Driver, Error, Pin, Result};
-use gpiocdev::{Request, chip::Chip, line::Value};
-use std::{collections::BTreeMap, fs::File, io, path::PathBuf};
+use crate::{
+    Error, Pin, Result,
+    buses::{Buses, LinuxBuses},
+    driver::{Driver, Sink},
+    edge_thread::EdgeThread,
+    settings::{Direction, Pull},
+};
+use gpiocdev::{
+    Request,
+    chip::Chip,
+    line::{Bias, Direction as LineDirection, EdgeDetection, Value},
+};
+use std::{collections::BTreeMap, fs::File, io, path::PathBuf, sync::Arc};
 
 /// The advice for device files without permission.
 pub(crate) const JOIN_GROUP: &str =
@@ -17,6 +27,10 @@ pub(crate) struct Cdev {
     lines: u32,
     /// Closing a request releases its line, so requests live as long as the board.
     outputs: BTreeMap<Pin, Request>,
+    inputs: BTreeMap<Pin, Arc<Request>>,
+    /// Waits for edges, once a line is watched.
+    edges: Option<EdgeThread>,
+    sink: Sink,
 }
 
 struct ChipLine {
@@ -27,7 +41,7 @@ struct ChipLine {
 
 impl Cdev {
     /// Opens the chip of the header, else the first that is meant for wiring; says which, or in words why none.
-    pub(crate) fn open() -> Result<(Self, String), String> {
+    pub(crate) fn open(sink: Sink) -> Result<(Self, String), String> {
         let mut found = Vec::new();
         let mut closed = None;
         for path in gpiocdev::chip::chips().unwrap_or_default() {
@@ -44,7 +58,8 @@ impl Cdev {
         match (choose(found), closed) {
             (Some(chip), _) => {
                 let named = format!("`{}` at {}", chip.label, chip.path.display());
-                Ok((Self { path: chip.path, lines: chip.lines, outputs: BTreeMap::new() }, named))
+                let (outputs, inputs) = (BTreeMap::new(), BTreeMap::new());
+                Ok((Self { path: chip.path, lines: chip.lines, outputs, inputs, edges: None, sink }, named))
             }
             (None, Some(path)) => Err(format!("no permission for {}: {JOIN_GROUP}", path.display())),
             (None, None) => {
@@ -61,6 +76,28 @@ impl Cdev {
             None => builder.as_is(),
         };
         builder.request().map_err(failed(pin))
+    }
+
+    fn request_input(&self, pin: Pin, pull: Option<Pull>, edges: bool) -> gpiocdev::Result<Request> {
+        let mut builder = Request::builder();
+        builder.on_chip(&self.path).with_consumer("hob").with_line(pin.number().into()).as_input();
+        builder.with_bias(pull.map(|pull| match pull {
+            Pull::Off => Bias::Disabled,
+            Pull::Up => Bias::PullUp,
+            Pull::Down => Bias::PullDown,
+        }));
+        if edges {
+            builder.with_edge_detection(EdgeDetection::BothEdges);
+        }
+        builder.request()
+    }
+
+    /// Releases an input, so that another driver of this process may use the line.
+    pub(crate) fn release_input(&mut self, pin: Pin) {
+        if let Some(edges) = &self.edges {
+            edges.remove(pin);
+        }
+        self.inputs.remove(&pin);
     }
 }
 
@@ -98,9 +135,10 @@ impl Driver for Cdev {
     }
     fn read(&mut self, pin: Pin) -> Result<bool> {
         let line = pin.number().into();
-        let value = match self.outputs.get(&pin) {
-            Some(output) => output.value(line),
-            None => self.request(pin, None)?.value(line),
+        let value = match (self.outputs.get(&pin), self.inputs.get(&pin)) {
+            (Some(output), _) => output.value(line),
+            (None, Some(input)) => input.value(line),
+            (None, None) => self.request(pin, None)?.value(line),
         };
         Ok(value.map_err(failed(pin))? == Value::Active)
     }
@@ -109,11 +147,42 @@ impl Driver for Cdev {
         match self.outputs.get(&pin) {
             Some(output) => output.set_value(pin.number().into(), value).map_err(failed(pin)),
             None => {
+                self.release_input(pin);
                 let output = self.request(pin, Some(value))?;
                 self.outputs.insert(pin, output);
                 Ok(())
             }
         }
+    }
+    fn input(&mut self, pin: Pin, pull: Option<Pull>) -> Result<bool> {
+        self.outputs.remove(&pin);
+        self.release_input(pin);
+        // Lines without an interrupt can only be read.
+        let (request, watched) = match self.request_input(pin, pull, true) {
+            Ok(request) => (request, true),
+            Err(_) => (self.request_input(pin, pull, false).map_err(failed(pin))?, false),
+        };
+        let request = Arc::new(request);
+        self.inputs.insert(pin, request.clone());
+        if watched {
+            let edges = match self.edges.take() {
+                Some(edges) => edges,
+                None => EdgeThread::start(self.sink.clone())?,
+            };
+            self.edges.insert(edges).add(pin, request);
+        }
+        Ok(watched)
+    }
+    fn direction(&mut self, pin: Pin) -> Option<Direction> {
+        let info = Chip::from_path(&self.path).and_then(|chip| chip.line_info(pin.number().into())).ok()?;
+        let own = self.outputs.contains_key(&pin) || self.inputs.contains_key(&pin);
+        (own || !info.used).then_some(match info.direction {
+            LineDirection::Input => Direction::Input,
+            LineDirection::Output => Direction::Output,
+        })
+    }
+    fn buses(&self) -> Arc<dyn Buses> {
+        Arc::new(LinuxBuses)
     }
 }
 

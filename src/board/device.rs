@@ -1,5 +1,6 @@
 //! The state of the machine: model, load, memory, disk, temperature.
 
+use crate::health::{self, Throttling, Wear, Wifi};
 use serde::Serialize;
 use std::{
     fs,
@@ -37,6 +38,15 @@ pub struct State {
     /// Of the processor in °C, where there is a sensor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
+    /// Whether the processor is slowed down, where the firmware says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttling: Option<Throttling>,
+    /// How worn the storage is, where it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wear: Option<Wear>,
+    /// The Wi-Fi connection, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<Wifi>,
     /// Since the machine started.
     pub uptime: u64,
     /// When the machine started, since 1970.
@@ -125,6 +135,9 @@ impl Device {
             own_memory: own_memory(&mut gauges.system),
             disk: disk(&self.data),
             temperature: gauges.sensors.as_mut().and_then(temperature).map(tool::shortest),
+            throttling: health::throttling(Path::new("/sys")),
+            wear: health::wear(Path::new("/sys")),
+            wifi: health::wifi(Path::new("/proc")),
             uptime: System::uptime().map_err(unreadable)?,
             boot_time: System::boot_time().map_err(unreadable)?,
         })

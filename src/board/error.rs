@@ -29,6 +29,15 @@ pub enum Error {
         /// When it may be switched again.
         seconds: u64,
     },
+    /// A rule of this board forbids it: the allow-list, an interlock, the direction.
+    #[error("{0}")]
+    Refused(String),
+    /// The driver cannot do this at all, or not here; the text says why.
+    #[error("{0}")]
+    Unsupported(String),
+    /// A bus or a device on it did not do it.
+    #[error("{0}")]
+    Bus(String),
     /// The driver could not do it.
     #[error("pin {pin} could not be used: {what}")]
     Failed {
@@ -54,7 +63,9 @@ impl From<Error> for tool::Error {
             Error::NoDriver(_) => Self::Unavailable(text.into()),
             Error::NoSuchPin(_) => Self::NotFound(text.into()),
             Error::TooFast { .. } => Self::RateLimited(text.into()),
-            Error::Failed { .. } => Self::Failed(text.into()),
+            Error::Refused(_) => Self::Denied(text.into()),
+            Error::Unsupported(_) => Self::Unavailable(text.into()),
+            Error::Failed { .. } | Error::Bus(_) => Self::Failed(text.into()),
         }
     }
 }

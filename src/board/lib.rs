@@ -1,45 +1,63 @@
-//! Pins behind one driver trait, and the state of the machine.
+//! Pins and buses behind one driver trait, and the state of the machine.
 //!
-//! [`Board`] is the one handle to the header: it has a driver, or keeps the reason why it has none. Every call on
-//! a pin is a register access or one ioctl, so it is made directly and needs no thread of its own.
+//! [`Board`] is the one handle to the header: it has a driver, or keeps the reason why it has none. Every call on a pin is a
+//! register access or one ioctl, so it is made directly. Calls on buses wait for devices, and are made on a thread of the pool.
 
+mod alarm;
+mod buses;
 mod cdev;
 mod device;
+mod driver;
+mod edge_thread;
+mod edges;
 mod error;
+mod header;
+mod health;
 mod pin;
+mod pins;
+mod press;
 mod rate;
 mod rppal;
+mod settings;
 mod sim;
+#[cfg(test)]
+mod tests;
 
+pub use buses::{I2C_ADDRESSES, SpiTransfer, Thermometer};
 pub use device::{Device, Disk, Memory, State, total_memory};
+pub use driver::PwmSource;
+pub use edges::{Edge, EdgeCount};
 pub use error::{Error, Result};
-pub use pin::{Level, Pin};
+pub use header::{HeaderPin, header, reserved};
+pub use health::{Throttling, Wear, Wifi};
+pub use pin::{Level, Pin, Wave};
+pub use press::{Press, PressKind, PressTimes};
 pub use rate::PinRate;
+pub use settings::{
+    Direction, MAX_MS, MAX_ON_SECONDS, PinEntry, PinKind, PinSettings, PinTable, PinsConfig, Pull, Rest,
+};
+pub use sim::{SimConfig, Simulator};
 
-use rate::Rates;
+use alarm::Alarm;
+use buses::Buses;
+use driver::{Driver, Sink};
+use edges::Tracker;
+use header::{i2c_pins, spi_pins};
+use pins::Pins;
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::{BTreeMap, BTreeSet},
     str::FromStr,
-    sync::{Arc, Mutex, MutexGuard},
-    time::Instant,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::{Duration, Instant},
 };
-use tokio::sync::broadcast;
+use tokio::sync::{Semaphore, broadcast};
 
-/// How many pin changes a slow listener may fall behind.
-const CHANGES_BUFFERED: usize = 256;
-
-/// Drives pins. A driver is called by one thread at a time and does not block.
-trait Driver: Send {
-    /// Which one: `sim`, `cdev`, `rppal`.
-    fn name(&self) -> &'static str;
-    /// Whether the board has this pin.
-    fn has(&self, pin: Pin) -> bool;
-    /// The level at the pin now, without changing its direction.
-    fn read(&mut self, pin: Pin) -> Result<bool>;
-    /// Makes the pin an output and drives it until the next write or the end of the process.
-    fn write(&mut self, pin: Pin, high: bool) -> Result<()>;
-}
+/// How long a call waits for the buses, and for a device on them.
+const BUS_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long reading all 1-Wire thermometers may take: each measures for most of a second.
+const ONE_WIRE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The most bytes of one transfer.
+pub const MAX_TRANSFER: usize = 256;
 
 /// Which driver to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -83,41 +101,66 @@ pub struct Board(Arc<Inner>);
 
 struct Inner {
     why: String,
+    config: PinsConfig,
     state: Mutex<Pins>,
-    changes: broadcast::Sender<(Pin, bool)>,
+    tracker: Arc<Tracker>,
+    alarm: Arc<Alarm>,
+    buses: Option<Arc<dyn Buses>>,
+    /// One call at a time uses the buses: a device that hangs blocks one thread.
+    bus_turn: Arc<Semaphore>,
+    simulator: Option<Simulator>,
 }
 
-struct Pins {
-    driver: Option<Box<dyn Driver>>,
-    /// The last level seen at each pin.
-    seen: BTreeMap<Pin, bool>,
-    /// The pins that were written.
-    driven: BTreeSet<Pin>,
-    /// How fast they may be switched.
-    rates: Rates,
-}
+/// All boards that live, for [`fail_safe_all`].
+static BOARDS: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
 
 impl Board {
     /// Finds a driver. This never fails: without a driver, each later call returns the reason.
     pub fn open(kind: BoardKind) -> Self {
-        Self::with_rate(kind, PinRate::default())
+        Self::with_config(kind, PinsConfig::default(), &SimConfig::default())
     }
 
-    /// The same, with a limit on how fast each pin may be switched.
-    pub fn with_rate(kind: BoardKind, rate: PinRate) -> Self {
+    /// The same, with the limits and pins of hob.toml.
+    pub fn with_config(kind: BoardKind, config: PinsConfig, sim: &SimConfig) -> Self {
+        let alarm = Arc::<Alarm>::default();
+        let tracker = Arc::new(Tracker::new(alarm.clone()));
+        let reported = Arc::downgrade(&tracker);
+        let sink: Sink = Arc::new(move |edge| {
+            if let Some(tracker) = reported.upgrade() {
+                tracker.edge(edge);
+            }
+        });
+        let mut simulator = None;
         let (driver, why) = match kind {
-            BoardKind::Sim => (Some(Box::<sim::Sim>::default() as Box<dyn Driver>), "simulated, as asked".to_owned()),
+            BoardKind::Sim => {
+                let driver = sim::Sim::new(sink, sim);
+                simulator = Some(driver.simulator());
+                (Some(Box::new(driver) as Box<dyn Driver>), "simulated, as asked".to_owned())
+            }
             BoardKind::None => (None, "the board is switched off (`--board none`)".to_owned()),
-            BoardKind::Auto => find(),
+            BoardKind::Auto => find(sink),
         };
         tracing::info!(driver = driver.as_ref().map_or("none", |d| d.name()), %why, "board");
-        Self::with(driver, why, rate)
+        Self::assemble(driver, why, config, (alarm, tracker), simulator)
     }
 
-    fn with(driver: Option<Box<dyn Driver>>, why: String, rate: PinRate) -> Self {
-        let rates = Rates::new(rate);
-        let state = Mutex::new(Pins { driver, seen: BTreeMap::new(), driven: BTreeSet::new(), rates });
-        Self(Arc::new(Inner { why, state, changes: broadcast::channel(CHANGES_BUFFERED).0 }))
+    fn assemble(
+        driver: Option<Box<dyn Driver>>,
+        why: String,
+        config: PinsConfig,
+        (alarm, tracker): (Arc<Alarm>, Arc<Tracker>),
+        simulator: Option<Simulator>,
+    ) -> Self {
+        let buses = driver.as_ref().map(|driver| driver.buses());
+        let state = Mutex::new(Pins::new(driver, why.clone(), &config, tracker.clone(), alarm.clone()));
+        let bus_turn = Arc::new(Semaphore::new(1));
+        let inner = Arc::new(Inner { why, config, state, tracker, alarm, buses, bus_turn, simulator });
+        let due = Arc::downgrade(&inner);
+        inner.alarm.on_due(move || due.upgrade()?.due());
+        let mut boards = BOARDS.lock().unwrap_or_else(PoisonError::into_inner);
+        boards.retain(|board| board.strong_count() > 0);
+        boards.push(Arc::downgrade(&inner));
+        Self(inner)
     }
 
     /// The level at a pin now. Reading changes neither direction nor function of the pin.
@@ -125,26 +168,31 @@ impl Board {
     /// # Errors
     /// `NoDriver`, `NoSuchPin`, `Failed`.
     pub async fn read(&self, pin: Pin) -> Result<Level> {
-        self.pins().read(pin, &self.0)
+        self.pins().read(pin)
     }
 
     /// Drives a pin; it stays driven until written again or until Hob ends.
     ///
     /// # Errors
-    /// `NoDriver`, `NoSuchPin`, `TooFast`, `Failed`.
+    /// `NoDriver`, `NoSuchPin`, `Refused`, `TooFast`, `Failed`.
     pub async fn write(&self, pin: Pin, high: bool) -> Result<Level> {
-        let mut pins = self.pins();
-        // An unreadable pin is about to be switched.
-        let before = pins.driver_for(pin, &self.0.why)?.read(pin).unwrap_or(!high);
-        if before != high {
-            pins.rates.take(pin, before, Instant::now())?;
-        }
-        pins.driver_for(pin, &self.0.why)?.write(pin, high)?;
-        pins.driven.insert(pin);
-        if pins.seen.insert(pin, high) != Some(high) {
-            self.0.publish(pin, high);
-        }
-        Ok(Level { pin, high, driven: true })
+        self.pins().write(pin, high)
+    }
+
+    /// Switches a pin on for a time. The board switches it off by itself, whatever becomes of the caller.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub async fn pulse(&self, pin: Pin, lasts: Duration) -> Result<Level> {
+        self.pins().pulse(pin, lasts)
+    }
+
+    /// Drives a pin with a signal that is high for a part of each period, and says how the signal is made.
+    ///
+    /// # Errors
+    /// Those of `write`, and `Unsupported`.
+    pub async fn pwm(&self, pin: Pin, wave: Wave) -> Result<(Level, PwmSource)> {
+        self.pins().pwm(pin, wave)
     }
 
     /// The levels of all pins that can be read; pins another program holds are left out.
@@ -153,167 +201,201 @@ impl Board {
     /// `NoDriver`.
     pub async fn levels(&self) -> Result<Vec<Level>> {
         let mut pins = self.pins();
-        if pins.driver.is_none() {
+        if !pins.has_driver() {
             return Err(Error::NoDriver(self.0.why.clone()));
         }
-        Ok(Pin::all().filter_map(|pin| pins.read(pin, &self.0).ok()).collect())
+        Ok(Pin::all().filter_map(|pin| pins.read(pin).ok()).collect())
+    }
+
+    /// Configures a pin. An input is watched from then on, where the driver can.
+    ///
+    /// # Errors
+    /// `NoSuchPin`, `Failed`. The settings hold all the same.
+    pub fn configure(&self, pin: Pin, settings: PinSettings) -> Result<()> {
+        self.pins().configure(pin, settings)
+    }
+
+    /// The settings of a pin.
+    pub fn settings(&self, pin: Pin) -> PinSettings {
+        self.pins().settings(pin)
+    }
+
+    /// Drives the boot states of all configured pins. A daemon does this once, after its configuration is known.
+    pub fn boot(&self) {
+        self.pins().boot();
+    }
+
+    /// Drives the fail-safe states of all pins that Hob drives: before a stop, an update, or after a crash. Also ends PWM there.
+    pub fn fail_safe(&self) {
+        self.pins().fail_safe();
+    }
+
+    /// Watches a pin, so that its edges are reported without reading it. `false` where it has to be read: the driver has no edges,
+    /// or the pin is an output or reserved for something else.
+    pub fn watch(&self, pin: Pin) -> bool {
+        self.pins().watch(pin)
+    }
+
+    /// Whether the changes of a pin are reported without reading it.
+    pub fn is_watched(&self, pin: Pin) -> bool {
+        self.pins().is_watched(pin)
+    }
+
+    /// Edges from now on, debounced: what is written, noticed by reading, or reported by the driver.
+    pub fn edges(&self) -> broadcast::Receiver<Edge> {
+        self.0.tracker.subscribe()
+    }
+
+    /// The edges of a pin since the start.
+    pub fn edge_count(&self, pin: Pin) -> EdgeCount {
+        self.0.tracker.count(pin)
+    }
+
+    /// The level of a pin as it was last reported, without looking.
+    pub fn last_level(&self, pin: Pin) -> Option<bool> {
+        self.0.tracker.level(pin)
+    }
+
+    /// A number that is raised with every change of a level.
+    pub fn version(&self) -> u64 {
+        self.0.tracker.version()
+    }
+
+    /// The section `[pins]` of hob.toml.
+    pub fn config(&self) -> &PinsConfig {
+        &self.0.config
     }
 
     /// Whether it can be read and switched at all.
     pub fn has_driver(&self) -> bool {
-        self.pins().driver.is_some()
+        self.pins().has_driver()
     }
 
     /// The driver in use, and why.
     pub fn describe(&self) -> Description {
         let pins = self.pins();
-        let has = |pin: &Pin| pins.driver.as_ref().is_some_and(|d| d.has(*pin));
-        Description {
-            driver: pins.driver.as_ref().map_or("none", |d| d.name()),
-            why: self.0.why.clone(),
-            pins: Pin::all().filter(has).collect(),
-        }
+        Description { driver: pins.driver_name(), why: self.0.why.clone(), pins: pins.all() }
     }
 
-    /// Changes of pins from now on, as they are written or noticed by reading: the pin and its new level.
-    pub fn changes(&self) -> broadcast::Receiver<(Pin, bool)> {
-        self.0.changes.subscribe()
+    /// The world around a simulated board; `None` for others.
+    pub fn simulator(&self) -> Option<Simulator> {
+        self.0.simulator.clone()
+    }
+
+    /// The addresses that answer on an I2C bus.
+    ///
+    /// # Errors
+    /// `NoDriver`, `Unsupported`, `Bus`.
+    pub async fn i2c_scan(&self, bus: u8) -> Result<Vec<u8>> {
+        self.on_bus(BUS_TIMEOUT, move |buses| buses.i2c_scan(bus)).await
+    }
+
+    /// Writes to a device on I2C and then reads from it; either may be empty.
+    ///
+    /// # Errors
+    /// `NoDriver`, `Refused`, `Unsupported`, `Bus`.
+    pub async fn i2c(&self, bus: u8, address: u8, write: Vec<u8>, read: usize) -> Result<Vec<u8>> {
+        self.allowed(i2c_pins(bus))?;
+        let mut back = vec![0; read.min(MAX_TRANSFER)];
+        self.on_bus(BUS_TIMEOUT, move |buses| buses.i2c(bus, address, &write, &mut back).map(|()| back)).await
+    }
+
+    /// Sends bytes on SPI, and returns those that came back.
+    ///
+    /// # Errors
+    /// `NoDriver`, `Refused`, `Unsupported`, `Bus`.
+    pub async fn spi(&self, transfer: SpiTransfer) -> Result<Vec<u8>> {
+        self.allowed(spi_pins(transfer.bus))?;
+        self.on_bus(BUS_TIMEOUT, move |buses| buses.spi(&transfer)).await
+    }
+
+    /// All 1-Wire thermometers.
+    ///
+    /// # Errors
+    /// `NoDriver`, `Unsupported`, `Bus`.
+    pub async fn thermometers(&self) -> Result<Vec<Thermometer>> {
+        self.on_bus(ONE_WIRE_TIMEOUT, |buses| buses.thermometers()).await
+    }
+
+    fn allowed(&self, pins: &[u8]) -> Result<()> {
+        let refused = pins.iter().filter_map(|n| Pin::new((*n).into())).find(|pin| !self.0.config.allows(*pin));
+        refused.map_or(Ok(()), |pin| Err(pins::not_allowed(pin)))
+    }
+
+    async fn on_bus<T: Send + 'static>(
+        &self,
+        timeout: Duration,
+        call: impl FnOnce(&dyn Buses) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let buses = self.0.buses.clone().ok_or_else(|| Error::NoDriver(self.0.why.clone()))?;
+        let busy =
+            || Error::Bus("the buses are busy, a device does not answer: look at its wires and try again".into());
+        let turn = tokio::time::timeout(BUS_TIMEOUT, self.0.bus_turn.clone().acquire_owned()).await;
+        let turn = turn.map_err(|_| busy())?.map_err(|_| busy())?;
+        let called = tokio::task::spawn_blocking(move || {
+            // The turn ends with the call, even if nobody waits for it any more.
+            let _turn = turn;
+            call(buses.as_ref())
+        });
+        match tokio::time::timeout(timeout, called).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(error)) => Err(Error::Bus(format!("the call on the bus broke: {error}"))),
+            Err(_) => Err(busy()),
+        }
     }
 
     fn pins(&self) -> MutexGuard<'_, Pins> {
-        self.0.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-}
-
-impl Pins {
-    fn driver_for(&mut self, pin: Pin, why: &str) -> Result<&mut dyn Driver> {
-        let driver = self.driver.as_mut().ok_or_else(|| Error::NoDriver(why.to_owned()))?;
-        if !driver.has(pin) {
-            return Err(Error::NoSuchPin(pin));
-        }
-        Ok(driver.as_mut())
-    }
-
-    fn read(&mut self, pin: Pin, board: &Inner) -> Result<Level> {
-        let high = self.driver_for(pin, &board.why)?.read(pin)?;
-        // The first sight of a pin is no change.
-        if self.seen.insert(pin, high) == Some(!high) {
-            board.publish(pin, high);
-        }
-        Ok(Level { pin, high, driven: self.driven.contains(&pin) })
+        self.0.pins()
     }
 }
 
 impl Inner {
-    fn publish(&self, pin: Pin, high: bool) {
-        // An error only means that there is no receiver.
-        let _ = self.changes.send((pin, high));
+    fn pins(&self) -> MutexGuard<'_, Pins> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// At a deadline: settles bounces, and switches off what has been on for long enough.
+    fn due(&self) -> Option<Instant> {
+        let bounce = self.tracker.due();
+        let on = self.pins().switch_off_due(Instant::now());
+        bounce.into_iter().chain(on).min()
     }
 }
 
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.alarm.close();
+        self.state.get_mut().unwrap_or_else(PoisonError::into_inner).fail_safe();
+    }
+}
+
+/// Drives the fail-safe states of all boards of this process, as far as they are not in use at this moment: for a crash.
+pub fn fail_safe_all() {
+    let boards = BOARDS.try_lock().map(|boards| boards.clone()).unwrap_or_default();
+    for board in boards.iter().filter_map(Weak::upgrade) {
+        if let Ok(mut pins) = board.state.try_lock() {
+            pins.fail_safe();
+        }
+    }
+}
+
+/// The monotonic clock of [`Edge::at_ns`].
+pub fn monotonic() -> Duration {
+    Duration::from_nanos(edges::now_ns())
+}
+
 /// The driver this machine calls for, or none; and why.
-fn find() -> (Option<Box<dyn Driver>>, String) {
+fn find(sink: Sink) -> (Option<Box<dyn Driver>>, String) {
     let mut failed = String::new();
     if let Some(model) = device::board_model().filter(|model| model.starts_with("Raspberry Pi")) {
-        match rppal::Rppal::open() {
+        let lines = cdev::Cdev::open(sink.clone()).map(|(lines, _)| lines).ok();
+        match rppal::Rppal::open(&model, lines) {
             Ok(driver) => return (Some(Box::new(driver)), format!("this is a {model}")),
             Err(why) => failed = format!("this is a {model}, but rppal could not open it ({why}); "),
         }
     }
-    match cdev::Cdev::open() {
+    match cdev::Cdev::open(sink) {
         Ok((driver, chip)) => (Some(Box::new(driver)), format!("{failed}using the GPIO chip {chip}")),
         Err(why) => (None, format!("{failed}{why}")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tokio::sync::broadcast::error::TryRecvError;
-
-    fn pin(n: u8) -> Pin {
-        Pin::try_from(i64::from(n)).unwrap()
-    }
-
-    #[tokio::test]
-    async fn a_written_pin_stays_driven_and_unset_pins_read_low() {
-        let board = Board::open(BoardKind::Sim);
-        assert_eq!(board.read(pin(17)).await.unwrap(), Level { pin: pin(17), high: false, driven: false });
-        assert_eq!(board.write(pin(17), true).await.unwrap(), Level { pin: pin(17), high: true, driven: true });
-        let other = board.clone();
-        assert_eq!(other.read(pin(17)).await.unwrap(), Level { pin: pin(17), high: true, driven: true });
-        let levels = other.levels().await.unwrap();
-        assert_eq!(levels.len(), 28);
-        assert_eq!(levels.iter().filter(|l| l.high).map(|l| l.pin).collect::<Vec<_>>(), [pin(17)]);
-        assert_eq!(board.describe().driver, "sim");
-        assert_eq!(board.describe().pins.len(), 28);
-    }
-
-    #[tokio::test]
-    async fn only_changes_are_told() {
-        let board = Board::open(BoardKind::Sim);
-        let mut changes = board.changes();
-        board.levels().await.unwrap();
-        for high in [false, true, true, false] {
-            board.write(pin(4), high).await.unwrap();
-            board.read(pin(4)).await.unwrap();
-        }
-        assert_eq!(changes.try_recv(), Ok((pin(4), true)));
-        assert_eq!(changes.try_recv(), Ok((pin(4), false)));
-        assert_eq!(changes.try_recv(), Err(TryRecvError::Empty));
-    }
-
-    #[tokio::test]
-    async fn without_a_driver_calls_say_why() {
-        let board = Board::open(BoardKind::None);
-        for error in [
-            board.read(pin(1)).await.unwrap_err(),
-            board.write(pin(1), true).await.unwrap_err(),
-            board.levels().await.unwrap_err(),
-        ] {
-            assert!(matches!(&error, Error::NoDriver(why) if why.contains("--board none")), "{error}");
-        }
-        assert_eq!(board.describe().driver, "none");
-        assert!(board.describe().pins.is_empty());
-    }
-
-    #[tokio::test]
-    async fn any_machine_opens() {
-        let board = Board::open(BoardKind::Auto);
-        let described = board.describe();
-        assert!(!described.why.is_empty());
-        assert_eq!(described.driver == "none", board.levels().await.is_err());
-    }
-
-    /// A driver whose second write fails and whose pin 5 belongs to somebody else.
-    struct Flaky(u8);
-    impl Driver for Flaky {
-        fn name(&self) -> &'static str {
-            "flaky"
-        }
-        fn has(&self, pin: Pin) -> bool {
-            pin.number() < 8
-        }
-        fn read(&mut self, pin: Pin) -> Result<bool> {
-            if pin.number() == 5 { Err(Error::Failed { pin, what: "busy".into() }) } else { Ok(true) }
-        }
-        fn write(&mut self, pin: Pin, _: bool) -> Result<()> {
-            self.0 += 1;
-            if self.0 == 2 { Err(Error::Failed { pin, what: "gone".into() }) } else { Ok(()) }
-        }
-    }
-
-    #[tokio::test]
-    async fn what_fails_is_not_remembered_as_done() {
-        let board = Board::with(Some(Box::new(Flaky(0))), "test".into(), PinRate::default());
-        let mut changes = board.changes();
-        board.write(pin(1), true).await.unwrap();
-        assert!(matches!(board.write(pin(2), true).await, Err(Error::Failed { .. })));
-        assert_eq!(changes.try_recv(), Ok((pin(1), true)));
-        assert_eq!(changes.try_recv(), Err(TryRecvError::Empty));
-        assert!(matches!(board.write(pin(8), true).await, Err(Error::NoSuchPin(_))));
-        let levels = board.levels().await.unwrap();
-        assert_eq!(levels.iter().map(|l| l.pin.number()).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 6, 7]);
-        assert_eq!(levels.iter().filter(|l| l.driven).map(|l| l.pin.number()).collect::<Vec<_>>(), [1]);
     }
 }

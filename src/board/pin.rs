@@ -49,6 +49,31 @@ pub struct Level {
     pub high: bool,
     /// Whether Hob drives it.
     pub driven: bool,
+    /// The signal it is driven with, where that is pulse width modulation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pwm: Option<Wave>,
+}
+
+/// A signal that is high for a part of each period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wave {
+    /// Its period in nanoseconds.
+    pub period_ns: u32,
+    /// How long it is high in each period, in nanoseconds.
+    pub on_ns: u32,
+}
+
+impl Wave {
+    /// A frequency in hertz, and how much of each period it is high, in percent.
+    pub fn new(hertz: f64, percent: f64) -> Self {
+        let period = (1e9 / hertz.clamp(0.25, 1e6)).round();
+        Self { period_ns: period as u32, on_ns: (period * percent.clamp(0.0, 100.0) / 100.0).round() as u32 }
+    }
+    /// How much of each period it is high, in percent.
+    pub fn percent(self) -> f64 {
+        f64::from(self.on_ns) * 100.0 / f64::from(self.period_ns.max(1))
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::{
 
 /// Limits how often a pin may be switched: relays and their loads wear out, and a runaway program is fast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct PinRate {
     /// Switches of one pin in a second, in the long run; 0 is any number.
     pub switches_per_second: u32,

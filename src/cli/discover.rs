@@ -37,6 +37,9 @@ fn about(found: &DiscoveredService) -> String {
         Kind::Hob => "Hob",
         Kind::HomeAssistant => "Home Assistant",
         Kind::Wyoming => "Wyoming",
+        Kind::Mqtt => "MQTT broker",
+        Kind::Esphome => "ESPHome",
+        Kind::Printer => "printer",
     };
     let version = found.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let claimed = match found.claimed {

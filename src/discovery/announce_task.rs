@@ -22,6 +22,8 @@ use tokio_util::sync::CancellationToken;
 
 /// The service types this Hob is announced as.
 const SERVICES: [&str; 2] = ["_http._tcp.local.", "_hob._tcp.local."];
+/// The service type of its voice door, where it is open.
+const VOICE: &str = "_wyoming._tcp.local.";
 /// How long others have to say that a name is theirs.
 const ASKING: Duration = Duration::from_millis(600);
 /// How many names are asked for before one is taken without asking.
@@ -264,12 +266,16 @@ fn is_ours(full: &str, name: &str) -> bool {
 }
 
 fn register(daemon: &ServiceDaemon, name: &str, told: &Announced, probing: bool) -> Result<()> {
-    for service in SERVICES {
-        let txt = txt(told);
-        let mut info =
-            ServiceInfo::new(service, name, &format!("{name}.local."), (), told.port, &txt[..])?.enable_addr_auto();
+    let register = |service: &str, port: u16, txt: &[(&str, String)]| {
+        let mut info = ServiceInfo::new(service, name, &format!("{name}.local."), (), port, txt)?.enable_addr_auto();
         info.set_requires_probe(probing);
-        daemon.register(info)?;
+        daemon.register(info)
+    };
+    let txt = txt(told);
+    SERVICES.iter().try_for_each(|service| register(service, told.port, &txt))?;
+    if let Some(port) = told.voice {
+        // By the id, Hob recognises its own announcement.
+        register(VOICE, port, &[("id", told.id.clone()), ("ver", told.version.clone())])?;
     }
     Ok(())
 }
@@ -302,7 +308,7 @@ async fn received_packets(metrics: Receiver<mdns_sd::Metrics>) -> i64 {
 /// Sends goodbye and ends the thread.
 async fn goodbye(daemon: &ServiceDaemon, host: Option<String>) {
     if let Some(name) = host.as_deref().and_then(|host| host.strip_suffix(".local")) {
-        for service in SERVICES {
+        for service in SERVICES.into_iter().chain([VOICE]) {
             let _ = daemon.unregister(&format!("{name}.{service}"));
         }
         sleep(TWICE).await;
@@ -322,6 +328,7 @@ mod tests {
             version: "0.1.0".into(),
             port: 4620,
             tls: None,
+            voice: None,
             claimed: false,
             listens: "0.0.0.0".parse().unwrap(),
         }

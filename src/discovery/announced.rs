@@ -19,6 +19,8 @@ pub struct Announced {
     pub port: u16,
     /// The encrypted door, where there is one.
     pub tls: Option<Tls>,
+    /// The port at which it hears sentences by voice, where it does.
+    pub voice: Option<u16>,
     /// Whether it is claimed.
     pub claimed: bool,
     /// The address it listens at: only reachable addresses are announced.

@@ -17,10 +17,17 @@ pub enum Kind {
     HomeAssistant,
     /// A service that speaks Wyoming: speech to text, text to speech, wake words.
     Wyoming,
+    /// A broker of MQTT.
+    Mqtt,
+    /// A device that runs ESPHome.
+    Esphome,
+    /// A printer.
+    Printer,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 3] = [Self::Hob, Self::HomeAssistant, Self::Wyoming];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Hob, Self::HomeAssistant, Self::Wyoming, Self::Mqtt, Self::Esphome, Self::Printer];
 
     /// The service type.
     pub(crate) fn service(self) -> &'static str {
@@ -28,7 +35,15 @@ impl Kind {
             Self::Hob => "_hob._tcp.local.",
             Self::HomeAssistant => "_home-assistant._tcp.local.",
             Self::Wyoming => "_wyoming._tcp.local.",
+            Self::Mqtt => "_mqtt._tcp.local.",
+            Self::Esphome => "_esphomelib._tcp.local.",
+            Self::Printer => "_ipp._tcp.local.",
         }
+    }
+
+    /// Whether a server for models may run on the same machine: not on a printer.
+    pub fn may_host_models(self) -> bool {
+        !matches!(self, Self::Esphome | Self::Printer)
     }
 
     pub(crate) fn of(service: &str) -> Option<Self> {
@@ -50,9 +65,9 @@ pub struct DiscoveredService {
     pub addresses: Vec<IpAddr>,
     /// The port of the service.
     pub port: u16,
-    /// The address to open: `http://…`, or `tcp://…` for Wyoming.
+    /// The address to open: `http://…`, or by its protocol `tcp://…` (Wyoming), `mqtt://…`, `esphome://…`, `ipp://…`.
     pub url: String,
-    /// The id of a Hob or a Home Assistant.
+    /// The id of a Hob, also at its voice door, or of a Home Assistant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The version of its program.
@@ -99,18 +114,26 @@ impl DiscoveredService {
                 .find_map(|key| service.get_property_val_str(key).and_then(clean_url))
                 .unwrap_or(format!("http://{at}")),
             Kind::Wyoming => format!("tcp://{at}"),
+            Kind::Mqtt => format!("mqtt://{at}"),
+            Kind::Esphome => format!("esphome://{at}"),
+            Kind::Printer => format!("ipp://{at}"),
         };
         Some(Self {
-            name: text("location_name", 63).filter(|_| kind == Kind::HomeAssistant).unwrap_or(name),
+            name: match kind {
+                Kind::HomeAssistant => text("location_name", 63),
+                Kind::Esphome => text("friendly_name", 63),
+                _ => None,
+            }
+            .unwrap_or(name),
             kind,
             host,
             addresses,
             port,
             url,
             id: match kind {
-                Kind::Hob => text("id", 64),
+                Kind::Hob | Kind::Wyoming => text("id", 64),
                 Kind::HomeAssistant => text("uuid", 64),
-                Kind::Wyoming => None,
+                Kind::Mqtt | Kind::Esphome | Kind::Printer => None,
             },
             version: text(if hob { "ver" } else { "version" }, 32),
             claimed: text("claimed", 8).filter(|_| hob).map(|text| text == "1"),
@@ -123,7 +146,7 @@ impl DiscoveredService {
 impl DiscoveredService {
     /// Whether its TXT record was received too, and not only its address.
     pub(crate) fn is_whole(&self) -> bool {
-        self.id.is_some() || self.kind == Kind::Wyoming
+        self.id.is_some() || !matches!(self.kind, Kind::Hob | Kind::HomeAssistant)
     }
 }
 
@@ -210,6 +233,22 @@ mod tests {
         let whisper =
             DiscoveredService::new(&service(Kind::Wyoming, "whisper", "w.local.", "192.168.1.7", 10300, &[])).unwrap();
         assert_eq!((whisper.url.as_str(), whisper.id), ("tcp://192.168.1.7:10300", None));
+    }
+
+    #[test]
+    fn what_else_is_in_a_home_is_read() {
+        let txt = [("friendly_name", "Garage door"), ("version", "2024.11.1"), ("mac", "aabbcc")];
+        for (kind, name, port, expected) in [
+            (Kind::Mqtt, "mosquitto", 1883, "mosquitto mqtt://192.168.1.7:1883"),
+            (Kind::Esphome, "garage-1a2b", 6053, "Garage door esphome://192.168.1.7:6053"),
+            (Kind::Printer, "Laser (2)", 631, "Laser (2) ipp://192.168.1.7:631"),
+        ] {
+            let found = DiscoveredService::new(&service(kind, name, "x.local.", "192.168.1.7", port, &txt)).unwrap();
+            assert_eq!(format!("{} {}", found.name, found.url), expected);
+            assert!(found.is_whole() && found.id.is_none());
+        }
+        let hob = service(Kind::Wyoming, "kitchen", "k.local.", "192.168.1.5", 10620, &[("id", "01X")]);
+        assert_eq!(DiscoveredService::new(&hob).unwrap().id.as_deref(), Some("01X"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How Hob is found on the network, and finds others: multicast DNS.
 //!
-//! An [`Announcer`] announces this Hob as `NAME.local`, `_http._tcp` and `_hob._tcp`; [`browse`] looks for
-//! other Hobs, Home Assistant and Wyoming services. Both use one thread of `mdns-sd`, where they meet in one process.
+//! An [`Announcer`] announces this Hob as `NAME.local`, `_http._tcp`, `_hob._tcp` and, with its voice door, `_wyoming._tcp`;
+//! [`browse`] looks for other Hobs, Home Assistant, Wyoming services, MQTT brokers, ESPHome devices and printers. Both use one thread of `mdns-sd`, where they meet in one process.
 
 mod announce_task;
 mod announced;

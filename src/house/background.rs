@@ -5,6 +5,7 @@ use super::compacting::{IdleHours, compact_in_idle_hours};
 use agent::Agent;
 use anyhow::Result;
 use board::{Board, Pin};
+use home_assistant::HomeAssistant;
 use memory::Memories;
 use rules::Triggers;
 use scheduler::Scheduler;
@@ -32,7 +33,8 @@ const INDEX_AFTER: Duration = Duration::from_secs(20);
 const INDEX_EVERY: Duration = Duration::from_secs(60);
 const INDEX_PAUSE: Duration = Duration::from_millis(50);
 
-/// The interval at which pins are read that triggers wait for, shorter than a press of a button; and of asking for them.
+/// The interval at which pins are read that triggers wait for and that do not report their edges, shorter than a press of a
+/// button; and of asking for them.
 const PINS_EVERY: Duration = Duration::from_millis(100);
 const NO_PINS: Duration = Duration::from_secs(2);
 
@@ -41,6 +43,8 @@ pub struct BackgroundTasks {
     pub(super) scheduler: Scheduler,
     pub(super) triggers: Triggers,
     pub(super) board: Board,
+    pub(super) pins: tools_hardware::Pins,
+    pub(super) home_assistant: HomeAssistant,
     pub(super) store: Store,
     pub(super) ports: Ports,
     pub(super) compacting: IdleHours,
@@ -51,9 +55,13 @@ impl BackgroundTasks {
     pub fn start(self, closing: &CancellationToken) -> Result<JoinHandle<()>> {
         self.triggers.watch(closing)?;
         tokio::spawn(closing.clone().run_until_cancelled_owned(watch_pins(self.board.clone(), self.triggers)));
+        let presses = tools_hardware::publish_presses(&self.pins, self.ports.bus.clone());
+        tokio::spawn(closing.clone().run_until_cancelled_owned(presses));
+        self.board.boot();
+        tokio::spawn(leave_safe(self.board, closing.clone()));
+        tokio::spawn(self.home_assistant.run(closing.clone()));
         tokio::spawn(compact_in_idle_hours(self.store.clone(), self.compacting, closing.clone()));
-        let sensors = tools_hardware::watch_sensors(self.board, self.store.clone());
-        tokio::spawn(closing.clone().run_until_cancelled_owned(sensors));
+        tokio::spawn(closing.clone().run_until_cancelled_owned(self.pins.watch_sensors()));
         tokio::spawn(closing.clone().run_until_cancelled_owned(tend_words(self.store.clone())));
         tokio::spawn(closing.clone().run_until_cancelled_owned(check_slowly(self.store, self.ports)));
         Ok(self.scheduler.start(closing.clone()))
@@ -75,11 +83,13 @@ pub(super) fn schedule_maintenance(agent: Agent, ports: Ports, closing: Cancella
 
 /// Publishes changed pins on the bus.
 pub(super) fn publish_pin_changes(board: &Board, bus: Bus) {
-    let mut changes = board.changes();
+    let mut edges = board.edges();
     tokio::spawn(async move {
         loop {
-            match changes.recv().await {
-                Ok((pin, high)) => bus.publish("pin:changed", None, serde_json::json!({"pin": pin, "high": high})),
+            match edges.recv().await {
+                Ok(edge) => {
+                    bus.publish("pin:changed", None, serde_json::json!({"pin": edge.pin, "high": edge.high}));
+                }
                 // Some changes were missed; continue with the next ones.
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return,
@@ -88,14 +98,22 @@ pub(super) fn publish_pin_changes(board: &Board, bus: Bus) {
     });
 }
 
-/// Reads the pins that triggers wait for: an input says nothing of itself, and a change is published when it is read.
+/// Drives fail-safe states at the end. Calls that end later may still switch; dropping the board then drives them again.
+async fn leave_safe(board: Board, closing: CancellationToken) {
+    closing.cancelled().await;
+    board.fail_safe();
+}
+
+/// Watches the pins that triggers wait for; those that do not report their edges are read.
 async fn watch_pins(board: Board, triggers: Triggers) {
     if !board.has_driver() {
         return;
     }
     loop {
-        let pins = triggers.awaited_pins();
-        for pin in pins.iter().filter_map(|number| Pin::new(*number)) {
+        let awaited = triggers.awaited_pins();
+        let mut pins: Vec<Pin> = awaited.iter().filter_map(|number| Pin::new(*number)).collect();
+        pins.retain(|pin| !board.watch(*pin));
+        for pin in pins.iter().copied() {
             // A pin that cannot be read says so wherever somebody looks at it.
             let _ = board.read(pin).await;
         }

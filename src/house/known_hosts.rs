@@ -26,6 +26,9 @@ async fn look(ignore: &[String]) -> Vec<KnownHost> {
         }
     };
     for service in discovery::browse(BROWSE, ignore).await.unwrap_or_default() {
+        if !service.kind.may_host_models() {
+            continue;
+        }
         let name = service.host.clone();
         service.addresses.into_iter().for_each(|address| add(address, Some(name.clone())));
     }

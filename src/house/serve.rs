@@ -1,6 +1,6 @@
 //! The daemon: builds the application, listens, and runs until it is asked to stop.
 
-use super::restart::Listened;
+use super::{restart::Listened, voice};
 use crate::{
     config::{COMMENTED, Config, Network},
     house,
@@ -47,6 +47,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<Option<Listened>> {
     let stop_signal = stop_requested();
     let (listen, doors, outside) = (config.listen.clone(), config.doors.clone(), config.network.clone());
+    let voice = config.wyoming.listen.clone();
     let lifetime = Duration::from_secs(doors.claim_seconds);
     let claiming = ClaimConfig { lifetime, preset: chosen_code()?, file: Some(data.join(CODE)) };
     let entry = house::Entry { token: token()?, claiming, scrubber: scrubber.clone() };
@@ -68,6 +69,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     };
     let tls_at = tls.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
     house.network.opened(at, door.clone());
+    let voice = voice::bind(&voice, at, listen.ends_with(":0")).await?;
     let (closing, agent) = (house.closing.clone(), house.agent.clone());
     let (questions, restart) = (house.interactions.questions().clone(), house.restart.clone());
     // A stop signal during a restart wins over the restart.
@@ -91,6 +93,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
         closing.cancel();
     });
     let listeners = Listeners { tcp: Some(tcp), tls, socket };
+    home::wyoming::clear(&house.agent, &house.ports).await?;
     // Recovered runs take their place in the queue before the first request.
     house.agent.recover(&house.ports)?;
     let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
@@ -103,7 +106,8 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
         tokio::time::sleep(START_OVER_AFTER).await;
         embed::release_code_pages();
     }));
-    let announcer = announce(&house, &outside, at, door);
+    let voice_port = voice::serve(voice, &house)?;
+    let announcer = announce(&house, &outside, at, door, voice_port);
     settings.announce_with(announcer.clone());
     let (mut names, network) = (announcer.names(), house.network.clone());
     tokio::spawn(async move {
@@ -156,7 +160,7 @@ fn print_access(house: &AppState, data: &Path, at: SocketAddr, door: Option<&Tls
 }
 
 /// Announces the device over mDNS, unless that is turned off.
-fn announce(house: &AppState, outside: &Network, at: SocketAddr, door: Option<Tls>) -> Announcer {
+fn announce(house: &AppState, outside: &Network, at: SocketAddr, door: Option<Tls>, voice: Option<u16>) -> Announcer {
     if !outside.announce {
         return Announcer::off("announcing is turned off by --no-mdns or hob.toml");
     }
@@ -166,6 +170,7 @@ fn announce(house: &AppState, outside: &Network, at: SocketAddr, door: Option<Tl
         version: env!("CARGO_PKG_VERSION").into(),
         port: at.port(),
         tls: door.map(|door| discovery::Tls { port: door.port, fingerprint: door.fingerprint }),
+        voice,
         claimed: house.identity.is_claimed(),
         listens: at.ip(),
     };
@@ -321,6 +326,10 @@ fn write_panics(dir: PathBuf, scrubber: Scrubber) {
             }
         }
         default_hook(panic);
+        // Any other thread goes on; without this one the daemon ends.
+        if std::thread::current().name() == Some("main") {
+            board::fail_safe_all();
+        }
     }));
 }
 

@@ -81,6 +81,7 @@ pub(super) fn undo(
     memories: &Memories,
     scheduler: &Scheduler,
     triggers: &Triggers,
+    pins: &tools_hardware::Pins,
     board: &Board,
 ) -> Undo {
     let undo = Undo::new(store);
@@ -90,8 +91,10 @@ pub(super) fn undo(
     undo.register(rules::TRIGGERS, Arc::new(triggers.clone()));
     let (records, tables) = tools_data::undo_tables(store);
     undo.register(records, tables);
-    let (pins, driven) = tools_hardware::undo_pins(board);
-    undo.register(pins, driven);
+    let (switched, driven) = tools_hardware::undo_pins(board);
+    undo.register(switched, driven);
+    let (names, settings) = pins.undoer();
+    undo.register(names, settings);
     undo
 }
 

@@ -1,7 +1,8 @@
 //! HTTP to the outside: a guarded fetch for tools, a streaming client for model servers, a client of our own socket.
 //!
-//! Three clients for three degrees of trust. [`Guarded`] carries the requests of tools and never reaches into the
-//! house unless a person allowed it. [`ModelHttp`] talks to the address a person configured, wherever that is.
+//! Four clients for four degrees of trust. [`Guarded`] carries the requests of tools and never reaches into the
+//! house unless a person allowed it. [`ModelHttp`] talks to the address a person configured, wherever that is; [`ServiceHttp`] does so
+//! for services in the home, with WebSocket.
 //! [`Local`] reaches the running daemon over its unix socket. None of them reads proxy settings from the
 //! environment: where a request goes is decided here alone.
 
@@ -11,6 +12,7 @@ mod guard;
 mod guarded;
 mod local;
 mod model;
+mod service;
 mod stream;
 #[cfg(test)]
 mod testing;
@@ -20,6 +22,8 @@ pub use error::{Error, Result};
 pub use guarded::{Fetch, Fetched, Guarded, LIMIT, MAX_REDIRECTS, Redirected, Step, TIMEOUT};
 pub use local::Local;
 pub use model::ModelHttp;
+pub use reqwest::Upgraded;
+pub use service::ServiceHttp;
 pub use stream::{Patience, Streaming};
 
 use reqwest::{Client, ClientBuilder, redirect};

@@ -12,6 +12,7 @@ mod records;
 mod scope;
 mod sessions;
 mod tokens;
+mod voice_clients;
 
 pub use attempts::Client;
 pub use claim::ClaimConfig;
@@ -22,6 +23,7 @@ pub use people::{Editor, NewPerson, PersonPatch, PersonView};
 pub use scope::{TokenScope, TokenScopes};
 pub use sessions::{NewSession, SessionView};
 pub use tokens::{IssuedToken, NewToken, TokenView};
+pub use voice_clients::{VoiceClientPatch, VoiceClientView, VoiceStatus};
 
 use attempts::AttemptLimiter;
 use claim::ClaimCode;
@@ -33,6 +35,7 @@ use std::{
 };
 use store::{Collection, Listing, Stamp, Store};
 use tool::{AgentId, Id, Principal, Role, Scope, UserId};
+use voice_clients::VoiceClient;
 
 /// The name of the owner until they choose one.
 pub const OWNER: &str = "owner";
@@ -48,6 +51,7 @@ struct Inner {
     people: Collection<Person>,
     claimed: Collection<Claimed>,
     invitations: Collection<Invitation>,
+    voice_clients: Collection<VoiceClient>,
     /// The hash of `HOB_TOKEN`.
     fixed: Option<blake3::Hash>,
     /// `None` once the device is claimed.
@@ -102,6 +106,7 @@ impl Identity {
             people,
             claimed,
             invitations: store.collection(),
+            voice_clients: store.collection(),
             fixed: fixed.map(|token| blake3::hash(token.as_bytes())),
             claim_code: Mutex::new(claim_code),
             passwords: Passwords::default(),

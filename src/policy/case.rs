@@ -26,6 +26,8 @@ pub struct DecisionRequest<'a> {
     pub authors: &'a [Principal],
     /// Whether the call only adds data and changes nothing that exists; see [`Tool::additive`].
     pub additive: bool,
+    /// Whether a tool that is no facade makes it.
+    pub inside: bool,
     /// Whether the call opens, unlocks or disarms something; see [`Tool::opens`].
     pub opens: bool,
     /// Whether an address is vouched for: the person wrote it, or a search returned it.

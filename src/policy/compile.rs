@@ -1,7 +1,7 @@
 //! Compile the policy document and the grants to sets of canonical names, so that a decision takes microseconds.
 
 use crate::{
-    Autonomy, Grant, Pattern, Policy, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES, UserPolicy,
+    Autonomy, Grant, Pattern, Policy, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES, UserPolicy, VOICE_TOOLS,
     document::agent_id,
     reach::{Host, PathPattern},
 };
@@ -55,6 +55,7 @@ pub struct Rules {
     pub(crate) chats: HashMap<String, List>,
     pub(crate) subagent: List,
     pub(crate) leaf: List,
+    pub(crate) voice: List,
     pub(crate) users: HashMap<UserId, UserRules>,
     pub(crate) grants: HashMap<UserId, GrantsByTool>,
     pub(crate) groups: HashMap<Arc<str>, HashSet<Arc<str>>>,
@@ -218,6 +219,7 @@ impl Rules {
             chats: HashMap::new(),
             subagent: List::default(),
             leaf: c.builtin_list(SUBAGENT_LEAF_DENIES.iter().copied()),
+            voice: c.builtin_list(VOICE_TOOLS.iter().copied()),
             users: HashMap::new(),
             grants: HashMap::new(),
             groups: HashMap::new(),

@@ -5,8 +5,8 @@
 //! rule.
 //!
 //! ```text
-//! deny   group-off · role · model-made-for-another · denied-user · denied · denied-agent · denied-subagent · denied-leaf
-//!        · level · area · path · host
+//! deny   group-off · role · voice · model-made-for-another · denied-user · denied · denied-agent · denied-subagent · denied-leaf
+//!        · level · area · path · host · voice-approval
 //!        · profile · provider-profile · allow · provider-allow · agent-allow · agent-provider-allow · chat-allow
 //!        · request-allow
 //! ask    tainted · members-words · composed-url · marked-by-person · model-made · somebody-elses · confirmation · ask-list · autonomy
@@ -25,6 +25,7 @@ mod grant;
 mod presets;
 mod reach;
 mod rules;
+mod voice;
 
 #[cfg(test)]
 mod properties;
@@ -34,6 +35,8 @@ mod samples;
 mod tests;
 #[cfg(test)]
 mod tests_ask;
+#[cfg(test)]
+mod tests_voice;
 
 pub use autonomy::Autonomy;
 pub use case::DecisionRequest;
@@ -41,4 +44,4 @@ pub use compile::{Names, Rules};
 pub use decide::{Decision, RuleOutcome, Verdict, decide, explain};
 pub use document::{AgentPolicy, AllowPolicy, Policy, ProviderPolicy, SubagentPolicy, UserPolicy};
 pub use grant::{Grant, Pattern};
-pub use presets::{Preset, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES};
+pub use presets::{Preset, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES, VOICE_TOOLS};

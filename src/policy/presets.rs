@@ -1,4 +1,4 @@
-//! Built-in lists: presets for users, profiles for agents, and the tools denied to subagents.
+//! Built-in lists: presets for users, profiles for agents, the tools denied to subagents, and those available by voice.
 
 use serde::{Deserialize, Serialize};
 use tool::{Area, Level, prelude::schemars, prelude::schemars::JsonSchema};
@@ -17,6 +17,44 @@ pub const SUBAGENT_DENIES: &[&str] = &[
 
 /// Tools also denied to subagents at the maximum depth.
 pub const SUBAGENT_LEAF_DENIES: &[&str] = &["sessions_list", "sessions_history", "sessions_spawn", "spawn", "subagent"];
+
+/// The tools that can be called by voice. They read what the household shares, control things, set timers and fill lists.
+pub const VOICE_TOOLS: &[&str] = &[
+    // Things: only those whose flag `voice` is set, which the tools check.
+    "list_things",
+    "get_thing",
+    "control_thing",
+    "list_areas",
+    // Timers and lists, which are the household's.
+    "set_timer",
+    "list_timers",
+    "adjust_timer",
+    "pause_timer",
+    "resume_timer",
+    "snooze_timer",
+    "stop_timer",
+    "cancel_timer",
+    "add_task",
+    "batch_add_tasks",
+    "complete_task",
+    "list_tasks",
+    "list_lists",
+    // Records that members share with the household; nobody speaks as one of them.
+    "list_calendar_events",
+    "list_notes",
+    "get_note",
+    "recall",
+    // Common knowledge.
+    "get_current_datetime",
+    "date_add",
+    "date_diff",
+    "format_date",
+    "calculate",
+    "calculate_percentage",
+    "convert_units",
+    "random_number",
+    "undo",
+];
 
 /// A preset of level and areas for a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

@@ -5,6 +5,7 @@ use crate::{
     case::{Case, DecisionRequest},
     compile::List,
     reach::{composed_address, disallowed_host, disallowed_path, is_disallowed},
+    voice,
 };
 use tool::{Area, Channel, Label, Owner, Principal, Risk, Subagent, UserId};
 
@@ -15,6 +16,7 @@ pub(crate) type RuleFn = fn(&Case) -> Option<String>;
 pub(crate) const DENIES: &[(&str, RuleFn)] = &[
     ("group-off", group_off),
     ("role", role),
+    ("voice", voice::not_by_voice),
     ("model-made-for-another", model_made_for_another),
     ("denied-user", denied_user),
     ("denied", denied),
@@ -25,6 +27,7 @@ pub(crate) const DENIES: &[(&str, RuleFn)] = &[
     ("area", area),
     ("path", path),
     ("host", host),
+    ("voice-approval", voice_approval),
 ];
 
 /// Ask rules, in order.
@@ -149,6 +152,15 @@ fn host(c: &Case) -> Option<String> {
 
 fn off_limits(address: &str) -> String {
     format!("`{address}` is on no host this user may reach: use an allowed one, or ask an admin to add it")
+}
+
+/// Refuses by voice each call that would need a question: nobody can approve it there.
+fn voice_approval(c: &Case) -> Option<String> {
+    if !voice::is_by_voice(c) {
+        return None;
+    }
+    let why = ASKS.iter().find_map(|(_, asks)| asks(c))?;
+    Some(format!("{why}, and nobody can approve by voice: say that it can be done on the page of this Hob"))
 }
 
 impl Rules {

@@ -34,6 +34,7 @@ const TOOLS: &[(&str, &str, Risk, Area, &str)] = &[
     ("sessions_list", "sessions", Risk::Observe, Area::Memory, ""),
     ("spawn", "sessions", Risk::Write, Area::Memory, ""),
     ("light_set", "home", Risk::Actuate, Area::Home, ""),
+    ("control_thing", "home", Risk::Actuate, Area::Home, ""),
     ("unlock", "home", Risk::Actuate, Area::Home, "opens"),
     ("wipe", "device", Risk::Write, Area::Memory, "confirm"),
     ("parked", "off", Risk::Observe, Area::Memory, "off"),
@@ -121,6 +122,7 @@ pub struct Call {
     pub authors: Vec<Principal>,
     pub additive: bool,
     pub opens: bool,
+    pub inside: bool,
     pub known: Vec<String>,
     pub consented: bool,
     pub grants: Vec<Grant>,
@@ -140,6 +142,7 @@ impl std::fmt::Debug for Call {
             authors,
             additive: _,
             opens: _,
+            inside: _,
             known: _,
             consented,
             grants,
@@ -153,6 +156,7 @@ pub fn call(name: &str) -> Call {
     Call {
         additive: tool(name).additive.is_some(),
         opens: tool(name).opens.is_some(),
+        inside: false,
         tool: tool(name),
         args: json!({}),
         principal: Principal { user: ME, role: Role::Admin, ..Principal::owner() },
@@ -188,6 +192,16 @@ impl Call {
     }
     pub fn machine(mut self) -> Self {
         self.via = Via::direct(Channel::Machine);
+        self
+    }
+    /// Spoken in a room.
+    pub fn voice(mut self) -> Self {
+        (self.principal, self.via.peer) = (Principal::voice(), tool::Peer::Voice);
+        self
+    }
+    /// Made by a tool that is no facade.
+    pub fn inside(mut self) -> Self {
+        self.inside = true;
         self
     }
     pub fn chat(mut self, chat: &str) -> Self {
@@ -251,6 +265,7 @@ impl Call {
             authors: &self.authors,
             additive: self.additive,
             opens: self.opens,
+            inside: self.inside,
             knows: &knows,
             consented: self.consented,
         };

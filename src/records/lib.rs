@@ -134,10 +134,12 @@ impl<T: NamedRecord> RecordStore<T> {
     {
         let stamp = self.0.stamp(cx, source);
         let values: Vec<(Id, T, bool)> = values.into_iter().map(|(value, shared)| (Id::new(), value, shared)).collect();
-        let records = self.0.clone();
+        let (records, is_by_voice) = (self.0.clone(), cx.user() == UserId::VOICE);
         let added = self.0.store().write(move |tx| {
             let mut put = |(id, value, shared): &(Id, T, bool)| {
-                let added = records.put(tx, *id, &stamp.clone().audience(audience(*shared)), value)?;
+                // Records made by voice are the household's.
+                let audience = audience(*shared || is_by_voice);
+                let added = records.put(tx, *id, &stamp.clone().audience(audience), value)?;
                 also(tx, &added)?;
                 Ok(added)
             };

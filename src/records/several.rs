@@ -10,7 +10,9 @@ pub fn can_change<T: NamedRecord>(cx: &Cx, entry: &Entry<T>) -> bool {
 }
 
 fn is_open_to<T: NamedRecord>(user: UserId, entry: &Entry<T>) -> bool {
-    entry.owner == user || (entry.audience == Audience::Household && entry.value.is_everybodys())
+    // Nobody knows whose words became a record by voice.
+    let is_everybodys = entry.value.is_everybodys() || entry.owner == UserId::VOICE;
+    entry.owner == user || (entry.audience == Audience::Household && is_everybodys)
 }
 
 /// The caller of a write that may reach the records of others.

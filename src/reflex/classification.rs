@@ -82,3 +82,16 @@ pub(crate) fn unknown(say: String, why: &str) -> Classification {
         sure: false,
     }
 }
+
+/// Whether a sentence comes to something that is done or asked about.
+pub(crate) fn acts(placed: &Classification) -> bool {
+    (placed.tool.is_some() || placed.proposes.is_some()) && placed.stage != Stage::Question
+}
+
+/// What a classification plans to be asked at a time.
+pub(crate) fn prompt_of(placed: &Classification) -> Option<String> {
+    let planned = placed.tool.as_deref() == Some("create_scheduled_task");
+    let proposed = placed.proposes.as_ref().filter(|(tool, _)| tool == "create_scheduled_task").map(|(_, of)| of);
+    let arguments = planned.then_some(&placed.arguments).or(proposed)?;
+    arguments["prompt"].as_str().map(str::to_owned)
+}

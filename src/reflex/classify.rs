@@ -9,6 +9,7 @@ use crate::{
     head::Head,
     items,
     keeping::Reader,
+    lead_time,
     meaning::Meaning,
     pattern::{Fit, Matcher},
     phrases::{Intent, Template},
@@ -16,7 +17,7 @@ use crate::{
     span,
     spelling::Spelling,
     stance::opens_question,
-    wording,
+    timed, wording,
 };
 use jiff::Zoned;
 use serde_json::{Map, Value};
@@ -74,13 +75,19 @@ impl<'a> Classifier<'a> {
                 return placed;
             }
         }
+        if let Some((event, minutes)) = lead_time::without_reminder(text) {
+            let placed = self.classify_one(&event).await;
+            if let Some(placed) = lead_time::with_reminder(placed, minutes) {
+                return placed;
+            }
+        }
         self.classify_one(text).await
     }
 
     /// Classifies a text; the stages run in order of reliability.
     async fn classify_one(&self, text: &str) -> Classification {
-        let placed = self.classify_whole(text).await;
         let sentence = Sentence::read(text);
+        let placed = self.objected(self.classify_whole(text).await, &sentence);
         if is_not_spent(&placed, &sentence) || is_not_to_be_known(&placed, &sentence) {
             return unknown(builtin_replies::unknown(&self.examples()), "it says the contrary");
         }
@@ -91,7 +98,7 @@ impl<'a> Classifier<'a> {
         }
         // "chuck the old bookmark, we're staying put" is understood without its reason.
         for part in wording::without_asides(text) {
-            let again = self.classify_whole(part).await;
+            let again = self.objected(self.classify_whole(part).await, &sentence);
             if acts(&again) && again.stage != Stage::Question {
                 return Classification { sure: false, ..again };
             }
@@ -123,6 +130,10 @@ impl<'a> Classifier<'a> {
         }
         let by_parts = self.by_parts(&s);
         if let Some(placed) = self.by_form(&s, &keeping) {
+            // Which event a deletion by its title would mean is not known: one of another day may have the same.
+            if by_parts.as_ref().is_some_and(timed::is_called_off) && about_an_event(&placed) {
+                return by_parts.unwrap_or(placed);
+            }
             // A template leaves words of the time in a reminder's text.
             return by_parts.filter(|parts| shortens(parts, &placed)).unwrap_or(placed);
         }
@@ -361,6 +372,13 @@ impl<'a> Classifier<'a> {
         let (stage, confidence) = (Stage::Question, 0.5);
         Some(Classification { tool, arguments, stage, confidence, ..unknown(String::new(), &why) }.speechless())
     }
+}
+
+/// Whether an event, and nothing else, is changed or asked about.
+fn about_an_event(placed: &Classification) -> bool {
+    let mut called =
+        placed.tool.iter().chain(placed.more.iter().chain(&placed.proposes).map(|(tool, _)| tool)).peekable();
+    called.peek().is_some() && called.all(|tool| tool.ends_with("_calendar_event"))
 }
 
 /// "forget that Ben likes coffee" is not "don't forget that Ben likes coffee".

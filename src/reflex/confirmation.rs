@@ -212,6 +212,17 @@ pub(crate) fn answer(text: &str) -> Option<Answer> {
     said(&words).or_else(|| said(&core))
 }
 
+/// Whether an answer denies what was said before the question: "we don't need milk" – "yes we do".
+pub(crate) fn contradicts(answer: &str, about: &str) -> bool {
+    const WHO: &[&str] = &["we", "i", "he", "she", "they", "it", "there"];
+    const DO: &[&str] = &["do", "does", "did", "is", "are", "am", "has", "have", "will", "was", "were", "can"];
+    const LEADS: &[&str] = &["yes", "yeah", "yep", "oh", "but", "of", "course", "no", "actually", "wait", "well"];
+    let (s, before) = (Sentence::whole(answer), Sentence::whole(about));
+    let at = (0..s.len()).take_while(|at| LEADS.contains(&s.word(*at))).count();
+    let denied = before.mentions(&["not", "no", "never", "nobody", "nothing"]);
+    denied && s.len() <= 9 && WHO.contains(&s.word(at)) && DO.contains(&s.word(at + 1))
+}
+
 /// Whether a message is a question that a yes or a no answers.
 pub(crate) fn is_question(text: &str) -> bool {
     // What must be known first may stand before it.
@@ -340,6 +351,20 @@ mod tests {
             ("yes no", None),
         ] {
             assert_eq!(answer(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_denial_of_what_was_said_is_no_yes() {
+        for (answer, about, wanted) in [
+            ("yes we do", "we don't need milk", true),
+            ("Yes I do!", "I don't need the bread any more", true),
+            ("yes we do need it", "we no longer need milk", true),
+            ("yes", "we don't need milk", false),
+            ("yes please", "we don't need milk", false),
+            ("yes I do", "add milk maybe", false),
+        ] {
+            assert_eq!(contradicts(answer, about), wanted, "{answer}");
         }
     }
 

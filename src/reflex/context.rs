@@ -8,12 +8,16 @@ use crate::{
     mask::mask,
     sentence::Sentence,
     slots::{self, Kind},
+    stance,
     talkback::exchange::{self, Exchange},
 };
 use jiff::Zoned;
 use llm::{Message, ToolResult, Turn};
 use serde_json::Value;
 use tool::Risk;
+
+/// Asks for the name of a list that is begun.
+const NEW_LIST: &str = "What is the new list called?";
 
 /// Something that was shown or changed.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,6 +129,7 @@ impl<'a> Context<'a> {
     pub fn completed(&self, text: &str) -> Vec<String> {
         const ASKED: &[&str] = &[
             "What goes on",
+            NEW_LIST,
             "When?",
             "Which day?",
             "How much?",
@@ -155,9 +160,16 @@ impl<'a> Context<'a> {
             return vec![];
         };
         let (before, text) = (before.trim_end_matches(['.', '!', '?', ' ']), text.trim_end_matches(['.', '!', ' ']));
+        // A question is no item, and no name of a list.
+        let read = Sentence::read(text);
+        let about_a_list = self.answered.starts_with("What goes on") || self.answered.starts_with(NEW_LIST);
+        if about_a_list && (read.asks || stance::opens_question(&read)) {
+            return vec![];
+        }
         let words = match self.answered {
             "What?" => ["", "to ", "that "],
             asked if asked.starts_with("What goes on") => [": ", "", ""],
+            asked if asked.starts_with(NEW_LIST) => ["called ", "", ""],
             _ => ["", "at ", "for "],
         };
         words.iter().map(|word| format!("{before} {word}{text}")).collect()

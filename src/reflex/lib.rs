@@ -79,9 +79,11 @@ mod help;
 mod items;
 mod keeping;
 mod lazy;
+mod lead_time;
 mod learned;
 mod mask;
 mod meaning;
+mod objection;
 mod pattern;
 mod phrases;
 mod refusal;
@@ -108,6 +110,7 @@ pub use devices::Device;
 pub use error::Error;
 pub use lazy::lazy;
 
+use classification::{acts, prompt_of};
 use classify::Classifier;
 use confirmation::Answer;
 use context::Context;
@@ -262,6 +265,9 @@ impl Reflex {
             exchanges.first().filter(|last| last.calls.is_empty() && confirmation::is_question(last.answered))?;
         let placed = self.asked_again(asked.answered, &asked.said, &context.earlier()?, now).await?;
         let (tool, arguments) = placed.proposes.clone()?;
+        if confirmation::contradicts(text, &asked.said) {
+            return Some(classification::fixed_reply("All right, I leave it.", "it contradicts what was said before"));
+        }
         let places = self.places(now);
         let command = |text: &str| places.classify_literal(text).is_some_and(|placed| placed.tool.is_some());
         let proposed = (tool, arguments);
@@ -386,7 +392,9 @@ impl Reflex {
             return Some(placed);
         }
         let command = |text: &str| places.classify_literal(text).is_some_and(|placed| placed.tool.is_some());
-        talkback::classified(text, &exchanges, now, &*self.0.risk, &command)
+        let placed = talkback::classified(text, &exchanges, now, &*self.0.risk, &command)?;
+        // Nothing is overwritten with what was true before.
+        (!objection::was_before(&placed, &Sentence::read(text))).then_some(placed)
     }
 
     /// Classifies a sentence after those before it: a correction says the one before again, "it" is what was shown or changed,
@@ -447,6 +455,7 @@ impl Reflex {
             let placed = match (confirmation::answer(&said), confirmation::open_question(&request.messages)) {
                 (Some(answer), Some((question, at, about))) => {
                     let before = Context::before(&request.messages, at);
+                    let answer = if confirmation::contradicts(&said, &about) { Answer::No } else { answer };
                     self.answered(answer, question, &about, &before).await
                 }
                 _ => self.classify_cached(&said, &Context::of(&request.messages)).await,
@@ -486,19 +495,6 @@ impl Reflex {
             "no question that is still open",
         )
     }
-}
-
-/// Whether a sentence comes to something that is done or asked about.
-fn acts(placed: &Classification) -> bool {
-    (placed.tool.is_some() || placed.proposes.is_some()) && placed.stage != Stage::Question
-}
-
-/// What a classification plans to be asked at a time.
-fn prompt_of(placed: &Classification) -> Option<String> {
-    let planned = placed.tool.as_deref() == Some("create_scheduled_task");
-    let proposed = placed.proposes.as_ref().filter(|(tool, _)| tool == "create_scheduled_task").map(|(_, of)| of);
-    let arguments = planned.then_some(&placed.arguments).or(proposed)?;
-    arguments["prompt"].as_str().map(str::to_owned)
 }
 
 /// The person's last message.

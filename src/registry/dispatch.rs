@@ -123,6 +123,9 @@ impl Registry {
         cx.ports().bus.publish("tool:refused", Some(cx.user()), data);
         Err(match decision.rule {
             "group-off" => Error::unavailable(decision.reason).say("That is turned off here. An admin can turn it on."),
+            "voice" | "voice-approval" => {
+                Error::denied(decision.reason).say("I can't do that by voice. Use Hob's page.")
+            }
             // Only the role or the rights of this person keep them from it.
             _ => Error::denied(decision.reason).say("You may not do that here. Ask an admin of this Hob."),
         })
@@ -184,6 +187,7 @@ fn decision_request<'a>(
         bounds: cx.bounds(),
         label: cx.label(),
         authors,
+        inside: cx.is_inside(),
         opens: !cx.is_opening() && tool.opens.as_ref().is_some_and(|opens| opens(args)),
         additive: looks && tool.additive.as_ref().is_some_and(|only_adds| only_adds(cx, args)),
         knows,
@@ -199,6 +203,7 @@ async fn run_within_limits(cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Outpu
     let broke = || Error::failed(format!("`{name}` broke inside; this is a fault of Hob, and the log has more"));
     let opens = tool.opens.as_ref().is_some_and(|opens| opens(&args));
     let cx = if opens { cx.opening() } else { cx };
+    let cx = if tool.meta { cx } else { cx.inside() };
     let run = store::with_effect(effect_of(&cx, &tool), (tool.run)(cx.clone(), args));
     let run = store::with_change(change_of(&cx, &tool), run);
     let run = store::with_soon(sync_within(&cx, &tool), run);

@@ -3,11 +3,36 @@
 //!
 //! A [`Source`] lists the things it knows with their current states, and says which tool call carries out a [`Command`]. It
 //! never acts: the caller makes the call by name, so that each one is decided, limited and recorded like any other.
+//!
+//! [`Things`] holds all sources. Its [`Things::home`] is a snapshot with the household's own names and areas over what the
+//! sources list ([`notes`]), and with an index by which words find things ([`Home::resolve`], [`Home::scan`]).
 
+// The demo home of the tests is shared with other crates.
+#[cfg(test)]
+extern crate self as things;
+
+mod all_sources;
+mod changes;
 mod command;
+#[cfg(test)]
+#[allow(dead_code)]
+mod demo;
+mod home;
+pub mod notes;
 mod source;
+mod state_words;
 mod thing;
 
+pub use all_sources::Things;
+pub use changes::{Change, Watcher};
 pub use command::{Command, Verb};
-pub use source::{PlannedCall, Source, Things};
+pub use home::{
+    Home, Known,
+    areas::Area,
+    resolve::{Target, Trouble},
+    scan::{Skip, Span, What},
+    vocabulary::{KindWord, kind_word},
+};
+pub use source::{AreaOfSource, PlannedCall, Source};
+pub use state_words::{StateWords, state_words};
 pub use thing::{Address, Kind, State, Thing};

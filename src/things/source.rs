@@ -2,7 +2,7 @@
 
 use crate::{Address, Command, Thing};
 use serde_json::Value;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use tool::Result;
 
 /// The tool call that carries out a command.
@@ -12,6 +12,17 @@ pub struct PlannedCall {
     pub tool: &'static str,
     /// Its arguments.
     pub args: Value,
+}
+
+/// An area that a source knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AreaOfSource {
+    /// Its name, as things of the source give it.
+    pub name: String,
+    /// Other names.
+    pub aliases: Vec<String>,
+    /// The area around it, such as a floor; empty where there is none.
+    pub parent: String,
 }
 
 /// Lists things of one kind of place, with their current states.
@@ -25,38 +36,12 @@ pub trait Source: Send + Sync + 'static {
     /// # Errors
     /// `BadArgs` where the thing cannot do that.
     fn plan(&self, thing: &Thing, command: &Command) -> Result<PlannedCall>;
-}
-
-/// The things of all sources; cheap to clone.
-#[derive(Clone, Default)]
-pub struct Things(Arc<RwLock<Vec<Arc<dyn Source>>>>);
-
-impl Things {
-    /// Adds a source. The assembly does this once for each.
-    pub fn add(&self, source: Arc<dyn Source>) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).push(source);
+    /// The areas it knows, besides those its things name.
+    fn areas(&self) -> Vec<AreaOfSource> {
+        vec![]
     }
-
-    /// All things, in the order of the sources.
-    pub fn all(&self) -> Vec<Thing> {
-        self.sources().iter().flat_map(|source| source.things().iter().cloned().collect::<Vec<_>>()).collect()
-    }
-
-    /// The thing at an address, as it is now.
-    pub fn get(&self, address: &Address) -> Option<Thing> {
-        let sources = self.sources();
-        let source = sources.iter().find(|source| source.id() == address.source)?;
-        source.things().iter().find(|thing| thing.address == *address).cloned()
-    }
-
-    /// The call that carries out a command; `None` where the source of the thing is not here.
-    pub fn plan(&self, thing: &Thing, command: &Command) -> Option<Result<PlannedCall>> {
-        let sources = self.sources();
-        let source = sources.iter().find(|source| source.id() == thing.address.source)?;
-        Some(source.plan(thing, command))
-    }
-
-    fn sources(&self) -> Vec<Arc<dyn Source>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The thing at an address, where finding it alone is cheaper.
+    fn thing(&self, address: &Address) -> Option<Thing> {
+        self.things().iter().find(|thing| thing.address == *address).cloned()
     }
 }

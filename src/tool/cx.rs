@@ -1,8 +1,8 @@
 //! The context of one call: its caller, its channel, its run, and the ports.
 
 use crate::{
-    AgentId, Answer, Bounds, Channel, Consent, Error, Id, Label, Output, Owner, Pause, Ports, Principal, Question,
-    Result, UserId, Via,
+    AgentId, Answer, Bounds, Channel, Consent, Error, Id, Label, Output, Owner, Pause, Peer, Ports, Principal,
+    Question, Result, UserId, Via,
     bounds::{KnownUrls, Tally},
 };
 use serde_json::{Value, json};
@@ -38,6 +38,8 @@ struct Inner {
     depth: u8,
     /// Whether a tool above this call was decided on as one that opens something.
     opened: bool,
+    /// Whether a tool that is no facade is above this call.
+    inside: bool,
     /// Whether only `use_tool` is above this call, so that the model's own call repeats it.
     plain: bool,
     /// The same for the call above: dispatch has made a call of this one since.
@@ -72,6 +74,7 @@ impl Cx {
             made: 0,
             depth: 0,
             opened: false,
+            inside: false,
             plain: true,
             direct: true,
             workspace: None,
@@ -126,6 +129,11 @@ impl Cx {
     /// asked about the same thing twice.
     pub fn opening(&self) -> Self {
         self.with(|c| c.opened = true)
+    }
+
+    /// The same caller below a call of a tool that is no facade: dispatch does this.
+    pub fn inside(&self) -> Self {
+        self.with(|c| c.inside = true)
     }
 
     /// The same caller within bounds, with its own pause clock. The agent sets them at each call of the model.
@@ -183,6 +191,14 @@ impl Cx {
     /// Whether a tool above this call was decided on as one that opens something.
     pub fn is_opening(&self) -> bool {
         self.0.opened
+    }
+    /// Whether a tool that is no facade makes this call.
+    pub fn is_inside(&self) -> bool {
+        self.0.inside
+    }
+    /// Whether somebody speaks in a room: anybody there can, and everybody there hears the answer.
+    pub fn is_by_voice(&self) -> bool {
+        self.0.principal.user == UserId::VOICE || self.0.via.peer == Peer::Voice
     }
     /// Whether this tool is not built in and another such tool waits for it.
     pub fn is_nested(&self) -> bool {

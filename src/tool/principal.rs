@@ -13,6 +13,8 @@ pub struct UserId(pub Id);
 impl UserId {
     /// The person who claimed the device; also the caller over the local socket.
     pub const OWNER: UserId = UserId(Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 1]));
+    /// No person: the caller by voice, and the owner of records made by voice. Only [`Peer::Voice`] acts as it.
+    pub const VOICE: UserId = UserId(Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 3]));
     /// Some member of the household; who it was is not stored.
     pub const SOMEBODY: UserId = UserId(Id::from_bytes([0; 16]));
 }
@@ -58,6 +60,11 @@ pub struct Principal {
 }
 
 impl Principal {
+    /// The caller by voice, as a member, through the general agent. See [`Cx::is_by_voice`](crate::Cx::is_by_voice).
+    pub fn voice() -> Self {
+        Self { user: UserId::VOICE, role: Role::Member, agent: AgentId::GENERAL }
+    }
+
     /// The claiming person, as admin, through the general agent.
     pub fn owner() -> Self {
         Self { user: UserId::OWNER, role: Role::Admin, agent: AgentId::GENERAL }

@@ -1,7 +1,11 @@
 //! Pins switched several at a time or several times: blinking, and everything off.
 
-use crate::{names::called, pins::Pins};
-use board::Pin;
+use crate::{
+    names::{called, capital},
+    pins::Pins,
+};
+use board::{Board, Pin};
+use futures::FutureExt;
 use std::time::Duration;
 use text_kit::{counted, join_and};
 use tool::prelude::*;
@@ -24,10 +28,23 @@ pub(crate) struct Blink {
     times: Option<u32>,
 }
 
+/// Leaves a pin as it was, also when the call is cancelled while it is on.
+struct Back(Board, Pin, bool);
+
+impl Drop for Back {
+    fn drop(&mut self) {
+        let Self(board, pin, before) = self;
+        if let Some(Err(error)) = board.write(*pin, *before).now_or_never() {
+            tracing::warn!(%pin, %error, "a pin that blinked could not be left as it was");
+        }
+    }
+}
+
 pub(crate) async fn blink(pins: Pins, cx: Cx, Blink { pin, times }: Blink) -> Result<Output> {
     let names = pins.names.all(&cx)?;
     let (name, times) = (called(&names, pin), times.unwrap_or(TIMES).clamp(1, MOST));
     let before = pins.board.read(pin).await?.high;
+    let back = Back(pins.board.clone(), pin, before);
     let all = async {
         for _ in 0..times {
             pins.board.write(pin, !before).await?;
@@ -38,8 +55,7 @@ pub(crate) async fn blink(pins: Pins, cx: Cx, Blink { pin, times }: Blink) -> Re
         Ok::<_, board::Error>(())
     };
     let done = all.await;
-    // Interrupted by an error, it still ends as it was.
-    pins.board.write(pin, before).await?;
+    drop(back);
     done?;
     let often = match times {
         1 => "once".to_owned(),
@@ -74,9 +90,4 @@ pub(crate) async fn all_off(pins: Pins, cx: Cx, AllOff {}: AllOff) -> Result<Out
     };
     let all: Vec<Pin> = off.iter().map(|(pin, _)| *pin).collect();
     Ok(Output::json(json!({"count": all.len(), "pins": all}))?.say(sentence))
-}
-
-fn capital(name: &str) -> String {
-    let mut letters = name.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

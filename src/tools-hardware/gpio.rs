@@ -1,31 +1,26 @@
 //! GPIO: look at and drive the header pins.
 
 use crate::{
-    blink, lasting,
-    names::{self, PinName, PinNames, called},
-    pin_use::PinUse,
+    blink, buses, configure, drive, lasting, map,
+    names::{self, PinNames, answer, called},
     pins::Pins,
+    pwm,
+    record::PinName,
     undo,
 };
-use board::{Board, Level, Pin};
-use std::{collections::BTreeMap, sync::Arc};
-use store::Store;
+use board::{Level, Pin};
+use std::{collections::BTreeMap, time::Duration};
 use text_kit::join_and;
 use tool::prelude::*;
 
+/// The pin that a call names.
+fn pin_of(args: &Value) -> Option<Pin> {
+    args["pin"].as_i64().and_then(Pin::new)
+}
+
 /// The header pins.
-///
-/// # Errors
-/// `Failed` when the data cannot be read.
-pub fn family(board: Board, store: &Store) -> Result<Family<Pins>> {
-    let pins = Pins {
-        board,
-        used: PinUse::open(store)?,
-        names: PinNames::new(store),
-        store: store.clone(),
-        without_plans: Arc::default(),
-    };
-    let family = Family::new("gpio", "Read and drive the header pins.", pins)
+pub fn family(pins: Pins) -> Family<Pins> {
+    Family::new("gpio", "Read and drive the header pins.", pins)
         .title("Pins")
         .category("GPIO")
         .area(Area::Actuate)
@@ -36,17 +31,54 @@ pub fn family(board: Board, store: &Store) -> Result<Family<Pins>> {
         .tool("gpio_write", Risk::Actuate, write)
         .everyday_while(Pins::are_used)
         .tags("pin output switch turn on off high low relay lamp")
+        .opens_where(|pins: &Pins, args| pins.opens(pin_of(args), args["high"].as_bool()))
         .tool("gpio_list", Risk::Observe, list)
         .tags("pins header levels board")
         .tool("blink_pin", Risk::Actuate, blink::blink)
         .tags("pin blink flash lamp")
+        .opens_where(|pins: &Pins, args| pins.opens(pin_of(args), None))
         .tool("gpio_all_off", Risk::Actuate, blink::all_off)
         .tags("pins off everything lamps switch")
+        .opens_where(|pins: &Pins, _| Pin::all().any(|pin| pins.opens(Some(pin), Some(false))))
         .tool("name_pin", Risk::Write, |pins: Pins, cx, args| names::name(pins.names, cx, args))
         .tags("pin call label rename device lamp pump sensor door")
         .persists_instructions()
-        .idempotent();
-    Ok(family)
+        .idempotent()
+        .tool("configure_pin", Risk::Actuate, configure::configure)
+        .tags("pin direction input output pull debounce kind safety interlock boot fail-safe button")
+        .opens_where(configure::opens)
+        .idempotent()
+        .tool("gpio_toggle", Risk::Actuate, drive::toggle)
+        .tags("pin output switch toggle flip")
+        .opens_where(|pins: &Pins, args| pins.opens(pin_of(args), None))
+        .tool("gpio_pulse", Risk::Actuate, drive::pulse)
+        .tags("pin output pulse push door opener bell milliseconds")
+        .opens_where(|pins: &Pins, args| pins.opens(pin_of(args), None))
+        .timeout(Duration::from_secs(65))
+        .tool("gpio_watch", Risk::Observe, drive::watch)
+        .tags("pin input wait edge change button press sensor")
+        .timeout(Duration::from_secs(u64::from(drive::LONGEST_WAIT) + 5))
+        .tool("pin_map", Risk::Observe, map::map)
+        .tags("pins header layout physical numbers function board")
+        .tool("pwm_write", Risk::Actuate, pwm::write)
+        .tags("pin pwm duty dim brightness fan speed frequency")
+        .opens_where(|pins: &Pins, args| pins.opens(pin_of(args), None))
+        .idempotent()
+        .tool("servo_move", Risk::Actuate, pwm::servo)
+        .tags("servo motor angle turn degrees pwm")
+        .opens_where(|pins: &Pins, args| pins.opens(pin_of(args), None))
+        .idempotent()
+        .tool("i2c_scan", Risk::Observe, buses::scan)
+        .tags("i2c bus devices addresses detect")
+        .tool("i2c_read", Risk::Observe, buses::read)
+        .tags("i2c bus register sensor bytes")
+        .tool("i2c_write", Risk::Actuate, buses::write)
+        .tags("i2c bus register bytes")
+        .tool("spi_transfer", Risk::Actuate, buses::transfer)
+        .tags("spi bus bytes device")
+        .tool("read_temperature_sensors", Risk::Observe, buses::temperatures)
+        .tags("temperature thermometer 1-wire ds18b20 sensor")
+        .timeout(Duration::from_secs(30))
 }
 
 /// Read the level of one pin without changing its mode.
@@ -62,16 +94,6 @@ async fn read(Pins { board, used, names, .. }: Pins, cx: Cx, Read { pin }: Read)
     let level = board.read(pin).await?;
     used.note();
     answer(&names.all(&cx)?, level)
-}
-
-/// The level of a pin, by its name where it has one.
-fn answer(names: &BTreeMap<u8, PinName>, level: Level) -> Result<Output> {
-    let mut name = called(names, level.pin).chars().collect::<Vec<_>>();
-    if let Some(first) = name.first_mut() {
-        first.make_ascii_uppercase();
-    }
-    let sentence = format!("{} is {}.", name.into_iter().collect::<String>(), on_or_off(level));
-    Ok(Output::json(PinNames::named(names, level))?.say(sentence))
 }
 
 /// Set one output pin. The level stays until it is changed.
@@ -173,10 +195,6 @@ fn named_levels(names: &BTreeMap<u8, PinName>, levels: &[Level]) -> String {
     [part("On", on), part("Off", off)].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-fn on_or_off(level: Level) -> &'static str {
-    if level.high { "on" } else { "off" }
-}
-
 /// Pins in a sentence: `0, 17 (Lamp) and 27`.
 fn pins_of(names: &BTreeMap<u8, PinName>, pins: &[Pin]) -> String {
     let word = |pin: &Pin| match names.get(&pin.number()) {
@@ -189,8 +207,9 @@ fn pins_of(names: &BTreeMap<u8, PinName>, pins: &[Pin]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use board::BoardKind;
+    use board::{Board, BoardKind};
     use std::sync::Arc;
+    use store::Store;
     use tool::{Channel, Ports, Principal, SystemClock, Via};
 
     fn cx() -> Cx {
@@ -199,7 +218,7 @@ mod tests {
     }
 
     async fn ask(board: &Board, cx: &Cx, tool: &str, args: Value) -> Result<Output> {
-        let tools = family(board.clone(), &Store::in_memory().unwrap()).unwrap().into_parts().tools;
+        let tools = family(Pins::open(board.clone(), &Store::in_memory().unwrap()).unwrap()).into_parts().tools;
         let tool = tools.into_iter().find(|t| &*t.name == tool).unwrap();
         (tool.run)(cx.clone(), args).await
     }
@@ -230,7 +249,7 @@ mod tests {
     async fn a_named_pin_is_spoken_of_by_its_name() {
         let (board, store) = (Board::open(BoardKind::Sim), Store::in_memory().unwrap());
         let call = async |tool: &str, args: Value| {
-            let tools = family(board.clone(), &store).unwrap().into_parts().tools;
+            let tools = family(Pins::open(board.clone(), &store).unwrap()).into_parts().tools;
             let tool = tools.into_iter().find(|t| &*t.name == tool).unwrap();
             (tool.run)(cx(), args).await
         };
@@ -290,28 +309,29 @@ mod tests {
 
     #[tokio::test]
     async fn requests_offer_pins_once_they_are_used() {
-        let due = |tools: &[tool::Tool]| tools.iter().map(|t| t.offer.is_due(|_| true)).collect::<Vec<_>>();
+        let due = |tools: &[tool::Tool]| tools[..6].iter().map(|t| t.offer.is_due(|_| true)).collect::<Vec<_>>();
         for (kind, call, after) in [
             (BoardKind::Sim, json!({"pin": 3}), [true, true, false, false, false, false]),
             (BoardKind::Sim, json!({"pin": 28}), [false; 6]),
             (BoardKind::None, json!({"pin": 3}), [false; 6]),
         ] {
             let store = Store::in_memory().unwrap();
-            let tools = family(Board::open(kind), &store).unwrap().into_parts().tools;
+            let tools = family(Pins::open(Board::open(kind), &store).unwrap()).into_parts().tools;
             assert_eq!(due(&tools), [false; 6]);
             let _ = (tools[0].run)(cx(), call.clone()).await;
             assert_eq!(due(&tools), after, "{kind:?} {call}");
             store.flush().await.unwrap();
-            let again = family(Board::open(kind), &store).unwrap().into_parts().tools;
+            let again = family(Pins::open(Board::open(kind), &store).unwrap()).into_parts().tools;
             assert_eq!(due(&again), after, "after a restart");
-            let unplugged = family(Board::open(BoardKind::None), &store).unwrap().into_parts().tools;
+            let unplugged = family(Pins::open(Board::open(BoardKind::None), &store).unwrap()).into_parts().tools;
             assert_eq!(due(&unplugged), [false; 6]);
         }
     }
 
     #[test]
     fn the_schema_names_the_range() {
-        let tools = family(Board::open(BoardKind::Sim), &Store::in_memory().unwrap()).unwrap().into_parts().tools;
+        let tools =
+            family(Pins::open(Board::open(BoardKind::Sim), &Store::in_memory().unwrap()).unwrap()).into_parts().tools;
         let pin = &tools[1].parameters()["properties"]["pin"];
         assert_eq!((&pin["type"], &pin["minimum"], &pin["maximum"]), (&json!("integer"), &json!(0), &json!(27)));
         assert_eq!(tools[1].risk, Risk::Actuate);

@@ -1,46 +1,35 @@
-//! Names of pins: what the household calls the thing at a pin, and whether it is switched or only read.
+//! Names and settings of pins: those of hob.toml and those the household makes, held in memory.
 
-use board::{Board, Level, Pin};
-use records::{publish_change, rejected, required_text};
-use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, time::Duration};
-use store::{Audience, Collection, Key, Level as Reach, Record, Stamp, Store, Visit, Walk, order};
+use crate::record::{BY_NAME, BY_PIN, PinName};
+use board::{Board, Level, Pin, PinKind};
+use records::{Undoer, publish_change, rejected, required_text};
+use serde::Serialize;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use store::{Audience, Collection, Part, Record, Stamp, Store, Visit, Walk, order};
 use tool::{Scope, prelude::*};
 
 /// The most characters of a name.
 const NAME: usize = 40;
-const BY_PIN: u8 = 1;
-const BY_NAME: u8 = 2;
-/// How often sensors are read; and how often is looked for sensors where there are none.
+/// How often sensors are read that do not report changes by themselves; and how often is looked for such sensors.
 const READ_EVERY: Duration = Duration::from_secs(1);
 const LOOK_EVERY: Duration = Duration::from_secs(15);
 
-/// The name of the thing at a pin. New fields go last.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct PinName {
-    pub pin: u8,
-    pub name: String,
-    /// Whether it is only read, such as a door contact.
-    pub sensor: bool,
-}
-
-impl Record for PinName {
-    const NAME: &'static str = "pin-names";
-    const WORD: &'static str = "pin name";
-    const LEVEL: Reach = Reach::Household;
-    const BY_MEMBERS: bool = true;
-    const UNDO: bool = true;
-    fn title(&self) -> String {
-        format!("{} (pin {})", self.name, self.pin)
-    }
-    fn keys(&self) -> Vec<Key> {
-        vec![Key::unique(BY_PIN, [self.pin]), Key::unique(BY_NAME, order::text(&self.name))]
-    }
-}
-
-/// The names of all pins; cheap to clone.
+/// The names and settings of all pins; cheap to clone.
 #[derive(Clone)]
-pub(crate) struct PinNames(Collection<PinName>);
+pub(crate) struct PinNames {
+    records: Collection<PinName>,
+    board: Board,
+    /// As they hold now: hob.toml and the stored ones.
+    kept: Arc<RwLock<BTreeMap<u8, PinName>>>,
+    version: Arc<AtomicU64>,
+}
 
 /// A level with the name of its pin.
 #[derive(Serialize)]
@@ -54,14 +43,78 @@ pub(crate) struct NamedLevel {
 }
 
 impl PinNames {
-    pub fn new(store: &Store) -> Self {
-        Self(store.collection())
+    /// Reads them, and configures the board.
+    pub fn open(board: &Board, store: &Store) -> Self {
+        let this =
+            Self { records: store.collection(), board: board.clone(), kept: Arc::default(), version: Arc::default() };
+        this.refresh();
+        this
     }
 
-    /// All of them, by pin. Names by other members taint the run.
+    /// Reads them again after a change, and configures the board.
+    pub fn refresh(&self) {
+        let stored = self.records.walk_in(Scope::Household, &Walk::prefix(BY_PIN, []), |_| Visit::Yes);
+        let stored = match stored {
+            Ok(stored) => stored.into_iter().map(|entry| entry.value),
+            Err(error) => return tracing::warn!(%error, "the names of pins could not be read"),
+        };
+        let all = self.with_file(stored);
+        for pin in Pin::all() {
+            let named = all.get(&pin.number());
+            let settings = named.and_then(PinName::table).map(|table| table.settings()).unwrap_or_default();
+            let reads = named.is_some_and(|named| named.sensor) && settings.direction.is_none();
+            match self.board.configure(pin, settings) {
+                Ok(()) if reads => drop(self.board.watch(pin)),
+                Ok(()) | Err(board::Error::NoDriver(_)) => {}
+                Err(error) => tracing::warn!(%pin, %error, "could not be configured"),
+            }
+        }
+        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = all;
+        self.version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Raised with every change.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// The stored ones over those of hob.toml: a stored name holds, and settings of hob.toml hold.
+    fn with_file(&self, stored: impl Iterator<Item = PinName>) -> BTreeMap<u8, PinName> {
+        let of_file = |(name, entry): (&String, &board::PinEntry)| PinName::of_file(name, &entry.table);
+        let mut all: BTreeMap<u8, PinName> =
+            self.board.config().named.iter().map(of_file).map(|pin| (pin.pin, pin)).collect();
+        for own in stored {
+            let merged = match all.remove(&own.pin) {
+                Some(of_file) => {
+                    let tables = of_file.table().zip(own.table());
+                    let name = if own.name.is_empty() { of_file.name.clone() } else { own.name.clone() };
+                    let sensor = own.sensor;
+                    let named = own.renamed(&name, sensor);
+                    tables.map_or(named.clone(), |(file, own)| named.with(&file.or(own)))
+                }
+                None => own,
+            };
+            all.insert(merged.pin, merged);
+        }
+        all
+    }
+
+    /// All that have a name, by pin. Names by other members taint the run.
     pub fn all(&self, cx: &Cx) -> Result<BTreeMap<u8, PinName>> {
-        let found = self.0.walk(cx, &Walk::prefix(BY_PIN, []), |_| Visit::Yes)?;
-        Ok(found.into_iter().map(|entry| (entry.value.pin, entry.value)).collect())
+        let found = self.records.walk(cx, &Walk::prefix(BY_PIN, []), |_| Visit::Yes)?;
+        let mut all = self.with_file(found.into_iter().map(|entry| entry.value));
+        all.retain(|_, named| !named.name.is_empty());
+        Ok(all)
+    }
+
+    /// All of them as they hold now, also those without a name.
+    pub fn now(&self) -> BTreeMap<u8, PinName> {
+        self.kept.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The kind of thing connected to a pin.
+    pub fn kind(&self, pin: u8) -> Option<PinKind> {
+        self.kept.read().unwrap_or_else(PoisonError::into_inner).get(&pin).and_then(PinName::kind)
     }
 
     /// A level with the name of its pin.
@@ -71,24 +124,85 @@ impl PinNames {
         NamedLevel { level, name: named.map(|named| named.name.clone()), sensor }
     }
 
-    fn sensors(&self) -> Vec<Pin> {
-        let found = self.0.walk_in(Scope::Household, &Walk::prefix(BY_PIN, []), |entry| {
-            if entry.value.sensor { Visit::Yes } else { Visit::No }
+    /// Changes the record of a pin, or makes it; a change that leaves nothing removes it. The name must be free.
+    pub async fn change(
+        &self,
+        cx: &Cx,
+        tool: &str,
+        pin: u8,
+        change: impl Fn(PinName) -> Result<PinName> + Send + 'static,
+    ) -> Result<Option<PinName>> {
+        let (records, label, store) = (self.records.clone(), cx.label(), self.records.store());
+        let stamp = Stamp { audience: Audience::Household, ..records.stamp(cx, tool) };
+        let taken: Vec<(u8, String)> =
+            self.board.config().named.iter().map(|(name, entry)| (entry.table.pin.number(), name.clone())).collect();
+        let stored = store.write(move |tx| {
+            let old = records.find(tx, Scope::Household, BY_PIN, &[pin])?.pop();
+            let before = old.as_ref().map_or_else(|| PinName::new(pin, "", false), |old| old.value.clone());
+            let next = change(before).map_err(|error| rejected(error.message()))?;
+            let own = order::text(&next.name);
+            let in_file = taken.iter().find(|(other, name)| *other != pin && order::text(name) == own);
+            let others =
+                if next.name.is_empty() { vec![] } else { records.find(tx, Scope::Household, BY_NAME, &own)? };
+            let stored =
+                others.iter().map(|other| (other.value.pin, &other.value.name)).find(|(other, _)| *other != pin);
+            if let Some((other, name)) = stored.or(in_file.map(|(other, name)| (*other, name))) {
+                return Err(rejected(format!("pin {other} is called {name} already: choose another name")));
+            }
+            let is_empty = next.name.is_empty() && !next.has_settings();
+            Ok(match old {
+                Some(old) if is_empty => {
+                    records.remove(tx, Scope::Household, old.id)?;
+                    Some((old, true))
+                }
+                None if is_empty => None,
+                Some(old) => {
+                    let changed = records.change(tx, Scope::Household, label, old.id, &mut |named| {
+                        *named = next.clone();
+                        Ok(())
+                    })?;
+                    Some((changed, false))
+                }
+                None => Some((records.put(tx, Id::new(), &stamp, &next)?, false)),
+            })
         });
-        found.unwrap_or_default().into_iter().filter_map(|entry| Pin::new(entry.value.pin.into())).collect()
+        let stored = stored.await?;
+        self.refresh();
+        Ok(stored.map(|(entry, is_gone)| {
+            publish_change(cx, &entry, if is_gone { "deleted" } else { "changed" });
+            entry.value
+        }))
     }
 }
 
-/// Everything that has a name: its pin, its name, and whether it is only read. Nothing where it cannot be read.
-pub fn devices(store: &Store) -> Vec<(u8, String, bool)> {
-    let all = PinNames::new(store).0.walk_in(Scope::Household, &Walk::prefix(BY_PIN, []), |_| Visit::Yes);
-    let parts = |entry: store::Entry<PinName>| (entry.value.pin, entry.value.name, entry.value.sensor);
-    all.unwrap_or_default().into_iter().map(parts).collect()
+/// Configures the board again when a change of names or settings is undone.
+pub(crate) struct UndoesNames(pub PinNames);
+
+impl Undoer for UndoesNames {
+    fn after<'a>(&'a self, _: &'a Cx, _: &'a Part) -> futures::future::BoxFuture<'a, ()> {
+        self.0.refresh();
+        Box::pin(std::future::ready(()))
+    }
 }
+
+/// The collection whose changes that undoes.
+pub(crate) const COLLECTION: &str = PinName::NAME;
 
 /// The name of a pin in a sentence: `Lamp`, `pin 17`.
 pub(crate) fn called(names: &BTreeMap<u8, PinName>, pin: Pin) -> String {
     names.get(&pin.number()).map_or_else(|| format!("pin {pin}"), |named| named.name.clone())
+}
+
+/// A sentence begins with a capital.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// The level of a pin, by its name where it has one.
+pub(crate) fn answer(names: &BTreeMap<u8, PinName>, level: Level) -> Result<Output> {
+    let sentence = format!("{} is {}.", capital(&called(names, level.pin)), if level.high { "on" } else { "off" });
+    Ok(Output::json(PinNames::named(names, level))?.say(sentence))
 }
 
 /// Name a header pin after what is connected to it, such as Lamp: it then has a card on the page. An empty name removes it.
@@ -110,58 +224,44 @@ pub(crate) async fn name(names: PinNames, cx: Cx, args: Name) -> Result<Output> 
     if args.name.trim().is_empty() {
         return unname(&names, &cx, pin).await;
     }
-    let name = required_text("name", &args.name, NAME)?;
-    let (records, sensor, label) = (names.0.clone(), args.sensor, cx.label());
-    let stamp = Stamp { audience: Audience::Household, ..names.0.stamp(&cx, "name_pin") };
-    let stored = names.0.store().write(move |tx| {
-        let taken = records.find(tx, Scope::Household, BY_NAME, &order::text(&name))?;
-        if let Some(other) = taken.iter().find(|other| other.value.pin != pin) {
-            let other = &other.value;
-            return Err(rejected(format!("pin {} is called {} already: choose another name", other.pin, other.name)));
-        }
-        match records.find(tx, Scope::Household, BY_PIN, &[pin])?.pop() {
-            Some(old) => records.change(tx, Scope::Household, label, old.id, &mut |named| {
-                named.name.clone_from(&name);
-                named.sensor = sensor.unwrap_or(named.sensor);
-                Ok(())
-            }),
-            None => {
-                let named = PinName { pin, name: name.clone(), sensor: sensor.unwrap_or_default() };
-                records.put(tx, Id::new(), &stamp, &named)
-            }
-        }
-    });
-    let stored = stored.await?;
-    publish_change(&cx, &stored, "changed");
-    let PinName { name, sensor, .. } = stored.value;
-    let sort = if sensor { ", a sensor" } else { "" };
-    Ok(Output::json(json!({"pin": pin, "name": name, "sensor": sensor}))?
-        .say(format!("Pin {pin} is now {name}{sort}.")))
+    let (name, sensor) = (required_text("name", &args.name, NAME)?, args.sensor);
+    names
+        .change(&cx, "name_pin", pin, move |old| {
+            let sensor = sensor.unwrap_or(old.sensor);
+            Ok(old.renamed(&name, sensor))
+        })
+        .await?;
+    let named = names.now().remove(&pin).unwrap_or_default();
+    let sort = if named.sensor { ", a sensor" } else { "" };
+    Ok(Output::json(json!({"pin": pin, "name": named.name, "sensor": named.sensor}))?
+        .say(format!("Pin {pin} is now {}{sort}.", named.name)))
 }
 
 async fn unname(names: &PinNames, cx: &Cx, pin: u8) -> Result<Output> {
-    let records = names.0.clone();
-    let gone = names.0.store().write(move |tx| {
-        let old = records.find(tx, Scope::Household, BY_PIN, &[pin])?.pop();
-        if let Some(old) = &old {
-            records.remove(tx, Scope::Household, old.id)?;
-        }
-        Ok(old)
-    });
-    let gone = gone.await?;
-    gone.iter().for_each(|old| publish_change(cx, old, "deleted"));
-    let sentence = match gone {
-        Some(old) => format!("Pin {pin} is no longer called {}.", old.value.name),
-        None => format!("Pin {pin} has no name."),
+    let before = names.now().remove(&pin).map(|named| named.name).unwrap_or_default();
+    let of_file = Pin::new(pin.into()).and_then(|pin| names.board.config().entry(pin)).map(|(name, _)| name.to_owned());
+    if of_file.as_ref().is_some_and(|name| *name == before) {
+        return Err(Error::bad_args(format!("pin {pin} is called {before} in hob.toml: rename it there")));
+    }
+    names.change(cx, "name_pin", pin, |old| Ok(old.renamed("", false))).await?;
+    let sentence = match (before.as_str(), of_file) {
+        ("", _) => format!("Pin {pin} has no name."),
+        (_, Some(name)) => format!("Pin {pin} is called {name} again, as in hob.toml."),
+        (before, None) => format!("Pin {pin} is no longer called {before}."),
     };
     Ok(Output::json(json!({"pin": pin, "name": null, "sensor": false}))?.say(sentence))
 }
 
-/// Reads sensors now and then: a board says by itself when Hob switches a pin, and not when something else does.
-pub async fn watch_sensors(board: Board, store: Store) {
-    let names = PinNames::new(&store);
+/// Reads the sensors now and then whose changes the board does not report by itself.
+pub(crate) async fn watch_sensors(board: Board, names: PinNames) {
     loop {
-        let sensors = names.sensors();
+        let sensors: Vec<Pin> = names
+            .now()
+            .values()
+            .filter(|named| named.sensor)
+            .filter_map(|named| Pin::new(named.pin.into()))
+            .filter(|pin| !board.is_watched(*pin))
+            .collect();
         tokio::time::sleep(if sensors.is_empty() { LOOK_EVERY } else { READ_EVERY }).await;
         for pin in sensors {
             // Reading publishes a change. Whoever asks for the pin gets the error, if there is one.

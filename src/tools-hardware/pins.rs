@@ -1,15 +1,20 @@
 //! The state that the tools of the pins share.
 
-use crate::{names::PinNames, pin_use::PinUse};
-use board::Board;
+use crate::{
+    names::{COLLECTION, PinNames, UndoesNames, watch_sensors},
+    pin_use::PinUse,
+};
+use board::{Board, Pin};
+use records::Undoer;
 use std::{
     collections::HashSet,
+    future::Future,
     sync::{Arc, Mutex},
 };
 use store::Store;
-use tool::UserId;
+use tool::{Result, UserId};
 
-/// The header, and whether the household uses it.
+/// The header, the names and settings of its pins, and whether the household uses it; cheap to clone.
 #[derive(Clone)]
 pub struct Pins {
     pub(crate) board: Board,
@@ -21,6 +26,38 @@ pub struct Pins {
 }
 
 impl Pins {
+    /// Reads the names and settings of pins, and configures the board with them.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn open(board: Board, store: &Store) -> Result<Self> {
+        let (used, names) = (PinUse::open(store)?, PinNames::open(&board, store));
+        Ok(Self { board, used, names, store: store.clone(), without_plans: Arc::default() })
+    }
+
+    /// Everything that has a name: its pin, its name, and whether it is only read.
+    pub fn devices(&self) -> Vec<(u8, String, bool)> {
+        let all = self.names.now().into_values().filter(|named| !named.name.is_empty());
+        all.map(|named| (named.pin, named.name, named.sensor)).collect()
+    }
+
+    /// Reads sensors now and then whose changes the board does not report by itself.
+    pub fn watch_sensors(&self) -> impl Future<Output = ()> + Send + 'static {
+        watch_sensors(self.board.clone(), self.names.clone())
+    }
+
+    /// The collection of names and settings, and what configures the board again when a change of them is undone.
+    pub fn undoer(&self) -> (&'static str, Arc<dyn Undoer>) {
+        (COLLECTION, Arc::new(UndoesNames(self.names.clone())))
+    }
+
+    /// Whether driving a pin to this level opens, unlocks or disarms something.
+    pub(crate) fn opens(&self, pin: Option<Pin>, high: Option<bool>) -> bool {
+        let kind = pin.and_then(|pin| self.names.kind(pin.number()));
+        let opens_at = kind.and_then(board::PinKind::opens_at);
+        opens_at.is_some_and(|level| high.is_none_or(|high| high == level))
+    }
+
     /// Whether this person may have a plan to switch a pin back.
     pub(crate) fn may_have_plans(&self, user: UserId) -> bool {
         self.without_plans.lock().is_ok_and(|all| !all.contains(&user))

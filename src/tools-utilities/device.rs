@@ -10,7 +10,7 @@ use tool::prelude::*;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Get system information: version of Hob, network addresses, model, operating system, processors and load, memory, disk,
-/// temperature, uptime. Sizes are in bytes.
+/// temperature, throttling, storage wear, Wi-Fi signal, uptime. Sizes are in bytes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Info {
@@ -57,6 +57,9 @@ pub(crate) async fn info(device: Device, _: Cx, Info { about }: Info) -> Result<
         .say(sentence))
 }
 
+/// Below this, a Wi-Fi connection loses packets.
+const WEAK_DBM: i32 = -78;
+
 /// Problems that a person should fix.
 fn concerns(state: &State) -> Vec<String> {
     let mut all = Vec::new();
@@ -69,6 +72,20 @@ fn concerns(state: &State) -> Vec<String> {
     // A Raspberry Pi throttles from 80 °C.
     if state.temperature.is_some_and(|t| t >= 80.0) {
         all.push("the processor is too hot".to_owned());
+    }
+    if let Some(throttling) = state.throttling {
+        if throttling.under_voltage {
+            all.push("the power supply is too weak".to_owned());
+        }
+        if throttling.throttled {
+            all.push("the processor is slowed down".to_owned());
+        }
+    }
+    if state.wear.as_ref().is_some_and(|wear| wear.used_percent >= 90 || wear.near_end) {
+        all.push("the storage is nearly worn out".to_owned());
+    }
+    if state.wifi.as_ref().is_some_and(|wifi| wifi.signal_dbm < WEAK_DBM) {
+        all.push("the Wi-Fi signal is weak".to_owned());
     }
     if state.load[1] > 2.0 * state.cpus as f64 {
         all.push("the processor is overloaded".to_owned());
@@ -159,6 +176,9 @@ mod tests {
             own_memory: 1,
             disk: Some(board::Disk { path: "/".into(), total: 32_000_000_000, free: 12_340_000_000 }),
             temperature: Some(51.4),
+            throttling: None,
+            wear: None,
+            wifi: None,
             uptime: 300_000,
             boot_time: 1_795_181_400,
         }
@@ -189,6 +209,24 @@ mod tests {
         for (state, expected) in table {
             assert_eq!(sentence(&state, &concerns(&state)), expected);
         }
+    }
+
+    #[test]
+    fn a_weak_supply_worn_storage_and_a_weak_signal_are_concerns() {
+        let throttling = board::Throttling { under_voltage: true, throttled: true, ..Default::default() };
+        let wear = board::Wear { device: "mmcblk0".into(), used_percent: 100, near_end: false };
+        let wifi = |signal_dbm| Some(board::Wifi { interface: "wlan0".into(), signal_dbm });
+        let ill = State { throttling: Some(throttling), wear: Some(wear), wifi: wifi(-85), ..state() };
+        let expected = [
+            "the power supply is too weak",
+            "the processor is slowed down",
+            "the storage is nearly worn out",
+            "the Wi-Fi signal is weak",
+        ];
+        assert_eq!(concerns(&ill), expected);
+        let wear = board::Wear { device: "mmcblk0".into(), used_percent: 30, near_end: false };
+        let well = State { throttling: Some(Default::default()), wear: Some(wear), wifi: wifi(-60), ..state() };
+        assert!(concerns(&well).is_empty());
     }
 
     #[test]

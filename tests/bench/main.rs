@@ -1,6 +1,6 @@
 //! Measures one part from inside and prints one line of JSON: `bench writes ENGINE WRITERS SECONDS FOLDER`,
 //! `bench embed ROUNDS TEXT…`, `bench script CALLS`, `bench dispatch CALLS FOLDER [log]`, `bench decide ROUNDS`,
-//! `bench search ROUNDS`, `bench scheduler …`, `bench tasks ROUNDS FOLDER`,
+//! `bench search ROUNDS`, `bench scheduler …`, `bench tasks ROUNDS FOLDER`, `bench pins ROUNDS`,
 //! `bench reflex ROWS`, `bench recall fill|built|saved|peer ROUNDS FOLDER`, `bench decade day|decade FOLDER`. `run` calls it
 //! and compares.
 
@@ -9,6 +9,7 @@ mod decide;
 mod dispatch;
 mod due;
 mod household;
+mod pins;
 mod recall;
 mod reflex;
 mod scheduler;
@@ -28,7 +29,7 @@ use std::{
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const USAGE: &str = "usage: bench writes hob|sqlite WRITERS SECONDS FOLDER | embed ROUNDS TEXT... | script CALLS | dispatch \
-                     CALLS FOLDER [log] | decide ROUNDS | search ROUNDS | scheduler ... | tasks ROUNDS FOLDER | reflex ROWS | \
+                     CALLS FOLDER [log] | decide ROUNDS | search ROUNDS | scheduler ... | tasks ROUNDS FOLDER | pins ROUNDS | reflex ROWS | \
                      recall fill|built|saved|peer ROUNDS FOLDER | decade day|decade FOLDER";
 
 fn main() -> ExitCode {
@@ -60,6 +61,7 @@ fn measure(arguments: &[&str]) -> Result<serde_json::Value> {
         ["recall", step, rounds, folder] => recall::measure(step, rounds.parse()?, folder.as_ref()),
         ["reflex", rows] => reflex::measure(rows.as_ref()),
         ["scheduler", arguments @ ..] => scheduler::measure(arguments),
+        ["pins", rounds] => pins::measure(rounds.parse()?),
         ["tasks", rounds, folder] => tasks::measure(rounds.parse()?, folder.as_ref()),
         ["decade", name, folder] => decade::fill(name, folder.as_ref()),
         _ => Err(USAGE.into()),

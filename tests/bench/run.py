@@ -1,6 +1,6 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
-    tests/bench/run [start memory request size writes embedding javascript page dispatch decide search scheduler tasks
+    tests/bench/run [start memory request size writes embedding javascript page dispatch decide home search scheduler tasks
                      recall turns decade reflex]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
@@ -21,6 +21,7 @@ import tomllib
 from pathlib import Path
 
 import decade as years
+import scripted_home
 import sentences as strangers
 import turns as around
 from daemon import Daemon, ModelServer, copy_of
@@ -323,6 +324,29 @@ def decide(_):
     return {"us": found, "rules": runs[0]["rules"]}
 
 
+def pins(_):
+    found = line(parts(), "pins", 400)
+    heard, acted, busy, flapping = (found[key] for key in ("heard", "acted", "actedWhileFlapping", "flapping"))
+    rows = [["until a task hears of the edge", number(heard["p50"], 0), number(heard["p99"], 0), ""],
+            ["until it has switched another pin", number(acted["p50"], 0), number(acted["p99"], 0), "20,000"],
+            ["the same while a third pin flaps at 10 kHz", number(busy["p50"], 0), number(busy["p99"], 0), "20,000"]]
+    table(f"From an edge of the simulated board ({acted['count']} edges)", ["µs on the wall", "p50", "p99", "aim"], rows)
+    print(f"  The flapping pin: {flapping['edges']:,} edges, {flapping['reported']:,} reported and {flapping['coalesced']:,} coalesced; "
+          f"{flapping['cpuPercent']:.0f}% of a core with the simulation of it, {flapping['grownKB']} KB more memory.")
+    return found
+
+
+def home(scratch):
+    found = scripted_home.measure(HOB, scratch)
+    table(f"Home Assistant: {found['entities']:,} entities, {found['rate']:.0f} changes a second", ["", ""],
+          [["% of a core", number(found["cpuPercent"])], ["CPU µs a change", number(found["usPerEvent"], 0)],
+           ["MB resident before it is set up", number(found["before"]["rss"])],
+           ["  once its entities are known", number(found["connected"]["rss"])],
+           ["  after 20 s of changes", number(found["flowing"]["rss"])],
+           *[[f"CPU ms: find \"{query}\"", number(ms, 2)] for query, ms in found["searchMs"].items()]])
+    return found
+
+
 def search(_):
     bench = parts()
     runs = [line(bench, "search", 200) for _ in range(ROUNDS)]
@@ -546,7 +570,7 @@ def page(_):
     return {"files": found, "plain": whole[0], "gzip": whole[1]}
 
 
-ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, search, scheduler, tasks, recall,
+ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, pins, home, search, scheduler, tasks, recall,
        turns, decade, reflex]
 
 

@@ -61,6 +61,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("fancy-regex", "registry"),
     ("fend-core", "tools-utilities"),
     ("gpiocdev", "board"),
+    ("hound", "tools-home"),
     ("hyper", "api"),
     ("if-addrs", "discovery"),
     ("infer", "uploads"),

@@ -176,3 +176,60 @@ fn a_question_of_hob_takes_the_answer() {
     assert!(said.contains("call Ana") && said.contains("tomorrow"), "{said}");
     hob.assert_alive();
 }
+
+#[test]
+fn what_an_attacker_said_changes_nothing_wrongly() {
+    let mut hob = Hob::with(Setup { config: "time_zone = \"Europe/Vienna\"".into(), ..Setup::default() });
+    // What was true before overwrites nothing.
+    let mut one = talk(&hob);
+    one.say("add a contact Anna phone 0664 1234567");
+    for text in ["Anna's old number is 0664 9999999", "Anna used to have 0664 888888", "yes"] {
+        one.say(text);
+        assert_eq!(told(&hob, "list_contacts", json!({}), "contacts", "phone"), ["0664 1234567"], "{text}");
+    }
+    // A contradiction is no yes.
+    one.say("add milk to the shopping list");
+    for text in ["we don't need milk", "yes we do"] {
+        one.say(text);
+        assert_eq!(items(&hob, "shopping"), ["milk"], "{text}");
+    }
+    // Undo after a failure names what it would take back.
+    one.say("delete the task zebra");
+    let said = one.say("undo that");
+    assert!(said.starts_with("Your last request changed nothing"), "{said}");
+    assert_eq!(items(&hob, "shopping"), ["milk"]);
+    one.say("undo");
+    assert!(items(&hob, "shopping").is_empty());
+    // One thing instead of another.
+    one.say("add milk, eggs and bread to the shopping list");
+    one.say("put butter on the shopping list instead of eggs");
+    assert_eq!(items(&hob, "shopping"), ["bread", "butter", "milk"]);
+    let said = talk(&hob).say("add oat milk instead of cream to the shopping list");
+    assert!(said.starts_with("Is “cream” on the list already?"), "{said}");
+    assert_eq!(items(&hob, "shopping"), ["bread", "butter", "milk"]);
+    // A new list takes a name and items, and no questions.
+    let mut two = talk(&hob);
+    assert!(two.say("start a new list").starts_with("What is the new list called?"));
+    two.say("what's the weather like");
+    let mut three = talk(&hob);
+    assert_eq!(three.say("make a new list for the garage"), "What goes on the garage list?");
+    three.say("why is it cold");
+    assert!(items(&hob, "garage").is_empty());
+    // A currency that was named once is not the household's.
+    let mut four = talk(&hob);
+    four.say("I spent 12 dollars on lunch");
+    four.say("I spent 5 on coffee");
+    assert_eq!(told(&hob, "query_expenses", json!({}), "expenses", "currency"), ["EUR", "USD"]);
+    // A reminder moves near its time.
+    let mut five = talk(&hob);
+    let schedules = || told(&hob, "list_scheduled_tasks", json!({}), "tasks", "schedule");
+    five.say("remind me to call Ben on 5 march 2031 at 16:00");
+    five.say("move the reminder to call Ben to 6");
+    assert_eq!(schedules(), ["2031-03-05T18:00"]);
+    five.say("move the reminder to call Ben an hour earlier");
+    assert_eq!(schedules(), ["2031-03-05T17:00"]);
+    let said = talk(&hob).say("move the reminder to call Ben to 6");
+    assert!(said.starts_with("Shall I change the reminder “call Ben”"), "{said}");
+    assert_eq!(schedules(), ["2031-03-05T17:00"]);
+    hob.assert_alive();
+}

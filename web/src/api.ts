@@ -132,6 +132,13 @@ export async function upload(file: File, onProgress: (fraction: number) => void,
 
 /** Scans the network; takes a second or two. */
 export const discover = () => call('GET /api/v1/discover');
+export type VoiceState = Data<'GET /api/v1/voice'>;
+/** Whether there are servers that hear and speak; the device may have to look for them. */
+export const voice = () => call('GET /api/v1/voice');
+export type VoiceClient = Data<'GET /api/v1/voice/clients'>['clients'][number];
+export const voiceClients = () => call('GET /api/v1/voice/clients');
+export const decideVoiceClient = (address: string, body: Body<'PUT /api/v1/voice/clients/{address}'>) => call('PUT /api/v1/voice/clients/{address}', { path: { address }, body });
+export const forgetVoiceClient = (address: string) => call('DELETE /api/v1/voice/clients/{address}', { path: { address } });
 export const people = () => call('GET /api/v1/people');
 export const addPerson = (body: Body<'POST /api/v1/people'>) => call('POST /api/v1/people', { body });
 export const changePerson = (which: string, body: Body<'PATCH /api/v1/people/{id}'>) => call('PATCH /api/v1/people/{id}', { path: { id: which }, body });

@@ -27,6 +27,8 @@ export const Two = line('M9 9h10v11H9zM5 15V4h10');
 export const Check = line('M5 13l4 4L19 7');
 
 export const Clip = line('M19 11l-7.5 7.5a4.6 4.6 0 0 1-6.5-6.5l8-8a3 3 0 0 1 4.3 4.3l-8 8a1.5 1.5 0 0 1-2.1-2.1L14 7.5');
+export const MicIcon = line('M12 15a3 3 0 0 0 3-3V6a3 3 0 0 0-6 0v6a3 3 0 0 0 3 3zM6 11v1a6 6 0 0 0 12 0v-1M12 18v3');
+export const SpeakerIcon = line('M5 9v6h4l5 4V5L9 9zM17 9a4 4 0 0 1 0 6M19.5 6.5a8 8 0 0 1 0 11');
 export const FileIcon = line('M7 3h7l4 4v14H7zM14 3v4h4');
 export const Fork = line('M7 4v16M7 13c6 0 10-2 10-8M14 8l3-3 3 3');
 export const Save = line('M12 4v11M7 11l5 5 5-5M5 20h14');

@@ -191,6 +191,14 @@ impl Reader<'_> {
         let name =
             if named { s.slice(at, end).trim_end_matches([':', '-', ' ']).to_lowercase() } else { String::new() };
         let name = if name.is_empty() { kind } else { name };
+        let name = name.strip_prefix("the ").map(str::to_owned).unwrap_or(name);
+        let begins = !["set", "open", "do"].contains(&s.word(0))
+            && (1..list).all(|at| s.word(at) != "the" && s.word(at) != "my");
+        if name.is_empty() && begins && list + 1 == s.len() {
+            let say = "What is the new list called? Say it like “start a list called camping”.";
+            let found = unknown(say.to_owned(), "a new list has no name yet");
+            return Some(Classification { stage: Stage::Missing, confidence: 1.0, ..found });
+        }
         if name.is_empty() || name.split(' ').count() > 5 {
             return None;
         }

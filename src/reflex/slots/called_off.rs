@@ -287,6 +287,13 @@ struct Span {
 /// The times of a sentence, in order.
 fn spans(s: &Sentence, now: &Zoned) -> Vec<Span> {
     let one = |at: usize| {
+        // "tomorrow's"
+        if let Some(day) = s.word(at).strip_suffix("'s") {
+            let alone = Sentence::whole(day);
+            let phrase = when::spoken(&alone, 0, now, Hours { bare: false, early: false, slot: true })?;
+            let When::Day(first) = phrase.when else { return None };
+            return Some(Span { words: at..at + 1, names_day: true, days: Some((first, phrase.last)) });
+        }
         if let Some((count, first, last)) = several::days(s, at, now.date()) {
             return Some(Span { words: at..at + count, names_day: true, days: Some((first, last)) });
         }
@@ -348,6 +355,8 @@ fn behind(s: &Sentence, spans: &[Span]) -> Option<(usize, usize)> {
         || ["now", "then", "because", "cos", "as", "so"].contains(&s.word(next));
     // "tomorrow's meeting"
     let from = spans.iter().find(|span| span.words.start == 0).map_or(0, |span| span.words.end);
+    // Its "'s" is read as "is".
+    let from = from + usize::from(from > 0 && from < at && s.word(from) == "is");
     let to = spans.iter().find(|span| span.words.start > 0 && span.words.end <= at).map_or(at, |span| span.words.start);
     (ends && to > from).then_some((from, to))
 }

@@ -100,7 +100,12 @@ fn clocks(s: &Sentence, at: usize, bare: bool) -> Option<(usize, Vec<Clock>)> {
     let (mut count, first) = clock(s, at, bare)?;
     let mut all = vec![first];
     while all.len() < 6 && (s.word(at + count) == "and" || s.tokens.get(at + count).is_some_and(|t| t.after_break)) {
-        let and = usize::from(s.word(at + count) == "and");
+        // "at 8 and at 20".
+        let and = match (s.word(at + count), s.word(at + count + 1)) {
+            ("and", "at") => 2,
+            ("and", _) => 1,
+            _ => 0,
+        };
         let Some((taken, next)) = clock(s, at + count + and, true) else { break };
         count += and + taken;
         all.push(next);

@@ -7,7 +7,7 @@ use super::{
     outcome::{Outcome, Planned, RiskOf},
     value::{self, Fit},
 };
-use crate::sentence::Sentence;
+use crate::{objection, sentence::Sentence};
 use jiff::Zoned;
 use serde_json::{Map, Value, json};
 use tool::Risk;
@@ -246,6 +246,9 @@ pub(crate) fn read(text: &str) -> Option<Correction> {
     let marked = weak || strong || old.is_some();
     let text = |(from, to): (usize, usize)| s.slice(from, to).trim_start_matches([',', ' ']).to_owned();
     let short = new.1.checked_sub(new.0).is_some_and(|length| (1..=7).contains(&length));
+    // "put butter on the shopping list instead of eggs".
+    let instead = old.is_some() && s.mentions(&["instead", "rather"]);
+    let text = |part| if instead { objection::item(&text(part)) } else { text(part) };
     (marked && short).then(|| Correction {
         new: text(new),
         old: old.map(text).filter(|old| !old.is_empty()),
@@ -253,12 +256,6 @@ pub(crate) fn read(text: &str) -> Option<Correction> {
         makes,
         apart,
     })
-}
-
-/// Whether another one of the same things was meant.
-fn means_other(text: &str) -> bool {
-    ["the other one", "the other", "that other one", "other one", "the other ones", "the other list", "other list"]
-        .contains(&text.to_lowercase().as_str())
 }
 
 /// What a correction comes to after these exchanges.
@@ -284,7 +281,7 @@ pub(crate) fn corrected(text: &str, exchanges: &[Exchange], now: &Zoned, risk: R
         return None;
     }
     let calls = exchanges[at].done();
-    if means_other(&correction.new) {
+    if other::means_other(&correction.new) {
         return other::other(&calls, exchanges.get(at + 1..)?, risk);
     }
     if let Some(outcome) = other::pointed(&correction.new, &calls, exchanges.get(at + 1..)?, risk) {

@@ -334,6 +334,23 @@ const THANKS: &[&str] = &[
     "great job",
 ];
 
+/// Whether what was asked for was tried or refused, and changed nothing.
+fn did_nothing(exchange: &Exchange) -> bool {
+    const REFUSED: &[&str] = &[
+        "I did nothing",
+        "I changed nothing",
+        "I set nothing",
+        "I planned nothing",
+        "I cancelled nothing",
+        "I have nothing called",
+        "I did not understand",
+    ];
+    match exchange.calls.is_empty() {
+        true => REFUSED.iter().any(|words| exchange.answered.contains(words)),
+        false => exchange.calls.iter().all(|call| call.failed),
+    }
+}
+
 /// Whether nothing is said but that something be taken back or left.
 pub(crate) fn takes_back(text: &str) -> bool {
     let said = readings(text);
@@ -444,6 +461,14 @@ pub(crate) fn about(text: &str, exchanges: &[Exchange], risk: RiskOf) -> Option<
         // Only what names the taking back reaches over another exchange.
         let reach = if ["undo", "back", "revert"].iter().any(|word| whole.contains(word)) { 3 } else { 1 };
         let recent = exchanges.iter().take(reach).any(changed);
+        // What failed has left nothing to take back, and the change before it was not meant.
+        if reach > 1 && last.is_some_and(did_nothing) {
+            let before = exchanges.iter().find(|exchange| changed(exchange)).map(|exchange| exchange.said.trim());
+            let before = before.map_or("the change before it".to_owned(), |said| format!("“{}”", truncate(said, 80)));
+            return Some(Outcome::Say(format!(
+                "Your last request changed nothing, so there is nothing of it to undo. Say “undo” once more to take back {before}."
+            )));
+        }
         return match (recent && risk("undo").is_some(), last) {
             (true, _) => Some(Outcome::call("undo", json!({}))),
             // "undo" may mean a change elsewhere; anything else has nothing to take back.

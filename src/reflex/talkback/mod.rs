@@ -67,7 +67,8 @@ pub(crate) fn classified(
     }
     let (outcome, why) = fresh(text, exchanges)?;
     // A command in its own right says all that is meant.
-    let own = !matches!(why, "a sum goes on" | "it points at what was shown") && command(text);
+    let instead = text.to_lowercase().contains(" instead of ");
+    let own = !instead && !matches!(why, "a sum goes on" | "it points at what was shown") && command(text);
     (!own).then(|| outcome.placed(why))
 }
 

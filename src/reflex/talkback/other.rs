@@ -59,3 +59,9 @@ pub(crate) fn length(said: &str, calls: &[Call], new: &str) -> Option<Fit> {
     let value = at.strftime("%Y-%m-%dT%H:%M").to_string().into();
     Some(Fit { argument: "schedule".to_owned(), value, label: "the time" })
 }
+
+/// Whether another one of the same things was meant.
+pub(crate) fn means_other(text: &str) -> bool {
+    ["the other one", "the other", "that other one", "other one", "the other ones", "the other list", "other list"]
+        .contains(&text.to_lowercase().as_str())
+}

@@ -403,7 +403,9 @@ fn moved(s: &Sentence, pointer: &Pointer, thing: &Thing, now: &Zoned) -> Option<
             }
         }
         // "back an hour", "by two days", "an hour later".
-        let by = duration::duration(&rest, 0).filter(|(count, _)| *count == rest.len());
+        let turns = |at: usize| ["later", "earlier", "sooner", "forward", "back"].contains(&rest.word(at));
+        let by = duration::duration(&rest, 0)
+            .filter(|(count, _)| *count == rest.len() || *count + 1 == rest.len() && turns(*count));
         if let (Some((_, span)), Some((day, time))) = (by, value::parse(old)) {
             let earlier = s.mentions(&["forward", "earlier", "sooner"]);
             // What has rung is snoozed from now on.

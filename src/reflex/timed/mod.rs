@@ -18,7 +18,7 @@ use crate::{
     slots::called_off,
     stance,
 };
-use jiff::civil::Date;
+use jiff::{Zoned, civil::Date};
 use serde_json::{Map, Value};
 use switching::Switch;
 use text_kit::day_words;
@@ -62,7 +62,7 @@ impl Classifier<'_> {
             let title = text_kit::truncate(&off.title, 60);
             let say =
                 format!("I changed nothing. If “{title}” is in your calendar, say “{look}” and then “delete the …”.");
-            return Some(Classification { stage: Stage::Plainly, ..unknown(say, "it will not take place") });
+            return Some(Classification { stage: Stage::Plainly, ..unknown(say, CALLED_OFF) });
         }
         if let Some(mended) = unclear::mended(s, self.now) {
             return self.by_parts(&mended);
@@ -113,6 +113,19 @@ impl Classifier<'_> {
             .speechless(),
         )
     }
+}
+
+/// Why nothing is done about what will not take place.
+const CALLED_OFF: &str = "it will not take place";
+
+/// Whether a classification says that nothing is changed, since something will not take place.
+pub(crate) fn is_called_off(placed: &Classification) -> bool {
+    placed.why == CALLED_OFF
+}
+
+/// Whether a sentence names the day of its time.
+pub(crate) fn names_a_day(s: &Sentence, now: &Zoned) -> bool {
+    spans::find(s, now, false).iter().any(spans::Span::names_day)
 }
 
 /// A question about an event, with how it repeats.

@@ -110,6 +110,11 @@ async fn times_are_kept_asked_about_or_refused() {
         ("remind me to eat at 730pm", "create_scheduled_task 2026-11-20T19:30"),
         ("remind me to eat at half 7", "create_scheduled_task 2026-11-20T19:30"),
         ("remind me at midnight on Saturday to lock up", "create_scheduled_task 2026-11-22T00:00"),
+        ("remind me every day at 8 and at 20 to take my pills", "create_scheduled_task 0 8,20 * * *"),
+        (
+            "remind me to take my pills every day at 8 and at 20",
+            "\" I heard more than one time there, and did nothing.",
+        ),
         ("remind me at 3 in the night to check the oven", "create_scheduled_task 2026-11-21T03:00"),
         ("remind me at quarter to 7 tomorrow evening to call mum", "create_scheduled_task 2026-11-21T18:45"),
         ("wake me at ten past four", "create_scheduled_task 2026-11-20T16:10"),

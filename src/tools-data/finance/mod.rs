@@ -15,9 +15,9 @@ use records::{
     kind::{add, add_all, delete, update},
     optional_text, quote, read_when, required_text, tags, view,
 };
-use store::{Entry, Listing, Store};
+use store::{Entry, Store};
 use text_kit::counted_one;
-use tool::{Scope, prelude::*};
+use tool::prelude::*;
 
 /// The most characters of a description, of notes, and of a payment method.
 const DESCRIPTION: usize = 300;
@@ -64,7 +64,7 @@ pub struct New {
     description: String,
     /// The day it was spent (ISO); today for a new expense.
     date: Option<String>,
-    /// ISO 4217 code, such as EUR; for a new expense the one used last. A new code alone keeps the number of the amount.
+    /// ISO 4217 code, such as EUR; for a new expense that of the household. A new code alone keeps the number of the amount.
     currency: Option<String>,
     /// How it was paid, such as "card".
     payment_method: Option<String>,
@@ -83,8 +83,8 @@ impl RecordKind for Expense {
     const ID: &'static str = "expenseId";
     const PLURAL: &'static str = "expenses";
     const TITLE: &'static str = "description";
-    fn read(records: &RecordStore<Self>, cx: &Cx, new: New) -> Result<Self> {
-        let currency = new.currency.map_or_else(|| usual_currency(records, cx), |code| money::currency(&code))?;
+    fn read(_records: &RecordStore<Self>, cx: &Cx, new: New) -> Result<Self> {
+        let currency = new.currency.map_or_else(|| Ok(local_currency(cx).to_owned()), |code| money::currency(&code))?;
         Ok(Self {
             amount: new.amount.minor(&currency)?,
             currency,
@@ -147,14 +147,6 @@ fn day(cx: &Cx, text: &str) -> Result<String> {
 
 fn civil_day(cx: &Cx, what: &str, text: &str) -> Result<jiff::civil::Date> {
     Ok(day_of(&read_when(cx, what, text)?, &cx.ports().clock.zone()))
-}
-
-/// The currency this person used last, else the last one they can see, else that of the household's time zone.
-fn usual_currency(expenses: &RecordStore<Expense>, cx: &Cx) -> Result<String> {
-    let newest = Listing { limit: 1, ..Listing::default() };
-    let own = expenses.records().list_in(Scope::User(cx.user()), &newest)?;
-    let last = if own.is_empty() { expenses.records().list(cx, &newest)? } else { own };
-    Ok(last.into_iter().next().map_or_else(|| local_currency(cx).to_owned(), |entry| entry.value.currency))
 }
 
 /// The currency where the household lives, by its time zone; the euro where that is not known.

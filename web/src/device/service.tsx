@@ -6,6 +6,7 @@ import { blank, readAll } from '../forms/draft';
 import { Fields } from '../forms/fields';
 import { groupOf, label as labelled, type Group, type GroupDraft, type Schema } from '../forms/schema';
 import * as policy from '../policy';
+import { prefilled } from '../prefill';
 import { go, href } from '../rooms';
 import { Sentence } from '../sentence';
 import { sentence, text } from '../text';
@@ -52,7 +53,7 @@ interface EntryFormProps {
 
 function EntryForm({ service, entry, replacing, onDone, onCancel }: EntryFormProps): JSX.Element {
   const form = formOf(service.schema, entry);
-  const [draft, setDraft] = useState(() => blank(form, entry?.fields) as GroupDraft);
+  const [draft, setDraft] = useState(() => blank(form, entry?.fields ?? prefilled(service.name)) as GroupDraft);
   const [label, setLabel] = useState(entry?.label ?? (service.entries.length ? '' : words.first));
   const [tried, setTried] = useState(false);
   const box = useRef<HTMLDivElement>(null);

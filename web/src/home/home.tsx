@@ -48,7 +48,7 @@ export function Home({ session, path, onSay }: Props): JSX.Element {
         {at === 'devices' && <Things wanted={second} writer={writer} />}
         {at === 'rules' && <Records section="schedules" path={path} session={session} />}
         {at === 'pins' && <Pins wanted={isPin(first) ? first : second} writer={writer} />}
-        {at === 'network' && <Network />}
+        {at === 'network' && <Network admin={session.role === 'admin'} />}
       </div>
     </main>
   );

@@ -4,7 +4,10 @@ import { CopyIcon } from '../copy';
 import { Again, Fork, Pen } from '../icons';
 import { text } from '../text';
 import { talk as words } from '../text/talk';
+import { lazy } from '../lazy';
 import { said, type Turn } from './turns';
+
+const ReadAloud = lazy<{ answer: string }>(() => import('./read-aloud').then((part) => part.ReadAloud), true);
 
 export interface Act {
   /** Says the same again. */
@@ -21,6 +24,7 @@ export function Actions({ turn, last, act }: { turn: Turn; last: boolean; act: A
   return (
     <div class="exchange-acts">
       {answer && <CopyIcon value={answer} label={words.copyMessage} />}
+      {answer && <ReadAloud answer={answer} />}
       {last && (turn.asked || turn.files) && !turn.trouble && (
         <button type="button" class="bare" aria-label={words.retry} title={words.retry} onClick={() => act.again(turn)}><Again /></button>
       )}

@@ -10,6 +10,9 @@ import { modelName } from './model-name';
 
 const ModelPicker = lazy<{ onChosen: (model: string) => void; onClose: () => void }>(() => import('./model-picker').then((part) => part.ModelPicker));
 
+/** Fetched after the first load, and shown where the device knows a server for speech. */
+const Mic = lazy<{ onText: (said: string) => void; onProblem: (why: string) => void }>(() => import('./mic').then((part) => part.Mic), true);
+
 interface Props {
   value: string;
   busy: boolean;
@@ -85,6 +88,7 @@ function Attached({ file, onDrop }: { file: Sent; onDrop: () => void }): JSX.Ele
 export function Composer({ value, busy, files, model, chooses, last, onInput, onSend, onStop }: Props): JSX.Element {
   const field = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
+  const [micProblem, setMicProblem] = useState('');
 
   useLayoutEffect(() => {
     const area = field.current;
@@ -124,6 +128,7 @@ export function Composer({ value, busy, files, model, chooses, last, onInput, on
       }}
     >
       <div>
+        {micProblem && <p class="problem small" role="alert">{micProblem}</p>}
         {files.problem && <p class="problem small" role="alert">{files.problem}</p>}
         {files.all.length > 0 && (
           <ul class="attached" aria-label={text.talk.attached}>
@@ -171,6 +176,13 @@ export function Composer({ value, busy, files, model, chooses, last, onInput, on
             }}
           />
           <ModelButton model={model} chooses={chooses} />
+          <Mic
+            onProblem={setMicProblem}
+            onText={(said) => {
+              onInput(value.trim() ? `${value.trimEnd()} ${said}` : said);
+              field.current?.focus({ preventScroll: true });
+            }}
+          />
           {busy && <button type="button" class="stop" aria-label={text.talk.stop} onClick={onStop}><Stop /></button>}
           {(!busy || something || files.all.length > 0) && (
             <button class="go" aria-label={text.talk.send} title={busy ? text.talk.queues : undefined} aria-disabled={!ready}><Send /></button>

@@ -20,6 +20,7 @@ import { LateQuestions, OtherQuestions } from './elsewhere';
 import { Exchange } from './exchange';
 import type { Turn } from './turns';
 import type { TalkState } from './use-talk';
+import { lookForVoice } from './voice-servers';
 
 interface Props {
   session: Session;
@@ -109,6 +110,8 @@ export function Talk({ session, talk }: Props): JSX.Element {
   useLayoutEffect(() => {
     if (waits && !below) end.current?.scrollIntoView({ block: 'nearest' });
   }, [waits]);
+
+  useEffect(lookForVoice, []);
 
   // Who leaves has read how it ended.
   useEffect(() => forgetSettled, [talk.conversationId]);

@@ -79,7 +79,7 @@ export const text = {
     alone: 'No other devices found.',
     self: 'this device',
     unclaimed: 'not claimed yet',
-    kinds: { hob: 'Hob', 'home-assistant': 'Home Assistant', wyoming: 'voice (Wyoming)' } as Record<string, string>,
+    kinds: { hob: 'Hob', 'home-assistant': 'Home Assistant', wyoming: 'voice (Wyoming)', mqtt: 'MQTT', esphome: 'ESPHome', printer: 'printer' } as Record<string, string>,
   },
 
   claim: {

@@ -1,0 +1,200 @@
+//! What is known of the home: its entities, what the registries say about them, and the services it has.
+
+use crate::{
+    Area, Change, Details, Entity,
+    opening::{self, Steps},
+    wire,
+};
+use serde::Deserialize;
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+/// The most entities.
+const ENTITIES: usize = 10_000;
+/// The longest state: that of Home Assistant.
+const STATE: usize = 255;
+
+/// A service of Home Assistant, such as `light.turn_on`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServiceFields {
+    /// The names of its fields.
+    pub fields: BTreeSet<String>,
+    /// The fields it cannot do without.
+    pub required: BTreeSet<String>,
+    /// Whether it acts on entities.
+    pub has_target: bool,
+    /// Whether it answers something.
+    pub responds: bool,
+}
+
+/// Facts of the installation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Facts {
+    /// Its name: `Home`.
+    #[serde(default)]
+    pub location_name: String,
+    /// Its version.
+    #[serde(default)]
+    pub version: String,
+    /// Units.
+    #[serde(default)]
+    pub unit_system: Units,
+    /// The state of its start: `RUNNING`.
+    #[serde(default)]
+    pub state: String,
+}
+
+/// The units of a home.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Units {
+    /// `°C` or `°F`.
+    #[serde(default)]
+    pub temperature: String,
+}
+
+#[derive(Default)]
+pub(crate) struct Model {
+    pub entities: BTreeMap<Arc<str>, Arc<Entity>>,
+    pub details: HashMap<Arc<str>, Details>,
+    pub areas: Vec<Arc<Area>>,
+    pub services: BTreeMap<String, BTreeMap<String, ServiceFields>>,
+    pub facts: Facts,
+    pub scripts: HashMap<String, Steps>,
+    /// Grows with each change.
+    pub version: u64,
+    /// Entities that did not fit.
+    pub left_out: usize,
+}
+
+impl Model {
+    /// Applies an event of `subscribe_entities`; `first` replaces everything.
+    pub fn apply(&mut self, event: wire::Entities, first: bool) -> Vec<Change> {
+        let mut changes = vec![];
+        if first {
+            let now = event.added.as_ref();
+            let gone: Vec<_> =
+                self.entities.keys().filter(|id| now.is_none_or(|now| !now.contains_key(&***id))).cloned().collect();
+            changes.extend(gone.iter().filter_map(|id| self.remove(id)));
+            self.left_out = 0;
+        }
+        for (id, added) in event.added.into_iter().flatten() {
+            let updated = added.updated.unwrap_or(added.changed);
+            let (state, attributes, changed) = (bounded(added.state), added.attributes, added.changed);
+            changes.extend(self.put(Entity { id: id.into(), state, attributes, changed, updated }));
+        }
+        for (id, diff) in event.changed.into_iter().flatten() {
+            let Some(old) = self.entities.get(&*id) else { continue };
+            let mut new = (**old).clone();
+            let unset = diff.unset.map(|unset| unset.attributes).unwrap_or_default();
+            let mut attributes = None;
+            if let Some(set) = diff.set {
+                new.state = set.state.map_or(new.state, bounded);
+                new.changed = set.changed.unwrap_or(new.changed);
+                new.updated = set.updated.or(set.changed).unwrap_or(new.updated);
+                attributes = set.attributes;
+            }
+            new.attributes.change(attributes.unwrap_or_default(), &unset);
+            changes.extend(self.put(new));
+        }
+        for id in event.removed.into_iter().flatten() {
+            changes.extend(self.remove(&id));
+        }
+        if !changes.is_empty() {
+            self.version += 1;
+        }
+        changes
+    }
+
+    fn put(&mut self, new: Entity) -> Option<Change> {
+        if !self.entities.contains_key(&new.id) && (self.entities.len() >= ENTITIES || new.id.len() > STATE) {
+            self.left_out += 1;
+            return None;
+        }
+        let new = Arc::new(new);
+        let before = self.entities.insert(new.id.clone(), new.clone());
+        let same = before.as_ref().is_some_and(|old| old.state == new.state && old.attributes == new.attributes);
+        (!same).then_some(Change { now: Some(new), before })
+    }
+
+    fn remove(&mut self, id: &str) -> Option<Change> {
+        let before = self.entities.remove(id)?;
+        Some(Change { now: None, before: Some(before) })
+    }
+
+    /// Everything is forgotten: another home is set up, or none.
+    pub fn clear(&mut self) {
+        *self = Self { version: self.version + 1, ..Self::default() };
+    }
+
+    /// Whether running a script or scene opens, unlocks or disarms something, also by others it starts. One that is not
+    /// known counts as such.
+    pub fn start_opens(&self, id: &str) -> bool {
+        let (mut open, mut seen) = (vec![id.to_owned()], BTreeSet::new());
+        while let Some(id) = open.pop() {
+            if !seen.insert(id.clone()) {
+                continue;
+            }
+            if let Some(rest) = id.strip_prefix("scene.") {
+                let scene = self.entities.get(&*id);
+                let parts = scene.into_iter().flat_map(|scene| scene.attributes.list("entity_id"));
+                let guarded = |id: &str| self.entities.get(id).is_none_or(|part| opening::is_guarded(part));
+                if scene.is_none() || rest.is_empty() || parts.into_iter().any(guarded) {
+                    return true;
+                }
+                continue;
+            }
+            match self.scripts.get(&id) {
+                Some(steps) if !steps.opens => open.extend(steps.starts.iter().cloned()),
+                _ => return true,
+            }
+        }
+        false
+    }
+}
+
+fn bounded(state: String) -> String {
+    if state.len() <= STATE { state } else { text_kit::truncate(&state, STATE - 3) }
+}
+
+/// The list of services, as `get_services` gives it.
+pub(crate) fn read_services(json: &str) -> serde_json::Result<BTreeMap<String, BTreeMap<String, ServiceFields>>> {
+    #[derive(Deserialize)]
+    struct Row {
+        #[serde(default)]
+        fields: BTreeMap<String, Field>,
+        #[serde(default)]
+        target: Option<serde_json::Value>,
+        #[serde(default)]
+        response: Option<serde::de::IgnoredAny>,
+    }
+    #[derive(Deserialize)]
+    struct Field {
+        #[serde(default)]
+        required: bool,
+        /// Fields are also grouped in sections.
+        #[serde(default)]
+        fields: BTreeMap<String, Field>,
+    }
+    fn collect(fields: BTreeMap<String, Field>, into: &mut ServiceFields) {
+        for (name, field) in fields {
+            if !field.fields.is_empty() {
+                collect(field.fields, into);
+                continue;
+            }
+            if field.required {
+                into.required.insert(name.clone());
+            }
+            into.fields.insert(name);
+        }
+    }
+    let all: BTreeMap<String, BTreeMap<String, Row>> = serde_json::from_str(json)?;
+    let read = |row: Row| {
+        let mut service =
+            ServiceFields { has_target: row.target.is_some(), responds: row.response.is_some(), ..Default::default() };
+        collect(row.fields, &mut service);
+        service
+    };
+    Ok(all.into_iter().map(|(d, rows)| (d, rows.into_iter().map(|(s, row)| (s, read(row))).collect())).collect())
+}

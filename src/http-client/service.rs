@@ -1,0 +1,143 @@
+//! The client for a service on the local network that an admin set up: the address is one they entered.
+
+use crate::{
+    Error, Lazy, Result, Streaming,
+    stream::{Clock, Patience},
+};
+use reqwest::{Method, StatusCode, Upgraded, header};
+use std::{sync::Arc, time::Duration};
+use url::Url;
+
+/// How long a request may take: a person waits, and the service is in the house.
+const PATIENCE: Patience =
+    Patience { first_byte: Duration::from_secs(20), idle: Duration::from_secs(15), overall: Duration::from_secs(40) };
+
+/// A client for services in the home, such as Home Assistant. It follows no redirect, so a token goes to the configured host
+/// and nowhere else.
+#[derive(Clone)]
+pub struct ServiceHttp(Arc<Lazy>);
+
+impl Default for ServiceHttp {
+    fn default() -> Self {
+        Self(Arc::new(Lazy::new(|builder| builder)))
+    }
+}
+
+impl ServiceHttp {
+    /// Sends one request, with `body` as JSON, and returns the answer of any status as it comes.
+    ///
+    /// # Errors
+    /// `BadRequest` for an unusable URL or method, `Unreachable`, `TimedOut`, `Broken`, and `Redirected` when the service
+    /// sends one elsewhere.
+    pub async fn request(&self, method: &str, url: &str, token: &str, body: Option<String>) -> Result<Streaming> {
+        let (url, host) = parse(url)?;
+        let method = Method::from_bytes(method.as_bytes())
+            .map_err(|_| Error::BadRequest(format!("`{method}` is not an HTTP method: use GET or POST")))?;
+        let mut request = self.0.get()?.request(method, url).bearer_auth(token);
+        if let Some(body) = body {
+            request = request.header(header::CONTENT_TYPE, "application/json").body(body);
+        }
+        let clock = Clock::of(&PATIENCE);
+        let answer = Streaming::begin(request, &host, Some(PATIENCE.first_byte), clock).await?;
+        if (300..400).contains(&answer.status) {
+            return Err(elsewhere(&host, answer.header("location").unwrap_or_default()));
+        }
+        Ok(answer)
+    }
+
+    /// Opens a WebSocket and returns the connection after its handshake, over TLS where the URL is `https`. `key` is the
+    /// client's nonce, and `accept` the server's answer to it.
+    ///
+    /// # Errors
+    /// As [`ServiceHttp::request`]; `Broken` when the server does not speak WebSocket there.
+    pub async fn web_socket(&self, url: &str, key: &str, accept: &str) -> Result<Upgraded> {
+        let (url, host) = parse(url)?;
+        let request = self
+            .0
+            .get()?
+            .get(url)
+            .header(header::CONNECTION, "Upgrade")
+            .header(header::UPGRADE, "websocket")
+            .header(header::SEC_WEBSOCKET_VERSION, "13")
+            .header(header::SEC_WEBSOCKET_KEY, key);
+        let late =
+            || Error::TimedOut { host: host.clone(), what: "did not begin to answer", after: PATIENCE.first_byte };
+        let broken = |why: String| Error::Broken { host: host.clone(), why };
+        let answer = tokio::time::timeout(PATIENCE.first_byte, request.send()).await.map_err(|_| late())?;
+        let answer = answer.map_err(|why| Error::of(&host, &why))?;
+        if answer.status().is_redirection() {
+            let to = answer.headers().get(header::LOCATION).and_then(|to| to.to_str().ok()).unwrap_or_default();
+            return Err(elsewhere(&host, to));
+        }
+        let accepts = answer.headers().get(header::SEC_WEBSOCKET_ACCEPT).is_some_and(|value| value == accept);
+        if answer.status() != StatusCode::SWITCHING_PROTOCOLS || !accepts {
+            let status = answer.status().as_u16();
+            return Err(broken(format!("it answered {status} where a WebSocket was expected")));
+        }
+        let upgraded = tokio::time::timeout(PATIENCE.first_byte, answer.upgrade()).await.map_err(|_| late())?;
+        upgraded.map_err(|why| Error::of(&host, &why))
+    }
+}
+
+fn parse(url: &str) -> Result<(Url, String)> {
+    let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    let url = url.ok_or_else(|| {
+        Error::BadRequest("the address of the service is not a URL: write it as http://host:port".into())
+    })?;
+    let host = url.host_str().unwrap_or_default().to_owned();
+    Ok((url, host))
+}
+
+fn elsewhere(host: &str, location: &str) -> Error {
+    let to = Url::parse(location).ok().and_then(|to| to.host_str().map(str::to_owned)).unwrap_or(host.to_owned());
+    Error::Redirected(format!(
+        "`{host}` sends requests on to `{to}`, and the token is not sent along: put the final address into the settings"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Server, answer};
+
+    #[tokio::test]
+    async fn a_token_goes_to_the_configured_host_only() {
+        let thief = Server::start(|_| answer("200 OK", "", "")).await;
+        let to = format!("location: {}\r\n", thief.url("/"));
+        let server = Server::start(move |request| {
+            assert!(request.contains("authorization: Bearer t0ken"), "{request}");
+            match request.starts_with("POST /api/x ") {
+                true => answer("200 OK", "", "yes"),
+                false => answer("302 Found", &to, ""),
+            }
+        })
+        .await;
+        let http = ServiceHttp::default();
+        let said = http.request("POST", &server.url("/api/x"), "t0ken", Some("{}".into())).await.unwrap();
+        assert_eq!(said.text(10).await.unwrap(), "yes");
+        let error = http.request("GET", &server.url("/"), "t0ken", None).await.unwrap_err();
+        assert!(matches!(error, Error::Redirected(_)), "{error}");
+        assert_eq!(thief.hits(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_server_without_websocket_says_so() {
+        let server = Server::start(|_| answer("200 OK", "", "hello")).await;
+        let error = ServiceHttp::default().web_socket(&server.url("/api/websocket"), "a", "b").await.unwrap_err();
+        assert!(error.to_string().contains("it answered 200 where a WebSocket was expected"), "{error}");
+        let wrong = Server::start(|_| {
+            answer(
+                "101 Switching Protocols",
+                "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: x\r\n",
+                "",
+            )
+        })
+        .await;
+        let error = ServiceHttp::default().web_socket(&wrong.url("/api/websocket"), "a", "b").await.unwrap_err();
+        assert!(matches!(error, Error::Broken { .. }), "{error}");
+        for url in ["ws://x/", "nothing"] {
+            let error = ServiceHttp::default().web_socket(url, "a", "b").await.unwrap_err();
+            assert!(matches!(error, Error::BadRequest(_)), "{error}");
+        }
+    }
+}
