@@ -137,6 +137,7 @@ pub async fn pin_map(pins: &Pins, cx: &Cx) -> Result<PinMap> {
             interlock: table.as_ref().and_then(|table| table.interlock.clone()),
             changes: (reported > 0).then_some(Changes { reported, coalesced }),
             warnings: warnings(pins, gpio, table.as_ref(), in_use),
+            settings: table,
             ..plain
         }
     };
@@ -159,6 +160,7 @@ impl MapPin {
             max_on_seconds: None,
             interlock: None,
             changes: None,
+            settings: None,
             warnings: vec![],
         }
     }

@@ -51,10 +51,10 @@ export function demoHome(things = KINDS()) {
     await route.fulfill(found?.json ? found : good({ tool: name, result: found, isError: false }));
   });
   const find = (address) => things.find((one) => one.address === address);
-  tool('list_things', ({ query = '', area, active, limit = 50 }) => {
+  tool('list_things', ({ query = '', area, active, limit = 30, offset = 0 }) => {
     const all = things.filter((one) => !one.hidden && (!active || one.state.active) && (area === undefined || one.area === area)
       && query.toLowerCase().split(/\s+/).every((word) => `${one.name} ${one.aliases.join(' ')} ${one.area}`.toLowerCase().includes(word)));
-    return { count: Math.min(all.length, limit), total: all.length, things: all.slice(0, limit).map(told) };
+    return { total: all.length, things: all.slice(offset, offset + Math.min(limit, 200)).map(told) };
   });
   const counted = (area) => ({ things: things.filter((one) => one.area === area && !one.hidden).length, active: things.filter((one) => one.area === area && one.state.active).length });
   tool('list_areas', () => ({ areas: [...new Set(things.map((one) => one.area))].filter(Boolean).map((area) => ({ area, ...counted(area) })), unplaced: counted('') }));

@@ -161,7 +161,7 @@ test('the tabs lead to the pins and the network, and an address names one pin', 
   await page.goto(hob);
   await visit(page, 'Home');
   const tabs = page.getByRole('navigation', { name: 'Parts of Home' });
-  await becomes(() => tabs.getByRole('link').allInnerTexts(), ['Today', 'Pins', 'Network']);
+  await becomes(() => tabs.getByRole('link').allInnerTexts(), ['Today', 'Devices', 'Rules', 'Pins', 'Network']);
   await tabs.getByRole('link', { name: 'Pins' }).click();
   await pin(page, 17).waitFor();
   await tabs.getByRole('link', { name: 'Network' }).click();

@@ -151,6 +151,7 @@ export const things = {
     set_mode: (what: string, to: string) => `Set ${what} to ${to || 'another mode'}?`,
   } as Record<string, (what: string, to: string) => string>,
   callFor: (question: string, time: string) => question.replace(/\?$/, ` for ${time}?`),
+  callLater: (question: string, when: string) => question.replace(/\?$/, ` by itself, ${when}, without asking again?`),
   allIn: (kind: string, area: string) => (kind ? `every ${lower(kind)} in ${area}` : `everything in ${area}`),
   list: (names: string[]) => (names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`),
 };

@@ -41,7 +41,7 @@ export function Things({ wanted, writer }: Props): JSX.Element {
     list.renew();
   };
   useThingUpdates(renew);
-  useNews(['pin-names:changed', 'things:changed', 'ha:connection', 'mqtt:connection'], renew);
+  useNews(['pin-names:changed', 'things:changed', 'areas:changed', 'ha:connection', 'mqtt:connection'], renew);
   useEffect(renewAreas, [large]);
 
   const open = useCallback((address: string) => go('home', ['devices', address]), []);

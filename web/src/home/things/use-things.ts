@@ -21,8 +21,6 @@ export interface Wanted {
 export interface Shown {
   things: Thing[];
   total: number;
-  /** What they were read for. */
-  wanted: Wanted;
 }
 
 export interface ThingList {
@@ -38,13 +36,22 @@ const numberIn = (result: unknown, name: string): number | undefined => {
   return typeof found === 'number' ? found : undefined;
 };
 
-async function read(wanted: Wanted, limit: number): Promise<Shown> {
+/** The most a call returns. */
+const MOST = 200;
+
+async function read({ query = '', area, active }: Wanted, limit: number): Promise<Shown> {
   const began = performance.now();
-  const { query = '', area, active } = wanted;
-  const { result } = await api.execute('list_things', { ...(query.trim() && { query: query.trim() }), ...(area !== undefined && { area }), ...(active && { active }), limit, details: true });
-  const things = thingsIn(result);
+  const args = { ...(query.trim() && { query: query.trim() }), ...(area !== undefined && { area }), ...(active && { active }), details: true };
+  let things: Thing[] = [];
+  let total = 0;
+  do {
+    const { result } = await api.execute('list_things', { ...args, limit: Math.min(MOST, limit - things.length), ...(things.length && { offset: things.length }) });
+    const found = thingsIn(result);
+    things = [...things, ...found];
+    total = found.length ? (numberIn(result, 'total') ?? things.length) : things.length;
+  } while (things.length < Math.min(limit, total));
   for (const thing of things) put(thing, began);
-  return { things, total: numberIn(result, 'total') ?? things.length, wanted };
+  return { things, total };
 }
 
 /** `off`: reads nothing. */
