@@ -58,6 +58,10 @@ pub struct MapPin {
     /// Changes since the start that were reported, and edges that were coalesced into them: many of a loose contact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Changes>,
+    /// Its settings as `configure_pin` takes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
+    pub settings: Option<PinTable>,
     /// Reasons not to use it, or faults of its use.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,

@@ -241,3 +241,31 @@ test('an empty home says how things come there, and its links open the forms', a
     await context.close();
   }
 });
+
+test('what waits for a decision reads in plain words', async () => {
+  const asked = (id, tool, args, change = {}) => ({
+    id, nonce: 'n', tool, arguments: args, about: 'Control things of the home', risk: 'actuate', rule: 'opens', reason: 'it opens, unlocks or disarms something', tainted: false, state: 'pending', userId: 'owner', runId: 'r1',
+    conversationId: null, toolCallId: id, channel: 'schedule', version: 1, pattern: args, askedAt: Date.now(), waitsUntil: Date.now() + 120_000, expiresAt: Date.now() + 120_000, ...change,
+  });
+  for (const [tool, args, question] of [
+    ['control_thing', { thing: 'ha:lock.front_door', action: 'unlock' }, 'Unlock the front door?'],
+    ['control_thing', { thing: 'ha:cover.garage', action: 'open', for: 'PT10M' }, 'Open the garage door for 10 minutes?'],
+    ['control_thing', { area: 'Hall', kind: 'lock', action: 'unlock' }, 'Unlock every lock in Hall?'],
+    ['control_thing', { things: ['ha:lock.front_door', 'ha:cover.garage'], action: 'open' }, 'Open the front door and the garage door?'],
+    ['ha_call_service', { domain: 'alarm_control_panel', service: 'alarm_disarm', entity: 'alarm_control_panel.home' }, 'Disarm the house alarm?'],
+    ['gpio_write', { pin: 17, high: true }, 'Turn on the hall lamp?'],
+    ['control_thing', { when: 'when the bell is pressed', arguments: { thing: 'ha:lock.front_door', action: 'unlock' } }, 'Unlock the front door by itself, when the bell is pressed, without asking again?'],
+  ]) {
+    const one = asked('a1', tool, args);
+    const home = demoHome();
+    const { page, context, problems } = await staged(browser, { ...home.answers, 'GET /api/v1/approvals': good({ count: 1, approvals: [one] }), 'GET /api/v1/runs': good({ count: 0, runs: [] }) }, { live: true });
+    const card = page.locator('.asks');
+    await becomes(() => card.locator('.question').innerText(), question);
+    if (args.thing === 'ha:lock.front_door') {
+      await accessible(page, 'an approval in plain words');
+      await shot(page, 'approval-unlock');
+    }
+    assert.deepEqual(problems, []);
+    await context.close();
+  }
+});
