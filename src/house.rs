@@ -18,7 +18,7 @@ use crate::config::{
 };
 use agent::Agent;
 use anyhow::Result;
-use api::{AppParts, AppState, EventStreams, Network, RequestCounts, Restart};
+use api::{AppParts, AppState, DeviceSettings, EventStreams, Network, RequestCounts, Restart};
 use background::{BackgroundTasks, publish_pin_changes, schedule_backfill, schedule_maintenance};
 use board::{Board, Device};
 use compacting::IdleHours;
@@ -45,6 +45,7 @@ use store::Store;
 use things::Things;
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
+use tools_home::mqtt::MqttHome;
 use uploads::Uploads;
 
 /// Idle time after which the model and the JavaScript engine are unloaded.
@@ -140,6 +141,10 @@ fn build_with(
     let home_assistant = home_assistant::home_assistant(&services, &things, ports.bus.clone())?;
     let finder = home_assistant::finder(&config.network);
     families.push(tools_home::home_assistant(&home_assistant, finder).into_parts());
+    let mqtt = MqttHome::new(&store, ports.clone());
+    services.register("mqtt", "MQTT", tool::Label::Own, tools_home::mqtt::mqtt_service()?)?;
+    things.add(Arc::new(mqtt.clone()));
+    families.push(tools_home::mqtt::family(mqtt.clone()).into_parts());
     let web = Guarded::new(config.http.allow.clone());
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
@@ -171,6 +176,15 @@ fn build_with(
     let (models, provider) = Models::new(config.model.clone(), deps, choices.clone())?;
     let settings =
         Arc::new(Settings::new(config, store.device_id(), choices, network.clone(), system_clock, scheduler.clone()));
+    let named = settings.clone();
+    let name = Arc::new(move || named.name());
+    let mqtt = home::mqtt::Door {
+        home: mqtt,
+        things: things.clone(),
+        device: device.clone(),
+        name,
+        version: env!("CARGO_PKG_VERSION"),
+    };
     let uploads = Uploads::new(&store, data.join(store::FILES));
     uploads.tidy();
     families.push(tools_home::voice::family(voice_servers.clone(), uploads.clone()).into_parts());
@@ -230,7 +244,17 @@ fn build_with(
     Ok((
         house,
         settings,
-        BackgroundTasks { scheduler, triggers, board, pins, home_assistant, store: kept, ports: checking, compacting },
+        BackgroundTasks {
+            scheduler,
+            triggers,
+            board,
+            pins,
+            home_assistant,
+            store: kept,
+            ports: checking,
+            compacting,
+            mqtt,
+        },
     ))
 }
 

@@ -1,4 +1,4 @@
-//! What Hob may read and do in Home Assistant, as patterns of entity ids.
+//! The permissions of Hob in Home Assistant, as patterns of entity ids.
 
 /// Patterns such as `light`, `light.*`, `sensor.outside_*` and `!switch.pump`: an id fits when one of them matches it, and
 /// none with an exclamation mark.
@@ -62,7 +62,7 @@ const ASK: &str = "";
 /// The types of events Hob fires.
 const EVENTS: &str = "hob_*";
 
-/// What Hob may do.
+/// The permissions of Hob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
     /// Entities it reads.

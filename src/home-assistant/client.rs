@@ -37,7 +37,7 @@ impl HomeAssistant {
         Self(Arc::new(Shared::new(bus, timing)))
     }
 
-    /// Sets it up anew, or switches it off. The same settings change nothing.
+    /// Replaces the settings; `None` switches it off. The same settings change nothing.
     pub fn configure(&self, settings: Option<Result<Settings>>) {
         let (settings, state) = match settings {
             Some(Ok(settings)) => (Some(Arc::new(settings)), Connection::Connecting),

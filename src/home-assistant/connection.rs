@@ -20,7 +20,7 @@ pub enum Connection {
     },
     /// Home Assistant does not accept the token: nothing is tried until the settings change, or an hour has passed.
     TokenRefused {
-        /// What it said.
+        /// The answer of Home Assistant.
         why: String,
     },
     /// The settings are unusable.
@@ -49,7 +49,7 @@ impl Connection {
             _ => None,
         }
     }
-    /// What to do, in a sentence for people and models.
+    /// The state and the next step, in a sentence for people and models.
     pub fn sentence(&self) -> String {
         match self {
             Self::Off => {

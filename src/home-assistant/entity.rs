@@ -65,7 +65,7 @@ pub struct Area {
     pub floor_aliases: Vec<String>,
 }
 
-/// What the registries say about an entity.
+/// The registries' facts about an entity.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Details {
     /// Other names.

@@ -13,7 +13,7 @@ use tokio::{
 };
 use tokio_tungstenite::{WebSocketStream, accept_async, tungstenite::Message};
 
-/// What a connection does.
+/// The behaviour of a connection.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
     /// Answers like Home Assistant.
@@ -141,7 +141,7 @@ async fn talk(
                                 home.as_object_mut().unwrap().remove("lock.door");
                             }
                             let _ = ws.close(None).await;
-                            // What still arrives is read: else the system discards what was sent, too.
+                            // Read the rest of the input: otherwise the system discards the output too.
                             while let Some(Ok(_)) = ws.next().await {}
                             return;
                         }

@@ -1,7 +1,7 @@
 //! A client of Home Assistant: REST for actions, WebSocket for the live state of its entities.
 //!
 //! [`HomeAssistant`] keeps one connection for as long as the service is set up: it connects, receives all entities
-//! (`subscribe_entities`), applies their changes, and begins anew when the connection is lost. A refused token stops it until
+//! (`subscribe_entities`), applies their changes, and connects again when the connection is lost. A refused token stops it until
 //! the settings change. Everything is in memory and bounded: 10,000 entities, and what one of them may say
 //! ([`Attributes`]). What changes is published on the bus: `ha:state`, `ha:event`, `ha:connection`.
 

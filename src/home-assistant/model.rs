@@ -1,4 +1,4 @@
-//! What is known of the home: its entities, what the registries say about them, and the services it has.
+//! The model of the home in memory: entities, facts of the registries, and services.
 
 use crate::{
     Area, Change, Details, Entity,

@@ -8,7 +8,7 @@ use serde_json::Value;
 pub(crate) enum Opening {
     No,
     Yes,
-    /// Where the entity is a door, a gate or the like.
+    /// Only if the entity is a door, a gate or the like.
     IfGuarded,
 }
 
@@ -85,7 +85,7 @@ fn walk(value: &Value, steps: &mut Steps, depth: u8) {
                         if domain == "script" && !matches!(service, "turn_on" | "turn_off" | "toggle" | "reload") {
                             steps.starts.push(name.clone());
                         }
-                        // It runs what it is told to: an automation, Python, a command, or a sentence.
+                        // Each runs something that is not visible here: an automation, Python code, a sentence.
                         steps.opens |= matches!(domain, "automation" | "python_script" | "pyscript" | "conversation");
                     }
                     // The action of a device.

@@ -84,7 +84,7 @@ pub(crate) struct Registries {
 }
 
 impl Registries {
-    /// What they say together, once all have arrived.
+    /// Joins the four lists once all have arrived.
     pub fn join(&mut self) -> Option<(Vec<Arc<Area>>, HashMap<Arc<str>, Details>)> {
         let (true, true, true, true) =
             (self.floors.is_some(), self.areas.is_some(), self.devices.is_some(), self.entities.is_some())

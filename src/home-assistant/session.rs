@@ -94,7 +94,7 @@ async fn connect(shared: &Shared, settings: &Settings) -> Ended<Socket> {
     Ok(WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(config)).await)
 }
 
-/// Signs in; returns what Home Assistant said where it refuses the token.
+/// Signs in; returns the reason if Home Assistant refuses the token.
 async fn sign_in(shared: &Shared, settings: &Settings, socket: &mut Socket) -> Ended<Option<String>> {
     let mut answered = false;
     loop {
@@ -228,7 +228,7 @@ impl Session<'_> {
         }
     }
 
-    /// What is due at some time: readings after changes, pings, giving up.
+    /// Runs everything that is due: reads after changes, pings, timeouts.
     async fn tick(&mut self, begun: Instant) -> Ended<()> {
         let (now, timing) = (Instant::now(), self.shared.timing);
         if self.registries_at.is_some_and(|at| at <= now) {
@@ -239,6 +239,9 @@ impl Session<'_> {
             self.services_at = None;
             self.ask(json!({"type": "get_config"}), Asked::Facts).await?;
             self.ask(json!({"type": "get_services"}), Asked::Services).await?;
+            // Scripts are services too.
+            let ids: Vec<Arc<str>> = self.shared.model().entities.keys().cloned().collect();
+            self.read_scripts(ids).await?;
         }
         if !self.is_ready && begun + timing.sync <= now {
             return Err("it did not send its entities".into());
@@ -323,21 +326,26 @@ impl Session<'_> {
         let event: wire::Entities = serde_json::from_str(event.get()).map_err(|_| garbage())?;
         let first = !self.is_ready;
         let changes = self.shared.model().apply(event, first);
-        let new = changes.iter().filter(|change| change.before.is_none());
-        let scripts: Vec<Arc<str>> = new.filter_map(|c| c.now.as_ref()).map(|now| now.id.clone()).collect();
+        // A script that is loaded again was away for a moment.
+        let came = changes.iter().filter(|change| change.before.as_ref().is_none_or(|before| !before.is_available()));
+        let came: Vec<Arc<str>> = came.filter_map(|c| c.now.as_ref()).map(|now| now.id.clone()).collect();
         self.shared.publish(changes, self.access);
         if first {
             self.is_ready = true;
             self.shared.set_connection(Connection::Connected);
         }
-        self.read_scripts(scripts).await
+        self.read_scripts(came).await
     }
 
-    /// Asks for the steps of new scripts: some open something.
-    async fn read_scripts(&mut self, new: Vec<Arc<str>>) -> Ended<()> {
-        let known = self.shared.model().scripts.len();
-        let scripts = new.iter().filter(|id| id.starts_with("script.")).take(SCRIPTS.saturating_sub(known));
-        for id in scripts {
+    /// Asks for the steps of scripts: some open something. Until they are here, a script counts as one that does.
+    async fn read_scripts(&mut self, ids: Vec<Arc<str>>) -> Ended<()> {
+        let mut known = self.shared.model().scripts.len();
+        for id in ids.iter().filter(|id| id.starts_with("script.")) {
+            known -= usize::from(self.shared.model().scripts.remove(&**id).is_some());
+            known += 1;
+            if known > SCRIPTS {
+                break;
+            }
             let command = json!({"type": "script/config", "entity_id": &**id});
             self.ask(command, Asked::Script(id.to_string())).await?;
         }

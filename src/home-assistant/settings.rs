@@ -4,14 +4,14 @@ use crate::Access;
 use serde_json::{Map, Value, json};
 use tool::{Error, Result};
 
-/// Where Home Assistant is, the token for it, and what Hob may do there.
+/// The address of Home Assistant, the token for it, and the permissions of Hob there.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Its address without a slash at the end: `http://homeassistant.local:8123`.
     pub url: String,
     /// The long-lived access token.
     pub token: String,
-    /// What Hob may do there.
+    /// The permissions of Hob there.
     pub access: Access,
 }
 

@@ -1,4 +1,4 @@
-//! What the connection and its users share.
+//! The state that the connection and its users share.
 
 use crate::{Access, Change, Connection, Entity, Settings, model::Model};
 use http_client::ServiceHttp;
@@ -123,7 +123,7 @@ impl Shared {
         });
     }
 
-    /// Tells everybody about changed entities, except those that Hob may not read. What is in an event of the bus is short:
+    /// Publishes changed entities, except those that Hob may not read. An event of the bus is short:
     /// attributes that changed and are numbers, truth values or words.
     pub fn publish(&self, changes: Vec<Change>, access: &Access) {
         let listeners = self.listeners.read().unwrap_or_else(PoisonError::into_inner).clone();

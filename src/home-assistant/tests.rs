@@ -109,7 +109,7 @@ async fn changes_are_applied_and_published() {
     );
     let expected = json!({"entity": "light.hall", "state": "on", "before": "off", "attributes": {"brightness": 255}});
     assert_eq!(next(&mut listener).await, expected);
-    // What is joined in one frame, and what is only removed from the attributes: no event of its own.
+    // Several messages in one frame; the removal of an attribute alone is no event.
     let joined = json!([
         {"id": 3, "type": "event", "event": {"c": {"light.hall": {"-": {"a": ["title"]}}}}},
         {"id": 3, "type": "event", "event": {"a": {"light.new": {"s": "on", "a": {}, "lc": 1.0}}, "r": ["lock.door"]}},

@@ -48,6 +48,7 @@ pub struct BackgroundTasks {
     pub(super) store: Store,
     pub(super) ports: Ports,
     pub(super) compacting: IdleHours,
+    pub(super) mqtt: home::mqtt::Door,
 }
 
 impl BackgroundTasks {
@@ -64,7 +65,10 @@ impl BackgroundTasks {
         tokio::spawn(closing.clone().run_until_cancelled_owned(self.pins.watch_sensors()));
         tokio::spawn(closing.clone().run_until_cancelled_owned(tend_words(self.store.clone())));
         tokio::spawn(closing.clone().run_until_cancelled_owned(check_slowly(self.store, self.ports)));
-        Ok(self.scheduler.start(closing.clone()))
+        let (mqtt, calling) = (self.mqtt.start(closing), self.scheduler.start(closing.clone()));
+        Ok(tokio::spawn(async move {
+            let _ = tokio::join!(mqtt, calling);
+        }))
     }
 }
 

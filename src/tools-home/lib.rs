@@ -8,3 +8,4 @@ pub use self::home_assistant::{
     Finder, FoundHomeAssistant, add_home_assistant, family as home_assistant, home_assistant_settings,
 };
 pub use self::things::{family as things, publish_changes, undoer as undo_things};
+pub mod mqtt;

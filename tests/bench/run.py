@@ -1,7 +1,7 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
     tests/bench/run [start memory request size writes embedding javascript page dispatch decide home search scheduler tasks
-                     recall turns decade reflex]
+                     recall turns decade reflex mqtt pins]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -570,8 +570,15 @@ def page(_):
     return {"files": found, "plain": whole[0], "gzip": whole[1]}
 
 
-ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, pins, home, search, scheduler, tasks, recall,
-       turns, decade, reflex]
+def mqtt(_):
+    found = line(peers(), HERE / "mqtt.py")
+    rows = [[name, *found[name].values()] for name in ["hob", "paho echo"]]
+    table("MQTT: a command at mosquitto until the state is there (ms)", ["", "p50", "p99"], rows)
+    return found
+
+
+ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, pins, home, search, scheduler, tasks,
+       recall, turns, decade, reflex, mqtt]
 
 
 def main():

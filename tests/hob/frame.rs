@@ -71,6 +71,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("redb", "store"),
     ("reqwest", "http-client"),
     ("rppal", "board"),
+    ("rumqttc-v4-next", "mqtt"),
     ("rust-embed", "api"),
     ("rustls", "http-client"),
     ("rustyline", "hob"),
@@ -78,6 +79,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("similar", "tools-utilities"),
     ("sysinfo", "board"),
     ("tokio-rustls", "api"),
+    ("tokio-tungstenite", "home-assistant"),
     ("wasmi", "sandbox"),
     ("whatlang", "tools-utilities"),
 ];

@@ -14,6 +14,7 @@ const CLEAN: &[&str] = &[
     "custom",
     "discovery",
     "embed",
+    "home-assistant",
     "house",
     "http-client",
     "identity",

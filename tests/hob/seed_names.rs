@@ -1,6 +1,10 @@
 //! Every tool named in the seeds: built ones work when called as the seeds call them, others are absent.
 
-use crate::{harness::{Hob, Setup}, interactions::call_and_answer, model::with_model};
+use crate::{
+    harness::{Hob, Setup},
+    interactions::call_and_answer,
+    model::with_model,
+};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,7 @@
 
 use crate::{
     approvals::{asked, autonomy, decide, questions, that_waits},
-    harness::{Hob, until},
+    harness::{Hob, Setup, until},
     hijack::{read, with_a_page},
     model_server::{Answer, ModelServer, calls, says},
 };
@@ -230,7 +230,9 @@ const UNASKED: &[(&str, &str)] = &[
 
 #[test]
 fn every_tool_that_writes_has_been_decided_about() {
-    let hob = Hob::start();
+    // Tools of a service are there once it is set up.
+    let config = "[services.mqtt]\nhost = \"127.0.0.1\"\nport = 1\n".into();
+    let hob = Hob::with(Setup { config, ..Setup::default() });
     let tools: Vec<Value> = serde_json::from_str(&hob.cli(&["tools", "--json"]).ok()).unwrap();
     let verdict = |name: &str, more: &str| {
         hob.get(&format!("/api/v1/tools/{name}/explain?tainted=true{more}")).data(200)["verdict"].take()

@@ -111,6 +111,11 @@ const AREAS: &[(&str, &str)] = &[
     ("list_people", "system"),
     ("system_info", "system"),
     ("toggle_custom_tool", "custom"),
+    ("add_mqtt_thing", "home"),
+    ("delete_mqtt_thing", "home"),
+    ("mqtt_publish", "home"),
+    ("mqtt_read", "home"),
+    ("mqtt_status", "home"),
 ];
 
 #[test]

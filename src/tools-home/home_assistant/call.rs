@@ -228,7 +228,7 @@ impl Ha {
             };
             let moved: Vec<String> = before.iter().filter(moved).map(|entity| entity.id.to_string()).collect();
             let named = |entity: &Arc<Entity>| changed.iter().any(|id| **id == *entity.id);
-            // What the answer names is changed for sure; where it names none, it may be as it should be already.
+            // The answer names changed entities; if it names none, they may be in the wanted state already.
             let is_over = match changed.is_empty() {
                 true => !moved.is_empty(),
                 false => {

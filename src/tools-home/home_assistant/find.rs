@@ -11,7 +11,7 @@ const FILLERS: &[&str] = &[
     "show", "find", "for", "any", "every", "and", "or", "to", "state",
 ];
 
-/// What people call a kind: the word, and the domains and classes it means.
+/// Everyday words for kinds: the word, and the domains and classes it means.
 const KINDS: &[(&str, &str)] = &[
     ("light", "light"),
     ("lamp", "light"),
@@ -99,7 +99,7 @@ fn singular(word: &str) -> String {
     }
 }
 
-/// What limits a search besides words.
+/// The limits of a search besides words.
 #[derive(Default)]
 pub(super) struct Filter<'a> {
     pub area: Option<&'a str>,
@@ -130,7 +130,7 @@ pub(super) fn find(all: Vec<(Arc<Entity>, Details)>, query: &str, filter: &Filte
             found.push(Match { entity, details, score });
         }
     }
-    // Where something has all the words, what has only some of them is not meant.
+    // If some entities match all words, drop those that match only some of them.
     let best = found.iter().map(|m| m.score.floor()).fold(0.0, f32::max);
     found.retain(|m| m.score.floor() >= best);
     let key = |m: &Match| (m.details.secondary, m.entity.name());

@@ -1,4 +1,4 @@
-//! What an entity did: bounded, and summed up.
+//! The history of an entity: bounded, and summed up.
 
 use super::{Ha, kinds::is_word};
 use jiff::{SignedDuration, Timestamp};
@@ -31,7 +31,8 @@ pub(super) async fn get_history(ha: Ha, cx: Cx, args: GetHistory) -> Result<Outp
     ha.client.ready()?;
     let (entity, _) = ha.resolve(&args.entity, None)?;
     let hours = args.hours.unwrap_or(24).clamp(1, HOURS);
-    let now = cx.ports().clock.now();
+    // Whole seconds: it does not read nanoseconds.
+    let now = Timestamp::from_second(cx.ports().clock.now().as_second()).unwrap_or_default();
     let from = now - SignedDuration::from_hours(i64::from(hours));
     let path =
         format!("history/period/{from}?end_time={now}&filter_entity_id={}&minimal_response&no_attributes", entity.id);
@@ -76,7 +77,7 @@ fn curve(
     let least = all.iter().map(|p| p.1).fold(f64::INFINITY, f64::min);
     let most = all.iter().map(|p| p.1).fold(f64::NEG_INFINITY, f64::max);
     let seconds = (span.1.as_second() - span.0.as_second()).max(1) as f64;
-    // How long each value held counts, not how often it was said.
+    // Weigh each value by the time it held, not by the number of reports.
     let (mut sum, mut time) = (0.0, 0.0);
     let mut parts: Vec<(f64, f64)> = vec![(0.0, 0.0); PARTS];
     for (at, point) in all.iter().enumerate() {

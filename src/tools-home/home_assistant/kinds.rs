@@ -28,7 +28,7 @@ pub(super) fn kind_of(entity: &Entity) -> Option<Kind> {
     })
 }
 
-/// What an entity can be told to do, by its `supported_features` and the like.
+/// The verbs of an entity, by its `supported_features` and the like.
 pub(super) fn verbs_of(entity: &Entity) -> Vec<Verb> {
     use Verb::*;
     let when = |features: &[(u64, Verb)]| -> Vec<Verb> {

@@ -1,4 +1,4 @@
-//! What Hob never does in Home Assistant, whatever the settings allow.
+//! The services and events that Hob never uses in Home Assistant, whatever the settings allow.
 
 /// Domains and services, and why.
 const NEVER: &[(&str, &str)] = &[

@@ -76,7 +76,7 @@ pub(super) fn service_for(entity: &Entity, state: &State, command: &Command) -> 
                 }
             }
         }
-        // Where it has no bit for being turned on and off.
+        // Older integrations have no bit for turning on and off.
         ("climate", TurnOff) if !entity.supports(128) => ("set_hvac_mode", json!({"hvac_mode": "off"})),
         ("climate", TurnOn) if !entity.supports(256) => ("set_hvac_mode", json!({"hvac_mode": "heat"})),
         ("water_heater", SetMode) => ("set_operation_mode", json!({"operation_mode": text()?})),

@@ -57,7 +57,7 @@ impl HomeAssistantSource {
         let unit = self.client.facts().unit_system.temperature;
         let thing = |(entity, details): (Arc<_>, _)| thing_of(&entity, &details, &unit);
         let things = self.client.entities().into_iter().filter_map(thing);
-        // What is not heard from may be any way.
+        // Without a connection the states are not known.
         things.map(|thing| if connected { thing } else { away(thing) }).collect()
     }
 }

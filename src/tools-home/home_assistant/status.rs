@@ -31,7 +31,7 @@ pub(super) async fn status(ha: Ha, _: Cx, _: Status) -> Result<Output> {
     content["hint"] = state.sentence().into();
     if matches!(state, Connection::Lost { .. } | Connection::Off) {
         let found = (ha.finder)().await;
-        // It may have moved. Its new address is offered; the token is sent nowhere but where a person said.
+        // It may have moved. Offer the new address; the token goes only to the configured one.
         let others: Vec<_> =
             found.into_iter().filter(|f| settings.as_ref().is_none_or(|settings| settings.url != f.url)).collect();
         if let Some(first) = others.first() {

@@ -1,4 +1,4 @@
-//! What tests of this family share.
+//! Helpers that the tests of this family share.
 
 use home_assistant::{Attributes, Entity};
 use serde_json::Value;

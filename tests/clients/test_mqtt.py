@@ -1,0 +1,285 @@
+"""Hob at a real mosquitto, beside a paho client: pins, readings, devices that announce themselves, and everything that fails."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import httpx
+import pytest
+from broker import Broker, Peer, until
+from daemon import TOKEN
+
+BASE = "hob/kitchen"
+
+
+class Hob:
+    """A claimed daemon that may be killed and started again."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.mkdir(exist_ok=True)
+        (folder / "test.toml").write_text("[limits]\ncalls = 0\n[approvals]\nin_call_seconds = 1\n")
+        self.start()
+
+    def start(self):
+        command = [os.environ["HOB_BIN"], "serve", "--data", self.folder / "data", "--board", "sim", "--listen", "127.0.0.1:0",
+                   "--no-mdns", "--name", "kitchen", "--config", self.folder / "test.toml"]
+        env = {"PATH": os.environ["PATH"], "HOB_TOKEN": TOKEN, "HOB_LOG": "info"}
+        with open(self.folder / "log", "a") as log:
+            self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=log, text=True)
+        line = self.process.stdout.readline().split()
+        assert line, self.log()[-3000:]
+        self.http = httpx.Client(base_url=line[-1], headers={"authorization": f"Bearer {TOKEN}"}, timeout=60)
+
+    def log(self):
+        return (self.folder / "log").read_text()
+
+    def execute(self, tool, **arguments):
+        return self.http.post(f"/api/v1/tools/{tool}/execute", json={"arguments": arguments})
+
+    def call(self, tool, **arguments):
+        answer = self.execute(tool, **arguments)
+        assert answer.status_code == 200, (tool, answer.text)
+        body = answer.json()
+        return body.get("data", body)["result"]
+
+    def set_up(self, port, **more):
+        self.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": port, **more})
+
+    def is_(self, state):
+        return until(f"mqtt is {state}: {self.call('mqtt_status')}\n{self.log()[-2000:]}", lambda: self.call("mqtt_status")["state"] == state)
+
+    def high(self, pin):
+        return self.call("gpio_read", pin=pin)["high"]
+
+    def memory(self):
+        with open(f"/proc/{self.process.pid}/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            assert self.process.wait(20) == 0, self.log()[-3000:]
+        assert not (self.folder / "data/crash").exists(), self.log()[-3000:]
+
+
+@pytest.fixture
+def hob(tmp_path):
+    made = Hob(tmp_path / "hob")
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def broker(tmp_path):
+    made = Broker(tmp_path / "broker")
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def peer(broker):
+    made = Peer(broker.port)
+    yield made
+    made.close()
+
+
+def test_a_named_pin_is_switched_and_others_are_not(hob, broker, peer):
+    hob.call("name_pin", pin=17, name="Hall lamp")
+    hob.call("name_pin", pin=4, name="Door", sensor=True)
+    hob.set_up(broker.port)
+    peer.wait(f"{BASE}/status", "online")
+    peer.wait(f"{BASE}/pin/17/state", "OFF")
+    peer.publish(f"{BASE}/pin/17/set", "ON")
+    peer.wait(f"{BASE}/pin/17/state", "ON")
+    assert hob.high(17)
+    # Switched from elsewhere: the topic follows.
+    hob.call("gpio_write", pin=17, high=False)
+    peer.wait(f"{BASE}/pin/17/state", "OFF")
+    # Neither a pin without a name, a sensor, an old command nor nonsense moves anything; the last message is obeyed, so the
+    # others have been read before.
+    for pin, payload, retain in [(22, "ON", False), (4, "ON", False), (17, "open sesame", False), (99, "ON", False), (17, "ON", True)]:
+        peer.publish(f"{BASE}/pin/{pin}/set", payload, retain=retain)
+    peer.publish(f"{BASE}/call", '{"tool": "gpio_write", "arguments": {"pin": 22, "high": true}}')
+    peer.publish(f"{BASE}/pin/17/set", "TOGGLE")
+    peer.publish(f"{BASE}/pin/17/set", "TOGGLE")
+    peer.publish(f"{BASE}/pin/17/set", "ON")
+    peer.wait(f"{BASE}/pin/17/state", "ON")
+    levels = {pin["pin"]: pin["high"] for pin in hob.call("gpio_list")["pins"]}
+    assert levels[17] and not levels[22] and not levels[4]
+
+
+def test_the_announcement_follows_names(hob, broker, peer):
+    hob.call("name_pin", pin=17, name="Hall lamp")
+    hob.call("name_pin", pin=4, name="Door", sensor=True)
+    hob.set_up(broker.port)
+
+    def announced(check):
+        def look():
+            found = [m for m in list(peer.messages) if m.topic.startswith("homeassistant/device/hob_") and m.payload]
+            return found and check(json.loads(found[-1].payload)) and json.loads(found[-1].payload)
+
+        return until("announced", look)
+
+    made = announced(lambda config: "pin_17" in config["cmps"] and "pin_4" in config["cmps"])
+    assert made["cmps"]["pin_17"]["name"] == "Hall lamp" and made["cmps"]["pin_17"]["cmd_t"] == f"{BASE}/pin/17/set"
+    assert made["cmps"]["pin_4"]["p"] == "binary_sensor" and made["cmps"]["press_4"]["p"] == "event"
+    assert made["avty_t"] == f"{BASE}/status" and made["o"]["name"] == "Hob"
+    assert json.loads(peer.wait(f"{BASE}/update"))["installed_version"] == made["dev"]["sw"]
+    float(peer.wait(f"{BASE}/sensor/disk_free"))
+    # A name that goes takes its entity with it: first a component that is only a platform, then one without it.
+    hob.call("name_pin", pin=17, name="")
+    announced(lambda config: "pin_17" not in config["cmps"])
+    configs = [json.loads(m.payload) for m in peer.messages if m.topic.startswith("homeassistant/device/hob_")]
+    assert any(list(config["cmps"].get("pin_17", {})) == ["p"] for config in configs)
+    # Home Assistant starts: everything is published again.
+    count = len(configs)
+    peer.publish("homeassistant/status", "online")
+    until("announced again", lambda: len([m for m in peer.messages if m.topic.startswith("homeassistant/device/hob_")]) > count)
+    # What was named before a restart and is gone after it is removed too: the broker has kept the announcement.
+    hob.call("name_pin", pin=22, name="Pump")
+    announced(lambda config: "pin_22" in config["cmps"])
+    hob.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": 1})
+    hob.is_("connecting")
+    hob.call("name_pin", pin=22, name="")
+    hob.set_up(broker.port)
+    announced(lambda config: "pin_22" not in config["cmps"])
+    # Switched off, the device goes.
+    hob.set_up(broker.port, announce=False)
+    until("gone", lambda: peer.messages and [m for m in peer.messages if m.topic.startswith("homeassistant/device/hob_")][-1].payload == b"")
+
+
+def test_the_last_will_says_offline_after_a_kill_and_a_stop(hob, broker, peer):
+    hob.set_up(broker.port)
+    peer.wait(f"{BASE}/status", "online")
+    hob.process.send_signal(signal.SIGKILL)
+    hob.process.wait()
+    peer.wait(f"{BASE}/status", "offline")
+    hob.start()
+    peer.wait(f"{BASE}/status", "online")
+    hob.stop()
+    peer.wait(f"{BASE}/status", "offline")
+    assert "not authorised" not in broker.log()
+
+
+def test_a_broker_that_restarts_is_found_again(hob, broker):
+    hob.call("name_pin", pin=17, name="Hall lamp")
+    hob.set_up(broker.port)
+    hob.is_("connected")
+    broker.stop()
+    hob.is_("connecting")
+    refused = hob.execute("mqtt_publish", topic="a/b", payload="1")
+    assert refused.status_code == 503 and "not connected" in refused.text, refused.text
+    broker.start()
+    hob.is_("connected")
+    # A broker without memory learns everything again: subscriptions, states, announcement.
+    peer = Peer(broker.port)
+    peer.wait(f"{BASE}/pin/17/state", "OFF")
+    peer.publish(f"{BASE}/pin/17/set", "ON")
+    peer.wait(f"{BASE}/pin/17/state", "ON")
+    peer.close()
+
+
+def test_a_wrong_password_is_told_and_corrected(hob, tmp_path):
+    broker = Broker(tmp_path / "locked", users=[("hob", "right-password")])
+    hob.set_up(broker.port, username="hob", password="wrong-password")
+    hob.is_("refused")
+    status = hob.call("mqtt_status")
+    assert "password" in status["why"] and "wrong-password" not in json.dumps(status)
+    attempts = broker.log().count("not authorised")
+    assert attempts == 1, "a wrong password is not tried again at once"
+    hob.set_up(broker.port, username="hob", password="right-password")
+    hob.is_("connected")
+    assert "right-password" not in hob.log() and "wrong-password" not in hob.log()
+    broker.stop()
+
+
+def openssl(folder, *arguments):
+    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_tls_with_an_authority_of_its_own(hob, tmp_path):
+    folder = tmp_path / "tls"
+    folder.mkdir()
+    openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.crt", "-days", "2", "-subj", "/CN=Home CA",
+            "-addext", "basicConstraints=critical,CA:TRUE")
+    openssl(folder, "req", "-newkey", "rsa:2048", "-nodes", "-keyout", "broker.key", "-out", "broker.csr", "-subj", "/CN=broker")
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
+    openssl(folder, "x509", "-req", "-in", "broker.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-out", "broker.crt", "-days", "2",
+            "-extfile", "names")
+    files = [f"cafile {folder}/ca.crt", f"certfile {folder}/broker.crt", f"keyfile {folder}/broker.key"]
+    broker = Broker(tmp_path / "broker", lines=files)
+    # Without the authority the broker is a stranger.
+    hob.set_up(broker.port, tls=True)
+    until("refused", lambda: "encrypted connection failed" in hob.call("mqtt_status")["why"])
+    hob.set_up(broker.port, tls=True, ca=(folder / "ca.crt").read_text())
+    hob.is_("connected")
+    peer = Peer(broker.port, ca=folder / "ca.crt")
+    peer.wait(f"{BASE}/status", "online")
+    hob.call("mqtt_publish", topic="secret/topic", payload="hello", retain=True)
+    peer.wait("secret/topic", "hello")
+    peer.close()
+    broker.stop()
+
+
+def test_messages_are_published_and_read(hob, broker, peer):
+    hob.set_up(broker.port, guarded="gate/#")
+    hob.is_("connected")
+    peer.publish("home/kept", "21.5", retain=True)
+    peer.wait("home/kept", "21.5")
+    read = hob.call("mqtt_read", topic="home/+")
+    assert [(m["topic"], m["payload"], m["retained"]) for m in read["messages"]] == [("home/kept", "21.5", True)]
+    assert hob.call("mqtt_read", topic="home/nothing", waitSeconds=0.1)["count"] == 0
+    hob.call("mqtt_publish", topic="home/lamp/set", payload="ON")
+    peer.wait("home/lamp/set", "ON")
+    # By hand a guarded topic is not asked about; the broker's own topics and Hob's are nobody's to write.
+    hob.call("mqtt_publish", topic="gate/set", payload="OPEN")
+    for topic in ["$SYS/x", "homeassistant/switch/a/config", f"{BASE}/pin/17/set"]:
+        assert hob.execute("mqtt_publish", topic=topic, payload="x").status_code == 403, topic
+    for topic in ["", "a/#", "a\nb", "x" * 300]:
+        assert hob.execute("mqtt_publish", topic=topic, payload="x").status_code == 400, topic
+    assert hob.execute("mqtt_publish", topic="big", payload="x" * 70000).status_code == 400
+    # A message that is too large for Hob does not disturb it.
+    peer.publish("home/big", "x" * 100_000, retain=True)
+    peer.publish("home/after", "yes", retain=True)
+    peer.wait("home/after", "yes")
+    assert {m["topic"] for m in hob.call("mqtt_read", topic="home/+")["messages"]} == {"home/kept", "home/after"}
+
+
+def test_devices_that_announce_themselves_are_read(hob, broker, peer):
+    config = {"name": "Plug", "cmd_t": "plug/set", "stat_t": "plug/state", "uniq_id": "plug1", "dev": {"name": "Plug", "ids": ["p"]}}
+    peer.publish("homeassistant/switch/plug/config", json.dumps(config), retain=True)
+    peer.publish("homeassistant/switch/bad/config", "{not json", retain=True)
+    hob.set_up(broker.port)
+    until("announced", lambda: hob.call("mqtt_status")["announcedThings"] == 1)
+    peer.publish("homeassistant/switch/plug/config", "", retain=True)
+    until("gone", lambda: hob.call("mqtt_status")["announcedThings"] == 0)
+
+
+def test_a_flood_leaves_memory_steady(hob, broker, peer):
+    hob.call("add_mqtt_thing", name="Meter", kind="sensor", stateTopic="flood/0")
+    hob.call("name_pin", pin=17, name="Hall lamp")
+    hob.set_up(broker.port)
+    hob.is_("connected")
+    peer.wait(f"{BASE}/pin/17/state", "OFF")
+
+    def flood(count):
+        before = hob.call("mqtt_status")["received"]
+        for n in range(count):
+            peer.client.publish("flood/0", f"{n}", 0)
+            peer.client.publish(f"{BASE}/pin/17/set", "nonsense", 0)
+        until("received", lambda: hob.call("mqtt_status")["received"] >= before + count, 120)
+
+    flood(10_000)
+    settled = hob.memory()
+    begun = time.monotonic()
+    for _ in range(4):
+        flood(10_000)
+    rate = 80_000 / (time.monotonic() - begun)
+    grown = hob.memory() - settled
+    assert grown < 8 * 1024, f"{grown} KB more after 80,000 messages at {rate:.0f} a second"
+    # It still obeys.
+    peer.publish(f"{BASE}/pin/17/set", "ON")
+    peer.wait(f"{BASE}/pin/17/state", "ON")
