@@ -31,7 +31,7 @@ export function Sheet({ address, writer, areas, onClose, onChanged }: Props): JS
     const began = performance.now();
     api.execute('get_thing', { thing: address }).then(
       ({ result }) => {
-        const found = thingIn((result as { thing?: unknown } | null)?.thing ?? result);
+        const found = thingIn(result);
         if (!found) return setGone(true);
         put(found, began);
         setRead((n) => n + 1);
@@ -161,7 +161,7 @@ function EditForm({ thing, areas, onSaved }: EditProps): JSX.Element {
     try {
       await api.execute('update_thing', { thing: thing.address, ...changed });
       const { result } = await api.execute('get_thing', { thing: thing.address });
-      const found = thingIn((result as { thing?: unknown } | null)?.thing ?? result);
+      const found = thingIn(result);
       if (found) put(found, began);
       setSaid(words.sheet.saved);
       setOpen(false);

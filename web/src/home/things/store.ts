@@ -63,7 +63,7 @@ async function refresh(address: string): Promise<void> {
   const began = performance.now();
   try {
     const { result } = await api.execute('get_thing', { thing: address });
-    const found = thingIn((result as { thing?: unknown } | null)?.thing ?? result);
+    const found = thingIn(result);
     if (found) put(found, began);
   } catch {
     // It is gone, or the device is away: the list is read again then.

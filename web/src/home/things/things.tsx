@@ -45,11 +45,17 @@ export function Things({ wanted, writer }: Props): JSX.Element {
   useEffect(renewAreas, [large]);
 
   const open = useCallback((address: string) => go('home', ['devices', address]), []);
+  /** The card whose details were open has the focus again, also where it moved to another area. */
+  const back = useRef('');
+  const focusBack = () => {
+    if (back.current && (!document.activeElement || document.activeElement === document.body)) document.querySelector<HTMLElement>(`[data-thing="${CSS.escape(back.current)}"] .thing-more`)?.focus({ preventScroll: true });
+  };
   const close = useCallback(() => {
-    const address = wanted ?? '';
+    back.current = wanted ?? '';
     go('home', ['devices']);
-    requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-thing="${CSS.escape(address)}"] .thing-more`)?.focus({ preventScroll: true }));
+    requestAnimationFrame(focusBack);
   }, [wanted]);
+  useEffect(focusBack, [list.shown]);
 
   const { shown, problem } = list;
   const nothing = areas !== null && count === 0 && shown?.things.length === 0 && !narrowed;

@@ -138,7 +138,7 @@ export function useOften(off: boolean): string[] {
     const began = performance.now();
     const reads = mostUsed(FIRST).map(async (address) => {
       const { result } = await api.execute('get_thing', { thing: address });
-      const thing = thingIn((result as { thing?: unknown } | null)?.thing ?? result);
+      const thing = thingIn(result);
       if (!thing || thing.hidden) return '';
       put(thing, began);
       return thing.address;
