@@ -269,3 +269,42 @@ test('what waits for a decision reads in plain words', async () => {
     await context.close();
   }
 });
+
+test('the pins: a mark where something speaks against one, and a sheet that says what', async () => {
+  for (const [name, size] of Object.entries(sizes)) {
+    for (const scheme of schemes) {
+      const levels = [{ pin: 17, high: true, driven: true, name: 'hall lamp' }, { pin: 2, high: false, driven: false, name: 'Bell', sensor: true }, { pin: 22, high: false, driven: false }];
+      const map = [
+        { physical: 11, pin: 17, function: '', name: 'hall lamp', kind: 'light', high: true, driven: true, maxOnSeconds: 3600, settings: { pin: 17, kind: 'light', max_on_seconds: 3600 } },
+        { physical: 3, pin: 2, function: 'I2C data', name: 'Bell', kind: 'button', high: false, watched: true, changes: { told: 12, coalesced: 3 }, warnings: ['It has a fixed pull-up of 1.8 kΩ and is the I2C bus.'], settings: { pin: 2, kind: 'button', pull: 'up', debounce_ms: 5 } },
+        { physical: 15, pin: 22, function: '' },
+      ];
+      const sent = [];
+      const tool = (tool, result) => [`POST /api/v1/tools/${tool}/execute`, (route) => (sent.push([tool, route.request().postDataJSON().arguments]), route.fulfill(good({ tool, result, isError: false })))];
+      const { page, context, problems } = await staged(browser, Object.fromEntries([tool('gpio_list', { driver: 'sim', why: '', pins: levels }), tool('pin_map', { driver: 'sim', why: '', pins: map }), tool('configure_pin', {}), tool('name_pin', {})]), { live: true, at: '#/home/pins', size, scheme });
+      await page.getByRole('button', { name: /^Pin 2, .*has a warning/ }).waitFor();
+      await accessible(page, `pins with a warning, ${name}, ${scheme}`);
+      await fits(page, size, `pins with a warning, ${name}, ${scheme}`);
+      await shot(page, `pins-warned-${name}-${scheme}`, { fullPage: true });
+      await press(page, 'Set up: Bell');
+      const sheet = page.getByRole('dialog', { name: 'Bell' });
+      await sheet.getByText('It has a fixed pull-up of 1.8 kΩ and is the I2C bus.').waitFor();
+      await sheet.getByText(/12 changes since the start, 3 bounces left out/).waitFor();
+      // A button is never on for too long.
+      await counted(sheet.getByLabel('Longest time on, in seconds'), 0);
+      await sheet.getByText('Button and signal').click();
+      await becomes(() => sheet.getByLabel('Bounce, in milliseconds').inputValue(), '5');
+      await accessible(page, `a pin, ${name}, ${scheme}`);
+      await fits(page, size, `a pin, ${name}, ${scheme}`);
+      await shot(page, `pin-${name}-${scheme}`);
+      await sheet.getByLabel('Bounce, in milliseconds').fill('20');
+      await sheet.getByLabel('Resistor inside').selectOption('down');
+      sent.length = 0;
+      await press(sheet, 'Save');
+      await counted(sheet, 0);
+      assert.deepEqual(sent.find(([called]) => called === 'configure_pin'), ['configure_pin', { pin: 2, pull: 'down', debounce_ms: 20 }]);
+      assert.deepEqual(problems, []);
+      await context.close();
+    }
+  }
+});

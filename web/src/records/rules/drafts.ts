@@ -115,13 +115,15 @@ function asConfig(stored: Json): { type: 'event' | 'condition'; config: Config }
 
 /** The choice that a cron pattern, an interval or a moment is. */
 function chosen(written: string): StoredChoice | undefined {
-  const [, minute, hour, day, month, weekday] = /^(\d+) (\d+) (\d+|\*|L) (\d+|\*) (\*|[\d,]+)$/.exec(written) ?? [];
+  const [, minute, hour, day, month, weekday] = /^(\d+) (\d+) (\d+|\*|L) (\d+|\*) (\*|[\d,]+|\d#\d|\dL)$/.exec(written) ?? [];
   const [, every, unit] = /^every (\d+) (seconds|minutes|hours|days|weeks)$/.exec(written) ?? [];
   if (every && unit) return { kind: 'interval', every: Number(every), unit };
   const [, date, at] = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)/.exec(written) ?? [];
   if (date && at) return { kind: 'once', day: date, time: at };
   if (minute === undefined || hour === undefined || !day || !month || !weekday) return undefined;
   const time = `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`;
+  const [, which, nth] = /^(\d)(?:#(\d)|L)$/.exec(weekday) ?? [];
+  if (which) return { kind: 'nth', nth: nth ? Number(nth) : -1, weekday: Number(which), time };
   if (weekday !== '*') return day === '*' && month === '*' ? { kind: 'weekly', weekdays: weekday.split(',').map(Number), time } : undefined;
   if (month !== '*') return day === '*' || day === 'L' ? undefined : { kind: 'yearly', month: Number(month), day: Number(day), time };
   return day === '*' ? { kind: 'daily', time } : { kind: 'monthly', day: day === 'L' ? -1 : Number(day), time };

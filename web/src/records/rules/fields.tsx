@@ -115,7 +115,7 @@ function TriggerFields({ draft, put, path, problems }: PartProps<TriggerDraft>):
   const lasting = <SpanField label={words.lasts} help={words.lastsHelp} span={draft.lasts} error={error('lasts')} onInput={(lasts) => put({ lasts })} />;
   return (
     <>
-      <KindField label={words.when} value={kind} groups={groups} onInput={(value) => put({ kind: value, fill: beginCause(value) })} />
+      <KindField label={words.whenKind} value={kind} groups={groups} onInput={(value) => put({ kind: value, fill: beginCause(value) })} />
       {(kind === 'press' || kind === 'pin') && (
         <div class="pair">
           <PinField value={draft.pin} error={error('pin')} onInput={(pin) => put({ pin })} />
@@ -187,7 +187,7 @@ function ConditionFields({ draft, put, path, problems }: PartProps<ConditionDraf
   );
   return (
     <>
-      <KindField label={words.ifs} value={kind} groups={[['', [...options(words.conditions, 'time', 'days', 'sun', 'thing', 'value', 'pin'), ...(kind === 'raw' ? options(words.conditions, 'raw') : [])]]]} onInput={(value) => put({ kind: value })} />
+      <KindField label={words.ifKind} value={kind} groups={[['', [...options(words.conditions, 'time', 'days', 'sun', 'thing', 'value', 'pin'), ...(kind === 'raw' ? options(words.conditions, 'raw') : [])]]]} onInput={(value) => put({ kind: value })} />
       {kind === 'time' && <div class="pair">{time('after', words.after)}{time('before', words.before)}</div>}
       {kind === 'days' && (
         <div class="field" role="group" aria-label={words.conditions['days']}>
@@ -260,7 +260,7 @@ function ActionFields({ draft, put, path, problems }: PartProps<ActionDraft>): J
   const error = (name: string) => problems[`${path}.${name}`];
   return (
     <>
-      <KindField label={words.does} value={kind} groups={[['', [...options(words.actions, 'thing', 'message', 'prompt', 'wait', 'pulse', 'mqtt', 'ha', 'tool'), ...(kind === 'raw' ? options(words.actions, 'raw') : [])]]]} onInput={(value) => put({ kind: value })} />
+      <KindField label={words.doKind} value={kind} groups={[['', [...options(words.actions, 'thing', 'message', 'prompt', 'wait', 'pulse', 'mqtt', 'ha', 'tool'), ...(kind === 'raw' ? options(words.actions, 'raw') : [])]]]} onInput={(value) => put({ kind: value })} />
       {kind === 'thing' && <ThingAction draft={draft} put={put} path={path} problems={problems} />}
       {kind === 'message' && (
         <>
