@@ -14,7 +14,7 @@ export const pins = {
   pwm: (hertz: number, percent: number) => `PWM, ${hertz} Hz at ${percent} %`,
   changes: (told: number, coalesced: number) => `${told === 1 ? '1 change' : `${told} changes`} since the start${coalesced ? `, ${coalesced} bounces left out` : ''}`,
   fixed: 'This place has a fixed function and cannot be set up.',
-  most: (seconds: number) => `on for at most ${seconds >= 120 && seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`}`,
+  most: (seconds: number) => `on for at most ${seconds >= 3600 && seconds % 3600 === 0 ? `${seconds / 3600} h` : seconds >= 120 && seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`}`,
   group: (name: string) => `never on with others of ${name}`,
   onlyMembers: 'Only members of the household set up pins.',
   close: 'Close',
