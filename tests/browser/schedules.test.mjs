@@ -248,7 +248,7 @@ test('what needs a yes is asked about in the form, before it is kept', async () 
 
 const starts = (label) => field('What starts it').selectOption({ label });
 const rules = async () => (await call('list_rules')).rules;
-const plain = ({ text, ...part }) => part;
+const plain = ({ words, ...part }) => part;
 
 test('a rule waits for what one chooses, tells, says why, is turned off and deleted', async () => {
   await press('Add a rule');

@@ -63,7 +63,7 @@ function needed(value: string, path: string, problems: Problems): string {
 
 const only = (fields: Json): Json => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== ''));
 /** Whether a stored part has no other fields than these. */
-const hasOnly = (stored: Json, ...names: string[]) => Object.keys(stored).every((name) => name === 'type' || name === 'text' || names.includes(name));
+const hasOnly = (stored: Json, ...names: string[]) => Object.keys(stored).every((name) => name === 'type' || name === 'words' || names.includes(name));
 
 // What starts a rule.
 
@@ -106,7 +106,7 @@ export const beginCause = (kind: string): Fill => {
 
 /** A trigger of a rule as an event or a condition of a trigger, which the causes describe. */
 function asConfig(stored: Json): { type: 'event' | 'condition'; config: Config } | undefined {
-  const { type, text: _, ...rest } = stored;
+  const { type, words: _, ...rest } = stored;
   if (type === 'event') return { type, config: rest };
   if (type !== 'check') return undefined;
   const { everySeconds, ...check } = rest;
@@ -153,8 +153,8 @@ export function triggerDraft(stored: Json): TriggerDraft {
       const as = asConfig(stored);
       const found = as && causeOf(as.type, as.config);
       if (found?.cause) return { ...draft, kind: CAUSE + found.cause, fill: found.fill };
-      if (stored['type'] === 'event') return { ...draft, kind: 'event', event: beginEvent(stored) };
-      return stored['type'] === 'check' ? { ...draft, kind: 'check', check: beginCheck(stored) } : raw;
+      if (stored['type'] === 'event') return { ...draft, kind: 'event', event: beginEvent(withoutWords(stored)) };
+      return stored['type'] === 'check' ? { ...draft, kind: 'check', check: beginCheck(withoutWords(stored)) } : raw;
     }
   }
 }
@@ -185,13 +185,13 @@ export function readTrigger(draft: TriggerDraft, path: string, problems: Problem
     case 'check': return readCheck(draft.check, path, problems);
     default: {
       const cause = causeIn(kind);
-      return cause ? fromConfig(cause.type, configOf(cause, draft.fill, path, problems)) : withoutText(draft.raw);
+      return cause ? fromConfig(cause.type, configOf(cause, draft.fill, path, problems)) : withoutWords(draft.raw);
     }
   }
 }
 
-function withoutText(stored: Json): Json {
-  const { text: _, choice: __, ...rest } = stored;
+function withoutWords(stored: Json): Json {
+  const { words: _, ...rest } = stored;
   return rest;
 }
 
@@ -251,7 +251,7 @@ function readPlain(draft: ConditionDraft, path: string, problems: Problems): Jso
       if (above === undefined && below === undefined) problems[`${path}.above`] ??= words.oneOf;
       return only({ type: 'thing', thing: needed(draft.thing, `${path}.thing`, problems), above, below });
     }
-    default: return withoutText(draft.raw);
+    default: return withoutWords(draft.raw);
   }
 }
 
@@ -345,7 +345,7 @@ export function readAction(draft: ActionDraft, path: string, problems: Problems)
       return only({ type: 'ha', domain, service, entity: draft.entity.trim() });
     }
     case 'tool': return { type: 'tool', ...(CALL.read(draft.call as unknown as Draft, true, path, problems) as object) };
-    default: return withoutText(draft.raw);
+    default: return withoutWords(draft.raw);
   }
 }
 

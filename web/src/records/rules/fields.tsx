@@ -96,7 +96,7 @@ function KindField({ label, value, groups, onInput }: { label: string; value: st
 const options = (labels: Record<string, string>, ...names: string[]) => names.map((value) => ({ value, label: labels[value] ?? value }));
 
 function Raw({ json }: { json: Json }): JSX.Element {
-  const { text: said, choice: _, ...rest } = json;
+  const { words: said, ...rest } = json;
   return <p class="soft small">{words.rawWhy} <code>{typeof said === 'string' ? said : JSON.stringify(rest)}</code></p>;
 }
 
