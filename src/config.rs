@@ -27,6 +27,9 @@ pub struct Config {
     pub listen: String,
     pub home: String,
     pub time_zone: String,
+    /// The position of the home in degrees, for sunrise and sunset.
+    pub latitude: Degrees,
+    pub longitude: Degrees,
     pub units: models::Units,
     pub board: BoardKind,
     pub pins: PinsConfig,
@@ -115,6 +118,35 @@ pub struct Http {
     pub allow: Vec<String>,
 }
 
+/// An angle in degrees; an empty text is none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Degrees {
+    Number(f64),
+    Text(String),
+}
+
+impl Default for Degrees {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
+impl Degrees {
+    /// The angle, if it is one of at most `most`; `None` where none is given.
+    fn read(&self, key: &str, most: f64) -> Result<Option<f64>> {
+        let number = match self {
+            Self::Number(number) => Some(*number),
+            Self::Text(text) if text.trim().is_empty() => return Ok(None),
+            Self::Text(text) => text.trim().parse().ok(),
+        };
+        match number.filter(|number| number.abs() <= most) {
+            Some(number) => Ok(Some(number)),
+            None => bail!("`{key}` is no angle from -{most} to {most} degrees: write it as {key} = 48.2"),
+        }
+    }
+}
+
 /// Services by name, each with one entry, beside those of the Config Center.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -127,6 +159,8 @@ impl Default for Config {
             listen: LISTEN.into(),
             home: String::new(),
             time_zone: String::new(),
+            latitude: Degrees::default(),
+            longitude: Degrees::default(),
             units: models::Units::default(),
             board: BoardKind::Auto,
             pins: PinsConfig::default(),
@@ -175,6 +209,12 @@ impl Config {
         Ok(config)
     }
 
+    /// The position of the home: latitude and longitude in degrees.
+    pub fn place(&self) -> Option<(f64, f64)> {
+        let latitude = self.latitude.read("latitude", 90.0).ok()??;
+        Some((latitude, self.longitude.read("longitude", 180.0).ok()??))
+    }
+
     /// Validates what types cannot express.
     pub fn check(&self) -> Result<()> {
         if self.agent.max_turns == 0 {
@@ -201,6 +241,9 @@ impl Config {
         }
         self.pins.check().map_err(anyhow::Error::msg)?;
         self.storage.hours()?;
+        if self.latitude.read("latitude", 90.0)?.is_some() != self.longitude.read("longitude", 180.0)?.is_some() {
+            bail!("`latitude` and `longitude` belong together: give both, or neither");
+        }
         self.model.check()?;
         check_name(&self.name)
     }
@@ -273,6 +316,16 @@ mod tests {
             .map(|l| l.strip_prefix('#').filter(|l| !l.starts_with([' ', '#'])).unwrap_or(l))
             .collect::<Vec<_>>()
             .join("\n")
+    }
+
+    #[test]
+    fn the_position_is_two_angles() {
+        let read = |text: &str| Config::parse(text).map(|config| config.place());
+        assert_eq!(read("latitude = 48.2\nlongitude = \"16.37\"").unwrap(), Some((48.2, 16.37)));
+        assert_eq!(read("").unwrap(), None);
+        for wrong in ["latitude = 48.2", "latitude = 91\nlongitude = 1", "latitude = \"north\"\nlongitude = 1"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ use persona::Documents;
 use questions::Questions;
 use reflex::Reflex;
 use registry::Registry;
-use rules::Triggers;
+use rules::Rules;
 use sandbox::Sandbox;
 use scheduler::{Scheduler, ToolFacts};
 use scrub::Scrubber;
@@ -119,19 +119,27 @@ fn build_with(
             detached: tools.get(name).is_some_and(|tool| tool.detached),
         }),
     );
-    let triggers = Triggers::new(&store, registry.clone(), scheduler.clone(), ports.clone());
     let device = Device::new(data);
     let pins = tools_hardware::Pins::open(board.clone(), &store)?;
-    let undo = undo::undo(&store, &memories, &scheduler, &triggers, &pins, &board);
     // Every source of things is added here: `things.add(…)`.
     let things = Things::new(&store);
     things.add(tools_hardware::pin_source(&pins));
+    let (named, place) = (pins.clone(), config.place());
+    let home = rules::Home {
+        board: board.clone(),
+        things: things.clone(),
+        pins: Arc::new(move || named.devices().into_iter().map(|(pin, name, _)| (pin, name)).collect()),
+        place: Arc::new(move || place),
+    };
+    let rules = Rules::new(&store, registry.clone(), scheduler.clone(), home.clone(), ports.clone());
+    let undo = undo::undo(&store, &memories, &scheduler, &rules, &pins, &board);
     let (told, undoes) = tools_home::undo_things(&things);
     undo.register(told, undoes);
     let mut families = everyday(&store, &scheduler);
     families.push(tools_everyday::undo(undo.clone()).into_parts());
     families.push(rules::schedules(scheduler.clone(), registry.clone()).into_parts());
-    families.push(rules::triggers(triggers.clone()).into_parts());
+    families.push(rules::triggers(rules.clone()).into_parts());
+    families.push(rules::rules(rules.clone()).into_parts());
     // Everyday tools are offered to models in this order.
     families.push(tools_everyday::memory(memories.clone()).into_parts());
     families.extend(utilities(device.clone()));
@@ -169,7 +177,7 @@ fn build_with(
         web: web.clone(),
         environment: models::environment(),
         hosts: known_hosts(&config.network),
-        reflex: lazy_reflex(pins.clone(), registry.clone(), embedder.clone(), clock),
+        reflex: lazy_reflex(pins.clone(), things.clone(), registry.clone(), embedder.clone(), clock),
     };
     let voice_servers = voice::servers(&config.network);
     let (limits, hours) = (config.agent.clone(), config.storage.hours()?);
@@ -219,6 +227,7 @@ fn build_with(
         agent,
         registry,
         scheduler: scheduler.clone(),
+        rule_home: home,
         custom,
         documents,
         interactions,
@@ -246,7 +255,7 @@ fn build_with(
         settings,
         BackgroundTasks {
             scheduler,
-            triggers,
+            rules,
             board,
             pins,
             home_assistant,
@@ -261,6 +270,7 @@ fn build_with(
 /// Reflex over the phrases of all families, built on first use.
 fn lazy_reflex(
     pins: tools_hardware::Pins,
+    things: Things,
     registry: Registry,
     embedder: Embedder,
     clock: Arc<dyn Clock>,
@@ -271,6 +281,8 @@ fn lazy_reflex(
         let reflex = Reflex::new(&registry.phrases(), risk, embedder.clone(), clock.clone())?;
         let pins = pins.clone();
         let device = |(pin, name, sensor)| reflex::Device { pin, name, sensor };
+        let things = things.clone();
+        let reflex = reflex.at_home(move || things.home());
         Ok(reflex.knowing(move || pins.devices().into_iter().map(device).collect()))
     })
 }

@@ -6,23 +6,23 @@ use crate::{
     envelope::{Answer, ok},
     query::Query,
 };
+use ::rules::{Choices, Preview};
 use axum::{Extension, extract::State};
 use identity::TokenScope;
-use rules::{Choices, Preview};
 use serde::Deserialize;
 use serde_json::Value;
 use tool::prelude::{JsonSchema, schemars};
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
-        .route("/automation/choices", get(choices, "What one chooses from: causes, people, tools."))
+        .route("/automation/choices", get(choices, "What one chooses from: causes, people, tools, things."))
         .route("/automation/preview", get(preview, "A schedule in words, with its next times."))
         .scope(TokenScope::Tools)
 }
 
 /// The choices for a schedule or trigger.
 async fn choices(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Choices> {
-    Ok(ok(rules::choices(&house.cx(&caller), &house.registry)?))
+    Ok(ok(::rules::choices(&house.cx(&caller), &house.registry, &house.rule_home)?))
 }
 
 /// A schedule that is not stored.
@@ -41,5 +41,5 @@ async fn preview(
     Query(wanted): Query<ScheduleText>,
 ) -> Answer<Preview> {
     let zone = wanted.timezone.as_deref().filter(|zone| !zone.trim().is_empty());
-    Ok(ok(rules::preview(&house.cx(&caller), &Value::String(wanted.schedule), zone)?))
+    Ok(ok(::rules::preview(&house.cx(&caller), &Value::String(wanted.schedule), zone)?))
 }

@@ -11,7 +11,7 @@ use policy::Verdict;
 use serde_json::json;
 use tools_hardware::{PinMap, pin_map};
 
-/// Whoever may call this tool may see the same here.
+/// The tool that shows the same: callers need permission for it.
 const TOOL: &str = "pin_map";
 
 pub(crate) fn routes() -> Routes<AppState> {

@@ -39,6 +39,7 @@ mod policy_routes;
 mod query;
 mod response_headers;
 mod restore;
+mod rules;
 mod runs;
 mod serve;
 mod settings;
@@ -102,6 +103,8 @@ pub struct AppParts {
     pub registry: Registry,
     /// People's schedules.
     pub scheduler: Scheduler,
+    /// The home as rules see it: what one chooses from to make one.
+    pub rule_home: ::rules::Home,
     /// Custom tools.
     pub custom: CustomTools,
     /// The documents that define the agent.
@@ -193,6 +196,7 @@ fn routes() -> Routes<AppState> {
         .merge(today::routes())
         .merge(board::routes())
         .merge(automation::routes())
+        .merge(rules::routes())
         .merge(answers)
         .merge(policy_routes::routes())
         .merge(documents::agent_routes())

@@ -17,7 +17,7 @@ use std::{
 
 /// How many edges are read at once.
 const BATCH: usize = 16;
-/// With more edges than this in such a time, a line flaps: the thread then rests, and the kernel keeps the latest edges.
+/// With more edges than this in such a time, a line flaps: the thread then pauses, and the kernel keeps the latest edges.
 const MANY: u32 = 200;
 const WITHIN: Duration = Duration::from_millis(100);
 const REST: Duration = Duration::from_millis(5);

@@ -225,7 +225,7 @@ impl Tracker {
         }
     }
 
-    /// Tells the levels whose debounce time is over; when the next one is.
+    /// Reports the levels whose debounce time is over, and returns the next such time.
     pub fn due(&self) -> Option<Instant> {
         let now = now_ns();
         let (mut reported, mut next) = (vec![], None::<u64>);

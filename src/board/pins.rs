@@ -271,7 +271,7 @@ impl Pins {
                 self.watch_as_input(pin)?;
             }
             Some(Direction::Input) => {}
-            // What is on already is limited from now on.
+            // A pin that is on already is limited from now on.
             Some(Direction::Output) | None => {
                 if self.driven.contains(&pin) && settings.max_on.is_some() {
                     let on = self.is_on(pin)?;

@@ -96,7 +96,7 @@ impl Press {
         }
     }
 
-    /// Tells what is due by now.
+    /// Returns the press that is due by now.
     pub fn tick(&mut self, now: Duration) -> Option<PressKind> {
         if self.due().is_none_or(|due| now < due) {
             return None;

@@ -295,7 +295,7 @@ temperature i2c 30",
     let board = Board::with_config(BoardKind::Sim, PinsConfig::default(), &sim);
     let mut edges = board.edges();
     board.configure(pin(4), settings(|s| s.direction = Some(Direction::Input))).unwrap();
-    // Whoever comes late still sees the end of it.
+    // A late listener still sees the end of it.
     let mut last = next(&mut edges).await;
     while last.high {
         last = next(&mut edges).await;

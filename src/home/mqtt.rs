@@ -72,10 +72,11 @@ impl Door {
         let (mut rules, mut rules_are_old) = (vec![], true);
         let mut next_reading = Instant::now();
         let mut settings_are_old = true;
-        self.home.load();
         loop {
             if std::mem::take(&mut settings_are_old) {
                 self.home.refresh(&(self.name)());
+                // Also after an undo.
+                self.home.load();
             }
             let settings = self.home.settings();
             let connected = status.borrow_and_update().state == Phase::Connected;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use board::{Board, Pin};
 use home_assistant::HomeAssistant;
 use memory::Memories;
-use rules::Triggers;
+use rules::Rules;
 use scheduler::Scheduler;
 use std::time::Duration;
 use store::Store;
@@ -41,7 +41,7 @@ const NO_PINS: Duration = Duration::from_secs(2);
 /// Tasks that only a daemon starts: schedules, triggers, pins and sensors, the indexes of words and the slow check.
 pub struct BackgroundTasks {
     pub(super) scheduler: Scheduler,
-    pub(super) triggers: Triggers,
+    pub(super) rules: Rules,
     pub(super) board: Board,
     pub(super) pins: tools_hardware::Pins,
     pub(super) home_assistant: HomeAssistant,
@@ -54,8 +54,11 @@ pub struct BackgroundTasks {
 impl BackgroundTasks {
     /// Runs schedules and triggers until `closing`. The returned task ends once the outcomes of the last calls are stored.
     pub fn start(self, closing: &CancellationToken) -> Result<JoinHandle<()>> {
-        self.triggers.watch(closing)?;
-        tokio::spawn(closing.clone().run_until_cancelled_owned(watch_pins(self.board.clone(), self.triggers)));
+        self.rules.watch(closing)?;
+        if let Some(folder) = self.store.folder() {
+            self.rules.follow_file(folder, closing);
+        }
+        tokio::spawn(closing.clone().run_until_cancelled_owned(watch_pins(self.board.clone(), self.rules)));
         let presses = tools_hardware::publish_presses(&self.pins, self.ports.bus.clone());
         tokio::spawn(closing.clone().run_until_cancelled_owned(presses));
         self.board.boot();
@@ -109,12 +112,12 @@ async fn leave_safe(board: Board, closing: CancellationToken) {
 }
 
 /// Watches the pins that triggers wait for; those that do not report their edges are read.
-async fn watch_pins(board: Board, triggers: Triggers) {
+async fn watch_pins(board: Board, rules: Rules) {
     if !board.has_driver() {
         return;
     }
     loop {
-        let awaited = triggers.awaited_pins();
+        let awaited = rules.awaited_pins();
         let mut pins: Vec<Pin> = awaited.iter().filter_map(|number| Pin::new(*number)).collect();
         pins.retain(|pin| !board.watch(*pin));
         for pin in pins.iter().copied() {

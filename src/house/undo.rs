@@ -7,7 +7,7 @@ use futures::{
 };
 use memory::Memories;
 use records::{Undo, Undoer};
-use rules::Triggers;
+use rules::Rules;
 use scheduler::{Scheduler, Timers};
 use std::{sync::Arc, time::Duration};
 use store::{Did, Part, Record, Store, Tx};
@@ -80,7 +80,7 @@ pub(super) fn undo(
     store: &Store,
     memories: &Memories,
     scheduler: &Scheduler,
-    triggers: &Triggers,
+    rules: &Rules,
     pins: &tools_hardware::Pins,
     board: &Board,
 ) -> Undo {
@@ -88,7 +88,7 @@ pub(super) fn undo(
     undo.register(memory::COLLECTION, Arc::new(UndoesMemories(memories.clone())));
     undo.register(scheduler::Schedule::NAME, Arc::new(UndoesSchedules(scheduler.clone())));
     undo.register(scheduler::Timer::NAME, Arc::new(UndoesTimers(scheduler.timers())));
-    undo.register(rules::TRIGGERS, Arc::new(triggers.clone()));
+    undo.register(rules::TRIGGERS, Arc::new(rules.clone()));
     let (records, tables) = tools_data::undo_tables(store);
     undo.register(records, tables);
     let (switched, driven) = tools_hardware::undo_pins(board);

@@ -253,9 +253,9 @@ fn lost(error: &ConnectionError) -> End {
             std::io::ErrorKind::ConnectionRefused => "nothing listens there".to_owned(),
             _ => format!("it cannot be reached: {error}"),
         },
-        ConnectionError::MqttState(StateError::Deserialization(_)) => {
-            format!("it sent a message larger than {} MB, or one that is not MQTT", MAX_PACKET >> 20)
-        }
+        ConnectionError::MqttState(StateError::Deserialization(
+            rumqttc::mqttbytes::Error::PayloadSizeLimitExceeded(_),
+        )) => format!("it sent a message larger than {} MB", MAX_PACKET >> 20),
         ConnectionError::MqttState(_) => "the connection was lost".to_owned(),
         other => format!("the connection was lost: {other}"),
     };

@@ -13,6 +13,7 @@ use crate::{
     meaning::Meaning,
     pattern::{Fit, Matcher},
     phrases::{Intent, Template},
+    rules,
     sentence::{MOST_TOKENS, Sentence},
     span,
     spelling::Spelling,
@@ -21,6 +22,7 @@ use crate::{
 };
 use jiff::Zoned;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use tool::Risk;
 
 /// Least probability of a tool for a change without a question, which `undo` takes back.
@@ -39,6 +41,8 @@ pub(crate) struct Classifier<'a> {
     pub now: &'a Zoned,
     /// What is connected to the pins.
     pub devices: Vec<Device>,
+    /// What is in the home.
+    pub home: Option<Arc<things::Home>>,
 }
 
 /// A matching template.
@@ -120,6 +124,7 @@ impl<'a> Classifier<'a> {
         let keeping = Reader { s: &s, now: self.now, risk: self.risk };
         let first = self
             .emergency(&s)
+            .or_else(|| self.at_home(&s))
             .or_else(|| direct::before_templates(&s, self.now).and_then(|reading| self.looked_up(reading)));
         if let Some(placed) = first {
             return placed;
@@ -224,6 +229,7 @@ impl<'a> Classifier<'a> {
     /// The stages that need no embedding.
     fn by_form(&self, s: &Sentence, keeping: &Reader) -> Option<Classification> {
         self.emergency(s)
+            .or_else(|| rules::classified(s, &self.devices).filter(|_| self.has("create_rule")))
             .or_else(|| self.of_devices(s))
             .or_else(|| keeping.labelled())
             .or_else(|| self.commands(s))
@@ -242,12 +248,24 @@ impl<'a> Classifier<'a> {
 
     /// A command or question about what is connected to the pins.
     fn of_devices(&self, s: &Sentence) -> Option<Classification> {
-        let placed = devices::classified(s, &self.devices, None, self.now)?;
+        let pins = || devices::classified(s, &self.devices, None, self.now);
+        let placed = self.at_home(s).or_else(pins).or_else(|| self.of_things(s))?;
         let called = placed.tool.iter().chain(placed.more.iter().map(|(tool, _)| tool)).all(|tool| self.has(tool));
         called.then_some(placed)
     }
 
-    fn has(&self, tool: &str) -> bool {
+    /// A command or question about things, where the home is more than pins: these have sentences of their own.
+    fn at_home(&self, s: &Sentence) -> Option<Classification> {
+        self.home.as_ref().filter(|home| home.is_beyond_pins())?;
+        self.of_things(s)
+    }
+
+    fn of_things(&self, s: &Sentence) -> Option<Classification> {
+        let home = self.home.as_ref().filter(|_| self.has("control_thing"))?;
+        devices::home::classified(s, home, None, self.now)
+    }
+
+    pub fn has(&self, tool: &str) -> bool {
         (self.risk)(tool).is_some()
     }
 

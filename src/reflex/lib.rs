@@ -78,6 +78,7 @@ mod head;
 mod help;
 mod items;
 mod keeping;
+mod knows;
 mod lazy;
 mod lead_time;
 mod learned;
@@ -88,6 +89,7 @@ mod pattern;
 mod phrases;
 mod refusal;
 mod reply;
+mod rules;
 mod sentence;
 mod slots;
 mod span;
@@ -146,6 +148,8 @@ const IDS: &str = "reflex-";
 
 /// Looks up what is connected to the pins.
 type Devices = Box<dyn Fn() -> Vec<Device> + Send + Sync>;
+/// Looks up what is in the home.
+type AtHome = Box<dyn Fn() -> Arc<things::Home> + Send + Sync>;
 /// Looks up the risk of an available tool.
 type RiskOf = Box<dyn Fn(&str) -> Option<Risk> + Send + Sync>;
 
@@ -162,6 +166,8 @@ struct Inner {
     clock: Arc<dyn Clock>,
     /// Looks up what is connected to the pins.
     devices: OnceLock<Devices>,
+    /// Looks up what is in the home.
+    home: OnceLock<AtHome>,
     /// The last classification made for a confidence check.
     last_check: Mutex<Option<(String, Zoned, Classification)>>,
 }
@@ -194,15 +200,8 @@ impl Reflex {
         let spelling = Spelling::new(&intents);
         let (head, meaning) = (Head::built_in(), Meaning::new(embed));
         let last_check = Mutex::default();
-        let devices = OnceLock::new();
-        Ok(Self(Arc::new(Inner { intents, head, spelling, meaning, risk, clock, devices, last_check })))
-    }
-
-    /// The same, with what is connected to the pins: it is then switched by name.
-    #[must_use]
-    pub fn knowing(self, devices: impl Fn() -> Vec<Device> + Send + Sync + 'static) -> Self {
-        let _ = self.0.devices.set(Box::new(devices));
-        self
+        let (devices, home) = (OnceLock::new(), OnceLock::new());
+        Ok(Self(Arc::new(Inner { intents, head, spelling, meaning, risk, clock, devices, home, last_check })))
     }
 
     /// Classifies a sentence without acting on it.
@@ -330,7 +329,8 @@ impl Reflex {
     fn places<'a>(&'a self, now: &'a Zoned) -> Classifier<'a> {
         let Inner { intents, head, spelling, meaning, risk, .. } = &*self.0;
         let devices = self.0.devices.get().map(|devices| devices()).unwrap_or_default();
-        Classifier { intents, head, spelling, meaning, risk: &**risk, now, devices }
+        let home = self.0.home.get().map(|home| home());
+        Classifier { intents, head, spelling, meaning, risk: &**risk, now, devices, home }
     }
 
     /// Whether it is certain what was meant. Uses words alone, so that no lamp waits for the embedding model to load.
@@ -389,6 +389,10 @@ impl Reflex {
         }
         let exchanges = context.exchanges();
         if let Some(placed) = devices::after(text, &exchanges, &places.devices, now) {
+            return Some(placed);
+        }
+        let home = places.home.as_ref().filter(|_| places.has("control_thing"));
+        if let Some(placed) = home.and_then(|home| devices::home::after(text, &exchanges, home, now)) {
             return Some(placed);
         }
         let command = |text: &str| places.classify_literal(text).is_some_and(|placed| placed.tool.is_some());

@@ -12,7 +12,7 @@ pub(crate) const NOTIFY: &str = "notify";
 /// Maximum length of a prompt or message, in characters, and of arguments, in bytes of JSON.
 const LONGEST_PROMPT: usize = 8000;
 const LONGEST_MESSAGE: usize = 2000;
-const LONGEST_ARGUMENTS: usize = 64 * 1024;
+pub(crate) const LONGEST_ARGUMENTS: usize = 64 * 1024;
 
 /// The action, as an object.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -133,7 +133,11 @@ impl ActionArgs {
 }
 
 impl Action {
-    fn checked(self) -> Result<Self> {
+    /// Checks the lengths of its texts.
+    ///
+    /// # Errors
+    /// `BadArgs` where one is empty or too long.
+    pub fn checked(self) -> Result<Self> {
         Ok(match self {
             Self::Tool { name, arguments } if arguments.to_string().len() > LONGEST_ARGUMENTS => {
                 return Err(Error::bad_args(format!(

@@ -26,13 +26,13 @@ pub(crate) fn title(tool: &Tool) -> String {
 
 /// "Every Tuesday at 18:00: water the plants, for Anna."
 pub(crate) fn armed(cx: &Cx, registry: &Registry, when: &str, call: &PreauthorizedCall) -> String {
-    let action = action(cx, registry, call);
+    let action = action_words(cx, registry, call);
     let end = if action.ends_with(['.', '!', '?', '…']) { "" } else { "." };
     format!("{}: {action}{end}", capital(when))
 }
 
 /// An action in words: "water the plants, for Anna", "ask Hob “sum up the news”", "add a task (title milk)".
-fn action(cx: &Cx, registry: &Registry, call: &PreauthorizedCall) -> String {
+pub(crate) fn action_words(cx: &Cx, registry: &Registry, call: &PreauthorizedCall) -> String {
     let text =
         |field: &str| call.args.get(field).and_then(Value::as_str).map(|text| truncate(&one_line(text), LONGEST_TEXT));
     match (&*call.tool, text("prompt"), text("text")) {
@@ -103,7 +103,7 @@ pub(crate) fn capital(text: &str) -> String {
 }
 
 /// With a small first letter, unless it begins an abbreviation.
-fn uncapital(text: &str) -> String {
+pub(crate) fn uncapital(text: &str) -> String {
     let mut letters = text.chars();
     match (letters.next(), letters.clone().next()) {
         (Some(first), second) if second.is_none_or(|second| !second.is_uppercase()) => {

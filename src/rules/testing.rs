@@ -33,6 +33,7 @@ impl Clock for SetClock {
 pub(crate) type Calls = Arc<Mutex<Vec<(String, Value)>>>;
 
 /// The test setup. It is Friday, 20 November 2026, 14:30 in Vienna.
+#[derive(Clone)]
 pub(crate) struct House {
     pub clock: Arc<SetClock>,
     pub registry: Registry,

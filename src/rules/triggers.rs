@@ -1,32 +1,26 @@
 //! Trigger tools: run something when something else happens.
 
-mod causes;
-mod matching;
-mod record;
-mod recover;
-mod watch;
-
 #[cfg(test)]
 mod tests;
 
 use crate::{
-    action::{Action, ActionArgs, ActionObject, action_json},
+    action::{ActionArgs, ActionObject, action_json},
+    arming::{arm, arm_look},
+    causes::in_words,
+    drafts::{changeable, recurrences},
+    engine::{Fired, FiredBy, Rules, by_hand, definition_of},
+    matching::Op,
+    planning::{forget_schedules, plan_schedules},
+    record::{BY_NAME, BY_TRIGGER, Call, Check, Config, Firing, Kind, Status, Trigger},
+    rule_words::Words,
     sentences,
 };
-use causes::in_words;
-use matching::{Op, has_placeholders};
-use record::{BY_NAME, BY_TRIGGER, Call, Check, Config, Firing, Kind, Status, Trigger};
 use records::required_text;
-use registry::Registry;
-use scheduler::{Missed, Planned, Recurrence};
+use scheduler::Recurrence;
 use store::{Entry, Tx, Visit, Walk};
 use text_kit::listing;
+use tokio_util::sync::CancellationToken;
 use tool::{Channel, Owner, PreauthorizedCall, Scope, prelude::*};
-use watch::{Fired, FiredBy};
-
-pub use causes::{Cause, CauseField, CauseOption, causes};
-pub use record::COLLECTION;
-pub use watch::Triggers;
 
 /// Maximum number of triggers per person.
 const MOST: usize = 200;
@@ -35,8 +29,8 @@ const LONGEST_NAME: usize = 200;
 const LONGEST_TEXT: usize = 2000;
 
 /// The trigger tools.
-pub fn family(triggers: Triggers) -> Family<Triggers> {
-    Family::new("triggers", "Run something when something else happens.", triggers)
+pub fn family(rules: Rules) -> Family<Rules> {
+    Family::new("triggers", "Run something when something else happens.", rules)
         .area(Area::Memory)
         .phrases(include_str!("triggers.en"))
         .tool("create_trigger", Risk::Write, create)
@@ -105,9 +99,9 @@ struct Create {
     max_per_hour: Option<u32>,
 }
 
-async fn create(triggers: Triggers, cx: Cx, args: Create) -> Result<Output> {
+async fn create(rules: Rules, cx: Cx, args: Create) -> Result<Output> {
     let name = required_text("name", &args.name, LONGEST_NAME)?;
-    let parts = triggers.parts();
+    let parts = rules.parts();
     if parts.shelf.records().count(&cx, &Walk::prefix(BY_NAME, []))? >= MOST {
         return Err(Error::unavailable(format!("there are {MOST} triggers: delete one first")));
     }
@@ -116,10 +110,10 @@ async fn create(triggers: Triggers, cx: Cx, args: Create) -> Result<Output> {
     let Create { tool, arguments, prompt, message, person, action, .. } = args;
     let action = ActionArgs { tool, arguments, prompt, message, person, action };
     let about = in_words(&cx, &parts.registry, args.r#type, &args.config);
-    let action = armed(&triggers, &cx, action, &name, &about)
+    let action = armed(&rules, &cx, action, &name, &about)
         .await?
         .ok_or_else(|| Error::bad_args("give an action: one of `tool` with `arguments`, `prompt` or `message`"))?;
-    let check = condition_call(&triggers, &cx, &config).await?;
+    let check = condition_call(&rules, &cx, &config).await?;
     let trigger = Trigger {
         name,
         description: text(args.description)?,
@@ -132,12 +126,12 @@ async fn create(triggers: Triggers, cx: Cx, args: Create) -> Result<Output> {
         per_hour: args.max_per_hour.unwrap_or(60).clamp(1, 3600),
         ..Trigger::default()
     };
-    let planned = planning(&triggers, &cx, times);
+    let planned = plan_schedules(rules.parts().scheduler.clone(), cx.agent(), times.into_iter().collect());
     let mut added = parts.shelf.add_all_with(&cx, "create_trigger", vec![(trigger, false)], planned).await?;
     let entry = added.pop().ok_or_else(|| Error::failed("the trigger could not be stored: try again"))?;
-    triggers.put(&entry);
+    rules.put(&entry);
     let sentence = format!("The trigger “{}” is set: {about}.", entry.value.name);
-    Ok(Output::json(trigger_json(&cx, &triggers, &entry))?.say(sentence))
+    Ok(Output::json(trigger_json(&cx, &rules, &entry))?.say(sentence))
 }
 
 /// The recurrence of a schedule trigger.
@@ -146,106 +140,25 @@ fn times(cx: &Cx, config: &Config) -> Result<Option<Recurrence>> {
     scheduler::parse(schedule, timezone.as_deref(), &*cx.ports().clock).map(Some)
 }
 
-/// Plans its schedule in the trigger's write, or removes it.
-fn planning(
-    triggers: &Triggers,
-    cx: &Cx,
-    times: Option<Recurrence>,
-) -> impl FnMut(&Tx, &Entry<Trigger>) -> store::Result<()> + Send + 'static {
-    let (scheduler, agent) = (triggers.parts().scheduler.clone(), cx.agent());
-    move |tx, entry| match &times {
-        Some(recurrence) if entry.value.enabled => {
-            let args = json!({"triggerId": entry.id});
-            let planned = Planned {
-                user: entry.owner,
-                agent,
-                key: entry.id,
-                kind: scheduler::Kind::Trigger,
-                name: entry.value.name.clone(),
-                written: entry.value.config.clone(),
-                recurrence: recurrence.clone(),
-                action: PreauthorizedCall {
-                    tool: "fire_trigger".into(),
-                    version: 0,
-                    args,
-                    digest: [0; 32],
-                    consented: false,
-                },
-                missed: Missed::Once,
-                label: entry.label,
-            };
-            scheduler.plan_in(tx, &planned)
-        }
-        _ => scheduler.forget(tx, entry.owner, entry.id),
-    }
-}
-
 /// The pre-authorized call, judged for this caller; `None` if the parameters name no action.
 async fn armed(
-    triggers: &Triggers,
+    rules: &Rules,
     cx: &Cx,
     action: ActionArgs,
     name: &str,
     about: &str,
 ) -> Result<Option<PreauthorizedCall>> {
-    let Some(mut action) = action.parse()? else { return Ok(None) };
-    let registry = &triggers.parts().registry;
-    // Placeholders are unknown at this point, so they are judged with sample values of the right type.
-    let mut places = None;
-    if let Action::Tool { name, arguments } = &mut action
-        && has_placeholders(arguments)
-    {
-        let (tool, plain) = registry.plainly(cx, name, arguments.clone())?;
-        (*name, *arguments) = (tool.name.to_string(), with_sample_values(&plain, tool.parameters()));
-        places = Some(plain);
-    }
-    let mut armed = action.arm(cx, registry, name, about).await?;
-    if armed.consented && (places.is_some() || has_placeholders(&armed.args)) {
-        return Err(Error::bad_args(format!(
-            "`{}` needs approval of its exact arguments: leave out the `{{{{…}}}}`",
-            armed.tool
-        )));
-    }
-    if let Some(places) = places {
-        armed.args = places;
-    }
-    Ok(Some(armed))
-}
-
-/// Arguments with sample values of the schema's type in place of placeholders.
-fn with_sample_values(arguments: &Value, parameters: &Value) -> Value {
-    let mut arguments = arguments.clone();
-    for (name, value) in arguments.as_object_mut().into_iter().flatten() {
-        let schema = &parameters["properties"][name];
-        let is = |wanted: &str| {
-            schema["type"] == wanted || schema["type"].as_array().is_some_and(|all| all.iter().any(|t| t == wanted))
-        };
-        if value.as_str().is_some_and(|text| text.contains("{{")) {
-            if is("integer") || is("number") {
-                *value = schema.get("minimum").cloned().unwrap_or_else(|| 1.into());
-            } else if is("boolean") {
-                *value = false.into();
-            }
-        }
-    }
-    arguments
+    let Some(action) = action.parse()? else { return Ok(None) };
+    arm(&rules.parts().registry, cx, action, name, about).await.map(Some)
 }
 
 /// The call that evaluates a condition: a read-only tool, judged for this caller.
-async fn condition_call(triggers: &Triggers, cx: &Cx, config: &Config) -> Result<Option<Call>> {
+async fn condition_call(rules: &Rules, cx: &Cx, config: &Config) -> Result<Option<Call>> {
     let Config::Condition { check: Check { tool, arguments, op, value, .. }, .. } = config else { return Ok(None) };
     if *op != Op::Changed && value.is_null() {
         return Err(Error::bad_args("the check needs a `value` to compare with, or the operator `changed`"));
     }
-    let registry: &Registry = &triggers.parts().registry;
-    let armed = registry.arm(cx, tool, arguments.clone(), "again and again").await?;
-    match registry.get(&armed.tool) {
-        Some(found) if found.risk == Risk::Observe => Ok(Some(armed.into())),
-        _ => Err(Error::bad_args(format!(
-            "`{}` changes something: a condition may only call read-only tools",
-            armed.tool
-        ))),
-    }
+    arm_look(&rules.parts().registry, cx, tool, arguments).await.map(Some)
 }
 
 /// List triggers, by name.
@@ -265,21 +178,17 @@ struct List {
     offset: Option<u32>,
 }
 
-async fn list(triggers: Triggers, cx: Cx, args: List) -> Result<Output> {
+async fn list(rules: Rules, cx: Cx, args: List) -> Result<Output> {
     let limit = args.limit.unwrap_or(20).clamp(1, 50) as usize;
     let search = records::optional_text("search", args.search.as_deref(), LONGEST_NAME)?;
-    let page = triggers.parts().shelf.page(
-        &cx,
-        &Walk::prefix(BY_NAME, []),
-        (args.offset.unwrap_or(0) as usize, limit),
-        |e| {
+    let page =
+        rules.parts().shelf.page(&cx, &Walk::prefix(BY_NAME, []), (args.offset.unwrap_or(0) as usize, limit), |e| {
             let t = &e.value;
             args.r#type.is_none_or(|kind| kind == t.kind)
                 && args.enabled.is_none_or(|on| on == t.enabled)
                 && search.as_deref().is_none_or(|s| records::contains_all_words(s, &[&t.name, &t.description]))
-        },
-    )?;
-    let all: Vec<Value> = page.entries.iter().map(|e| trigger_json(&cx, &triggers, e)).collect();
+        })?;
+    let all: Vec<Value> = page.entries.iter().map(|e| trigger_json(&cx, &rules, e)).collect();
     let text = |trigger: &Value, field: &str| trigger[field].as_str().unwrap_or_default().to_owned();
     let names: Vec<String> = all.iter().map(|t| format!("“{}”, {}", text(t, "name"), text(t, "when"))).collect();
     let sentence = match page.entries.len() {
@@ -300,9 +209,9 @@ struct Which {
     trigger_id: String,
 }
 
-async fn get(triggers: Triggers, cx: Cx, args: Which) -> Result<Output> {
-    let entry = triggers.parts().shelf.find(&cx, &args.trigger_id)?;
-    let told = trigger_json(&cx, &triggers, &entry);
+async fn get(rules: Rules, cx: Cx, args: Which) -> Result<Output> {
+    let entry = rules.parts().shelf.find(&cx, &args.trigger_id)?;
+    let told = trigger_json(&cx, &rules, &entry);
     let sentence = format!("“{}”: {}", entry.value.name, told["sentence"].as_str().unwrap_or_default());
     Ok(Output::json(told)?.say(sentence))
 }
@@ -341,9 +250,14 @@ struct Update {
     max_per_hour: Option<u32>,
 }
 
-async fn update(triggers: Triggers, cx: Cx, args: Update) -> Result<Output> {
-    let parts = triggers.parts();
+async fn update(rules: Rules, cx: Cx, args: Update) -> Result<Output> {
+    let parts = rules.parts();
     let before = parts.shelf.find_own(&cx, &args.trigger_id)?;
+    changeable(&before)?;
+    if before.value.kind == Kind::Rule {
+        let text = format!("“{}” is a rule with parts of its own: change it with `update_rule`", before.value.name);
+        return Err(Error::bad_args(text));
+    }
     let name = args.name.as_deref().map(|n| required_text("name", n, LONGEST_NAME)).transpose()?;
     let written = args.config.clone().unwrap_or_else(|| config_of(&before.value));
     let config = Config::read(before.value.kind, &written)?;
@@ -352,13 +266,13 @@ async fn update(triggers: Triggers, cx: Cx, args: Update) -> Result<Output> {
     let action = ActionArgs { tool, arguments, prompt, message, person, action };
     let called = name.clone().unwrap_or_else(|| before.value.name.clone());
     let about = in_words(&cx, &parts.registry, before.value.kind, &written);
-    let mut action = armed(&triggers, &cx, action, &called, &about).await?;
+    let mut action = armed(&rules, &cx, action, &called, &about).await?;
     let (old, anew) = (before.value.action.armed(), args.config.is_some());
     if action.is_none() && anew && old.consented {
         // Consent was given for another cause.
         action = Some(parts.registry.arm(&cx, &old.tool, old.args, &about).await?);
     }
-    let check = if anew { condition_call(&triggers, &cx, &config).await? } else { before.value.check.clone() };
+    let check = if anew { condition_call(&rules, &cx, &config).await? } else { before.value.check.clone() };
     let description = args.description.map(|d| text(Some(d))).transpose()?;
     let (enabled, cooldown, per_hour) = (args.enabled, args.cooldown_seconds, args.max_per_hour);
     let (action, written) = (action.map(Call::from), written.to_string());
@@ -377,11 +291,11 @@ async fn update(triggers: Triggers, cx: Cx, args: Update) -> Result<Output> {
         Ok(())
     };
     let id = before.id.to_string();
-    let planned = planning(&triggers, &cx, times);
+    let planned = plan_schedules(rules.parts().scheduler.clone(), cx.agent(), times.into_iter().collect());
     let entry = parts.shelf.change_with(&cx, &id, None, change, planned).await?;
-    triggers.put(&entry);
+    rules.put(&entry);
     let sentence = format!("I have changed the trigger “{}”.", entry.value.name);
-    Ok(Output::json(trigger_json(&cx, &triggers, &entry))?.say(sentence))
+    Ok(Output::json(trigger_json(&cx, &rules, &entry))?.say(sentence))
 }
 
 /// Pause or resume a trigger.
@@ -399,25 +313,26 @@ fn yes() -> bool {
     true
 }
 
-async fn pause(triggers: Triggers, cx: Cx, args: Pause) -> Result<Output> {
-    let parts = triggers.parts();
+async fn pause(rules: Rules, cx: Cx, args: Pause) -> Result<Output> {
+    let parts = rules.parts();
     let before = parts.shelf.find_own(&cx, &args.trigger_id)?;
+    changeable(&before)?;
     // A schedule entirely in the past cannot resume.
-    let times = match Config::read(before.value.kind, &config_of(&before.value)) {
-        Ok(config) if !args.paused => times(&cx, &config)?,
-        _ => None,
+    let times = match (definition_of(&before.value), args.paused) {
+        (Some(definition), false) => recurrences(&definition, &*cx.ports().clock)?,
+        _ => vec![],
     };
     let change = move |t: &mut Trigger| {
         t.enabled = !args.paused;
         Ok(())
     };
     let id = before.id.to_string();
-    let planned = planning(&triggers, &cx, times);
+    let planned = plan_schedules(parts.scheduler.clone(), cx.agent(), times);
     let entry = parts.shelf.change_with(&cx, &id, None, change, planned).await?;
-    triggers.put(&entry);
+    rules.put(&entry);
     let how = if args.paused { "is paused" } else { "is on again" };
     let sentence = format!("The trigger “{}” {how}.", entry.value.name);
-    Ok(Output::json(trigger_json(&cx, &triggers, &entry))?.say(sentence))
+    Ok(Output::json(trigger_json(&cx, &rules, &entry))?.say(sentence))
 }
 
 /// Delete a trigger and its history.
@@ -428,18 +343,21 @@ struct Delete {
     trigger_id: String,
 }
 
-async fn delete(triggers: Triggers, cx: Cx, args: Delete) -> Result<Output> {
-    let parts = triggers.parts();
-    let id = parts.shelf.find_own(&cx, &args.trigger_id)?.id;
+async fn delete(rules: Rules, cx: Cx, args: Delete) -> Result<Output> {
+    let parts = rules.parts();
+    let found = parts.shelf.find_own(&cx, &args.trigger_id)?;
+    changeable(&found)?;
+    let id = found.id;
+    records::require_exact_name(&args.trigger_id, id, &found.value.name)?;
     let kept =
         parts.firings.walk_in(Scope::User(cx.user()), &Walk::prefix(BY_TRIGGER, id.as_bytes()), |_| Visit::Yes)?;
     let (scheduler, firings) = (parts.scheduler.clone(), parts.firings.clone());
     let also = move |tx: &Tx, entry: &Entry<Trigger>| {
         kept.iter().try_for_each(|f| firings.remove(tx, Scope::User(entry.owner), f.id).map(drop))?;
-        scheduler.forget(tx, entry.owner, entry.id)
+        forget_schedules(&scheduler, tx, entry)
     };
     let gone = parts.shelf.remove_with(&cx, &id.to_string(), also).await?;
-    triggers.drop_live(gone.id);
+    rules.drop_live(gone.id);
     let sentence = format!("The trigger “{}” is deleted.", gone.value.name);
     Ok(Output::json(json!({"deleted": true, "id": gone.id, "name": gone.value.name}))?.say(sentence))
 }
@@ -452,14 +370,15 @@ struct Fire {
     trigger_id: String,
 }
 
-async fn fire(triggers: Triggers, cx: Cx, args: Fire) -> Result<Output> {
-    let entry = triggers.parts().shelf.find_own(&cx, &args.trigger_id)?;
+async fn fire(rules: Rules, cx: Cx, args: Fire) -> Result<Output> {
+    let entry = rules.parts().shelf.find_own(&cx, &args.trigger_id)?;
     let about = json!({"topic": "manual", "data": {}, "at": cx.ports().clock.now().to_string()});
     // Its own schedule fires it as pre-authorized (no other stored call may name this tool); any other caller makes
     // the call themselves, and is judged for it.
-    let fired = match is_own_schedule(&cx) && entry.value.kind == Kind::Schedule {
-        true => triggers.fire_on_schedule(&entry, &about, cx.label()).await?,
-        false => triggers.fire(&entry, "it was fired by hand".into(), &about, FiredBy::Caller(&cx)).await,
+    let scheduled = matches!(entry.value.kind, Kind::Schedule | Kind::Rule);
+    let fired = match is_own_schedule(&cx) && scheduled {
+        true => rules.fire_on_schedule(&entry, &about, cx.label()).await?,
+        false => rules.fire(&entry, &by_hand(&cx), FiredBy::Caller(&cx), &CancellationToken::new()).await,
     };
     let Fired { status, result } = fired;
     if status == Status::Interrupted {
@@ -491,8 +410,8 @@ struct History {
     limit: Option<u32>,
 }
 
-async fn history(triggers: Triggers, cx: Cx, args: History) -> Result<Output> {
-    let parts = triggers.parts();
+async fn history(rules: Rules, cx: Cx, args: History) -> Result<Output> {
+    let parts = rules.parts();
     let entry = parts.shelf.find_own(&cx, &args.trigger_id)?;
     let (limit, mut kept) = (args.limit.unwrap_or(10).clamp(1, 50) as usize, 0);
     let firings = parts.firings.walk(&cx, &Walk::prefix(BY_TRIGGER, entry.id.as_bytes()).down(), |_| {
@@ -521,17 +440,27 @@ fn text(given: Option<String>) -> Result<String> {
 }
 
 /// A trigger as JSON.
-fn trigger_json(cx: &Cx, triggers: &Triggers, entry: &Entry<Trigger>) -> Value {
+fn trigger_json(cx: &Cx, rules: &Rules, entry: &Entry<Trigger>) -> Value {
     let t = &entry.value;
-    let (config, call, registry) = (config_of(t), t.action.armed(), &triggers.parts().registry);
-    let when = in_words(cx, registry, t.kind, &config);
+    let (config, call, registry) = (config_of(t), t.action.armed(), &rules.parts().registry);
+    let parts = rules.parts();
+    let words = Words { cx, registry, home: &parts.home };
+    let rule = definition_of(t).filter(|_| t.kind == Kind::Rule);
+    let when = match &rule {
+        Some(rule) => words.when(rule),
+        None => in_words(cx, registry, t.kind, &config),
+    };
+    let sentence = match &rule {
+        Some(rule) => words.sentence(rule),
+        None => sentences::armed(cx, registry, &when, &call),
+    };
     let clock = &*cx.ports().clock;
     let times =
         || scheduler::parse(&config["schedule"], config["timezone"].as_str(), clock).ok()?.choice(&clock.local());
     let choice = if t.kind == Kind::Schedule { times() } else { None };
     json!({
-        "id": entry.id, "name": t.name, "description": t.description, "type": t.kind,
-        "sentence": sentences::armed(cx, registry, &when, &call), "when": when, "choice": choice, "config": config,
+        "id": entry.id, "name": t.name, "description": t.description, "type": t.kind.word(),
+        "sentence": sentence, "when": when, "choice": choice, "config": config,
         "action": action_json(cx, &call), "enabled": t.enabled, "cooldownSeconds": t.cooldown_s,
         "maxPerHour": t.per_hour, "fired": t.count, "failures": t.failures, "lastFired": at(cx, t.last_ms),
         "createdAt": at(cx, entry.id.millis()), "updatedAt": at(cx, entry.updated_ms),

@@ -17,8 +17,13 @@ pub fn pin_source(pins: &Pins) -> Arc<dyn Source> {
 
 struct PinSource {
     pins: Pins,
-    /// The things, and the versions of names and levels they were made from.
-    kept: Mutex<Option<((u64, u64), Arc<[Thing]>)>>,
+    kept: Mutex<Option<MadeThings>>,
+}
+
+/// The things, and the versions of names and levels they were made from.
+struct MadeThings {
+    version: (u64, u64),
+    things: Arc<[Thing]>,
 }
 
 impl Source for PinSource {
@@ -29,12 +34,12 @@ impl Source for PinSource {
     fn things(&self) -> Arc<[Thing]> {
         let version = (self.pins.names.version(), self.pins.board.version());
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, things)) = kept.as_ref().filter(|(of, _)| *of == version) {
-            return things.clone();
+        if let Some(made) = kept.as_ref().filter(|made| made.version == version) {
+            return made.things.clone();
         }
         let named = self.pins.names.now().into_values().filter(|named| !named.name.is_empty());
         let things: Arc<[Thing]> = named.filter_map(|named| self.thing(&named)).collect();
-        *kept = Some((version, things.clone()));
+        *kept = Some(MadeThings { version, things: things.clone() });
         things
     }
 

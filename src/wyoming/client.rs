@@ -211,7 +211,7 @@ mod tests {
             server(vec![("describe", vec![Event::new("pong", json!({})), Event::new("info", info)])]).await;
         let info = describe(&address).await.unwrap();
         assert!(info.hears() && !info.speaks());
-        assert_eq!((info.asr[0].models[0].name.as_str(), info.tts[0].models[0].name.as_str()), ("tiny", "amy"));
+        assert_eq!((info.asr[0].models[0].name.as_str(), info.tts[0].voices[0].name.as_str()), ("tiny", "amy"));
         assert_eq!(info.voices().count(), 0);
     }
 

@@ -69,7 +69,7 @@ impl<R: AsyncRead + Unpin> EventReader<R> {
     pub async fn read(&mut self) -> Result<Option<Event>> {
         let limit = self.limits.header;
         let mut line = vec![];
-        // One more byte tells a line that is too long from one that ends at the limit.
+        // One more byte distinguishes a line that is too long from one that ends at the limit.
         (&mut self.from).take(limit as u64 + 1).read_until(b'\n', &mut line).await?;
         if line.is_empty() {
             return Ok(None);
@@ -97,7 +97,7 @@ impl<R: AsyncRead + Unpin> EventReader<R> {
             Some(_) => return Err(Error::Malformed("its data are no JSON object")),
         };
         if data_length > 0 {
-            // What follows the line wins over what is in it, as in the reference implementation.
+            // Data after the line override those in it, as in the reference implementation.
             match serde_json::from_slice(&self.exactly(data_length).await?) {
                 Ok(Value::Object(more)) => data.extend(more),
                 _ => return Err(Error::Malformed("its data are no JSON object")),

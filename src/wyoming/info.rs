@@ -1,4 +1,4 @@
-//! What a server offers, from its answer to `describe`.
+//! The programs of a server, from its answer to `describe`.
 
 use serde::Deserialize;
 
@@ -20,9 +20,10 @@ pub struct Program {
     pub name: String,
     /// Whether it can be used now.
     pub installed: bool,
-    /// Its models; for text to speech, its voices.
-    #[serde(alias = "voices")]
+    /// Its models.
     pub models: Vec<Model>,
+    /// Its voices, for text to speech.
+    pub voices: Vec<Model>,
 }
 
 /// A model or voice.
@@ -48,6 +49,6 @@ impl Info {
     }
     /// The installed voices.
     pub fn voices(&self) -> impl Iterator<Item = &Model> {
-        self.tts.iter().filter(|program| program.installed).flat_map(|program| &program.models).filter(|m| m.installed)
+        self.tts.iter().filter(|program| program.installed).flat_map(|program| &program.voices).filter(|m| m.installed)
     }
 }

@@ -12,6 +12,7 @@ mod household;
 mod pins;
 mod recall;
 mod reflex;
+mod rules;
 mod scheduler;
 mod script;
 mod search;
@@ -29,7 +30,7 @@ use std::{
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const USAGE: &str = "usage: bench writes hob|sqlite WRITERS SECONDS FOLDER | embed ROUNDS TEXT... | script CALLS | dispatch \
-                     CALLS FOLDER [log] | decide ROUNDS | search ROUNDS | scheduler ... | tasks ROUNDS FOLDER | pins ROUNDS | reflex ROWS | \
+                     CALLS FOLDER [log] | decide ROUNDS | search ROUNDS | scheduler ... | tasks ROUNDS FOLDER | pins ROUNDS | reflex ROWS | rules ROUNDS FOLDER | \
                      recall fill|built|saved|peer ROUNDS FOLDER | decade day|decade FOLDER";
 
 fn main() -> ExitCode {
@@ -63,6 +64,7 @@ fn measure(arguments: &[&str]) -> Result<serde_json::Value> {
         ["scheduler", arguments @ ..] => scheduler::measure(arguments),
         ["pins", rounds] => pins::measure(rounds.parse()?),
         ["tasks", rounds, folder] => tasks::measure(rounds.parse()?, folder.as_ref()),
+        ["rules", rounds, folder] => rules::measure(rounds.parse()?, folder.as_ref()),
         ["decade", name, folder] => decade::fill(name, folder.as_ref()),
         _ => Err(USAGE.into()),
     }

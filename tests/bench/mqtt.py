@@ -9,6 +9,7 @@ dispatched and audited call and publishes its state; paho only publishes again w
 import json
 import os
 import pathlib
+import socket
 import sys
 import tempfile
 import threading
@@ -22,12 +23,19 @@ from test_mqtt import BASE, Hob  # noqa: E402
 import paho.mqtt.client as paho  # noqa: E402
 
 
+def client():
+    """One that sends at once: otherwise the first of two small packets holds the second back until it is acknowledged."""
+    made = paho.Client(paho.CallbackAPIVersion.VERSION2)
+    made.on_socket_open = lambda _, __, sock: sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return made
+
+
 class Caller:
     """Sends, and waits for the answer."""
 
     def __init__(self, port, answer):
         self.came, self.payload = threading.Event(), None
-        self.client = paho.Client(paho.CallbackAPIVersion.VERSION2)
+        self.client = client()
         ready = threading.Event()
         self.client.on_subscribe = lambda *_: ready.set()
         self.client.on_message = self.take
@@ -57,11 +65,11 @@ def spread(times):
 def measure(rounds):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        broker, hob = Broker(folder / "broker"), Hob(folder / "hob")
+        broker, hob = Broker(folder / "broker", lines=["set_tcp_nodelay true"]), Hob(folder / "hob", "[pins]\nswitches_per_second = 0\n")
         hob.call("name_pin", pin=17, name="Lamp")
         hob.set_up(broker.port)
         until("connected", lambda: hob.call("mqtt_status")["state"] == "connected")
-        echo = paho.Client(paho.CallbackAPIVersion.VERSION2)
+        echo = client()
         echo.on_message = lambda _, __, m: echo.publish("echo/state", m.payload, 1, True)
         echo.connect("127.0.0.1", broker.port)
         echo.loop_start()
@@ -74,9 +82,9 @@ def measure(rounds):
             ours_ms.append(ours.round(f"{BASE}/pin/17/set", payload))
             theirs_ms.append(theirs.round("echo/set", payload))
         result = {"rounds": rounds, "hob": spread(ours_ms), "paho echo": spread(theirs_ms), "hob RSS MB": round(hob.memory() / 1024, 1)}
-        for client in (echo, ours.client, theirs.client):
-            client.disconnect()
-            client.loop_stop()
+        for each in (echo, ours.client, theirs.client):
+            each.disconnect()
+            each.loop_stop()
         hob.stop()
         broker.stop()
         return result

@@ -197,7 +197,7 @@ pub fn risk(name: &str) -> Option<Risk> {
         "answer_",
     ];
     Some(match name {
-        "gpio_write" => Risk::Actuate,
+        "gpio_write" | "control_thing" => Risk::Actuate,
         "run_prompt" => Risk::Execute,
         _ if name.starts_with('/') => return None,
         _ if name.starts_with("delete_") => Risk::Destroy,

@@ -1,7 +1,7 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
     tests/bench/run [start memory request size writes embedding javascript page dispatch decide home search scheduler tasks
-                     recall turns decade reflex mqtt pins]
+                     recall turns decade reflex mqtt pins rules]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -288,6 +288,18 @@ def javascript(_):
             ["fib(22), 28,657 calls of a function", number(found["fib22CpuMs"], 1), ""],
             ["making the engine, once", number(found["startCpuMs"], 1), ""]]
     table("JavaScript in the sandbox (CPU ms)", ["", "measured", "aim"], rows)
+    return found
+
+
+def rules(scratch):
+    bench = parts()
+    runs = [line(bench, "rules", 1000, scratch / f"rules-{round_}") for round_ in range(ROUNDS)]
+    found = {key: middle([run[key] for run in runs]) for key in runs[0]}
+    rows = [["edge of a pin to the action of a rule, p50 (ms)", number(found["p50Ms"], 2), "20"],
+            ["the same, p99 (ms)", number(found["p99Ms"], 2), "20"],
+            ["rules evaluated in a second, 200 on each event", number(found["evaluationsPerSecond"], 0), ""],
+            ["CPU of one evaluation (µs)", number(found["cpuUsPerEvaluation"], 2), ""]]
+    table("Rules on the simulated board, with the store on disk", ["", "measured", "aim"], rows)
     return found
 
 
@@ -578,7 +590,7 @@ def mqtt(_):
 
 
 ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, pins, home, search, scheduler, tasks,
-       recall, turns, decade, reflex, mqtt]
+       recall, turns, decade, reflex, mqtt, rules]
 
 
 def main():

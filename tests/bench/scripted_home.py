@@ -106,8 +106,8 @@ class ScriptedHome:
             pass
 
 
-def measure(hob, folder, count=2000, rate=500, seconds=20, rounds=30):
-    """CPU and memory of a Hob that follows a home, and CPU of a search among its entities."""
+def measure(hob, folder, count=2000, rate=500, seconds=20, rounds=6):
+    """CPU and memory of a Hob that follows a home, and CPU of a search among its entities: below 60 calls a minute."""
     from daemon import Daemon
 
     home = ScriptedHome(count, rate)

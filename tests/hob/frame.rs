@@ -77,6 +77,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("rustyline", "hob"),
     ("schemars", "tool"),
     ("similar", "tools-utilities"),
+    ("sunrise", "rules"),
     ("sysinfo", "board"),
     ("tokio-rustls", "api"),
     ("tokio-tungstenite", "home-assistant"),

@@ -57,6 +57,7 @@ mod pty;
 mod redirects;
 mod restore;
 mod routing;
+mod rules;
 mod runs;
 mod scheduled_kills;
 mod scrubbing;

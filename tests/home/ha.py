@@ -122,8 +122,9 @@ class Home:
                     async with session.get(f"{self.url}/manifest.json") as answer:
                         await answer.read()
                     async with session.get(f"{self.url}/api/onboarding") as answer:
-                        return await answer.json()
-                except (aiohttp.ClientError, ConnectionError, ValueError):
+                        # Once its owner is known, it does not have this any more.
+                        return [] if answer.status == 404 else await answer.json()
+                except (aiohttp.ClientError, OSError, ValueError):
                     if time.monotonic() > end:
                         sys.exit(f"Home Assistant does not answer; see {self.folder}/ha.out and ha.log")
                     await asyncio.sleep(0.2)
@@ -131,7 +132,13 @@ class Home:
     async def running(self):
         """Waits until every integration is loaded."""
         end = time.monotonic() + 120
-        while (await self.rest("GET", "/api/config"))["state"] != "RUNNING":
+        while True:
+            try:
+                if (await self.rest("GET", "/api/config"))["state"] == "RUNNING":
+                    return
+            except aiohttp.ClientError:
+                # Not everything answers yet.
+                pass
             if time.monotonic() > end:
                 sys.exit("Home Assistant does not finish its start")
             await asyncio.sleep(0.2)

@@ -29,6 +29,13 @@ def connected(hob, home):
     end = time.monotonic() + 30
     while "Office" not in hob.call("ha_status")["areas"] and time.monotonic() < end:
         time.sleep(0.1)
+    # So do the services.
+    while time.monotonic() < end:
+        try:
+            hob.call("ha_call_service", domain="light", service="turn_off", entity="light.bed_light")
+            break
+        except RuntimeError:
+            time.sleep(0.1)
     return hob
 
 
@@ -121,6 +128,36 @@ def test_by_hand_a_lock_is_opened_without_a_question(connected, home):
     connected.call("ha_call_service", domain="lock", service="unlock", entity="lock.front_door")
     assert connected.call("ha_get_state", entity="lock.front_door")["state"] in ("unlocked", "unlocking")
     connected.call("ha_call_service", domain="lock", service="lock", entity="lock.front_door")
+    end = time.monotonic() + 10
+    while state(home, "lock.front_door")["state"] != "locked":
+        assert time.monotonic() < end
+
+
+@pytest.mark.parametrize("tool, arguments", [
+    ("ha_call_service", {"domain": "lock", "service": "unlock", "entity": "lock.front_door"}),
+    ("ha_call_service", {"domain": "lock", "service": "unlock", "entity": "Front Door"}),
+    ("ha_call_service", {"domain": "cover", "service": "open_cover", "entity": "cover.garage_door"}),
+    ("ha_call_service", {"domain": "script", "service": "let_me_in"}),
+    ("ha_call_service", {"domain": "scene", "service": "apply", "data": {"entities": {"lock.front_door": "unlocked"}}}),
+    ("ha_call_service", {"domain": "alarm_control_panel", "service": "alarm_disarm", "entity": "alarm_control_panel.security"}),
+    ("ha_run", {"script": "let me in"}),
+    ("ha_converse", {"text": "unlock the front door"}),
+    ("control_thing", {"thing": "ha:lock.front_door", "action": "unlock"}),
+])
+def test_what_a_program_calls_opens_nothing_unasked(connected, home, tool, arguments):
+    code = f"return await utils.callTool({json.dumps(tool)}, {json.dumps(arguments)});"
+    draft = {"name": "trial", "description": "For a test.", "parameters": {"type": "object", "properties": {}}, "code": code}
+    before = [state(home, entity)["state"] for entity in ("lock.front_door", "cover.garage_door")]
+    status, answer = connected.request("POST", "/api/v1/custom-tools/test", draft)
+    assert "nobody answered" in json.dumps(answer), answer
+    assert [state(home, entity)["state"] for entity in ("lock.front_door", "cover.garage_door")] == before == ["locked", "closed"]
+
+
+def test_a_program_may_turn_on_a_light(connected, home):
+    code = "return await utils.callTool('ha_call_service', {domain: 'light', service: 'turn_on', entity: 'light.bed_light'});"
+    draft = {"name": "trial", "description": "For a test.", "parameters": {"type": "object", "properties": {}}, "code": code}
+    status, answer = connected.request("POST", "/api/v1/custom-tools/test", draft)
+    assert not answer["data"]["isError"] and state(home, "light.bed_light")["state"] == "on", answer
 
 
 def test_scenes_scripts_events_and_sentences(connected, home):

@@ -9,7 +9,7 @@ use std::{net::IpAddr, time::Duration};
 use tokio::time::{Instant, timeout_at};
 use tool::{Channel, Cx, Id, Peer, Ports, Principal, Via};
 
-/// How long an answer may take: whoever spoke stands there and waits.
+/// How long an answer may take: a person is waiting for it.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The name of this door among chats, for the policy.
 const CHAT: &str = "voice";
@@ -22,7 +22,7 @@ pub(crate) struct Answers {
     pub conversations: Conversations,
 }
 
-/// What is spoken, and whether the sentence was handled.
+/// The spoken text, and whether the sentence was handled.
 pub(crate) struct Spoken {
     pub text: String,
     pub handled: bool,

@@ -14,7 +14,7 @@ pub(crate) const LASTS: Duration = Duration::from_secs(300);
 /// The most conversations at a time.
 const MOST: usize = 32;
 
-/// Who speaks: an address, and the conversation that it names.
+/// A speaker: an address, and the conversation that it names.
 pub(crate) type Speaker = (IpAddr, String);
 
 /// The conversations; cheap to clone.
@@ -99,7 +99,7 @@ mod tests {
             ended.extend(all.used_at(speaker, *id, now + Duration::from_millis(n as u64)));
         }
         assert_eq!(ended, ids[..8]);
-        // A speaker that begins anew ends what they had.
+        // A speaker that begins again ends their earlier conversation.
         let speaker = (IpAddr::from([10, 0, 0, 1]), "39".to_owned());
         assert_eq!(all.used_at(speaker, Id::new(), now), [ids[39]]);
     }

@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// The most conversations that are deleted in one step at a start.
 const PAGE: usize = 100;
 
-/// What the server needs; cheap to clone.
+/// The parts that the server needs; cheap to clone.
 #[derive(Clone)]
 pub struct Parts {
     /// Answers sentences.
@@ -31,8 +31,8 @@ pub struct Parts {
     pub name: Arc<dyn Fn() -> String + Send + Sync>,
 }
 
-/// Deletes what was said before the last stop, before any run resumes: a lamp must not go on minutes after somebody asked for
-/// it.
+/// Deletes the conversations from before the last stop, before any run resumes: a lamp must not go on minutes after somebody
+/// asked for it.
 ///
 /// # Errors
 /// `Failed` when the data cannot be read, `Unavailable` when the disk is full.

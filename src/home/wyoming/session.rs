@@ -115,7 +115,7 @@ fn not_handled(text: &str) -> Event {
     Event::new("not-handled", json!({"text": text}))
 }
 
-/// What this is: a program that handles sentences. A model understands many languages; without one Hob understands English.
+/// The description of this program, which handles sentences. A model understands many languages; without one Hob understands English.
 fn info(name: &str, has_model: bool) -> Value {
     const LANGUAGES: &[&str] =
         &["en", "de", "fr", "es", "it", "nl", "pt", "pl", "sv", "da", "nb", "fi", "cs", "uk", "tr", "ja", "zh", "ko"];

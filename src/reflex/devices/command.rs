@@ -122,6 +122,11 @@ const COUNTS: &[&str] = &["times", "time", "once", "twice"];
 /// Words that stand for the device before.
 const IT: &[&str] = &["it", "that", "this", "them", "those", "these"];
 
+/// Whether a word may say when or how long.
+pub(super) fn is_time_word(word: &str) -> bool {
+    WORDS.contains(&word) && !["pin", "pins", "gpio", "number", "hall"].contains(&word)
+}
+
 /// Whether a sentence has the form of a command about what it names; `goes_on`: about the device before, which it need not name.
 pub(super) fn is_command(s: &Sentence, named: &[Mention], goes_on: bool) -> bool {
     let in_name = |at: usize| named.iter().any(|m| (m.at..m.end).contains(&at));

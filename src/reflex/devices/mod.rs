@@ -5,6 +5,7 @@
 
 mod command;
 mod going_on;
+pub(crate) mod home;
 mod times;
 mod vocabulary;
 

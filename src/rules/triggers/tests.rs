@@ -8,15 +8,20 @@ use tool::{Label, UserId};
 
 struct At {
     house: House,
-    triggers: Triggers,
+    triggers: Rules,
     closing: CancellationToken,
 }
 
 impl At {
     fn new() -> Self {
         let house = House::new();
-        let triggers =
-            Triggers::new(&house.store, house.registry.clone(), house.scheduler.clone(), house.ports.clone());
+        let triggers = Rules::new(
+            &house.store,
+            house.registry.clone(),
+            house.scheduler.clone(),
+            Default::default(),
+            house.ports.clone(),
+        );
         house.registry.add(family(triggers.clone())).unwrap();
         let closing = CancellationToken::new();
         triggers.watch(&closing).unwrap();

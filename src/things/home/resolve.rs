@@ -42,7 +42,7 @@ pub enum Trouble {
 
 const SMALL: &[&str] = &[
     "the", "my", "our", "a", "an", "in", "of", "on", "at", "all", "every", "each", "single", "and", "that", "this",
-    "is", "are", "s", "room", "floor", "both",
+    "is", "are", "s", "room", "floor", "both", "one", "ones", "please",
 ];
 
 impl Home {

@@ -253,7 +253,8 @@ fn entity(component: &str, id: &str, config: &Map<String, Value>, device: &Map<S
     inputs.extend(availability(&it));
     made.inputs.extend(inputs.into_iter().flatten());
     // It can neither be read nor commanded.
-    let useful = made.command.is_some() || made.inputs.iter().any(|input| input.part != Part::Availability);
+    let commands = made.command.is_some() || made.level.is_some() || made.target.is_some() || made.mode.is_some();
+    let useful = commands || made.inputs.iter().any(|input| input.part != Part::Availability);
     useful.then_some(made)
 }
 

@@ -126,7 +126,7 @@ async fn things_do_what_they_are_told_and_the_answer_says_so() {
     // Heating, locks and alarms stay.
     assert_eq!(
         home.said("control_thing", json!({"area": "everywhere", "action": "turn_off"})).await.split(' ').next(),
-        Some("12")
+        Some("11")
     );
     assert_eq!((home.value("alarm"), home.value("living_climate")), ("armed_away".into(), "heat".into()));
 }

@@ -103,7 +103,7 @@ async fn speech_to_text(voice: Voice, cx: Cx, args: Hear) -> Result<Output> {
     let server = voice.servers.hearing(&cx).await?;
     let text = voice.servers.used(&server, wyoming::transcribe(&server.address, &audio, language).await)?;
     let said = if text.is_empty() { "I heard no words in it.".to_owned() } else { text.clone() };
-    // Whoever speaks in the file need not be the person who sent it.
+    // The speaker in the file need not be the person who sent it.
     Ok(Output::json(json!({"text": text}))?.say(said).from_outside())
 }
 

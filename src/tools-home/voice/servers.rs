@@ -84,7 +84,7 @@ impl VoiceServers {
         if let Some(servers) = self.fresh(&configured) {
             return servers;
         }
-        // Whoever entered an address wants that one, and no stranger's.
+        // An address that an admin entered excludes those that strangers announce.
         let addresses = match configured.is_empty() {
             false => configured.clone(),
             true => found((self.0.find)().await),
@@ -119,7 +119,7 @@ impl VoiceServers {
         servers.into_iter().find(|server| server.speaks).ok_or_else(|| none("text to speech", "Piper", "piper"))
     }
 
-    /// The result of a request. After one that failed, servers are looked for anew: this one may have another address now.
+    /// The result of a request. After one that failed, servers are looked for again: this one may have another address now.
     pub(crate) fn used<T>(&self, server: &Server, result: wyoming::Result<T>) -> Result<T> {
         result.map_err(|error| {
             *self.known() = None;

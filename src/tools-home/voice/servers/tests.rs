@@ -21,7 +21,7 @@ async fn server() -> SocketAddr {
                 let mut reader = EventReader::new(reader, Limits::CLIENT);
                 while let Ok(Some(event)) = reader.read().await {
                     let model = json!({"name": "amy", "installed": true, "languages": ["en"]});
-                    let program = json!([{"name": "x", "installed": true, "models": [model]}]);
+                    let program = json!([{"name": "x", "installed": true, "models": [model], "voices": [model]}]);
                     let form = json!({"rate": 22050, "width": 2, "channels": 1});
                     let answers = match event.kind.as_str() {
                         "describe" => vec![Event::new("info", json!({"asr": program, "tts": program}))],

@@ -141,6 +141,20 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
+/// Whether an MQTT topic matches a pattern with `+` and `#`.
+pub(crate) fn topic_fits(pattern: &str, topic: &str) -> bool {
+    let (mut wanted, mut levels) = (pattern.split('/'), topic.split('/'));
+    loop {
+        match (wanted.next(), levels.next()) {
+            (Some("#"), _) => return true,
+            (Some("+"), Some(_)) => {}
+            (Some(wanted), Some(level)) if wanted == level => {}
+            (None, None) => return true,
+            _ => return false,
+        }
+    }
+}
+
 /// Whether any text in a value contains a `{{…}}` placeholder.
 pub(crate) fn has_placeholders(value: &Value) -> bool {
     match value {

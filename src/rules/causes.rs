@@ -1,7 +1,10 @@
 //! The causes of triggers: those a person chooses from, and each in words.
 
-use super::record::Kind;
-use crate::sentences::{on_or_off, shown, spaced, title};
+use crate::{
+    matching::Op,
+    record::Kind,
+    sentences::{on_or_off, shown, spaced, title},
+};
 use registry::Registry;
 use text_kit::{one_line, truncate};
 use tool::prelude::*;
@@ -177,7 +180,7 @@ pub(crate) fn in_words(cx: &Cx, registry: &Registry, kind: Kind, config: &Value)
         }
         Kind::Event => format!("when {}", event(&config["topic"], &config["match"])),
         Kind::Condition => format!("when {}", condition(registry, &config["check"])),
-        Kind::Unknown => "by hand".into(),
+        Kind::Unknown | Kind::Rule => "by hand".into(),
     }
 }
 
@@ -272,6 +275,19 @@ fn record(collection: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
+/// A comparison before its value: "more than ", "not ".
+pub(crate) fn comparison(op: Op) -> &'static str {
+    match op {
+        Op::Ne => "not ",
+        Op::Gt => "more than ",
+        Op::Gte => "at least ",
+        Op::Lt => "less than ",
+        Op::Lte => "at most ",
+        Op::Contains => "containing ",
+        Op::Eq | Op::Changed => "",
+    }
+}
+
 /// A wanted value: "4", "more than 3".
 fn compared(wanted: &Value) -> String {
     let word = match wanted["op"].as_str() {
@@ -348,7 +364,7 @@ pub(crate) fn happened(topic: &str, data: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{testing::House, triggers::record::Config};
+    use crate::{record::Config, testing::House};
     use std::collections::BTreeSet;
 
     /// A cause with all of its fields filled in.

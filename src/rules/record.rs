@@ -1,6 +1,6 @@
 //! Stored records: triggers and their firings.
 
-use super::matching::{FieldCondition, Op, check_path, parse_conditions};
+use crate::matching::{FieldCondition, Op, check_path, parse_conditions};
 use serde_json::Map;
 use std::time::Duration;
 use store::{Coded, Key, Level, Record, order};
@@ -25,14 +25,30 @@ pub(crate) enum Kind {
     Event,
     /// When a tool's result becomes true: `config` is `{check: {tool, arguments?, path?, op, value?}, everySeconds}`.
     Condition,
+    /// A rule: several triggers, conditions and actions, in `definition`. Older versions read it as [`Kind::Unknown`].
+    #[serde(skip)]
+    Rule,
+}
+
+impl Kind {
+    /// Its word in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Schedule => "schedule",
+            Self::Event => "event",
+            Self::Condition => "condition",
+            Self::Rule => "rule",
+        }
+    }
 }
 
 impl Coded for Kind {
-    const ALL: &'static [Self] = &[Kind::Unknown, Kind::Schedule, Kind::Event, Kind::Condition];
+    const ALL: &'static [Self] = &[Kind::Unknown, Kind::Schedule, Kind::Event, Kind::Condition, Kind::Rule];
     const UNKNOWN: Self = Kind::Unknown;
 }
 
-/// A stored trigger. New fields go last.
+/// A stored rule: one of the trigger tools, with one cause and one action, or one of any form. New fields go last.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Trigger {
     pub name: String,
@@ -56,6 +72,14 @@ pub(crate) struct Trigger {
     pub seen: String,
     /// The conversation for its prompts.
     pub conversation: String,
+    /// The [`crate::definition::Definition`] of a [`Kind::Rule`], as JSON text.
+    pub definition: String,
+    /// The authorised calls of its actions, in order; a wait has an empty one.
+    pub calls: Vec<Call>,
+    /// The authorised calls of the tools that its triggers and conditions ask, in order.
+    pub asks: Vec<Call>,
+    /// Whether it comes from `rules.toml`, and is changed there.
+    pub in_file: bool,
 }
 
 /// A stored call. Its shape never changes.
@@ -75,6 +99,11 @@ impl From<PreauthorizedCall> for Call {
 }
 
 impl Call {
+    /// Whether it stands for a wait.
+    pub fn is_empty(&self) -> bool {
+        self.tool.is_empty()
+    }
+
     pub fn armed(&self) -> PreauthorizedCall {
         let args = serde_json::from_str(&self.args).unwrap_or_default();
         let Self { tool, version, digest, consented, .. } = self.clone();
@@ -104,7 +133,9 @@ impl Record for Trigger {
     fn revive(&mut self, now: Option<&Self>) {
         // A condition is checked again from the start: its last observation may be old.
         let none = Self::default();
-        self.take_state_of(now.filter(|now| now.config == self.config).unwrap_or(&none));
+        self.take_state_of(
+            now.filter(|now| now.config == self.config && now.definition == self.definition).unwrap_or(&none),
+        );
     }
     fn keys(&self) -> Vec<Key> {
         vec![Key::many(BY_NAME, order::text(&self.name))]
@@ -154,6 +185,8 @@ pub(crate) struct Firing {
     pub about: String,
     /// How often it was resumed.
     pub resumed: u32,
+    /// The course of the run, as JSON text: conditions with their values, actions with outcome and milliseconds.
+    pub log: String,
 }
 
 impl Record for Firing {
@@ -264,7 +297,7 @@ impl Config {
                 let every = Duration::from_secs(every_seconds.into());
                 Ok(Self::Condition { check: Check { tool, arguments, path, op, value }, every })
             }
-            Kind::Unknown => Err(Error::bad_args("the type is schedule, event or condition")),
+            Kind::Unknown | Kind::Rule => Err(Error::bad_args("the type is schedule, event or condition")),
         }
     }
 }

@@ -1,0 +1,452 @@
+//! Commands: verb, target, value and time of a sentence.
+
+use super::{
+    super::times::Times,
+    Before, emit,
+    grammar::{HIDDEN, SUN},
+    reader::{Reader, Set},
+    which,
+};
+use crate::{
+    classification::{Classification, fixed_reply},
+    sentence::Sentence,
+    slots::number,
+};
+use jiff::Zoned;
+use serde_json::{Value, json};
+use things::{Home, Kind, Span, Target, Trouble, Verb, What};
+
+/// How much "a bit brighter" is, in percent; and "louder"; and "warmer", in degrees.
+const LIGHTER: i8 = 20;
+const LOUDER: i8 = 10;
+const WARMER: i8 = 1;
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+struct Deed {
+    verb: Verb,
+    level: Option<u8>,
+    by: Option<i8>,
+    temperature: Option<f64>,
+    text: Option<String>,
+    mute: Option<bool>,
+    /// The kinds that are meant where no kind is named.
+    usual: &'static [Kind],
+}
+
+impl Deed {
+    fn new(verb: Verb, usual: &'static [Kind]) -> Self {
+        Self { verb, level: None, by: None, temperature: None, text: None, mute: None, usual }
+    }
+    fn leveled(level: f64, usual: &'static [Kind]) -> Option<Self> {
+        let level = (0.0..=100.0).contains(&level).then_some(level.round() as u8)?;
+        Some(Self { level: Some(level), ..Self::new(Verb::SetLevel, usual) })
+    }
+    fn changed(by: i8, usual: &'static [Kind]) -> Self {
+        Self { by: Some(by), ..Self::new(Verb::SetLevel, usual) }
+    }
+}
+
+const SWITCHED: &[Kind] = &[Kind::Light, Kind::Switch, Kind::Fan, Kind::Media];
+const LIGHT: &[Kind] = &[Kind::Light];
+const MEDIA: &[Kind] = &[Kind::Media];
+const CLIMATE: &[Kind] = &[Kind::Climate];
+const COVER: &[Kind] = &[Kind::Cover];
+const VACUUM: &[Kind] = &[Kind::Vacuum];
+
+/// A command in a sentence.
+pub(super) fn command(s: &Sentence, home: &Home, before: Option<&Before>, now: &Zoned) -> Option<Classification> {
+    Reader::of(s, home, before.is_some())?.read(before, None, now)
+}
+
+/// A command whose target was chosen after the question which one.
+pub(super) fn command_about(s: &Sentence, home: &Home, chosen: &Before, now: &Zoned) -> Option<Classification> {
+    Reader::of(s, home, true)?.read(None, Some(chosen), now)
+}
+
+impl Reader<'_> {
+    fn first_value(&self) -> Option<&Set> {
+        self.values.first().map(|(.., set)| set)
+    }
+    fn kinds_named(&self) -> Vec<Kind> {
+        let of = |span: &Span| match &span.what {
+            What::Kind(kind) => kind.kinds.to_vec(),
+            What::Names { things, .. } => things.iter().map(|at| self.home.get(*at).kind).collect(),
+            _ => vec![],
+        };
+        self.spans.iter().flat_map(of).collect()
+    }
+
+    /// What is to be done. The order decides: what is said of volume is of no light.
+    fn deed(&self) -> Option<Deed> {
+        let (named, value) = (self.kinds_named(), self.first_value());
+        let is = |kind: Kind| named.contains(&kind);
+        let up = self.has(&["up", "increase", "raise", "louder"]);
+        let down = self.has(&["down", "decrease", "lower", "reduce", "quieter", "softer"]);
+        let amount = |value: Option<&Set>| match value {
+            Some(Set::Percent(n) | Set::Bare(n) | Set::Degrees(n)) => Some(*n),
+            _ => None,
+        };
+        let by = |usual: i8| match amount(value) {
+            Some(n) if self.has(&["by"]) && n <= 100.0 => n.round() as i8,
+            _ => usual,
+        };
+        if self.begins(&["mute"]) || self.begins(&["unmute"]) {
+            let mute = self.has(&["mute"]);
+            return Some(Deed { mute: Some(mute), ..Deed::new(Verb::Mute, MEDIA) });
+        }
+        if self.has(&["volume", "louder", "quieter", "softer"]) {
+            return match amount(value).filter(|_| !self.has(&["by"])) {
+                Some(level) => Deed::leveled(level, MEDIA),
+                None if up => Some(Deed::changed(by(LOUDER), MEDIA)),
+                None if down => Some(Deed::changed(-by(LOUDER), MEDIA)),
+                None => None,
+            };
+        }
+        let media = |verb| Some(Deed::new(verb, MEDIA));
+        let other_media = named.is_empty() || is(Kind::Media);
+        if other_media && self.begins(&["previous"])
+            || self.has(&["previous"]) && self.has(&["go", "skip", "play", "back"])
+        {
+            return media(Verb::Previous);
+        }
+        if other_media
+            && self.has(&["back"])
+            && self.has(&["go", "skip"])
+            && self.has(&["track", "song", "item", "one"])
+        {
+            return media(Verb::Previous);
+        }
+        let track = self.has(&["track", "song", "item", "one", "video", "episode"]);
+        let again = self.has(&["last"]) && track && self.has(&["go", "play", "skip", "back"]);
+        let back = self.has(&["go"]) && self.has(&["back"]) && !self.spans.is_empty();
+        if other_media && (again || back || self.begins(&["replay"])) {
+            return media(Verb::Previous);
+        }
+        if other_media && (self.begins(&["next", "skip"]) || self.has(&["next"]) && self.has(&["play", "go"])) {
+            return media(Verb::Next);
+        }
+        if other_media && self.begins(&["pause"]) {
+            return media(Verb::Pause);
+        }
+        if other_media && self.begins(&["resume", "unpause", "continue", "play"]) {
+            return media(Verb::Play);
+        }
+        if self.begins(&["unlock"]) {
+            return Some(Deed::new(Verb::Unlock, &[Kind::Lock]));
+        }
+        if self.word(self.first) == "lock" && !self.is_named(self.first) {
+            return Some(Deed::new(Verb::Lock, &[Kind::Lock]));
+        }
+        if self.begins(&["arm", "disarm"]) {
+            let verb = if self.has(&["disarm"]) { Verb::Disarm } else { Verb::Arm };
+            return Some(Deed::new(verb, &[Kind::Alarm]));
+        }
+        if let Some(deed) = self.of_level(&named, value, (up, down), &by) {
+            return deed;
+        }
+        if self.begins(&["open"]) || is(Kind::Cover) && self.begins(&["raise"]) {
+            return Some(Deed::new(Verb::Open, COVER));
+        }
+        let shuts = is(Kind::Cover) && self.begins(&["shut", "lower"]);
+        if self.begins(&["close"]) || shuts && !self.has(&["off", "down"]) || shuts && self.has(&["down"]) {
+            return Some(Deed::new(Verb::Close, COVER));
+        }
+        if is(Kind::Vacuum) && self.begins(&["return", "dock", "send"])
+            || self.begins(&["return", "dock", "send"]) && self.has(&["base", "dock", "home", "station"])
+        {
+            return Some(Deed::new(Verb::Return, VACUUM));
+        }
+        let only_areas = named.is_empty();
+        if self.begins(&["clean", "vacuum", "hoover"]) && (only_areas || is(Kind::Vacuum)) {
+            return Some(Deed::new(Verb::TurnOn, VACUUM));
+        }
+        if self.begins(&["stop", "halt"]) {
+            return Some(Deed::new(Verb::Stop, &[Kind::Cover, Kind::Media, Kind::Vacuum]));
+        }
+        let scene = is(Kind::Scene);
+        if scene
+            && self.begins(&["transition", "change", "set", "run", "trigger", "start", "go", "switch"])
+            && self.states().is_empty()
+        {
+            return Some(Deed::new(Verb::Activate, &[Kind::Scene]));
+        }
+        self.switched()
+    }
+
+    /// On or off.
+    fn switched(&self) -> Option<Deed> {
+        let on = || Some(Deed::new(Verb::TurnOn, LIGHT));
+        let off = || Some(Deed::new(Verb::TurnOff, SWITCHED));
+        if self.begins(&["toggle"]) {
+            return Some(Deed::new(Verb::Toggle, LIGHT));
+        }
+        if self.begins(&["deactivate", "disable", "kill"]) || self.begins(&["cut"]) && self.states().is_empty() {
+            return off();
+        }
+        let lights_up = self.begins(&["light"]) && self.has(&["up"]) || self.begins(&["illuminate"]);
+        let starts = self.begins(&["activate", "enable", "start", "run", "trigger"])
+            || self.begins(&["power"]) && self.has(&["up"]);
+        if lights_up || starts && !self.states().contains(&false) {
+            return on();
+        }
+        let states = self.states();
+        let (first, rest) = states.split_first()?;
+        if rest.iter().any(|other| other != first) {
+            return None;
+        }
+        const VERBS: &[&str] =
+            &["turn", "switch", "put", "pop", "flick", "power", "get", "set", "make", "bring", "shut", "leave", "cut"];
+        let verb = self.word(self.first);
+        let has_verb = VERBS.contains(&verb) && !self.is_named(self.first);
+        // "get off the sofa" is said to a child.
+        if verb == "get" && self.word(self.first + 1) == "off" {
+            return None;
+        }
+        // "hall lamp on for ten minutes", "all lights off", "everything off".
+        let names_first = self.spans.iter().any(|span| span.at <= self.first + 3);
+        (has_verb || self.wishes || names_first || ["on", "off"].contains(&verb))
+            .then(|| if *first { on() } else { off() })?
+    }
+
+    /// Brightness, colour, position, temperature, mode.
+    fn of_level(
+        &self,
+        named: &[Kind],
+        value: Option<&Set>,
+        (up, down): (bool, bool),
+        by: &dyn Fn(i8) -> i8,
+    ) -> Option<Option<Deed>> {
+        let is = |kind: Kind| named.contains(&kind);
+        let relative = self.has(&["by"]);
+        let set =
+            |temperature: f64| Deed { temperature: Some(temperature), ..Deed::new(Verb::SetTemperature, CLIMATE) };
+        let sets = self.has(&[
+            "set", "change", "adjust", "turn", "put", "make", "dim", "brighten", "open", "close", "raise", "lower",
+            "increase", "decrease", "reduce", "heat", "cool", "warm", "bring", "switch", "to",
+        ]) || self.is_named(self.first)
+            || ["brightness", "temperature", "the"].contains(&self.word(self.first));
+        let bright = self.has(&["brightness", "bright", "dim", "brighten"]);
+        let warm = self.has(&["temperature", "temp", "warm", "heat", "cool"]) || is(Kind::Climate);
+        match value {
+            Some(Set::Degrees(n)) if sets && !relative => return Some(Some(set(*n))),
+            Some(Set::Bare(n)) if sets && !relative && warm => return Some(Some(set(*n))),
+            Some(Set::Mode(mode)) if is(Kind::Climate) => {
+                return Some(Some(Deed { text: Some(mode.clone()), ..Deed::new(Verb::SetMode, CLIMATE) }));
+            }
+            Some(Set::Color(color)) if sets && (named.is_empty() || is(Kind::Light)) => {
+                return Some(Some(Deed { text: Some(color.clone()), ..Deed::new(Verb::SetColor, LIGHT) }));
+            }
+            // "set the living room to 21" warms it; its lights are dimmed in percent.
+            Some(Set::Bare(n)) if sets && !relative && named.is_empty() && !bright => {
+                let warms = (5.0..=35.0).contains(n) && self.areas_have(Kind::Climate);
+                return Some(if warms { Some(set(*n)) } else { None });
+            }
+            Some(Set::Percent(n) | Set::Bare(n)) if sets && !relative => {
+                let usual = if bright || named.is_empty() {
+                    LIGHT
+                } else {
+                    &[Kind::Light, Kind::Cover, Kind::Fan, Kind::Media][..]
+                };
+                return Some(Deed::leveled(*n, usual));
+            }
+            _ => {}
+        }
+        if self.has(&["brighter", "brighten"]) || bright && up {
+            return Some(Some(Deed::changed(by(LIGHTER), LIGHT)));
+        }
+        if self.has(&["darker", "dimmer", "dim"]) || bright && down {
+            return Some(Some(Deed::changed(-by(LIGHTER), LIGHT)));
+        }
+        let warmer = self.has(&["warmer", "hotter"]) || warm && up;
+        if warmer || self.has(&["cooler", "colder"]) || warm && down {
+            let degrees = if warmer { by(WARMER) } else { -by(WARMER) };
+            return Some(Some(Deed { by: Some(degrees), ..Deed::new(Verb::SetTemperature, CLIMATE) }));
+        }
+        None
+    }
+
+    fn areas_have(&self, kind: Kind) -> bool {
+        let areas: Vec<usize> = self
+            .spans
+            .iter()
+            .filter_map(|span| if let What::Area(area) = span.what { Some(area) } else { None })
+            .collect();
+        let inside = |at: usize| {
+            let own = self.home.area_of(at);
+            areas.iter().any(|area| own.is_some_and(|own| self.home.is_within(own, *area)))
+        };
+        (0..self.home.len()).any(|at| self.home.get(at).kind == kind && inside(at))
+    }
+
+    fn read(&self, before: Option<&Before>, chosen: Option<&Before>, now: &Zoned) -> Option<Classification> {
+        let deed = self.deed()?;
+        let (target, deed) = match chosen {
+            Some(chosen) => (chosen.target.clone(), deed),
+            None => match self.target(&deed, before)? {
+                Ok(target) => {
+                    let everything = self.spans.iter().any(|span| matches!(span.what, What::Everything));
+                    let areas_alone =
+                        self.spans.iter().all(|span| matches!(span.what, What::Area(_) | What::Everywhere));
+                    let wide = everything || areas_alone && deed.verb == Verb::TurnOff;
+                    let one_kind =
+                        target.kind.or_else(|| deed.usual.first().copied().filter(|_| deed.usual.len() == 1));
+                    let target = Target { kind: one_kind.filter(|_| target.group), ..target };
+                    (emit::target(self.home, &target, wide), deed)
+                }
+                Err(Ok(before)) => (before, deed),
+                Err(Err(reply)) => return Some(*reply),
+            },
+        };
+        self.calls(&deed, &target, now)
+    }
+
+    /// The things that are meant, or the target before, or a reply.
+    #[allow(clippy::type_complexity)]
+    fn target(
+        &self,
+        deed: &Deed,
+        before: Option<&Before>,
+    ) -> Option<Result<Target, Result<serde_json::Map<String, Value>, Box<Classification>>>> {
+        let home = self.home;
+        let reply = |placed: Classification| Some(Err(Err(Box::new(placed))));
+        let able = |at: usize| can(home, at, deed);
+        let wanted: Vec<usize> = (0..home.len())
+            .filter(|at| !home.get(*at).hidden && able(*at) && deed.usual.contains(&home.get(*at).kind))
+            .collect();
+        if self.spans.is_empty() {
+            if let Some(before) = before {
+                let fits = before.things.iter().all(|at| able(*at));
+                return fits.then(|| Err(Ok(before.target.clone())));
+            }
+            if self.has(&["it", "that", "them", "those", "these"]) && deed.usual != MEDIA {
+                return None;
+            }
+            if self.is_here() {
+                return reply(fixed_reply("I can't tell which room you are in: say its name.", "which room is meant"));
+            }
+            // What plays is paused, what is on is dimmed.
+            let active = |at: &usize| home.get(*at).state.active == Some(deed.verb != Verb::Play);
+            let likely: Vec<usize> = wanted.iter().copied().filter(active).collect();
+            let one = if likely.len() == 1 { &likely } else { &wanted };
+            return match one[..] {
+                [] => reply(nothing(deed, None)),
+                [at] => Some(Ok(Target { things: vec![at], ..Target::default() })),
+                _ if wanted.len() <= 6 => reply(which(home, &wanted)),
+                _ => reply(fixed_reply("Say which one, or in which room.", "several things fit")),
+            };
+        }
+        if self.is_here() && !self.spans.iter().any(|span| matches!(span.what, What::Area(_) | What::Names { .. })) {
+            return reply(fixed_reply("I can't tell which room you are in: say its name.", "which room is meant"));
+        }
+        let said: Vec<&str> = self.words.iter().map(|word| word.trim_start_matches(HIDDEN)).collect();
+        match home.meant(&self.spans, &said, deed.usual, &able) {
+            Ok(target) => Some(Ok(target)),
+            Err(Trouble::Several { things }) => reply(which(home, &things)),
+            // Is it there, and cannot do that?
+            Err(Trouble::Nothing { .. }) => match home.meant(&self.spans, &said, &[], &|_| true) {
+                Ok(other) if other.things.len() == 1 && self.names() => {
+                    let known = home.get(other.things[0]);
+                    let say = match known.is_controlled() {
+                        true => format!("{} can't do that.", known.name),
+                        false => format!("I can only read {}: it is a sensor.", known.name),
+                    };
+                    reply(fixed_reply(&say, "it cannot do that"))
+                }
+                _ => reply(nothing(deed, Some(self.named_words()))),
+            },
+        }
+    }
+
+    fn names(&self) -> bool {
+        self.spans.iter().any(|span| matches!(span.what, What::Names { .. }))
+    }
+    fn named_words(&self) -> String {
+        let (from, to) = (self.spans.first().map_or(0, |span| span.at), self.spans.last().map_or(0, |span| span.end));
+        (from..to).map(|at| self.word(at)).filter(|word| !["on", "off"].contains(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    fn calls(&self, deed: &Deed, target: &serde_json::Map<String, Value>, now: &Zoned) -> Option<Classification> {
+        let arguments = |verb: Verb, lasts: Option<&String>| {
+            let mut all = target.clone();
+            all.insert("action".to_owned(), json!(verb));
+            let parts = [
+                ("level", deed.level.map(Value::from)),
+                ("by", deed.by.map(Value::from)),
+                ("temperature", deed.temperature.map(number::json)),
+                ("text", deed.text.clone().map(Value::from)),
+                ("mute", deed.mute.map(Value::from)),
+                ("for", lasts.cloned().map(Value::from)),
+            ];
+            all.extend(parts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+            Value::Object(all)
+        };
+        // The times are in what is left of the sentence.
+        let left = |at: &usize| !self.is_named(*at) && !self.is_value(*at);
+        let tokens: Vec<_> = (0..self.words.len()).filter(left).map(|at| self.s.tokens[at].clone()).collect();
+        let rest = Sentence { tokens, ..self.s.clone() };
+        if rest.mentions(SUN) {
+            let say = "I don't know when the sun rises or sets, so I can't do that by itself. With a time I can, as in “… at 17:00”.";
+            return Some(fixed_reply(say, "the sun is not known"));
+        }
+        let timed = (0..self.words.len()).filter(left).any(|at| self.is_timed(at));
+        let times = if timed { Times::read(&rest, now) } else { Times::default() };
+        if times.vague || timed && times.lasts.is_none() && times.every.is_none() && times.moments.is_empty() {
+            return None;
+        }
+        let call = |verb: Verb, lasts| ("control_thing", arguments(verb, lasts));
+        let name = format!("{} {}", self.named_words(), verb_words(deed.verb));
+        let plan = |verb: Verb, schedule: &str, lasts| {
+            let arguments = arguments(verb, lasts);
+            (
+                "create_scheduled_task",
+                json!({"name": name.trim(), "schedule": schedule, "tool": "control_thing", "arguments": arguments}),
+            )
+        };
+        let lasts = times.lasts.as_ref();
+        let all = match (&times.every, &times.moments[..]) {
+            (Some(_), _) => vec![plan(deed.verb, &times.pattern(0)?, lasts)],
+            (None, [one]) if times.until => vec![call(deed.verb, None), plan(emit::opposite(deed.verb)?, one, None)],
+            (None, [one]) => vec![plan(deed.verb, one, lasts)],
+            (None, []) => vec![call(deed.verb, lasts)],
+            _ => return None,
+        };
+        emit::calls(all, "a command for things")
+    }
+}
+
+/// Whether a thing can do what is to be done, perhaps by another verb of its kind.
+fn can(home: &Home, at: usize, deed: &Deed) -> bool {
+    let known = home.get(at);
+    let has = |verb: Verb| known.verbs.contains(&verb);
+    match deed.verb {
+        Verb::TurnOn => has(Verb::TurnOn) || has(Verb::Activate) || known.kind == Kind::Media && has(Verb::Play),
+        Verb::Toggle => has(Verb::Toggle) || has(Verb::TurnOn) && has(Verb::TurnOff),
+        Verb::Activate => has(Verb::Activate) || known.kind == Kind::Scene && has(Verb::TurnOn),
+        verb => has(verb),
+    }
+}
+
+fn verb_words(verb: Verb) -> String {
+    let name = serde_json::to_value(verb).ok();
+    let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
+    name.trim_start_matches("turn_").replace('_', " ")
+}
+
+/// Nothing here is called that, or can do that.
+fn nothing(deed: &Deed, named: Option<String>) -> Classification {
+    let deed_words = verb_words(deed.verb);
+    let can = match deed.verb {
+        Verb::TurnOn | Verb::TurnOff => "switch".to_owned(),
+        Verb::SetLevel => "set".to_owned(),
+        _ => deed_words,
+    };
+    let say = match named.filter(|named| !named.is_empty()) {
+        Some(named) => format!("I have nothing called “{named}” that I can {can}."),
+        None => {
+            let noun = deed.usual.first().map_or("thing", |kind| kind.word(1));
+            format!("I know no {noun} here that I can {can}.")
+        }
+    };
+    fixed_reply(&say, "nothing is called that")
+}

@@ -1,0 +1,213 @@
+//! Sentences about the demo home, and what may never follow from one.
+
+use super::{super::super::tests::reflex, after, classified};
+use crate::{
+    classification::{Classification, Stage},
+    sentence::Sentence,
+    talkback::exchange::{Call, Exchange},
+};
+use jiff::Zoned;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use things::{Home, Things};
+
+#[path = "../../../things/demo.rs"]
+#[allow(dead_code)]
+mod demo;
+
+fn now() -> Zoned {
+    "2026-11-23T09:00[Europe/Vienna]".parse().unwrap()
+}
+
+fn home() -> Arc<Home> {
+    let things = Things::default();
+    things.add(demo::DemoSource::new(demo::home()));
+    things.home()
+}
+
+/// "turn_on demo:hall_lamp", "list light active", or what is said.
+fn shown(placed: Option<Classification>) -> String {
+    let Some(placed) = placed else { return "-".to_owned() };
+    let one = |tool: &str, args: &Value| {
+        let args = if tool == "create_scheduled_task" {
+            format!(
+                "{} {} {}",
+                args["schedule"].as_str().unwrap(),
+                args["arguments"]["action"].as_str().unwrap(),
+                target(&args["arguments"])
+            )
+        } else {
+            let action =
+                args["action"].as_str().map_or_else(|| tool.trim_end_matches("_thing").to_owned(), str::to_owned);
+            format!("{action} {}", target(args))
+        };
+        args.trim().to_owned()
+    };
+    match &placed.tool {
+        Some(tool) => {
+            let more = placed.more.iter().map(|(tool, args)| one(tool, args));
+            std::iter::once(one(tool, &placed.arguments)).chain(more).collect::<Vec<_>>().join("; ")
+        }
+        None => format!("“{}”", placed.say.unwrap_or_default()),
+    }
+}
+
+fn target(args: &Value) -> String {
+    let parts =
+        ["thing", "things", "area", "kind", "query", "active", "level", "by", "temperature", "text", "mute", "for"];
+    let plain = |value: &Value| value.to_string().replace(['"', '[', ']'], "").replace("demo:", "");
+    parts.iter().filter(|part| !args[**part].is_null()).map(|part| plain(&args[*part])).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn sentences_control_the_demo_home() {
+    let home = home();
+    for (text, wanted) in [
+        ("turn on the hall lamp", "turn_on hall_lamp"),
+        ("turn on the hall lmap please", "turn_on hall_lamp"),
+        ("hall lamp on", "turn_on hall_lamp"),
+        ("could you switch the reading light off", "turn_off sofa"),
+        ("turn off the light in the kitchen", "turn_off Kitchen light"),
+        ("turn the lights on upstairs", "turn_on Upstairs light"),
+        ("all lights off", "turn_off light"),
+        ("everything off downstairs", "turn_off Downstairs"),
+        ("turn everything off", "turn_off everywhere"),
+        ("turn off the kitchen", "turn_off Kitchen"),
+        ("dim the kitchen to 30 %", "set_level Kitchen light 30"),
+        ("dim the sofa lamp", "set_level sofa -20"),
+        ("set the living room to 21", "set_temperature living_climate 21"),
+        ("set the bedroom radiator to 19.5 degrees", "set_temperature bedroom_climate 19.5"),
+        ("make it warmer in the living room", "set_temperature living_climate 1"),
+        ("close all blinds", "close kitchen_blind"),
+        ("close the curtains", "close curtain_left,curtain_right"),
+        ("open the garage door", "open garage_door"),
+        ("open the curtain left to 40%", "set_level curtain_left 40"),
+        ("lock the front door", "lock front_door"),
+        ("unlock the front door", "unlock front_door"),
+        ("play in the kitchen", "play radio"),
+        ("pause the tv", "pause tv"),
+        ("next song on the tv", "next tv"),
+        ("set the volume of the tv to 40", "set_level tv 40"),
+        ("turn the tv up", "-"),
+        ("turn on the hall lamp for 5 minutes", "turn_on hall_lamp PT5M"),
+        ("turn on the hall lamp at 19:30", "2026-11-23T19:30:00 turn_on hall_lamp"),
+        ("hall lamp on every day at 7", "0 7 * * * turn_on hall_lamp"),
+        ("turn the bedroom lamp red", "set_color bedroom_lamp red"),
+        ("activate movie night", "turn_on movie"),
+        ("start rover", "turn_on rover"),
+        ("send rover back to its base", "return rover"),
+        ("turn on the ceiling fan and the desk lamp", "turn_on bedroom_fan,office_lamp"),
+        ("close the curtain", "“Which one: Curtain left or Curtain right?”"),
+        ("pause", "“Which one: Kitchen radio or TV?”"),
+        ("turn on the lights in here", "“I can't tell which room you are in: say its name.”"),
+        ("turn on the garage motion", "“I can only read Garage motion: it is a sensor.”"),
+    ] {
+        assert_eq!(shown(classified(&Sentence::read(text), &home, None, &now())), wanted, "{text}");
+    }
+    let sun = shown(classified(&Sentence::read("turn on the hall lamp at sunset"), &home, None, &now()));
+    assert!(sun.contains("the sun"), "{sun}");
+}
+
+#[test]
+fn sentences_ask_about_the_demo_home() {
+    let home = home();
+    for (text, wanted) in [
+        ("is the garage door open?", "get garage_door"),
+        ("is the garage open?", "get garage_door"),
+        ("is the hall lamp on", "get hall_lamp"),
+        ("is the front door locked?", "get front_door"),
+        ("what's the temperature in the bedroom?", "get bedroom_temperature"),
+        ("how warm is it in the living room?", "get living_climate"),
+        ("which lights are on?", "list_things light true"),
+        ("are any curtains open in the living room?", "list_things Living room cover curtains true"),
+        ("are all the lights off upstairs?", "list_things Upstairs light true"),
+        ("what is the state of the tv?", "get tv"),
+    ] {
+        assert_eq!(shown(classified(&Sentence::read(text), &home, None, &now())), wanted, "{text}");
+    }
+}
+
+#[test]
+fn only_commands_act() {
+    let home = home();
+    for text in [
+        "the cat is on the sofa lamp",
+        "the front door is unlocked",
+        "Ben always unlocks the front door",
+        "do not unlock the front door",
+        "never open the garage door",
+        "don't turn on the hall lamp",
+        "remind me to lock the front door",
+        "if it rains close the curtains",
+        "should I unlock the front door",
+        "why is the front door locked",
+        "I forgot to unlock the front door",
+        "she said unlock the front door",
+        "what happens if you open the garage door",
+        "unlock your potential",
+        "open a new tab",
+        "play chess with me",
+        "lock the date in the calendar",
+        "turn off everything but the hall lamp",
+        "the lights were on last night",
+        "get off the sofa",
+        "close the deal",
+        "set a timer for 5 minutes",
+        "next week I am in the kitchen",
+        "pause the timer",
+        "add lamp oil to the shopping list",
+        "light a candle in the kitchen",
+        "is it going to rain",
+        "how hot is the sun",
+        "set an alarm for 7",
+        "when was the front door opened",
+    ] {
+        let placed = classified(&Sentence::read(text), &home, None, &now());
+        assert!(placed.as_ref().is_none_or(|placed| placed.tool.is_none()), "{text}: {placed:?}");
+    }
+}
+
+#[test]
+fn what_follows_goes_on() {
+    let home = home();
+    let said = |tool: &str, arguments: Value, content: Value, answered: &'static str, text: &str| {
+        let arguments = arguments.as_object().unwrap().clone();
+        let calls = vec![Call { tool: tool.into(), arguments, content, failed: false }];
+        let exchange = Exchange { said: String::new(), answered, calls };
+        shown(after(text, &[exchange], &home, &now()))
+    };
+    let lamp = |text: &str| {
+        let call = json!({"thing": "demo:hall_lamp", "action": "turn_on"});
+        said("control_thing", call, json!({"thing": "demo:hall_lamp", "name": "Hall lamp"}), "Hall lamp is on.", text)
+    };
+    assert_eq!(lamp("a bit brighter"), "set_level hall_lamp 20");
+    assert_eq!(lamp("turn it off again"), "turn_off hall_lamp");
+    assert_eq!(lamp("is it still on?"), "get hall_lamp");
+    assert_eq!(lamp("make it red"), "set_color hall_lamp red");
+    assert_eq!(lamp("unlock it"), "-");
+    assert_eq!(lamp("what's the weather"), "-");
+    let asked = Exchange {
+        said: "close the curtain".into(),
+        answered: "Which one: Curtain left or Curtain right?",
+        calls: vec![],
+    };
+    assert_eq!(shown(after("the left one", &[asked], &home, &now())), "close curtain_left");
+}
+
+#[tokio::test]
+async fn the_home_goes_before_what_is_said_otherwise() {
+    let home = home();
+    let reflex = reflex().at_home(move || home.clone());
+    for (text, tool) in [
+        ("turn on the hall lamp", "control_thing"),
+        ("is the garage open?", "get_thing"),
+        ("which lights are on?", "list_things"),
+        ("turn on pin 17", "gpio_write"),
+        ("set a timer for 5 minutes", "set_timer"),
+        ("add milk to the shopping list", "add_task"),
+    ] {
+        let placed = reflex.place(text).await;
+        assert_eq!(placed.tool.as_deref(), Some(tool), "{text}: {placed:?}");
+        assert_ne!(placed.stage, Stage::Unknown);
+    }
+}

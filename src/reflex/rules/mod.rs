@@ -1,0 +1,317 @@
+//! Sentences that make a rule: "when the bell is pressed, turn on the hall lamp for 5 minutes", "at sunset turn on the porch
+//! light". The rule is said back and made after a yes.
+//!
+//! Only a whole sentence of a known form counts, whose names are those of things that are here. `create_rule` reads the words of
+//! the parts.
+
+use crate::{
+    classification::{Classification, Stage, fixed_reply},
+    devices::Device,
+    sentence::Sentence,
+};
+use serde_json::{Value, json};
+
+/// The longest such sentence, in bytes.
+const LONGEST: usize = 240;
+
+/// A sentence that makes a rule, as the question whether to make it.
+pub(crate) fn classified(s: &Sentence, devices: &[Device]) -> Option<Classification> {
+    let names: Vec<String> =
+        devices.iter().map(|device| device.name.to_lowercase()).filter(|name| !name.is_empty()).collect();
+    let (arguments, sentence) = read(&s.text, &names)?;
+    Some(Classification {
+        proposes: Some(("create_rule".to_owned(), arguments)),
+        stage: Stage::Asked,
+        ..fixed_reply(&format!("Shall I make this a rule: {sentence}? Say yes or no."), "a rule by its form")
+    })
+}
+
+/// The arguments of `create_rule`, and the rule in words.
+fn read(text: &str, names: &[String]) -> Option<(Value, String)> {
+    let text = text.trim().trim_end_matches(['.', '!']);
+    if text.len() > LONGEST || text.ends_with('?') {
+        return None;
+    }
+    let lower = text.to_lowercase();
+    let lower = lower.strip_prefix("please ").unwrap_or(&lower);
+    let (cause, rest) = apart(lower)?;
+    let (cause, time) = with_time(&cause);
+    let trigger = trigger(&cause, names)?;
+    let (action, unless) = match rest.rsplit_once(" unless ") {
+        Some((action, unless)) => (action.to_owned(), Some(unless.trim().to_owned())),
+        None => (rest, None),
+    };
+    let action = action_of(&action, &trigger.1, names)?;
+    let mut conditions: Vec<Value> = vec![];
+    conditions.extend(time.as_ref().map(|time| json!(time)));
+    if let Some(unless) = &unless {
+        if !["it is day", "it's day", "it is dark", "it's dark", "it is night", "it is light"]
+            .contains(&unless.as_str())
+        {
+            return None;
+        }
+        conditions.push(json!(format!("unless {unless}")));
+    }
+    let mut arguments = json!({"triggers": [trigger.0], "actions": [action.0]});
+    let mut sentence = format!("{}, {}", trigger.1, action.1);
+    if let Some(time) = time {
+        sentence.push_str(&format!(", if it is {time}"));
+    }
+    if let Some(unless) = unless {
+        sentence.push_str(&format!(", unless {unless}"));
+    }
+    if !conditions.is_empty() {
+        arguments["conditions"] = conditions.into();
+    }
+    Some((arguments, sentence))
+}
+
+const LEADS: &[&str] = &["whenever ", "every time ", "as soon as ", "when ", "if "];
+
+/// The cause and the action of a sentence, whichever comes first.
+fn apart(lower: &str) -> Option<(String, String)> {
+    let cut = |lead: usize, text: &str| {
+        let rest = text.get(lead..)?;
+        let (cause, action) =
+            rest.split_once(", then ").or_else(|| rest.split_once(", ")).or_else(|| rest.split_once(" then "))?;
+        Some((cause.trim().to_owned(), action.trim().to_owned()))
+    };
+    if let Some(lead) = LEADS.iter().find(|lead| lower.starts_with(**lead)) {
+        return cut(lead.len(), lower);
+    }
+    // "at sunset turn on the porch light", "15 minutes before sunset, turn on …"
+    for event in ["sunset", "sunrise"] {
+        if let Some((before, action)) = lower.split_once(event) {
+            let early =
+                before.is_empty() || before == "at " || before.ends_with(" before ") || before.ends_with(" after ");
+            let action = action.trim_start_matches(',').trim();
+            if early && !action.is_empty() && before.len() < 30 && before.split(' ').count() <= 4 {
+                return Some((format!("{}{event}", before.trim_start_matches("at ")), action.to_owned()));
+            }
+            if let Some(first) = before.strip_suffix(" at ").filter(|_| action.is_empty()) {
+                return Some((event.to_owned(), first.trim().to_owned()));
+            }
+        }
+    }
+    // "turn on the hall lamp when the bell is pressed"
+    let (action, cause) =
+        [" whenever ", " every time ", " as soon as ", " when "].iter().find_map(|word| lower.split_once(*word))?;
+    Some((cause.trim().to_owned(), action.trim().to_owned()))
+}
+
+/// The cause without "after 10 pm", and that.
+fn with_time(cause: &str) -> (String, Option<String>) {
+    for word in [" after ", " before "] {
+        if let Some((rest, time)) = cause.rsplit_once(word)
+            && is_time(time)
+        {
+            return (rest.trim().to_owned(), Some(format!("{}{time}", word.trim_start())));
+        }
+    }
+    (cause.to_owned(), None)
+}
+
+/// "10 pm", "22:00", "noon".
+fn is_time(text: &str) -> bool {
+    let plain = text.replace(' ', "");
+    let digits = plain.trim_end_matches("am").trim_end_matches("pm");
+    ["noon", "midnight"].contains(&&*plain)
+        || plain.len() <= 7
+            && digits.starts_with(|c: char| c.is_ascii_digit())
+            && digits.chars().all(|c| c.is_ascii_digit() || c == ':')
+            && (digits.contains(':') || digits.len() < plain.len())
+}
+
+/// A name that is here, without its article.
+fn known<'n>(name: &'n str, names: &[String]) -> Option<&'n str> {
+    let plain = ["the ", "my ", "our "].iter().find_map(|article| name.strip_prefix(article)).unwrap_or(name).trim();
+    names.iter().any(|known| known == plain).then_some(plain)
+}
+
+/// The words of a trigger for `create_rule`, and for people.
+fn trigger(cause: &str, names: &[String]) -> Option<(String, String)> {
+    if let Some(event) = ["sunset", "sunrise"].iter().find(|event| cause.ends_with(**event)) {
+        let lead = cause.strip_suffix(event).unwrap_or_default().trim();
+        return match lead.is_empty() {
+            true => Some((cause.to_owned(), format!("at {event}"))),
+            false => Some((cause.to_owned(), cause.to_owned())),
+        };
+    }
+    // "somebody opens the front door", "someone presses the bell twice"
+    for who in ["somebody ", "someone ", "anybody ", "anyone ", "i ", "you "] {
+        let Some(rest) = cause.strip_prefix(who) else { continue };
+        for (verb, becomes) in [
+            ("opens ", "opens"),
+            ("open ", "opens"),
+            ("closes ", "closes"),
+            ("close ", "closes"),
+            ("turns on ", "turns on"),
+            ("turn on ", "turns on"),
+            ("turns off ", "turns off"),
+            ("turn off ", "turns off"),
+        ] {
+            if let Some(name) = rest.strip_prefix(verb).and_then(|name| known(name, names)) {
+                return Some((format!("{name} {becomes}"), format!("when the {name} {becomes}")));
+            }
+        }
+        if let Some(rest) = rest.strip_prefix("presses ").or_else(|| rest.strip_prefix("press ")) {
+            let (name, how) = match rest.strip_suffix(" twice") {
+                Some(name) => (name, " twice"),
+                None => (rest, ""),
+            };
+            let name = known(name, names)?;
+            return Some((format!("{name} is pressed{how}"), format!("when the {name} is pressed{how}")));
+        }
+    }
+    // "the temperature in the bedroom goes above 25"
+    for way in [
+        " goes above ",
+        " rises above ",
+        " is above ",
+        " is over ",
+        " goes below ",
+        " falls below ",
+        " drops below ",
+        " is below ",
+        " is under ",
+    ] {
+        let Some((name, limit)) = cause.split_once(way) else { continue };
+        let number = limit.trim().trim_end_matches(|c: char| c == '%' || c == '°' || c.is_alphabetic() || c == ' ');
+        number.parse::<f64>().ok()?;
+        let turned =
+            name.trim_start_matches("the ").split_once(" in the ").map(|(what, room)| format!("{room} {what}"));
+        let name = match &turned {
+            Some(turned) => known(turned, names).or_else(|| known(name, names)),
+            None => known(name, names),
+        }?;
+        return Some((format!("{name}{way}{number}"), format!("when the {name}{way}{number}")));
+    }
+    for does in [
+        " is pressed twice",
+        " is pressed long",
+        " is pressed",
+        " rings",
+        " turns on",
+        " turns off",
+        " goes on",
+        " goes off",
+        " opens",
+        " is opened",
+        " closes",
+        " is closed",
+    ] {
+        if let Some(name) = cause.strip_suffix(does).and_then(|name| known(name, names)) {
+            return Some((format!("{name}{does}"), format!("when the {name}{does}")));
+        }
+    }
+    None
+}
+
+/// The words of an action for `create_rule`, and for people.
+fn action_of(action: &str, cause: &str, names: &[String]) -> Option<(Value, String)> {
+    if ["tell me", "let me know", "notify me", "message me"].contains(&action) {
+        let happened = text_kit::capitalized(cause.strip_prefix("when ").unwrap_or(cause));
+        return Some((json!({"type": "message", "message": format!("{happened}.")}), "tell you".to_owned()));
+    }
+    for lead in ["tell me that ", "tell me ", "remind me to "] {
+        if let Some(message) = action.strip_prefix(lead) {
+            return Some((json!({"type": "message", "message": message}), format!("tell you “{message}”")));
+        }
+    }
+    let (what, lasting) = match action.rsplit_once(" for ") {
+        Some((what, span)) if is_span(span) => (what, format!(" for {span}")),
+        _ => (action, String::new()),
+    };
+    for verb in ["turn on ", "turn off ", "switch on ", "switch off ", "toggle ", "open ", "close "] {
+        if let Some(name) = what.strip_prefix(verb).and_then(|name| known(name, names)) {
+            let text = format!("{verb}the {name}{lasting}");
+            return Some((json!(text), text));
+        }
+    }
+    let (name, state) = what.strip_prefix("turn ").or_else(|| what.strip_prefix("switch "))?.rsplit_once(' ')?;
+    let name = known(name, names).filter(|_| ["on", "off"].contains(&state))?;
+    let text = format!("turn {state} the {name}{lasting}");
+    Some((json!(text), text))
+}
+
+/// "5 minutes", "an hour".
+fn is_span(span: &str) -> bool {
+    let Some((count, unit)) = span.split_once(' ') else { return false };
+    let number = count.parse::<u32>().is_ok() || ["a", "an", "half"].contains(&count);
+    let unit = unit.trim_start_matches("an ").trim_end_matches('s');
+    number && ["second", "minute", "hour", "sec", "min"].contains(&unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Vec<String> {
+        ["bell", "hall lamp", "porch light", "fan", "front door", "bedroom temperature"].map(str::to_owned).into()
+    }
+
+    #[test]
+    fn sentences_become_rules() {
+        for (text, trigger, conditions, action) in [
+            (
+                "when the bell is pressed, turn on the hall lamp for 5 minutes",
+                "bell is pressed",
+                json!(null),
+                json!("turn on the hall lamp for 5 minutes"),
+            ),
+            (
+                "If the temperature in the bedroom goes above 25, turn on the fan.",
+                "bedroom temperature goes above 25",
+                json!(null),
+                json!("turn on the fan"),
+            ),
+            ("at sunset turn on the porch light", "sunset", json!(null), json!("turn on the porch light")),
+            ("turn the porch light on at sunset", "sunset", json!(null), json!("turn on the porch light")),
+            (
+                "15 minutes before sunset, turn on the porch light",
+                "15 minutes before sunset",
+                json!(null),
+                json!("turn on the porch light"),
+            ),
+            (
+                "whenever the bell is pressed twice, toggle the fan unless it is dark",
+                "bell is pressed twice",
+                json!(["unless it is dark"]),
+                json!("toggle the fan"),
+            ),
+            (
+                "turn on the hall lamp when the front door opens",
+                "front door opens",
+                json!(null),
+                json!("turn on the hall lamp"),
+            ),
+        ] {
+            let (made, _) = read(text, &names()).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(
+                (&made["triggers"][0], &made["conditions"], &made["actions"][0]),
+                (&json!(trigger), &conditions, &action),
+                "{text}"
+            );
+        }
+        let (made, sentence) = read("when somebody opens the front door after 10 pm, tell me", &names()).unwrap();
+        assert_eq!((&made["triggers"], &made["conditions"]), (&json!(["front door opens"]), &json!(["after 10 pm"])));
+        assert_eq!(sentence, "when the front door opens, tell you, if it is after 10 pm");
+    }
+
+    #[test]
+    fn other_sentences_are_left_alone() {
+        for text in [
+            "when is the bell pressed?",
+            "when the delivery arrives, tell me",
+            "turn on the hall lamp",
+            "turn on the hall lamp at 7",
+            "if it rains, take the umbrella",
+            "when the bell is pressed, order a pizza",
+            "when the gate opens, turn on the hall lamp",
+            "remind me at sunset to water the plants",
+            "if the temperature in the attic goes above 25, turn on the fan",
+        ] {
+            assert_eq!(read(text, &names()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Making rules: the forms that are accepted, the sentences they read as, and what is refused.
+
+use super::*;
+
+#[tokio::test]
+async fn loose_forms_become_one_and_read_as_a_sentence() {
+    let at = At::new();
+    for (args, wanted) in [
+        (
+            json!({"triggers": ["bell pressed twice"], "conditions": ["unless it is day"],
+                   "actions": ["turn on the hall lamp for 5 minutes"]}),
+            "When the bell is pressed twice, turn on the hall lamp for 5 minutes, unless it is day.",
+        ),
+        (
+            json!({"triggers": "sunset-00:15", "actions": {"thing": "porch light", "action": "on"}}),
+            "15 minutes before sunset, turn on the porch light.",
+        ),
+        (
+            json!({"triggers": [{"type": "threshold", "thing": "Bedroom Temperature", "above": "25", "hysteresis": 1, "for": "5 minutes"}],
+                   "actions": [{"type": "pin", "pin": "Lamp", "action": "on"}, {"wait": "10 s"}, {"pin": 17, "high": false}]}),
+            "When the bedroom temperature goes above 25 for 5 minutes, turn on the lamp, wait 10 seconds, then turn off the lamp.",
+        ),
+        (
+            json!({"triggers": [{"type": "thing", "thing": "front door", "to": "open"}, {"schedule": "every day at 7:00"}],
+                   "conditions": [{"after": "22:00", "before": "6 am"}, {"days": ["weekdays"]}],
+                   "actions": [{"message": "the door"}]}),
+            "When the front door opens or every day at 07:00, tell you “the door”, if it is between 22:00 and 06:00 and it is a weekday.",
+        ),
+        (
+            json!({"triggers": {"topic": "zigbee/+/action", "payload": "double"},
+                   "actions": {"type": "mqtt", "topic": "lamp/set", "payload": "ON"}}),
+            "When “double” arrives on MQTT topic zigbee/+/action, publish “ON” to MQTT topic lamp/set.",
+        ),
+        (
+            json!({"triggers": {"entity_id": "binary_sensor.motion", "state": true}, "actions": {"prompt": "look around"}}),
+            "When binary_sensor.motion turns on, ask Hob “look around”.",
+        ),
+        (
+            json!({"triggers": {"type": "event", "config": {"topic": "tasks:changed", "match": {"finished": true}}},
+                   "actions": {"tool": "ping", "arguments": {"n": 3}}}),
+            "When a task is done, reply to a ping (n 3).",
+        ),
+        (
+            json!({"triggers": "when the hall lamp turns off", "conditions": {"any": ["it is dark", {"thing": "Front door", "is": "open"}]},
+                   "actions": "tell me that it is dark"}),
+            "When the hall lamp turns off, tell you “it is dark”, if (it is dark or the front door is open).",
+        ),
+    ] {
+        let made = at.make(args.clone()).await;
+        assert_eq!(made["sentence"], wanted, "{args}");
+        // A shown rule can be sent back.
+        let again = json!({"ruleId": made["id"], "triggers": made["triggers"], "conditions": made["conditions"], "actions": made["actions"]});
+        let same = at.ask("update_rule", again).await.unwrap().content;
+        assert_eq!((&same["sentence"], &same["triggers"]), (&made["sentence"], &made["triggers"]));
+        at.ask("delete_rule", json!({"ruleId": made["id"]})).await.unwrap();
+    }
+    assert_eq!(at.ask("list_rules", json!({})).await.unwrap().content["count"], 0);
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_refused_with_a_sentence() {
+    let at = At::new();
+    let act = json!([{"message": "x"}]);
+    for (args, word) in [
+        (json!({"triggers": [], "actions": act}), "needs a trigger"),
+        (json!({"triggers": "bell pressed", "actions": []}), "needs an action"),
+        (json!({"triggers": "doorbel pressed", "actions": act}), "no pin is called “doorbel”: named pins are Bell (4)"),
+        (json!({"triggers": {"pin": 99}, "actions": act}), "no pin 99"),
+        (json!({"triggers": {"thing": "hal lamp"}, "actions": act}), "is it “Hall lamp”?"),
+        (json!({"triggers": {"type": "moon"}, "actions": act}), "is no type of trigger"),
+        (json!({"triggers": {"topic": "a/#/b", "payload": 1}, "actions": act}), "no MQTT topic"),
+        (json!({"triggers": {"topic": "#", "type": "mqtt"}, "actions": act}), "matches everything"),
+        (json!({"triggers": {"entity": "lamp"}, "actions": act}), "no entity"),
+        (json!({"triggers": {"topic": "*", "type": "event"}, "actions": act}), "matches everything"),
+        (json!({"triggers": {"schedule": "soon"}, "actions": act}), "soon"),
+        (json!({"triggers": {"schedule": "2020-01-01T00:00"}, "actions": act}), "has passed"),
+        (json!({"triggers": {"thing": "hall lamp", "type": "threshold"}, "actions": act}), "`above` or `below`"),
+        (json!({"triggers": {"thing": "hall lamp", "above": 5, "below": 3}, "actions": act}), "nothing is above 5"),
+        (json!({"triggers": {"pin": 4, "press": "triple"}, "actions": act}), "no press"),
+        (json!({"triggers": {"pin": 4, "press": "long", "for": 3}, "actions": act}), "over at once"),
+        (json!({"triggers": {"pin": 4}, "actions": {"tool": "no_such"}}), "no tool"),
+        (
+            json!({"triggers": {"pin": 4}, "actions": {"thing": "hall lamp", "action": "explode"}}),
+            "nothing a thing can do",
+        ),
+        (
+            json!({"triggers": {"pin": 4}, "actions": {"tool": "create_rule", "arguments": {"triggers": "bell pressed", "actions": act}}}),
+            "cannot be scheduled",
+        ),
+        (json!({"triggers": {"pin": 4}, "actions": {"wait": 0}}), "one second to a day"),
+        (
+            json!({"triggers": {"pin": 4}, "conditions": {"after": "8:00", "before": "08:00"}, "actions": act}),
+            "they differ",
+        ),
+        (
+            json!({"triggers": {"pin": 4}, "conditions": {"tool": "break_it", "op": "eq", "value": 1}, "actions": act}),
+            "read-only",
+        ),
+        (json!({"triggers": {"pin": 4}, "conditions": "whatever", "actions": act}), "is no condition"),
+        (json!({"triggers": {"pin": 4}, "actions": act, "max": 0}), "`max` is 0"),
+        (
+            json!({"triggers": {"schedule": "0 7 * * 6"}, "conditions": {"days": ["weekdays"]}, "actions": act}),
+            "would never run",
+        ),
+        (json!({"triggers": "sunset + 1 hour", "conditions": "it is day", "actions": act}), "would never run"),
+    ] {
+        let error = at.ask("create_rule", args.clone()).await.unwrap_err();
+        assert!(error.message().contains(word), "{args}: {error}");
+        // `validate_rule` finds the same.
+        let checked = at.ask("validate_rule", args.clone()).await.unwrap().content;
+        assert_eq!(checked["valid"], false, "{args}");
+    }
+    assert_eq!(at.ask("list_rules", json!({})).await.unwrap().content["count"], 0);
+}
+
+#[tokio::test]
+async fn loops_and_conflicts_are_found() {
+    let at = At::new();
+    let rule =
+        |name: &str, trigger: Value, action: Value| json!({"name": name, "triggers": trigger, "actions": action});
+    let toggles = rule("self", json!({"pin": 17}), json!({"pin": 17, "action": "toggle"}));
+    let error = at.ask("create_rule", toggles).await.unwrap_err();
+    assert!(error.message().contains("start itself again and again"), "{error}");
+    let back =
+        rule("back", json!({"pin": 17, "edge": "off"}), json!({"thing": "pin:17", "action": "on", "for": "5 min"}));
+    assert!(at.ask("create_rule", back).await.unwrap_err().message().contains("start itself"));
+    // A lamp that is turned off some time after it was turned on is no loop.
+    at.make(rule(
+        "later",
+        json!({"thing": "hall lamp", "to": "on"}),
+        json!([{"wait": 60}, {"thing": "hall lamp", "action": "off"}]),
+    ))
+    .await;
+    // Over two rules and an MQTT topic.
+    at.make(rule("one", json!({"pin": 5, "edge": "on"}), json!({"type": "mqtt", "topic": "a/b", "payload": "1"})))
+        .await;
+    let two = rule("two", json!({"topic": "a/+", "type": "mqtt"}), json!({"pin": 5, "toggle": true}));
+    let checked = at.ask("validate_rule", two.clone()).await.unwrap().content;
+    assert_eq!(checked["errors"], json!(["A loop: this rule starts “one”, which starts this rule again."]));
+    assert!(at.ask("create_rule", two).await.is_err());
+    // Opposite actions for the same trigger.
+    at.make(rule("on", json!({"pin": 6, "edge": "on"}), json!({"pin": 20, "high": true}))).await;
+    let off = rule("off", json!({"pin": 6, "edge": "on"}), json!({"pin": 20, "high": false}));
+    let error = at.ask("create_rule", off.clone()).await.unwrap_err();
+    assert!(error.message().contains("“on” has the same trigger and does the opposite to pin 20"), "{error}");
+    let mut at_night = off;
+    at_night["conditions"] = json!("it is dark");
+    let made = at.make(at_night).await;
+    assert!(made["warnings"].to_string().contains("exclude each other"), "{made}");
+}
+
+#[tokio::test]
+async fn a_dry_run_does_nothing_and_says_what_would_be_done() {
+    let at = At::new();
+    let args = json!({"triggers": "bell pressed", "conditions": [{"thing": "hall lamp", "is": "off"}, "before 10:00"],
+                      "actions": ["turn on the hall lamp", {"pin": 17, "high": true}]});
+    let told = at.ask("dry_run_rule", args.clone()).await.unwrap().content;
+    assert_eq!(
+        (&told["wouldRun"], &told["conditions"][0]["holds"], &told["conditions"][1]["holds"]),
+        (&json!(false), &json!(true), &json!(false))
+    );
+    assert_eq!(told["conditions"][1]["value"], "14:30");
+    assert_eq!(told["actions"][0]["tool"], "control_thing");
+    assert_eq!(told["actions"][1]["arguments"], json!({"pin": 17, "high": true}));
+    let made = at.make(args).await;
+    let now = at.ask("dry_run_rule", json!({"ruleId": made["id"], "conditions": []})).await.unwrap();
+    assert_eq!(now.say.as_deref(), Some("It would turn on the hall lamp, then turn on the lamp."));
+    assert!(at.house.called().is_empty());
+    // By hand it is done.
+    at.ask("run_rule", json!({"ruleId": made["id"]})).await.unwrap();
+    assert_eq!(at.house.called().len(), 2);
+    assert_eq!(at.log("When the bell").await[0]["why"], "it was fired by hand");
+}
+
+#[tokio::test]
+async fn triggers_and_rules_are_one_list() {
+    let at = At::new();
+    let bell = json!({"name": "Bell", "type": "event", "config": {"topic": "pin:changed", "match": {"pin": 4, "high": true}}, "message": "ding"});
+    at.ask("create_trigger", bell).await.unwrap();
+    at.make(json!({"name": "Evening", "triggers": "sunset", "actions": "turn on the porch light"})).await;
+    let rules = at.ask("list_rules", json!({})).await.unwrap().content;
+    let names: Vec<&str> =
+        rules["rules"].as_array().unwrap().iter().map(|rule| rule["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Bell", "Evening"]);
+    assert_eq!(rules["rules"][0]["sentence"], "When pin 4 turns on, tell you “ding”.");
+    let triggers = at.ask("list_triggers", json!({})).await.unwrap().content;
+    assert_eq!((&triggers["count"], &triggers["triggers"][1]["type"]), (&json!(2), &json!("rule")));
+    assert_eq!(triggers["triggers"][1]["sentence"], "At sunset, turn on the porch light.");
+    // The older tools pause, fire and show it too; they do not change its parts.
+    at.ask("pause_trigger", json!({"triggerId": "Evening"})).await.unwrap();
+    assert_eq!(at.ask("get_rule", json!({"ruleId": "Evening"})).await.unwrap().content["enabled"], false);
+    let refused = at.ask("update_trigger", json!({"triggerId": "Evening", "message": "x"})).await.unwrap_err();
+    assert!(refused.message().contains("update_rule"), "{refused}");
+    // And a trigger gets conditions by becoming a rule.
+    let args = json!({"ruleId": "Bell", "conditions": ["it is dark"]});
+    let changed = at.ask("update_rule", args).await.unwrap().content;
+    assert_eq!(changed["sentence"], "When pin 4 turns on, tell you “ding”, if it is dark.");
+    // Nobody else finds either.
+    let other = at.house.other();
+    assert_eq!(at.ask_as(&other, "list_rules", json!({})).await.unwrap().content["count"], 0);
+    for tool in ["get_rule", "update_rule", "delete_rule", "run_rule", "rule_log"] {
+        let answer = at.ask_as(&other, tool, json!({"ruleId": "Bell"})).await;
+        assert!(matches!(answer, Err(Error::NotFound(_))), "{tool}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_file_is_loaded_shown_and_not_changed_by_tools() {
+    let (at, folder) = (At::new(), Folder::new());
+    let path = folder.0.join("rules.toml");
+    let good = "# comment\n[[rules]]\nname = \"Bell\"\ntrigger = \"bell pressed\"\nactions = [{ type = \"thing\", thing = \"hall lamp\", action = \"turn_on\", for = \"5 minutes\" }]\n";
+    let bad = "\n[[rules]]\nname = \"Broken\"\ntrigger = \"nothing pressed\"\naction = \"turn on the hall lamp\"\n";
+    std::fs::write(&path, format!("{good}{bad}")).unwrap();
+    let errors = at.rules.load_file(&path).await;
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(errors[0].starts_with("rules.toml, line 7: “Broken”: no pin is called “nothing”"), "{errors:?}");
+    let shown = at.ask("get_rule", json!({"ruleId": "Bell"})).await.unwrap().content;
+    assert_eq!((&shown["source"], &shown["editable"]), (&json!("file"), &json!(false)));
+    for (tool, args) in [
+        ("update_rule", json!({"ruleId": "Bell", "enabled": false})),
+        ("delete_rule", json!({"ruleId": "Bell"})),
+        ("pause_trigger", json!({"triggerId": "Bell"})),
+        ("delete_trigger", json!({"triggerId": "Bell"})),
+    ] {
+        let refused = at.ask(tool, args).await.unwrap_err();
+        assert!(matches!(&refused, Error::Denied(text) if text.contains("rules.toml")), "{tool}: {refused}");
+    }
+    at.tell("pin:press", json!({"pin": 4, "kind": "short"}));
+    at.calls(1).await;
+    // An export is read again, and an unchanged file changes nothing.
+    let toml = at.ask("export_rules", json!({})).await.unwrap().content["toml"].as_str().unwrap().to_owned();
+    assert!(toml.contains("name = \"Bell\""), "{toml}");
+    std::fs::write(&path, &toml).unwrap();
+    assert_eq!(at.rules.load_file(&path).await, Vec::<String>::new());
+    let again = at.ask("get_rule", json!({"ruleId": "Bell"})).await.unwrap().content;
+    assert_eq!((&again["sentence"], &again["fired"]), (&shown["sentence"], &json!(1)));
+    // A broken file leaves the rules as they are; an empty one removes them.
+    std::fs::write(&path, "[[rules]\nname = 3").unwrap();
+    assert!(at.rules.load_file(&path).await[0].contains("line 1"));
+    assert_eq!(at.ask("list_rules", json!({})).await.unwrap().content["count"], 1);
+    std::fs::write(&path, "").unwrap();
+    assert!(at.rules.load_file(&path).await.is_empty());
+    assert_eq!(at.ask("list_rules", json!({})).await.unwrap().content["count"], 0);
+}

@@ -1,0 +1,241 @@
+//! Reviews a rule before it is stored: loops, conflicts, and times at which it never runs.
+
+mod graph;
+
+use crate::{
+    definition::{Condition, Definition, Trigger as Waits},
+    engine::{Rules, definition_of},
+    record::BY_NAME,
+    sun,
+    values::time_of_day,
+};
+use graph::{Cause, Effect, causes_of, effects_of, is_opposite, matches};
+use jiff::{Timestamp, Zoned, civil::Weekday};
+use store::Walk;
+use text_kit::truncate;
+use tool::prelude::*;
+
+/// How many times of a schedule are looked at.
+const TIMES: usize = 400;
+/// How many rules a loop goes through at most.
+const DEPTH: usize = 8;
+
+/// The findings of a review, in sentences.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Review {
+    pub errors: Vec<String>,
+    pub warnings: Vec<String>,
+}
+
+/// Another rule, as far as loops and conflicts need it.
+struct Node {
+    name: String,
+    causes: Vec<Cause>,
+    effects: Vec<Effect>,
+    conditional: bool,
+    definition: Definition,
+}
+
+/// Reviews a rule among the caller's others. `id` is the rule it replaces.
+///
+/// # Errors
+/// `Failed` when the rules cannot be read.
+pub(crate) fn review(rules: &Rules, cx: &Cx, name: &str, definition: &Definition, id: Option<Id>) -> Result<Review> {
+    let parts = rules.parts();
+    let page = parts
+        .shelf
+        .page(cx, &Walk::prefix(BY_NAME, []), (0, 1000), |entry| entry.value.enabled && Some(entry.id) != id)?;
+    let others: Vec<Node> =
+        page.entries.iter().filter_map(|entry| Some(node(&entry.value.name, definition_of(&entry.value)?))).collect();
+    let this = node(name, definition.clone());
+    let mut found = Review::default();
+    own_loop(&this, &mut found);
+    wider_loops(&this, &others, &mut found);
+    conflicts(&this, &others, &mut found);
+    if let Some(error) = never(rules, cx, definition) {
+        found.errors.push(error);
+    }
+    for thing in things_of(definition) {
+        if thing.parse().ok().and_then(|address| parts.home.things.get(&address)).is_none()
+            && !thing.starts_with("pin:")
+        {
+            found.warnings.push(format!("Nothing is known of {thing} at the moment: its source may not be connected."));
+        }
+    }
+    Ok(found)
+}
+
+fn node(name: &str, definition: Definition) -> Node {
+    Node {
+        name: truncate(name, 80),
+        causes: definition.triggers.iter().flat_map(causes_of).collect(),
+        effects: effects_of(&definition),
+        conditional: !definition.conditions.is_empty(),
+        definition,
+    }
+}
+
+fn own_loop(this: &Node, found: &mut Review) {
+    let hit = this.effects.iter().find(|effect| {
+        // Setting what is set already changes nothing.
+        effect.flips && this.causes.iter().any(|cause| matches(effect, cause))
+            || effect.value.is_none() && this.causes.iter().any(|cause| matches(effect, cause))
+    });
+    if let Some(effect) = hit {
+        found.errors.push(format!(
+            "The rule would start itself again and again: what it does to {} is what it waits for.",
+            effect.what
+        ));
+    }
+}
+
+fn wider_loops(this: &Node, others: &[Node], found: &mut Review) {
+    let follows = |from: &Node, to: &Node| -> Option<bool> {
+        let hits = from.effects.iter().filter(|effect| to.causes.iter().any(|cause| matches(effect, cause)));
+        hits.map(|effect| effect.flips || effect.value.is_none()).reduce(|a, b| a || b)
+    };
+    // Depth first over rules that cause one another, beginning and ending with this one.
+    let mut paths: Vec<(Vec<usize>, bool)> =
+        others.iter().enumerate().filter_map(|(at, other)| Some((vec![at], follows(this, other)?))).collect();
+    let mut steps = 0;
+    while let Some((path, flips)) = paths.pop() {
+        steps += 1;
+        let Some(last) = path.last().and_then(|at| others.get(*at)).filter(|_| steps < 5000) else { continue };
+        if let Some(back) = follows(last, this) {
+            let names: Vec<String> =
+                path.iter().filter_map(|at| others.get(*at)).map(|node| format!("“{}”", node.name)).collect();
+            let way = names.join(", then ");
+            if flips || back {
+                found.errors.push(format!("A loop: this rule starts {way}, which starts this rule again."));
+            } else {
+                found.warnings.push(format!(
+                    "This rule starts {way}, which starts this rule again. It comes to rest as long as nothing else switches them."
+                ));
+            }
+            return;
+        }
+        if path.len() < DEPTH {
+            for (at, other) in others.iter().enumerate().filter(|(at, _)| !path.contains(at)) {
+                if let Some(next) = follows(last, other) {
+                    let mut longer = path.clone();
+                    longer.push(at);
+                    paths.push((longer, flips || next));
+                }
+            }
+        }
+    }
+}
+
+fn conflicts(this: &Node, others: &[Node], found: &mut Review) {
+    for other in others {
+        let same = this.definition.triggers.iter().any(|one| other.definition.triggers.contains(one))
+            || this.causes.iter().any(|one| other.causes.contains(one));
+        if !same {
+            continue;
+        }
+        let clash = this.effects.iter().find(|one| other.effects.iter().any(|effect| is_opposite(one, effect)));
+        let Some(effect) = clash else { continue };
+        let text = format!("“{}” has the same trigger and does the opposite to {}", other.name, effect.what);
+        match this.conditional || other.conditional {
+            true => found.warnings.push(format!("{text}: make sure that their conditions exclude each other.")),
+            false => found.errors.push(format!("{text}: change one of them, or give them conditions.")),
+        }
+    }
+}
+
+/// Whether all its times are excluded by its own conditions.
+fn never(rules: &Rules, cx: &Cx, definition: &Definition) -> Option<String> {
+    let clock = &*cx.ports().clock;
+    let (now, zone) = (clock.now(), clock.zone());
+    let place = (rules.parts().home.place)();
+    let bound = definition
+        .conditions
+        .iter()
+        .any(|one| matches!(one, Condition::Time { .. } | Condition::Days { .. } | Condition::Sun { .. }));
+    if !bound {
+        return None;
+    }
+    let mut times: Vec<Timestamp> = vec![];
+    for trigger in &definition.triggers {
+        let next: Box<dyn Fn(Timestamp) -> Option<Timestamp>> = match trigger {
+            Waits::Schedule { schedule, timezone } => {
+                let recurrence = scheduler::parse(schedule, timezone.as_deref(), clock).ok()?;
+                let zone = zone.clone();
+                Box::new(move |after| recurrence.next_after(after, &zone))
+            }
+            Waits::Sun { event, offset_minutes } => {
+                let (place, zone) = (place?, zone.clone());
+                let (event, offset) = (*event, *offset_minutes);
+                Box::new(move |after| sun::next(place, event, offset, after, &zone))
+            }
+            _ => return None,
+        };
+        let mut at = now;
+        for _ in 0..TIMES {
+            let Some(due) = next(at) else { break };
+            times.push(due);
+            at = due;
+        }
+    }
+    let possible = |at: &Timestamp| {
+        let local = at.to_zoned(zone.clone());
+        definition.conditions.iter().all(|condition| holds(condition, &local, place))
+    };
+    let ever = times.is_empty() || times.iter().any(possible);
+    (!ever).then(|| "The rule would never run: its conditions exclude all of its times.".to_owned())
+}
+
+/// Whether a condition on the time may hold then; others may always.
+fn holds(condition: &Condition, local: &Zoned, place: Option<(f64, f64)>) -> bool {
+    match condition {
+        Condition::Time { after, before } => {
+            let limit = |text: &Option<String>| text.as_deref().and_then(|text| time_of_day(text).ok());
+            let now = local.time();
+            match (limit(after), limit(before)) {
+                (Some(after), Some(before)) if after <= before => (after..before).contains(&now),
+                (Some(after), Some(before)) => now >= after || now < before,
+                (Some(after), None) => now >= after,
+                (None, Some(before)) => now < before,
+                (None, None) => true,
+            }
+        }
+        Condition::Days { days } => days.iter().any(|day| day == short_day(local.weekday())),
+        Condition::Sun { is } => place.is_none_or(|place| {
+            let up = sun::is_up(place, local.timestamp(), local.time_zone());
+            up == (*is == crate::definition::SunIs::Up)
+        }),
+        Condition::All { conditions } => conditions.iter().all(|one| holds(one, local, place)),
+        Condition::Any { conditions } => conditions.iter().any(|one| holds(one, local, place)),
+        _ => true,
+    }
+}
+
+/// `mon` to `sun`.
+pub(crate) fn short_day(day: Weekday) -> &'static str {
+    match day {
+        Weekday::Monday => "mon",
+        Weekday::Tuesday => "tue",
+        Weekday::Wednesday => "wed",
+        Weekday::Thursday => "thu",
+        Weekday::Friday => "fri",
+        Weekday::Saturday => "sat",
+        Weekday::Sunday => "sun",
+    }
+}
+
+/// The addresses of things that a rule names.
+fn things_of(definition: &Definition) -> Vec<String> {
+    let mut all = vec![];
+    for trigger in &definition.triggers {
+        match trigger {
+            Waits::Thing { thing, .. } | Waits::Threshold { thing: Some(thing), .. } => all.push(thing.clone()),
+            _ => {}
+        }
+    }
+    for action in &definition.actions {
+        all.extend(action["thing"].as_str().map(str::to_owned));
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
