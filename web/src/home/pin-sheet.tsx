@@ -23,15 +23,15 @@ const FIELDS: Overlay = {
   kind: field('kind', { enum: Object.keys(words.kinds).filter(Boolean), labels: words.kinds }),
   direction: field('direction', { enum: ['input', 'output'], labels: words.directions }),
   active_low: field('active_low', { type: 'boolean', default: false }),
-  max_on_seconds: field('max_on_seconds', { type: 'integer', minimum: 0 }),
+  max_on_seconds: field('max_on_seconds', { type: 'integer', minimum: 0, maximum: undefined }),
   fail_safe: field('fail_safe', { enum: ['keep', 'off', 'on'], labels: words.rests }),
   boot: field('boot', { enum: ['keep', 'off', 'on'], labels: words.rests }),
   interlock: field('interlock', { type: 'string', format: 'line' }),
   interlock_switches: field('interlock_switches', { type: 'boolean', default: false }),
   pull: field('pull', { enum: ['off', 'up', 'down'], labels: words.pulls, rare: true }),
-  debounce_ms: field('debounce_ms', { type: 'integer', minimum: 0, rare: true }),
-  long_press_ms: field('long_press_ms', { type: 'integer', minimum: 0, rare: true }),
-  double_press_ms: field('double_press_ms', { type: 'integer', minimum: 0, rare: true }),
+  debounce_ms: field('debounce_ms', { type: 'integer', minimum: 0, maximum: undefined, rare: true }),
+  long_press_ms: field('long_press_ms', { type: 'integer', minimum: 0, maximum: undefined, rare: true }),
+  double_press_ms: field('double_press_ms', { type: 'integer', minimum: 0, maximum: undefined, rare: true }),
 };
 
 const INPUTS = ['contact', 'sensor', 'button'];

@@ -343,7 +343,7 @@ export const text = {
     },
     sectionWords: {
       lists: 'shopping and other checklists', tasks: 'to-dos', notes: 'things written down', calendar: 'events', contacts: 'people', money: 'expenses',
-      bookmarks: 'links', goals: 'plans and steps', tables: 'anything else', schedules: 'reminders, schedules, triggers', bin: 'deleted things, trash, restore',
+      bookmarks: 'links', goals: 'plans and steps', tables: 'anything else', schedules: 'reminders, schedules, rules, triggers', bin: 'deleted things, trash, restore',
     },
     listsLoading: 'Loading…',
     listsFailed: 'This part of the page could not be loaded. Hob may be offline, or newer than this page.',

@@ -78,7 +78,7 @@ export function Things({ wanted, writer }: Props): JSX.Element {
         <>
           {inAreas
             ? groups(shown.things).map(([name, all]) => (
-              <Group key={name} title={name || words.unplaced} action={writer && !active && <LightsOff area={name} things={all} />}>{all.map(({ address }) => card(address))}</Group>
+              <Group key={name} title={name || (all.length === shown.things.length ? '' : words.unplaced)} action={writer && !active && <LightsOff area={name} things={all} />}>{all.map(({ address }) => card(address))}</Group>
             ))
             : <Group title={query.trim() ? '' : area || words.unplaced} action={writer && area && !active && !query.trim() && <LightsOff area={area} things={shown.things} />}>{(query.trim() ? shown.things : sorted(shown.things)).map(({ address }) => card(address))}</Group>}
           {shown.total > shown.things.length && (
