@@ -173,3 +173,31 @@ test('a viewer sees devices and switches nothing', async () => {
   await shows(() => page.locator('main').innerText(), /front door/i);
   await context.close();
 });
+
+test('a rule made by choosing switches a device, and says why', async () => {
+  await call('name_pin', { pin: 5, name: 'bell' });
+  await call('gpio_write', { pin: 17, high: false });
+  const { page, context, problems } = await enter(browser, { size: phone });
+  await page.goto(`${hob}/#/home/rules`);
+  await press(page, 'Add a rule');
+  const form = page.locator('form.writing');
+  await form.getByLabel('What starts it').selectOption('pin');
+  await form.getByRole('combobox', { name: /^Pin/ }).selectOption({ label: 'bell (pin 5)' });
+  await form.getByRole('combobox', { name: /^Device/ }).selectOption({ label: 'hall lamp' });
+  await form.locator('.rule-sentence').getByText('When the bell turns on, turn on the hall lamp.').waitFor();
+  await press(form, 'Test');
+  await form.getByText('What would happen now').waitFor();
+  await shot(page, 'rule-real-phone', { fullPage: true });
+  await press(form, 'Add');
+  const rule = page.locator('.records > li').filter({ hasText: 'When the bell turns on, turn on the hall lamp.' });
+  await rule.waitFor();
+  await call('gpio_write', { pin: 5, high: true });
+  await becomes(async () => (await call('gpio_read', { pin: 17 })).high, true);
+  await rule.getByText(/^fired once/).waitFor();
+  await rule.getByRole('button', { name: /^Why/ }).click();
+  await rule.getByText('→ turn on the hall lamp').waitFor();
+  await accessible(page, 'why a rule ran');
+  await fits(page, phone, 'why a rule ran');
+  assert.deepEqual(problems, []);
+  await context.close();
+});

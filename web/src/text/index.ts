@@ -33,7 +33,7 @@ export const text = {
     results: 'Found',
     rooms: {
       talk: 'the conversation',
-      home: 'today, devices, rules, pins, the network',
+      home: 'today, lamps and locks, rules, pins, the network',
       tools: 'what Hob can do',
       memory: 'what Hob remembers',
       device: 'health, people, model',

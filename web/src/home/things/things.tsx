@@ -150,7 +150,7 @@ function Filters({ filter: { query, area, active }, areas, onWant }: FiltersProp
 function Group({ title, action, children }: { title: string; action?: JSX.Element | false | '' | null; children: JSX.Element[] }): JSX.Element {
   return (
     <section class="thing-group" aria-label={title || words.tab}>
-      {(title || action) && <div class="part-top"><h2>{title}</h2>{action}</div>}
+      {title && <div class="part-top"><h2>{title}</h2>{action}</div>}
       <ul class="thing-cards">{children}</ul>
     </section>
   );
