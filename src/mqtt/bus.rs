@@ -1,6 +1,6 @@
 //! Messages on the event bus: only those that somebody wants, at a bounded rate.
 
-use crate::{client::Incoming, matches};
+use crate::{incoming::Incoming, matches};
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,

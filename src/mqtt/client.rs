@@ -3,18 +3,15 @@
 use crate::{
     Config, MAX_PAYLOAD, Message,
     bus::BusFeed,
+    incoming::Incoming,
     is_filter, is_topic,
-    latest::Latest,
-    matches,
-    outbox::{Outbox, Queued},
+    outbox::Queued,
     session::{self, End},
+    shared::{Phase, Shared, Status, lock},
 };
-use bytes::Bytes;
-use serde::Serialize;
 use std::{
-    collections::{BTreeMap, BTreeSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
@@ -23,8 +20,6 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Error, Result};
 
-/// The most filters at a time.
-const FILTERS: usize = 8000;
 /// The pause before the next attempt: doubled each time, up to a maximum. A broker that refuses the credentials is asked rarely,
 /// because some lock out who asks too often.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -33,158 +28,9 @@ const REFUSED_PAUSE: Duration = Duration::from_secs(120);
 /// A connection that lasted this long starts the pauses from the beginning.
 const LASTED: Duration = Duration::from_secs(20);
 
-/// A message that arrived.
-#[derive(Debug, Clone)]
-pub struct Incoming {
-    /// Topic.
-    pub topic: Arc<str>,
-    /// Payload.
-    pub payload: Bytes,
-    /// Whether the broker had retained it, so that it may be old.
-    pub retain: bool,
-    /// When it arrived.
-    pub at: Instant,
-}
-
-impl Incoming {
-    /// The payload as text; bytes that are none become `U+FFFD`.
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.payload).into_owned()
-    }
-}
-
-/// How the connection is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// No broker is set up.
-    #[default]
-    Off,
-    /// It is being connected, or waits for the next attempt.
-    Connecting,
-    /// It is connected.
-    Connected,
-    /// The broker refuses the user name or password.
-    Refused,
-}
-
-/// The state of the connection.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Status {
-    /// How the connection is.
-    pub state: Phase,
-    /// Host and port of the broker.
-    pub broker: String,
-    /// Why there is no connection; empty while there is one.
-    pub why: String,
-    /// How often it was connected.
-    pub connections: u64,
-    /// Messages received, confirmed or sent, and dropped because a queue was full or a message too large.
-    pub received: u64,
-    /// Messages sent.
-    pub sent: u64,
-    /// Messages dropped.
-    pub dropped: u64,
-    /// Messages that wait to be sent.
-    pub waiting: usize,
-    /// Filters that are subscribed to.
-    pub subscriptions: usize,
-}
-
-type Handler = Arc<dyn Fn(&Incoming) + Send + Sync>;
-
 /// A client of one broker; cheap to clone.
 #[derive(Clone)]
 pub struct Mqtt(pub(crate) Arc<Shared>);
-
-pub(crate) struct Shared {
-    config: watch::Sender<Option<Config>>,
-    status: watch::Sender<Status>,
-    pub outbox: Mutex<Outbox>,
-    /// There is something to send or to subscribe to.
-    pub work: Notify,
-    pub filters: Mutex<Filters>,
-    pub latest: Mutex<Latest>,
-    arrived: Notify,
-    handlers: RwLock<Vec<Handler>>,
-    pub feed: Mutex<BusFeed>,
-    bus: Bus,
-    pub received: AtomicU64,
-    pub sent: AtomicU64,
-    pub too_large: AtomicU64,
-}
-
-/// The filters that somebody subscribed to, and what the broker does not know of them yet.
-#[derive(Default)]
-pub(crate) struct Filters {
-    counts: BTreeMap<String, Count>,
-    pub fresh: BTreeSet<String>,
-    pub gone: BTreeSet<String>,
-    /// Those with wildcards.
-    wild: BTreeSet<String>,
-    /// Those whose messages go to the bus.
-    bus: Arc<[String]>,
-}
-
-#[derive(Default, Clone, Copy)]
-struct Count {
-    all: usize,
-    bus: usize,
-}
-
-impl Filters {
-    /// After a connection the broker knows none of them.
-    pub fn renew(&mut self) {
-        self.gone.clear();
-        self.fresh = self.counts.keys().cloned().collect();
-    }
-
-    fn add(&mut self, filter: &str, bus: bool) -> Result<()> {
-        if self.counts.len() >= FILTERS && !self.counts.contains_key(filter) {
-            return Err(Error::unavailable(format!("{FILTERS} MQTT topics are subscribed to, the maximum")));
-        }
-        if !is_topic(filter) {
-            self.wild.insert(filter.to_owned());
-        }
-        let count = self.counts.entry(filter.to_owned()).or_default();
-        count.all += 1;
-        count.bus += usize::from(bus);
-        // Subscribing again makes the broker send retained messages again.
-        self.fresh.insert(filter.to_owned());
-        self.gone.remove(filter);
-        if bus {
-            self.list();
-        }
-        Ok(())
-    }
-
-    /// Whether nobody subscribes to it any more.
-    fn remove(&mut self, filter: &str, bus: bool) -> bool {
-        let Some(count) = self.counts.get_mut(filter) else { return false };
-        count.all = count.all.saturating_sub(1);
-        count.bus = count.bus.saturating_sub(usize::from(bus));
-        let last = count.all == 0;
-        if last {
-            self.counts.remove(filter);
-            self.wild.remove(filter);
-            self.fresh.remove(filter);
-            self.gone.insert(filter.to_owned());
-        }
-        if bus {
-            self.list();
-        }
-        last
-    }
-
-    fn covers(&self, topic: &str) -> bool {
-        self.counts.contains_key(topic) || self.wild.iter().any(|filter| matches(filter, topic))
-    }
-
-    fn list(&mut self) {
-        self.bus = self.counts.iter().filter(|(_, count)| count.bus > 0).map(|(filter, _)| filter.clone()).collect();
-    }
-}
 
 /// A subscription; it ends when it is dropped.
 pub struct Subscription {
@@ -394,7 +240,7 @@ impl Mqtt {
             sent: shared.sent.load(Relaxed),
             dropped: outbox.dropped + shared.too_large.load(Relaxed) + skipped,
             waiting: outbox.len(),
-            subscriptions: lock(&shared.filters).counts.len(),
+            subscriptions: lock(&shared.filters).len(),
             ..status
         }
     }
@@ -403,42 +249,6 @@ impl Mqtt {
     pub fn watch(&self) -> watch::Receiver<Status> {
         self.0.status.subscribe()
     }
-}
-
-impl Shared {
-    pub fn set_phase(&self, state: Phase, broker: &str, why: &str) {
-        let changed = self.status.send_if_modified(|now| {
-            let changed = now.state != state || now.why != why || now.broker != broker;
-            now.connections += u64::from(state == Phase::Connected);
-            (now.state, now.broker, now.why) = (state, broker.to_owned(), why.to_owned());
-            changed
-        });
-        if changed {
-            self.bus.publish(
-                "mqtt:connection",
-                None,
-                serde_json::json!({"state": state, "broker": broker, "why": why}),
-            );
-        }
-    }
-
-    /// Hands a message over to everybody.
-    pub fn receive(&self, message: Incoming) {
-        self.received.fetch_add(1, Relaxed);
-        let bus = lock(&self.filters).bus.clone();
-        if !bus.is_empty() {
-            lock(&self.feed).take(&bus, &message);
-        }
-        for handler in self.handlers.read().unwrap_or_else(PoisonError::into_inner).iter() {
-            handler(&message);
-        }
-        lock(&self.latest).put(message);
-        self.arrived.notify_waiters();
-    }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn no_broker() -> Error {

@@ -1,6 +1,6 @@
 //! The latest message of each topic, as far as they fit.
 
-use crate::{client::Incoming, matches};
+use crate::{incoming::Incoming, matches};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,

@@ -7,14 +7,18 @@
 mod bus;
 mod client;
 mod config;
+mod incoming;
 mod latest;
 mod outbox;
 mod session;
+mod shared;
 mod topic;
 
-pub use client::{Incoming, Mqtt, Phase, Status, Subscription};
+pub use client::{Mqtt, Subscription};
 pub use config::{Config, Tls};
+pub use incoming::Incoming;
 pub use outbox::{Message, Qos};
+pub use shared::{Phase, Status};
 pub use topic::{MAX_TOPIC, is_filter, is_topic, matches, topic_word};
 
 /// The largest payload that is sent or handed over, in bytes.

@@ -2,8 +2,9 @@
 
 use crate::{
     Config, MAX_PAYLOAD, MAX_TOPIC, Qos,
-    client::{Incoming, Phase, Shared, lock},
+    incoming::Incoming,
     outbox::Queued,
+    shared::{Phase, Shared, lock},
 };
 use futures::{StreamExt, stream::FuturesUnordered};
 use rumqttc::{

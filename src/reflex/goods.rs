@@ -2,6 +2,10 @@
 //! wrote a comma ("milk bread eggs").
 
 use crate::sentence::Sentence;
+use text_kit::truncate;
+
+/// The longest item that is repeated, in characters.
+const LONGEST_ITEM: usize = 120;
 
 /// Goods of one word.
 const GOODS: &str = "almonds apple apples apricots asparagus aubergine aubergines avocado avocados bacon bagels baguette \
@@ -255,6 +259,19 @@ pub(crate) fn apart(text: &str) -> Option<Vec<String>> {
         at = end;
     }
     (items.len() > 1).then_some(items)
+}
+
+/// The item in "add oat milk to the shopping list".
+pub(crate) fn named_item(text: &str) -> String {
+    const VERBS: &[&str] =
+        &["add", "put", "get", "buy", "stick", "pop", "can", "you", "please", "could", "we", "i", "want", "need"];
+    let s = Sentence::whole(text);
+    let begin = (0..s.len()).take_while(|at| VERBS.contains(&s.word(*at))).count();
+    let lists = |at: &usize| {
+        ["on", "onto", "to", "in"].contains(&s.word(*at)) && (*at..s.len().min(at + 5)).any(|at| s.word(at) == "list")
+    };
+    let end = (begin..s.len()).find(lists).unwrap_or(s.len());
+    truncate(s.slice(begin, end).trim_matches([',', ' ', '.', '!']), LONGEST_ITEM)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use crate::{
     classification::{Classification, Stage, unknown},
     classify::Classifier,
+    goods::named_item,
     sentence::Sentence,
     slots::{self, Kind},
     timed,
@@ -175,26 +176,13 @@ fn in_place_of(placed: &Classification, s: &Sentence) -> Option<String> {
         [&["instead", "of"], &["rather", "than"], &["place", "of"]].iter().any(|words| s.has(*at, *words))
     })?;
     let before = at - usize::from(s.word(at) == "place" && s.word(at - 1) == "in");
-    let (new, old) = (item(s.slice(0, before)), item(s.slice(at + 2, s.len())));
+    let (new, old) = (named_item(s.slice(0, before)), named_item(s.slice(at + 2, s.len())));
     Some(match new.is_empty() || old.is_empty() {
         true => "Is that on the list already? Say what to take off and what to add. I changed nothing yet.".to_owned(),
         false => format!(
             "Is “{old}” on the list already? Then say “change {old} to {new}”, else “add {new} to the list”. I changed nothing yet."
         ),
     })
-}
-
-/// The item in "add oat milk to the shopping list".
-pub(crate) fn item(text: &str) -> String {
-    const VERBS: &[&str] =
-        &["add", "put", "get", "buy", "stick", "pop", "can", "you", "please", "could", "we", "i", "want", "need"];
-    let s = Sentence::whole(text);
-    let begin = (0..s.len()).take_while(|at| VERBS.contains(&s.word(*at))).count();
-    let lists = |at: &usize| {
-        ["on", "onto", "to", "in"].contains(&s.word(*at)) && (*at..s.len().min(at + 5)).any(|at| s.word(at) == "list")
-    };
-    let end = (begin..s.len()).find(lists).unwrap_or(s.len());
-    truncate(s.slice(begin, end).trim_matches([',', ' ', '.', '!']), MOST)
 }
 
 #[cfg(test)]

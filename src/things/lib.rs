@@ -29,7 +29,7 @@ pub use command::{Command, Verb};
 pub use home::{
     Home, Known,
     areas::Area,
-    resolve::{Target, Trouble},
+    resolve::{NotResolved, Target},
     scan::{Skip, Span, What},
     vocabulary::{KindWord, kind_word},
 };

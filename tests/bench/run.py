@@ -25,6 +25,7 @@ import scripted_home
 import sentences as strangers
 import turns as around
 from daemon import Daemon, ModelServer, copy_of
+from tables import middle, number, table, tenth
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -91,27 +92,6 @@ def line(*words):
     if done.returncode:
         raise SystemExit(done.stderr)
     return json.loads(done.stdout)
-
-
-def middle(values):
-    return statistics.median(values)
-
-
-def tenth(values):
-    """The value that one in ten exceeds."""
-    return sorted(values)[max(0, -(-len(values) * 9 // 10) - 1)]
-
-
-def table(title, head, rows):
-    cells = [[str(cell) for cell in row] for row in [head, *rows]]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
-    print(f"\n{title}")
-    for row in cells:
-        print("  " + row[0].ljust(widths[0]) + "".join("  " + c.rjust(w) for c, w in zip(row[1:], widths[1:])))
-
-
-def number(value, digits=1):
-    return "–" if value is None else f"{value:,.{digits}f}"
 
 
 def populate(daemon):

@@ -7,7 +7,7 @@ use super::{
     outcome::{Outcome, Planned, RiskOf},
     value::{self, Fit},
 };
-use crate::{objection, sentence::Sentence};
+use crate::{goods, sentence::Sentence};
 use jiff::Zoned;
 use serde_json::{Map, Value, json};
 use tool::Risk;
@@ -248,7 +248,7 @@ pub(crate) fn read(text: &str) -> Option<Correction> {
     let short = new.1.checked_sub(new.0).is_some_and(|length| (1..=7).contains(&length));
     // "put butter on the shopping list instead of eggs".
     let instead = old.is_some() && s.mentions(&["instead", "rather"]);
-    let text = |part| if instead { objection::item(&text(part)) } else { text(part) };
+    let text = |part| if instead { goods::named_item(&text(part)) } else { text(part) };
     (marked && short).then(|| Correction {
         new: text(new),
         old: old.map(text).filter(|old| !old.is_empty()),

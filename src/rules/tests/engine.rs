@@ -12,9 +12,14 @@ async fn a_pin_moves_another_at_once_and_its_record_follows() {
     let at = At::new();
     at.make(json!({"name": "Follow", "triggers": {"pin": 4, "edge": "rising"}, "actions": {"pin": 17, "high": true}}))
         .await;
-    let mut changes = at.board.changes();
+    let mut edges = at.board.edges();
     at.level(4, true).await;
-    while changes.recv().await.unwrap() != (pin(17), true) {}
+    loop {
+        let edge = edges.recv().await.unwrap();
+        if (edge.pin, edge.high) == (pin(17), true) {
+            break;
+        }
+    }
     at.until(|| at.rules.live_runs("Follow") == 0).await;
     let log = at.log("Follow").await;
     assert_eq!((&log[0]["why"], &log[0]["outcome"]), (&json!("pin 4 turned on"), &json!("ok")), "{log}");

@@ -27,7 +27,7 @@ pub struct Target {
 
 /// Why words mean nothing here, or too much.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
+pub enum NotResolved {
     /// Nothing is called that; these names are near.
     Nothing {
         /// Near names.
@@ -49,8 +49,8 @@ impl Home {
     /// What a text in a call means: an address, a name or alias, an area with a kind, some words of a name.
     ///
     /// # Errors
-    /// [`Trouble`].
-    pub fn resolve(&self, text: &str, fits: &dyn Fn(usize) -> bool) -> Result<Target, Trouble> {
+    /// [`NotResolved`].
+    pub fn resolve(&self, text: &str, fits: &dyn Fn(usize) -> bool) -> Result<Target, NotResolved> {
         if let Ok(address) = text.trim().parse::<Address>()
             && let Some(at) = self.at(&address).filter(|at| fits(*at))
         {
@@ -60,7 +60,7 @@ impl Home {
         match &named.iter().copied().filter(|at| fits(*at)).collect::<Vec<_>>()[..] {
             [] => {}
             one @ [_] => return Ok(Target { things: one.to_vec(), ..Target::default() }),
-            several => return Err(Trouble::Several { things: several.to_vec() }),
+            several => return Err(NotResolved::Several { things: several.to_vec() }),
         }
         let words = words(text);
         let said: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -68,7 +68,7 @@ impl Home {
         let open = (0..said.len())
             .any(|at| !SMALL.contains(&said[at]) && !spans.iter().any(|span| (span.at..span.end).contains(&at)));
         if spans.is_empty() || open {
-            return Err(Trouble::Nothing { near: self.near(text) });
+            return Err(NotResolved::Nothing { near: self.near(text) });
         }
         self.meant(&spans, &said, &[], fits)
     }
@@ -77,14 +77,14 @@ impl Home {
     /// that name there. `usual` are the kinds that are meant where only an area is named.
     ///
     /// # Errors
-    /// [`Trouble`].
+    /// [`NotResolved`].
     pub fn meant(
         &self,
         spans: &[Span],
         said: &[&str],
         usual: &[Kind],
         fits: &dyn Fn(usize) -> bool,
-    ) -> Result<Target, Trouble> {
+    ) -> Result<Target, NotResolved> {
         let of = |what: fn(&What) -> bool| spans.iter().filter(move |span| what(&span.what));
         let areas: Vec<usize> =
             spans.iter().filter_map(|span| if let What::Area(area) = span.what { Some(area) } else { None }).collect();
@@ -111,7 +111,7 @@ impl Home {
                 match there.is_empty() {
                     false => found = there,
                     true if !areas.is_empty() && found.iter().all(|at| self.area_of(*at).is_some()) => {
-                        return Err(Trouble::Nothing { near: self.names(&found) });
+                        return Err(NotResolved::Nothing { near: self.names(&found) });
                     }
                     true => {}
                 }
@@ -120,10 +120,10 @@ impl Home {
                     found = if such.is_empty() && *whole { found } else { such };
                 }
                 match found.len() {
-                    0 => return Err(Trouble::Nothing { near: vec![] }),
+                    0 => return Err(NotResolved::Nothing { near: vec![] }),
                     1 => things.extend(found),
                     _ if quantified || kind.is_some_and(|kind| kind.plural) && !whole => things.extend(found),
-                    _ => return Err(Trouble::Several { things: found }),
+                    _ => return Err(NotResolved::Several { things: found }),
                 }
             }
             let group = things.len() > 1 && quantified;
@@ -137,21 +137,21 @@ impl Home {
                 let such = self.of_class(such, kind.class);
                 (!such.is_empty()).then_some((*one, such))
             });
-            let Some((one, things)) = chosen else { return Err(Trouble::Nothing { near: vec![] }) };
+            let Some((one, things)) = chosen else { return Err(NotResolved::Nothing { near: vec![] }) };
             let group = kind.plural || quantified || all || !areas.is_empty();
             return match things.len() {
                 1 => Ok(Target { things, area, kind: Some(one), group }),
                 _ if group => Ok(Target { things, area, kind: Some(one).filter(|_| kind.class.is_none()), group }),
-                _ => Err(Trouble::Several { things }),
+                _ => Err(NotResolved::Several { things }),
             };
         }
         if areas.is_empty() && !all {
-            return Err(Trouble::Nothing { near: vec![] });
+            return Err(NotResolved::Nothing { near: vec![] });
         }
         let wanted = |at: &usize| usual.is_empty() || usual.contains(&self.get(*at).kind);
         let things: Vec<usize> = (0..self.len()).filter(visible).filter(wanted).collect();
         match things.is_empty() {
-            true => Err(Trouble::Nothing { near: vec![] }),
+            true => Err(NotResolved::Nothing { near: vec![] }),
             false => Ok(Target { things, area, kind: None, group: true }),
         }
     }

@@ -1,6 +1,6 @@
 //! Resolving words in the demo home, and the household's notes over it.
 
-use super::resolve::{Target, Trouble};
+use super::resolve::{NotResolved, Target};
 use crate::{
     Address, Home, Kind, State, Thing, Things, Watcher,
     demo::{DemoSource, home, thing},
@@ -10,11 +10,11 @@ use std::{sync::Arc, time::Instant};
 use store::Store;
 use tool::{Channel, Cx, Ports, Principal, SystemClock, Via};
 
-fn keys(home: &Home, target: Result<Target, Trouble>) -> String {
+fn keys(home: &Home, target: Result<Target, NotResolved>) -> String {
     match target {
         Ok(target) => target.things.iter().map(|at| home.get(*at).address.key.as_str()).collect::<Vec<_>>().join(" "),
-        Err(Trouble::Nothing { near }) => format!("nothing {}", near.join(", ")).trim().to_owned(),
-        Err(Trouble::Several { things }) => format!("several {}", home.names(&things).join(", ")),
+        Err(NotResolved::Nothing { near }) => format!("nothing {}", near.join(", ")).trim().to_owned(),
+        Err(NotResolved::Several { things }) => format!("several {}", home.names(&things).join(", ")),
     }
 }
 

@@ -120,7 +120,7 @@ pub(super) struct List {
 pub(super) async fn list(things: Things, cx: Cx, args: List) -> Result<Output> {
     let home = things.home();
     let mine = |at: usize| target::is_for(&cx, &home, at) && !home.get(at).hidden;
-    // An empty area means what has none.
+    // An empty area selects things that have none.
     let unplaced = args.area.as_deref().is_some_and(|area| area.trim().is_empty());
     let here = |at: usize| mine(at) && (!unplaced || home.area_of(at).is_none());
     let area = args.area.as_deref().filter(|_| !unplaced);
@@ -131,9 +131,11 @@ pub(super) async fn list(things: Things, cx: Cx, args: List) -> Result<Output> {
         None => inside.clone(),
         Some(query) => match home.resolve(query, &fits) {
             Ok(target) => target.things,
-            Err(::things::Trouble::Several { things }) => things,
-            // What is still being typed.
-            Err(::things::Trouble::Nothing { .. }) => inside.iter().copied().filter(|at| has_words(&home, *at, query)).collect(),
+            Err(::things::NotResolved::Several { things }) => things,
+            // Words that are still being typed match a part of a name.
+            Err(::things::NotResolved::Nothing { .. }) => {
+                inside.iter().copied().filter(|at| has_words(&home, *at, query)).collect()
+            }
         },
     };
     let wanted = |at: &usize| args.active.is_none_or(|active| home.get(*at).state.active == Some(active));

@@ -1,6 +1,6 @@
 //! Which things a call means.
 
-use ::things::{Home, Kind, Target, Trouble, Verb};
+use ::things::{Home, Kind, NotResolved, Target, Verb};
 use text_kit::{join_and, which_one};
 use tool::{Peer, prelude::*};
 
@@ -46,17 +46,17 @@ pub(super) fn named(home: &Home, text: &str, fits: &dyn Fn(usize) -> bool) -> Re
     home.resolve(text, fits).map_err(|trouble| error(home, text, &trouble))
 }
 
-fn error(home: &Home, text: &str, trouble: &Trouble) -> Error {
+fn error(home: &Home, text: &str, trouble: &NotResolved) -> Error {
     match trouble {
-        Trouble::Nothing { near } if near.is_empty() => {
+        NotResolved::Nothing { near } if near.is_empty() => {
             Error::not_found(format!("nothing in the home is called `{text}`: `list_things` shows what is here"))
                 .say(format!("I know nothing called “{text}” in the home."))
         }
-        Trouble::Nothing { near } => {
+        NotResolved::Nothing { near } => {
             Error::not_found(format!("nothing in the home is called `{text}`; near names are {}", join_and(near)))
                 .say(format!("I know nothing called “{text}” in the home. Did you mean {}?", near.join(" or ")))
         }
-        Trouble::Several { things } => {
+        NotResolved::Several { things } => {
             let names = home.names(things);
             let addresses: Vec<String> =
                 things.iter().take(names.len()).map(|at| home.get(*at).address.to_string()).collect();

@@ -14,7 +14,7 @@ use crate::{
 };
 use jiff::Zoned;
 use serde_json::{Value, json};
-use things::{Home, Kind, Span, Target, Trouble, Verb, What};
+use things::{Home, Kind, NotResolved, Span, Target, Verb, What};
 
 /// How much "a bit brighter" is, in percent; and "louder"; and "warmer", in degrees.
 const LIGHTER: i8 = 20;
@@ -23,7 +23,7 @@ const WARMER: i8 = 1;
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq)]
-struct Deed {
+struct Act {
     verb: Verb,
     level: Option<u8>,
     by: Option<i8>,
@@ -34,7 +34,7 @@ struct Deed {
     usual: &'static [Kind],
 }
 
-impl Deed {
+impl Act {
     fn new(verb: Verb, usual: &'static [Kind]) -> Self {
         Self { verb, level: None, by: None, temperature: None, text: None, mute: None, usual }
     }
@@ -78,7 +78,7 @@ impl Reader<'_> {
     }
 
     /// What is to be done. The order decides: what is said of volume is of no light.
-    fn deed(&self) -> Option<Deed> {
+    fn act(&self) -> Option<Act> {
         let (named, value) = (self.kinds_named(), self.first_value());
         let is = |kind: Kind| named.contains(&kind);
         let up = self.has(&["up", "increase", "raise", "louder"]);
@@ -93,17 +93,17 @@ impl Reader<'_> {
         };
         if self.begins(&["mute"]) || self.begins(&["unmute"]) {
             let mute = self.has(&["mute"]);
-            return Some(Deed { mute: Some(mute), ..Deed::new(Verb::Mute, MEDIA) });
+            return Some(Act { mute: Some(mute), ..Act::new(Verb::Mute, MEDIA) });
         }
         if self.has(&["volume", "louder", "quieter", "softer"]) {
             return match amount(value).filter(|_| !self.has(&["by"])) {
-                Some(level) => Deed::leveled(level, MEDIA),
-                None if up => Some(Deed::changed(by(LOUDER), MEDIA)),
-                None if down => Some(Deed::changed(-by(LOUDER), MEDIA)),
+                Some(level) => Act::leveled(level, MEDIA),
+                None if up => Some(Act::changed(by(LOUDER), MEDIA)),
+                None if down => Some(Act::changed(-by(LOUDER), MEDIA)),
                 None => None,
             };
         }
-        let media = |verb| Some(Deed::new(verb, MEDIA));
+        let media = |verb| Some(Act::new(verb, MEDIA));
         let other_media = named.is_empty() || is(Kind::Media);
         if other_media && self.begins(&["previous"])
             || self.has(&["previous"]) && self.has(&["go", "skip", "play", "back"])
@@ -133,53 +133,53 @@ impl Reader<'_> {
             return media(Verb::Play);
         }
         if self.begins(&["unlock"]) {
-            return Some(Deed::new(Verb::Unlock, &[Kind::Lock]));
+            return Some(Act::new(Verb::Unlock, &[Kind::Lock]));
         }
         if self.word(self.first) == "lock" && !self.is_named(self.first) {
-            return Some(Deed::new(Verb::Lock, &[Kind::Lock]));
+            return Some(Act::new(Verb::Lock, &[Kind::Lock]));
         }
         if self.begins(&["arm", "disarm"]) {
             let verb = if self.has(&["disarm"]) { Verb::Disarm } else { Verb::Arm };
-            return Some(Deed::new(verb, &[Kind::Alarm]));
+            return Some(Act::new(verb, &[Kind::Alarm]));
         }
-        if let Some(deed) = self.of_level(&named, value, (up, down), &by) {
-            return deed;
+        if let Some(act) = self.of_level(&named, value, (up, down), &by) {
+            return act;
         }
         if self.begins(&["open"]) || is(Kind::Cover) && self.begins(&["raise"]) {
-            return Some(Deed::new(Verb::Open, COVER));
+            return Some(Act::new(Verb::Open, COVER));
         }
         let shuts = is(Kind::Cover) && self.begins(&["shut", "lower"]);
         if self.begins(&["close"]) || shuts && !self.has(&["off", "down"]) || shuts && self.has(&["down"]) {
-            return Some(Deed::new(Verb::Close, COVER));
+            return Some(Act::new(Verb::Close, COVER));
         }
         if is(Kind::Vacuum) && self.begins(&["return", "dock", "send"])
             || self.begins(&["return", "dock", "send"]) && self.has(&["base", "dock", "home", "station"])
         {
-            return Some(Deed::new(Verb::Return, VACUUM));
+            return Some(Act::new(Verb::Return, VACUUM));
         }
         let only_areas = named.is_empty();
         if self.begins(&["clean", "vacuum", "hoover"]) && (only_areas || is(Kind::Vacuum)) {
-            return Some(Deed::new(Verb::TurnOn, VACUUM));
+            return Some(Act::new(Verb::TurnOn, VACUUM));
         }
         if self.begins(&["stop", "halt"]) {
-            return Some(Deed::new(Verb::Stop, &[Kind::Cover, Kind::Media, Kind::Vacuum]));
+            return Some(Act::new(Verb::Stop, &[Kind::Cover, Kind::Media, Kind::Vacuum]));
         }
         let scene = is(Kind::Scene);
         if scene
             && self.begins(&["transition", "change", "set", "run", "trigger", "start", "go", "switch"])
             && self.states().is_empty()
         {
-            return Some(Deed::new(Verb::Activate, &[Kind::Scene]));
+            return Some(Act::new(Verb::Activate, &[Kind::Scene]));
         }
         self.switched()
     }
 
     /// On or off.
-    fn switched(&self) -> Option<Deed> {
-        let on = || Some(Deed::new(Verb::TurnOn, LIGHT));
-        let off = || Some(Deed::new(Verb::TurnOff, SWITCHED));
+    fn switched(&self) -> Option<Act> {
+        let on = || Some(Act::new(Verb::TurnOn, LIGHT));
+        let off = || Some(Act::new(Verb::TurnOff, SWITCHED));
         if self.begins(&["toggle"]) {
-            return Some(Deed::new(Verb::Toggle, LIGHT));
+            return Some(Act::new(Verb::Toggle, LIGHT));
         }
         if self.begins(&["deactivate", "disable", "kill"]) || self.begins(&["cut"]) && self.states().is_empty() {
             return off();
@@ -216,11 +216,10 @@ impl Reader<'_> {
         value: Option<&Set>,
         (up, down): (bool, bool),
         by: &dyn Fn(i8) -> i8,
-    ) -> Option<Option<Deed>> {
+    ) -> Option<Option<Act>> {
         let is = |kind: Kind| named.contains(&kind);
         let relative = self.has(&["by"]);
-        let set =
-            |temperature: f64| Deed { temperature: Some(temperature), ..Deed::new(Verb::SetTemperature, CLIMATE) };
+        let set = |temperature: f64| Act { temperature: Some(temperature), ..Act::new(Verb::SetTemperature, CLIMATE) };
         let sets = self.has(&[
             "set", "change", "adjust", "turn", "put", "make", "dim", "brighten", "open", "close", "raise", "lower",
             "increase", "decrease", "reduce", "heat", "cool", "warm", "bring", "switch", "to",
@@ -232,10 +231,10 @@ impl Reader<'_> {
             Some(Set::Degrees(n)) if sets && !relative => return Some(Some(set(*n))),
             Some(Set::Bare(n)) if sets && !relative && warm => return Some(Some(set(*n))),
             Some(Set::Mode(mode)) if is(Kind::Climate) => {
-                return Some(Some(Deed { text: Some(mode.clone()), ..Deed::new(Verb::SetMode, CLIMATE) }));
+                return Some(Some(Act { text: Some(mode.clone()), ..Act::new(Verb::SetMode, CLIMATE) }));
             }
             Some(Set::Color(color)) if sets && (named.is_empty() || is(Kind::Light)) => {
-                return Some(Some(Deed { text: Some(color.clone()), ..Deed::new(Verb::SetColor, LIGHT) }));
+                return Some(Some(Act { text: Some(color.clone()), ..Act::new(Verb::SetColor, LIGHT) }));
             }
             // "set the living room to 21" warms it; its lights are dimmed in percent.
             Some(Set::Bare(n)) if sets && !relative && named.is_empty() && !bright => {
@@ -248,20 +247,20 @@ impl Reader<'_> {
                 } else {
                     &[Kind::Light, Kind::Cover, Kind::Fan, Kind::Media][..]
                 };
-                return Some(Deed::leveled(*n, usual));
+                return Some(Act::leveled(*n, usual));
             }
             _ => {}
         }
         if self.has(&["brighter", "brighten"]) || bright && up {
-            return Some(Some(Deed::changed(by(LIGHTER), LIGHT)));
+            return Some(Some(Act::changed(by(LIGHTER), LIGHT)));
         }
         if self.has(&["darker", "dimmer", "dim"]) || bright && down {
-            return Some(Some(Deed::changed(-by(LIGHTER), LIGHT)));
+            return Some(Some(Act::changed(-by(LIGHTER), LIGHT)));
         }
         let warmer = self.has(&["warmer", "hotter"]) || warm && up;
         if warmer || self.has(&["cooler", "colder"]) || warm && down {
             let degrees = if warmer { by(WARMER) } else { -by(WARMER) };
-            return Some(Some(Deed { by: Some(degrees), ..Deed::new(Verb::SetTemperature, CLIMATE) }));
+            return Some(Some(Act { by: Some(degrees), ..Act::new(Verb::SetTemperature, CLIMATE) }));
         }
         None
     }
@@ -280,57 +279,56 @@ impl Reader<'_> {
     }
 
     fn read(&self, before: Option<&Before>, chosen: Option<&Before>, now: &Zoned) -> Option<Classification> {
-        let deed = self.deed()?;
-        let (target, deed) = match chosen {
-            Some(chosen) => (chosen.target.clone(), deed),
-            None => match self.target(&deed, before)? {
+        let act = self.act()?;
+        let (target, act) = match chosen {
+            Some(chosen) => (chosen.target.clone(), act),
+            None => match self.target(&act, before)? {
                 Ok(target) => {
                     let everything = self.spans.iter().any(|span| matches!(span.what, What::Everything));
                     let areas_alone =
                         self.spans.iter().all(|span| matches!(span.what, What::Area(_) | What::Everywhere));
-                    let wide = everything || areas_alone && deed.verb == Verb::TurnOff;
-                    let one_kind =
-                        target.kind.or_else(|| deed.usual.first().copied().filter(|_| deed.usual.len() == 1));
+                    let wide = everything || areas_alone && act.verb == Verb::TurnOff;
+                    let one_kind = target.kind.or_else(|| act.usual.first().copied().filter(|_| act.usual.len() == 1));
                     let target = Target { kind: one_kind.filter(|_| target.group), ..target };
-                    (emit::target(self.home, &target, wide), deed)
+                    (emit::target(self.home, &target, wide), act)
                 }
-                Err(Ok(before)) => (before, deed),
+                Err(Ok(before)) => (before, act),
                 Err(Err(reply)) => return Some(*reply),
             },
         };
-        self.calls(&deed, &target, now)
+        self.calls(&act, &target, now)
     }
 
     /// The things that are meant, or the target before, or a reply.
     #[allow(clippy::type_complexity)]
     fn target(
         &self,
-        deed: &Deed,
+        act: &Act,
         before: Option<&Before>,
     ) -> Option<Result<Target, Result<serde_json::Map<String, Value>, Box<Classification>>>> {
         let home = self.home;
         let reply = |placed: Classification| Some(Err(Err(Box::new(placed))));
-        let able = |at: usize| can(home, at, deed);
+        let able = |at: usize| can(home, at, act);
         let wanted: Vec<usize> = (0..home.len())
-            .filter(|at| !home.get(*at).hidden && able(*at) && deed.usual.contains(&home.get(*at).kind))
+            .filter(|at| !home.get(*at).hidden && able(*at) && act.usual.contains(&home.get(*at).kind))
             .collect();
         if self.spans.is_empty() {
             if let Some(before) = before {
                 let fits = before.things.iter().all(|at| able(*at));
                 return fits.then(|| Err(Ok(before.target.clone())));
             }
-            if self.has(&["it", "that", "them", "those", "these"]) && deed.usual != MEDIA {
+            if self.has(&["it", "that", "them", "those", "these"]) && act.usual != MEDIA {
                 return None;
             }
             if self.is_here() {
                 return reply(fixed_reply("I can't tell which room you are in: say its name.", "which room is meant"));
             }
             // What plays is paused, what is on is dimmed.
-            let active = |at: &usize| home.get(*at).state.active == Some(deed.verb != Verb::Play);
+            let active = |at: &usize| home.get(*at).state.active == Some(act.verb != Verb::Play);
             let likely: Vec<usize> = wanted.iter().copied().filter(active).collect();
             let one = if likely.len() == 1 { &likely } else { &wanted };
             return match one[..] {
-                [] => reply(nothing(deed, None)),
+                [] => reply(nothing(act, None)),
                 [at] => Some(Ok(Target { things: vec![at], ..Target::default() })),
                 _ if wanted.len() <= 6 => reply(which(home, &wanted)),
                 _ => reply(fixed_reply("Say which one, or in which room.", "several things fit")),
@@ -340,11 +338,11 @@ impl Reader<'_> {
             return reply(fixed_reply("I can't tell which room you are in: say its name.", "which room is meant"));
         }
         let said: Vec<&str> = self.words.iter().map(|word| word.trim_start_matches(HIDDEN)).collect();
-        match home.meant(&self.spans, &said, deed.usual, &able) {
+        match home.meant(&self.spans, &said, act.usual, &able) {
             Ok(target) => Some(Ok(target)),
-            Err(Trouble::Several { things }) => reply(which(home, &things)),
+            Err(NotResolved::Several { things }) => reply(which(home, &things)),
             // Is it there, and cannot do that?
-            Err(Trouble::Nothing { .. }) => match home.meant(&self.spans, &said, &[], &|_| true) {
+            Err(NotResolved::Nothing { .. }) => match home.meant(&self.spans, &said, &[], &|_| true) {
                 Ok(other) if other.things.len() == 1 && self.names() => {
                     let known = home.get(other.things[0]);
                     let say = match known.is_controlled() {
@@ -353,7 +351,7 @@ impl Reader<'_> {
                     };
                     reply(fixed_reply(&say, "it cannot do that"))
                 }
-                _ => reply(nothing(deed, Some(self.named_words()))),
+                _ => reply(nothing(act, Some(self.named_words()))),
             },
         }
     }
@@ -366,16 +364,16 @@ impl Reader<'_> {
         (from..to).map(|at| self.word(at)).filter(|word| !["on", "off"].contains(word)).collect::<Vec<_>>().join(" ")
     }
 
-    fn calls(&self, deed: &Deed, target: &serde_json::Map<String, Value>, now: &Zoned) -> Option<Classification> {
+    fn calls(&self, act: &Act, target: &serde_json::Map<String, Value>, now: &Zoned) -> Option<Classification> {
         let arguments = |verb: Verb, lasts: Option<&String>| {
             let mut all = target.clone();
             all.insert("action".to_owned(), json!(verb));
             let parts = [
-                ("level", deed.level.map(Value::from)),
-                ("by", deed.by.map(Value::from)),
-                ("temperature", deed.temperature.map(number::json)),
-                ("text", deed.text.clone().map(Value::from)),
-                ("mute", deed.mute.map(Value::from)),
+                ("level", act.level.map(Value::from)),
+                ("by", act.by.map(Value::from)),
+                ("temperature", act.temperature.map(number::json)),
+                ("text", act.text.clone().map(Value::from)),
+                ("mute", act.mute.map(Value::from)),
                 ("for", lasts.cloned().map(Value::from)),
             ];
             all.extend(parts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
@@ -395,7 +393,7 @@ impl Reader<'_> {
             return None;
         }
         let call = |verb: Verb, lasts| ("control_thing", arguments(verb, lasts));
-        let name = format!("{} {}", self.named_words(), verb_words(deed.verb));
+        let name = format!("{} {}", self.named_words(), verb_words(act.verb));
         let plan = |verb: Verb, schedule: &str, lasts| {
             let arguments = arguments(verb, lasts);
             (
@@ -405,10 +403,10 @@ impl Reader<'_> {
         };
         let lasts = times.lasts.as_ref();
         let all = match (&times.every, &times.moments[..]) {
-            (Some(_), _) => vec![plan(deed.verb, &times.pattern(0)?, lasts)],
-            (None, [one]) if times.until => vec![call(deed.verb, None), plan(emit::opposite(deed.verb)?, one, None)],
-            (None, [one]) => vec![plan(deed.verb, one, lasts)],
-            (None, []) => vec![call(deed.verb, lasts)],
+            (Some(_), _) => vec![plan(act.verb, &times.pattern(0)?, lasts)],
+            (None, [one]) if times.until => vec![call(act.verb, None), plan(emit::opposite(act.verb)?, one, None)],
+            (None, [one]) => vec![plan(act.verb, one, lasts)],
+            (None, []) => vec![call(act.verb, lasts)],
             _ => return None,
         };
         emit::calls(all, "a command for things")
@@ -416,10 +414,10 @@ impl Reader<'_> {
 }
 
 /// Whether a thing can do what is to be done, perhaps by another verb of its kind.
-fn can(home: &Home, at: usize, deed: &Deed) -> bool {
+fn can(home: &Home, at: usize, act: &Act) -> bool {
     let known = home.get(at);
     let has = |verb: Verb| known.verbs.contains(&verb);
-    match deed.verb {
+    match act.verb {
         Verb::TurnOn => has(Verb::TurnOn) || has(Verb::Activate) || known.kind == Kind::Media && has(Verb::Play),
         Verb::Toggle => has(Verb::Toggle) || has(Verb::TurnOn) && has(Verb::TurnOff),
         Verb::Activate => has(Verb::Activate) || known.kind == Kind::Scene && has(Verb::TurnOn),
@@ -434,9 +432,9 @@ fn verb_words(verb: Verb) -> String {
 }
 
 /// Nothing here is called that, or can do that.
-fn nothing(deed: &Deed, named: Option<String>) -> Classification {
-    let deed_words = verb_words(deed.verb);
-    let can = match deed.verb {
+fn nothing(act: &Act, named: Option<String>) -> Classification {
+    let deed_words = verb_words(act.verb);
+    let can = match act.verb {
         Verb::TurnOn | Verb::TurnOff => "switch".to_owned(),
         Verb::SetLevel => "set".to_owned(),
         _ => deed_words,
@@ -444,7 +442,7 @@ fn nothing(deed: &Deed, named: Option<String>) -> Classification {
     let say = match named.filter(|named| !named.is_empty()) {
         Some(named) => format!("I have nothing called “{named}” that I can {can}."),
         None => {
-            let noun = deed.usual.first().map_or("thing", |kind| kind.word(1));
+            let noun = act.usual.first().map_or("thing", |kind| kind.word(1));
             format!("I know no {noun} here that I can {can}.")
         }
     };

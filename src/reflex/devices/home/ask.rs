@@ -6,7 +6,7 @@ use crate::{
     sentence::Sentence,
 };
 use serde_json::{Map, Value, json};
-use things::{Home, Kind, Span, Target, Trouble, What};
+use things::{Home, Kind, NotResolved, Span, Target, What};
 
 /// Words for a state, and whether they mean on, open, unlocked.
 const STATES: &[(&str, bool)] = &[
@@ -71,15 +71,15 @@ pub(super) fn asked(s: &Sentence, home: &Home, before: Option<&Before>) -> Optio
         |at: usize| fits(at) && !(open && home.get(at).kind == Kind::Lock && home.get(at).own_kind == Kind::Lock);
     let target = match home.meant(&spans, &words, usual, &fits) {
         Ok(target) => target,
-        Err(Trouble::Several { things }) if things.len() <= 6 && !several => {
+        Err(NotResolved::Several { things }) if things.len() <= 6 && !several => {
             return match state {
                 Some((_, active)) => list(home, &Target { things, ..Target::default() }, &spans, Some(*active)),
                 None => Some(which(home, &things)),
             };
         }
-        Err(Trouble::Several { things }) => Target { things, ..Target::default() },
+        Err(NotResolved::Several { things }) => Target { things, ..Target::default() },
         // "Is the front door open", where it has a lock alone.
-        Err(Trouble::Nothing { .. }) => match home.meant(&spans, &words, &[], &|_| true) {
+        Err(NotResolved::Nothing { .. }) => match home.meant(&spans, &words, &[], &|_| true) {
             Ok(other) if other.things.len() == 1 => other,
             _ => return Some(fixed_reply("I know nothing here that is called that.", "nothing is called that")),
         },
@@ -154,8 +154,8 @@ fn climate(words: &[&str], home: &Home, spans: &[Span], warm: bool) -> Option<Cl
     if names || kind {
         let target = match home.meant(spans, words, &[Kind::Climate], &|_| true) {
             Ok(target) => target,
-            Err(Trouble::Several { things }) => return Some(which(home, &things)),
-            Err(Trouble::Nothing { .. }) => return None,
+            Err(NotResolved::Several { things }) => return Some(which(home, &things)),
+            Err(NotResolved::Nothing { .. }) => return None,
         };
         let [at] = target.things[..] else { return Some(which(home, &target.things)) };
         return emit::calls(vec![("get_thing", Value::Object(emit::one(home, at)))], "asks how warm it is");
