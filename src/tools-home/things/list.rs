@@ -76,9 +76,7 @@ pub(super) async fn get(things: Things, cx: Cx, Get { thing }: Get) -> Result<Ou
     let target = target::named(&home, &thing, &|at| target::is_for(&cx, &home, at))?;
     let label = label(&home, &cx, &target.things);
     let output = match target.things[..] {
-        [at] => {
-            Output::json(shown_whole(&home, at))?.say(words::state(&home, at))
-        }
+        [at] => Output::json(shown_whole(&home, at))?.say(words::state(&home, at)),
         _ => {
             let all: Vec<Value> = target.things.iter().map(|at| shown(&home, *at)).collect();
             Output::json(json!({"things": all}))?.say(states(&home, &target.things))
