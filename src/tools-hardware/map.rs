@@ -58,6 +58,10 @@ pub struct MapPin {
     /// Changes since the start that were reported, and edges that were coalesced into them: many of a loose contact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Changes>,
+    /// Its settings as `configure_pin` takes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
+    pub settings: Option<PinTable>,
     /// Reasons not to use it, or faults of its use.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -137,6 +141,7 @@ pub async fn pin_map(pins: &Pins, cx: &Cx) -> Result<PinMap> {
             interlock: table.as_ref().and_then(|table| table.interlock.clone()),
             changes: (reported > 0).then_some(Changes { reported, coalesced }),
             warnings: warnings(pins, gpio, table.as_ref(), in_use),
+            settings: table,
             ..plain
         }
     };
@@ -159,6 +164,7 @@ impl MapPin {
             max_on_seconds: None,
             interlock: None,
             changes: None,
+            settings: None,
             warnings: vec![],
         }
     }

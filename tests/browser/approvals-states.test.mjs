@@ -84,7 +84,7 @@ test('the card says what, with what and why; one press allows, and the run goes 
   await message(page).focus();
   await begin(page);
   const it = card(page);
-  await shows(() => it.innerText(), /Drive one output pin; it stays driven until changed\.\s+Pin\s+17\s+High\s+yes/);
+  await shows(() => it.innerText(), /Turn on pin 17\?\s+Pin\s+17\s+High\s+yes/);
   await shows(() => it.innerText(), /Why it asks: Your autonomy is medium.*Expires \d\d:\d\d\./s);
   await counted(it.getByText('after reading something from outside'), 0);
   await becomes(() => it.locator('pre').isVisible(), false, 'no JSON first');

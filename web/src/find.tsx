@@ -1,13 +1,14 @@
-// One search over everything: rooms, pins, tools, memories, conversations. `/` or Ctrl+K opens it from anywhere.
+// One search over everything: rooms, devices, pins, tools, memories, conversations. `/` or Ctrl+K opens it from anywhere.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
 import './find.css';
 import { HEADER } from './home/header';
 import { Close, Find } from './icons';
+import { stateWords, thingsIn } from './home/things/thing';
 import { SECTIONS, type Section } from './memory/sections';
 import { href, ICONS, ROOMS, type Room } from './rooms';
-import { text, when } from './text';
+import { facts, text, when } from './text';
 import { allTools } from './tools/use-tools';
 
 interface Hit {
@@ -19,7 +20,7 @@ interface Hit {
   to: string;
 }
 
-type Group = 'rooms' | 'pins' | 'tools' | 'memories' | 'lists' | 'conversations';
+type Group = 'rooms' | 'things' | 'pins' | 'tools' | 'memories' | 'lists' | 'conversations';
 type Source = (query: string) => Promise<Hit[]> | Hit[];
 
 const DEBOUNCE_MS = 180;
@@ -102,6 +103,14 @@ function sources(): Record<Group, Source> {
         }));
     },
 
+    things: async (query) => {
+      if (query.length < MEANING) return [];
+      const { result } = await api.execute('list_things', { query, limit: FEW });
+      return thingsIn(result).map((thing) => ({
+        key: `thing-${thing.address}`, title: thing.name, more: facts(thing.area, stateWords(thing)), room: 'home', to: href('home', 'devices', thing.address),
+      }));
+    },
+
     tools: async (query) => {
       if (!query) return [];
       const all = await allTools();
@@ -135,7 +144,7 @@ function sources(): Record<Group, Source> {
   };
 }
 
-const ORDER: Group[] = ['rooms', 'pins', 'tools', 'memories', 'lists', 'conversations'];
+const ORDER: Group[] = ['rooms', 'things', 'pins', 'tools', 'memories', 'lists', 'conversations'];
 
 export function Finder({ onClose }: { onClose: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);

@@ -19,10 +19,16 @@ const MOST: usize = 500;
 #[serde(deny_unknown_fields)]
 pub(super) struct List {}
 
+/// How many things an area has, and how many of them are on; with `None` those that have no area.
+fn count(home: &Home, area: Option<usize>) -> (usize, usize) {
+    let mine = (0..home.len()).filter(|thing| home.area_of(*thing) == area && !home.get(*thing).hidden);
+    mine.fold((0, 0), |(all, on), thing| (all + 1, on + usize::from(home.get(thing).state.active == Some(true))))
+}
+
 fn shown(home: &Home, at: usize) -> Value {
     let area = &home.areas()[at];
-    let count = (0..home.len()).filter(|thing| home.area_of(*thing) == Some(at) && !home.get(*thing).hidden).count();
-    let mut one = json!({"area": area.name, "things": count});
+    let (things, active) = count(home, Some(at));
+    let mut one = json!({"area": area.name, "things": things, "active": active});
     if !area.aliases.is_empty() {
         one["aliases"] = json!(area.aliases);
     }
@@ -54,7 +60,8 @@ pub(super) async fn list(things: Things, cx: Cx, List {}: List) -> Result<Output
     if sentences.is_empty() {
         sentences.push("No rooms are known yet.".to_owned());
     }
-    Ok(Output::json(json!({"areas": all}))?.say(sentences.join(" ")))
+    let (things, active) = count(&home, None);
+    Ok(Output::json(json!({"areas": all, "unplaced": {"things": things, "active": active}}))?.say(sentences.join(" ")))
 }
 
 /// Make an area of the home, or change one: rename it, name its aliases, or put it on a floor. Things are put into it by

@@ -37,6 +37,19 @@ pub(super) fn shown(home: &Home, at: usize) -> Value {
     one
 }
 
+/// A thing with what it can be told, whether that opens something, and whether the voice door may use it.
+fn shown_whole(home: &Home, at: usize) -> Value {
+    let known = home.get(at);
+    let mut one = shown(home, at);
+    if known.is_controlled() {
+        one["can"] = json!(known.verbs);
+    }
+    one["guarded"] = known.guarded.into();
+    one["hidden"] = known.hidden.into();
+    one["voice"] = known.voice.into();
+    one
+}
+
 /// The label of what a list shows: names are the household's, and what is played comes from outside.
 fn label(home: &Home, cx: &Cx, things: &[usize]) -> Label {
     let mut outside = Label::Own;
@@ -63,14 +76,7 @@ pub(super) async fn get(things: Things, cx: Cx, Get { thing }: Get) -> Result<Ou
     let target = target::named(&home, &thing, &|at| target::is_for(&cx, &home, at))?;
     let label = label(&home, &cx, &target.things);
     let output = match target.things[..] {
-        [at] => {
-            let known = home.get(at);
-            let mut one = shown(&home, at);
-            if known.is_controlled() {
-                one["can"] = json!(known.verbs);
-            }
-            Output::json(one)?.say(words::state(&home, at))
-        }
+        [at] => Output::json(shown_whole(&home, at))?.say(words::state(&home, at)),
         _ => {
             let all: Vec<Value> = target.things.iter().map(|at| shown(&home, *at)).collect();
             Output::json(json!({"things": all}))?.say(states(&home, &target.things))
@@ -95,7 +101,7 @@ fn states(home: &Home, things: &[usize]) -> String {
 pub(super) struct List {
     /// Words of names, or a group such as `curtains in the bedroom`.
     query: Option<String>,
-    /// A room or floor.
+    /// A room or floor; empty for what has none.
     area: Option<String>,
     /// The kind.
     kind: Option<Kind>,
@@ -103,12 +109,20 @@ pub(super) struct List {
     active: Option<bool>,
     /// Max results.
     limit: Option<u32>,
+    /// How many to skip.
+    offset: Option<u32>,
+    /// Whether to add what each can be told, whether that opens something, and whether the voice door may use it.
+    details: Option<bool>,
 }
 
 pub(super) async fn list(things: Things, cx: Cx, args: List) -> Result<Output> {
     let home = things.home();
     let mine = |at: usize| target::is_for(&cx, &home, at) && !home.get(at).hidden;
-    let inside = target::in_area(&home, args.area.as_deref(), args.kind, &[], &mine)?;
+    // An empty area selects things that have none.
+    let unplaced = args.area.as_deref().is_some_and(|area| area.trim().is_empty());
+    let here = |at: usize| mine(at) && (!unplaced || home.area_of(at).is_none());
+    let area = args.area.as_deref().filter(|_| !unplaced);
+    let inside = target::in_area(&home, area, args.kind, &[], &here)?;
     let fits = |at: usize| inside.binary_search(&at).is_ok();
     let query = args.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
     let all: Vec<usize> = match query {
@@ -116,18 +130,30 @@ pub(super) async fn list(things: Things, cx: Cx, args: List) -> Result<Output> {
         Some(query) => match home.resolve(query, &fits) {
             Ok(target) => target.things,
             Err(::things::NotResolved::Several { things }) => things,
-            Err(::things::NotResolved::Nothing { .. }) => vec![],
+            // Words that are still being typed match a part of a name.
+            Err(::things::NotResolved::Nothing { .. }) => {
+                inside.iter().copied().filter(|at| has_words(&home, *at, query)).collect()
+            }
         },
     };
     let wanted = |at: &usize| args.active.is_none_or(|active| home.get(*at).state.active == Some(active));
     let found: Vec<usize> = all.iter().copied().filter(wanted).collect();
     let limit = args.limit.map_or(LISTED.0, |limit| limit.clamp(1, LISTED.1)) as usize;
-    let page: Vec<usize> = found.iter().copied().take(limit).collect();
+    let page: Vec<usize> = found.iter().copied().skip(args.offset.unwrap_or(0) as usize).take(limit).collect();
     let label = label(&home, &cx, &page);
     let said = said(&home, &all, &found, args.active, args.kind);
-    let listed: Vec<Value> = page.iter().map(|at| shown(&home, *at)).collect();
+    let one = if args.details == Some(true) { shown_whole } else { shown };
+    let listed: Vec<Value> = page.iter().map(|at| one(&home, *at)).collect();
     let content = json!({"things": listed, "total": found.len(), "of": all.len()});
     Ok(Output { label, ..Output::json(content)?.say(said) })
+}
+
+/// Whether the names and the area of a thing contain every word of a query.
+fn has_words(home: &Home, at: usize, query: &str) -> bool {
+    let known = home.get(at);
+    let area = known.area.map(|area| area.name.as_str()).unwrap_or_default();
+    let all = format!("{} {} {area}", known.name, known.aliases.join(" ")).to_lowercase();
+    query.to_lowercase().split_whitespace().all(|word| all.contains(word))
 }
 
 /// "2 of 5 lights are on: Sofa lamp and Bedroom lamp.", "None of the 3 curtains is open."

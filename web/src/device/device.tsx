@@ -26,14 +26,14 @@ const MOVES = ['wheel', 'touchstart', 'keydown', 'pointerdown'] as const;
 
 /** Parts with their own page, loaded on demand. */
 const PAGES = new Set(['services', 'activity', 'models', 'persona', 'prompt', 'runs']);
-const Services = lazy<{ wanted: string }>(() => import('./services').then((part) => part.Services));
+const Services = lazy<{ wanted: string; fresh?: boolean }>(() => import('./services').then((part) => part.Services));
 const Activity = lazy<object>(() => import('./activity').then((part) => part.Activity));
 const Model = lazy<{ onward?: boolean }>(() => import('./model').then((part) => part.Model));
 const MindPages = lazy<{ path: string[] }>(() => import('../mind/pages').then((part) => part.MindPages));
 
 function pageAt(path: string[]): JSX.Element | null {
   switch (path[0]) {
-    case 'services': return <Services wanted={path[1] ?? ''} />;
+    case 'services': return <Services wanted={path[1] ?? ''} fresh={path[2] === 'new'} />;
     case 'activity': return <Activity />;
     case 'models': case 'persona': case 'prompt': case 'runs': return <MindPages path={path} />;
     default: return null;

@@ -182,9 +182,9 @@ function Entry({ service, entry, may, onChanged }: EntryProps): JSX.Element {
   );
 }
 
-export function ServicePage({ service, onChanged }: { service: policy.Service; onChanged: () => Promise<void> }): JSX.Element {
+export function ServicePage({ service, fresh, onChanged }: { service: policy.Service; fresh: boolean; onChanged: () => Promise<void> }): JSX.Element {
   const admin = useAdmin();
-  const [adding, setAdding] = useState(false);
+  const [adding, setAdding] = useState(admin && fresh && service.from !== 'file' && !service.entries.length);
   const [removing, setRemoving] = useState(false);
   const [done, setDone] = useState('');
   const box = useRef<HTMLDivElement>(null);

@@ -12,12 +12,13 @@ import { ServicePage } from './service';
 
 const words = text.services;
 
-export function Services({ wanted }: { wanted: string }): JSX.Element {
+/** `fresh`: the address asks for the form at once. */
+export function Services({ wanted, fresh = false }: { wanted: string; fresh?: boolean }): JSX.Element {
   const read = useRead(policy.services);
   useLive(['config:changed', 'tools:changed'], () => void read.again());
   const all = read.data?.services;
   const one = all?.find((service) => service.name === wanted);
-  if (one) return <ServicePage key={one.name} service={one} onChanged={() => read.again()} />;
+  if (one) return <ServicePage key={one.name} service={one} fresh={fresh} onChanged={() => read.again()} />;
   return (
     <Page title={words.title} back={words.back} to={href('device')}>
       <p class="soft small">{words.why}</p>

@@ -2,7 +2,9 @@
 import type { JSX, TargetedKeyboardEvent } from 'preact';
 import type { Level } from '../results';
 import { text } from '../text';
+import { pins as pinWords } from '../text/pins';
 import { HEADER, type Place } from './header';
+import type { PinMap } from './pin-map';
 import type { BoardState } from './use-board';
 
 /** Four states: on or off, driven or only read. */
@@ -11,12 +13,14 @@ function look(level: Level | undefined): string {
   return `${level.high ? 'high' : 'low'}${level.driven ? ' driven' : ''}`;
 }
 
-function label(place: Place, level: Level | undefined): string {
+function label(place: Place, level: Level | undefined, warned: boolean): string {
   const words = [text.home.pin(place.pin ?? 0), text.home.physical(place.physical)];
+  if (level?.name) words.push(level.name);
   if (!level) return [...words, text.home.held].join(', ');
   words.push(level.high ? text.home.on : text.home.off);
   if (!level.driven) words.push(text.home.read);
   if (place.bus) words.push(text.home.buses[place.bus].long);
+  if (warned) words.push(pinWords.warned);
   return words.join(', ');
 }
 
@@ -39,7 +43,14 @@ function Pad({ place }: { place: Place }): JSX.Element {
   return <span class={`pad${place.physical === 1 ? ' first' : ''}`} data-words={place.physical} />;
 }
 
-function Spot({ place, state }: { place: Place; state: BoardState }): JSX.Element {
+interface BoardProps {
+  state: BoardState;
+  map: PinMap;
+  /** A tap sets a pin up instead of switching it. */
+  onSetUp?: ((pin: number) => void) | undefined;
+}
+
+function Spot({ place, state, map, onSetUp }: BoardProps & { place: Place }): JSX.Element {
   if (place.fixed !== undefined || place.pin === undefined) {
     return (
       <span class={`spot fixed ${place.fixed === 'GND' ? 'ground' : 'power'}`}>
@@ -50,20 +61,23 @@ function Spot({ place, state }: { place: Place; state: BoardState }): JSX.Elemen
   }
   const { pin } = place;
   const level = state.board?.levels.get(pin);
+  const warned = level?.name !== undefined && (map.pins.get(pin)?.warnings?.length ?? 0) > 0;
   return (
     <button
       type="button"
       class={`spot ${look(level)}`}
       data-physical={place.physical}
       data-pin={pin}
-      aria-label={label(place, level)}
-      aria-pressed={level?.high ?? false}
-      aria-disabled={level ? undefined : true}
+      aria-label={label(place, level, warned)}
+      aria-pressed={onSetUp ? undefined : (level?.high ?? false)}
+      aria-haspopup={onSetUp ? 'dialog' : undefined}
+      aria-disabled={level || onSetUp ? undefined : true}
       aria-busy={state.busy.has(pin) || undefined}
-      onClick={() => state.toggle(pin)}
+      onClick={() => (onSetUp ? onSetUp(pin) : state.toggle(pin))}
     >
       <span class="name">
         {text.home.pin(pin)}
+        {warned && <small class="warned" data-words="!" />}
         {place.bus && <small data-words={text.home.buses[place.bus].short} />}
       </span>
       <Pad place={place} />
@@ -71,11 +85,11 @@ function Spot({ place, state }: { place: Place; state: BoardState }): JSX.Elemen
   );
 }
 
-export function Board({ state }: { state: BoardState }): JSX.Element {
+export function Board(props: BoardProps): JSX.Element {
   return (
     <>
       <div class="board" role="group" aria-label={text.home.header} onKeyDown={onKeyDown}>
-        {HEADER.map((place) => <Spot key={place.physical} place={place} state={state} />)}
+        {HEADER.map((place) => <Spot key={place.physical} place={place} {...props} />)}
       </div>
       <ul class="legend" aria-hidden="true">
         <li class="high driven"><span class="pad" />{text.home.legend.on}</li>

@@ -50,7 +50,7 @@ interface Props {
 export function Devices({ state, named, writer, onSay }: Props): JSX.Element | null {
   if (!state.board) return null;
   return (
-    <Part name="devices" title={words.devices} link={{ to: href('home', 'pins'), words: words.pins }}>
+    <Part name="devices" title={words.devices} link={named.length ? { to: href('home', 'devices'), words: words.allDevices } : { to: href('home', 'pins'), words: words.pins }}>
       {named.length
         ? <ul class="devices">{named.map((level) => <Card key={level.pin} level={level} busy={state.busy.has(level.pin)} writer={writer} onToggle={() => state.toggle(level.pin)} />)}</ul>
         : <Nothing why={words.nothingDevices} idea={words.deviceIdea} onSay={onSay} />}

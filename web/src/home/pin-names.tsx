@@ -3,20 +3,25 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Buttons, Notice, SelectField, SwitchField, TextField } from '../form';
-import { Bin, Fresh, Pen } from '../icons';
+import { Bin, DeviceIcon, Fresh, Pen } from '../icons';
 import type { Level } from '../results';
 import { facts, text, trouble } from '../text';
+import { pins as pinWords } from '../text/pins';
 import { today } from '../text/today';
+import type { PinMap } from './pin-map';
 
 const words = today.names;
 
 interface Props {
   levels: Level[];
+  map: PinMap;
   writer: boolean;
   onChanged: () => void;
+  /** Opens what a pin is set to. */
+  onSetUp: (pin: number) => void;
 }
 
-export function PinNames({ levels, writer, onChanged }: Props): JSX.Element {
+export function PinNames({ levels, map, writer, onChanged, onSetUp }: Props): JSX.Element {
   const [at, setAt] = useState<number | 'new' | null>(null);
   const [said, setSaid] = useState('');
   const [problem, setProblem] = useState('');
@@ -52,9 +57,10 @@ export function PinNames({ levels, writer, onChanged }: Props): JSX.Element {
               ? <NameForm levels={levels} level={level} onDone={done} onCancel={back} />
               : (
                 <div class="pin-name">
-                  <p><b>{level.name}</b><small>{facts(text.home.pin(level.pin), level.sensor && words.sensorMark)}</small></p>
+                  <p><b>{level.name}</b><small>{facts(text.home.pin(level.pin), level.sensor && words.sensorMark, ...settled(map, level.pin))}</small>{map.pins.get(level.pin)?.warnings?.map((one) => <small key={one} class="warned">{one}</small>)}</p>
                   {writer && (
                     <>
+                      {map.pins.size > 0 && <button type="button" class="bare" data-set-up={level.pin} aria-haspopup="dialog" aria-label={pinWords.setUp(level.name ?? '')} title={pinWords.setUp(level.name ?? '')} onClick={() => onSetUp(level.pin)}><DeviceIcon /></button>}
                       <button type="button" class="bare" aria-label={words.of(words.edit, level.name ?? '')} onClick={() => setAt(level.pin)}><Pen /></button>
                       <button type="button" class="bare" aria-label={words.of(words.drop, level.name ?? '')} onClick={() => void drop(level)}><Bin /></button>
                     </>
@@ -70,6 +76,12 @@ export function PinNames({ levels, writer, onChanged }: Props): JSX.Element {
         : <button type="button" class="quiet add" onClick={() => setAt('new')}><Fresh />{words.add}</button>)}
     </section>
   );
+}
+
+/** What a pin is set to, as far as it is not usual. */
+function settled(map: PinMap, pin: number): string[] {
+  const { kind, maxOnSeconds, interlock } = map.pins.get(pin) ?? {};
+  return [kind ? (pinWords.kinds[kind] ?? kind).toLowerCase() : '', maxOnSeconds ? pinWords.most(maxOnSeconds) : '', interlock ? pinWords.group(interlock) : ''].filter(Boolean);
 }
 
 interface FormProps {

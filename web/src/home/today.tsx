@@ -10,6 +10,7 @@ import { Due } from './due';
 import { ComingUp } from './events';
 import { Now } from './now';
 import { OpenLists } from './open-lists';
+import { OnNow } from './things/on-now';
 import { forgetTicks } from './ticks';
 import './today.css';
 import { useToday, type Glance } from './use-today';
@@ -55,6 +56,7 @@ function Day({ glance, problem, writer, onSay, onChanged }: Props & { glance: Gl
         </div>
         <div>
           {named.length > 0 && devices}
+          <OnNow writer={writer} />
           {lists && <OpenLists lists={lists} {...more} onChanged={onChanged} />}
           {!named.length && devices}
         </div>

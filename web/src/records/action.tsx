@@ -122,7 +122,7 @@ function ActionFields({ field, draft, onInput, problems, path }: CustomProps): J
 }
 
 /** For whom: oneself, somebody by name, or everyone. Alone at home, there is nothing to choose. */
-function Person({ person, onInput }: { person: string; onInput: (person: string) => void }): JSX.Element | null {
+export function Person({ person, onInput }: { person: string; onInput: (person: string) => void }): JSX.Element | null {
   const people = choices.value?.people ?? [];
   if (!people.length && !person) return null;
   const options = [{ value: '', label: words.me }, ...people.map(({ name }) => ({ value: name, label: name })), { value: EVERYONE, label: words.everyone }];

@@ -1,4 +1,5 @@
 // What describes a record family: its tools, fields, filters and texts. Data only.
+import type { JSX } from 'preact';
 import type { GroupDraft, Overlay, Schema } from '../forms/schema';
 import type { Section } from '../memory/sections';
 
@@ -46,6 +47,14 @@ export interface Words {
   removeAsk: (name: string) => string;
 }
 
+/** What a preview of a record gets: its values, and whether something is missing or wrong. */
+export interface PreviewProps {
+  values: Record<string, unknown>;
+  wrong: boolean;
+  /** The id of an existing one. */
+  id: string;
+}
+
 export interface Family {
   section: Section;
   /** The property of the result that holds the records. */
@@ -69,6 +78,8 @@ export interface Family {
   given?: (entry: Entry) => object;
   /** Turns the form's values, or the changed ones of an existing record, into arguments. */
   send?: (values: Record<string, unknown>, draft: GroupDraft, entry: Entry | undefined) => Record<string, unknown>;
+  /** What the device makes of it, before it is saved. */
+  Preview?: (props: PreviewProps) => JSX.Element;
   /** The tools a record will call: a person may have to approve them before it is saved. */
   asksFirst?: (draft: GroupDraft) => string[];
   filters: readonly Filter[];

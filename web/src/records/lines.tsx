@@ -15,6 +15,8 @@ const LONG = 280;
 export interface LineExtras {
   /** A checkbox before the title. */
   tick?: { on: (entry: Entry) => boolean; label: (entry: Entry) => string; press: (entry: Entry) => Promise<string> };
+  /** Whether an entry is edited and deleted here. */
+  mayChange?: (entry: Entry) => boolean;
   /** More actions, before "Edit". */
   more?: (entry: Entry, line: LineState) => ComponentChildren;
   /** Content below the line. */
@@ -129,7 +131,7 @@ function Line({ family, entry, looks = {}, writer: mayWrite, picks, onPick, onHo
           <Foot family={family} entry={entry} picks={picks} onPick={onPick} />
           {looks.more && <div class="more-doings">{looks.more(entry, line)}</div>}
         </div>
-        {writer && at === 'reading' && (
+        {writer && at === 'reading' && (looks.mayChange?.(entry) ?? true) && (
           <div class="doings with-icons">
             <button type="button" class="quiet" ref={editor} aria-label={words.about(words.edit, name)} onClick={() => void edit()}><Pen /><span>{words.edit}</span></button>
             <button type="button" class="quiet" ref={remover} aria-label={words.about(words.remove, name)} onClick={() => (setProblem(''), setAt('deleting'))}><Bin /><span>{words.remove}</span></button>

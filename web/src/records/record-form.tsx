@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Buttons, Notice } from '../form';
-import { blank, changes } from '../forms/draft';
+import { blank, changes, readAll } from '../forms/draft';
 import { EachField } from '../forms/fields';
 import { overlaid, type Group, type GroupDraft, type Schema } from '../forms/schema';
 import { useForm } from '../forms/use-form';
@@ -95,6 +95,7 @@ function LoadedForm({ family, entry, begin, onDone, onCancel }: Props): JSX.Elem
     <Frame label={entry ? words.about(words.edit, family.title(entry)) : family.words.add} form={form.ref} onSubmit={form.submit} onEscape={entry ? undefined : onCancel}>
       <EachField group={part(false)} {...fields} />
       {rare.fields.length > 0 && <Rare open={filled}><EachField group={rare} {...fields} /></Rare>}
+      {family.Preview && <Previewed Preview={family.Preview} group={group} draft={form.draft} id={entry?.id ?? ''} />}
       <Buttons>
         <button class="main" aria-disabled={form.busy}>{form.busy ? words.saving : entry ? words.save : words.add}</button>
         <button type="button" class="quiet" onClick={() => (form.drop(), onCancel())}>{words.cancel}</button>
@@ -104,6 +105,11 @@ function LoadedForm({ family, entry, begin, onDone, onCancel }: Props): JSX.Elem
       {form.problem && <Notice bad>{form.problem}</Notice>}
     </Frame>
   );
+}
+
+function Previewed({ Preview, group, draft, id }: { Preview: NonNullable<Family['Preview']>; group: Group; draft: GroupDraft; id: string }): JSX.Element {
+  const { values, problems } = readAll(group, draft);
+  return <Preview values={values} wrong={Object.keys(problems).length > 0} id={id} />;
 }
 
 interface FrameProps {

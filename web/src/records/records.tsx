@@ -53,7 +53,7 @@ function inside({ section, path, session }: Props): JSX.Element {
     case 'calendar': return <Calendar path={path} writer={writer} />;
     case 'money': return <Money path={path} writer={writer} />;
     case 'tables': return <Tables path={path} writer={writer} />;
-    case 'schedules': return <Schedules writer={writer} />;
+    case 'schedules': return <Schedules writer={writer} rulesFirst={path[0] === 'rules'} />;
     // Loaded by the room itself.
     case 'bin': return <></>;
   }

@@ -1,4 +1,4 @@
-// Schedules and triggers: listed with their next and last run, paused, run now, edited and deleted.
+// Schedules and rules, which triggers are too: listed with their next and last run, paused, run now, edited and deleted.
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -8,17 +8,18 @@ import { useNews } from '../live';
 import { href } from '../rooms';
 import { trouble } from '../text';
 import { records } from '../text/records';
+import { rules as ruleWords } from '../text/rules';
 import { schedules as words } from '../text/schedules';
 import type { GroupDraft } from '../forms/schema';
 import { action, toolsBehind, usualName, type ActionDraft } from './action';
 import { choices, useChoices } from './choices';
 import { relativeTime, wall } from './days';
 import { Filters, isFiltered, argsOf } from './filters';
-import { numberOf, textOf, type Entry, type Facts, type Family } from './kinds';
+import { textOf, type Entry, type Facts, type Family } from './kinds';
 import { Lines, type LineState, type LineExtras } from './lines';
 import { Adder, More, Nothing, Announcement, useWanted, withEdited } from './list';
 import { RecordForm } from './record-form';
-import { checkedTools, triggerConfig } from './trigger-config';
+import { Dry, dryLines, RuleLog, rules } from './rules/rules';
 import { useList } from './use-list';
 import { scheduleWhen } from './when-fields';
 
@@ -74,57 +75,26 @@ const schedules: Family = {
   ],
 };
 
-const triggers: Family = {
-  section: 'schedules',
-  plural: 'triggers',
-  tools: { list: 'list_triggers', add: 'create_trigger', update: 'update_trigger', remove: 'delete_trigger' },
-  which: 'triggerId',
-  topics: ['triggers:changed', 'trigger:fired'],
-  fields: {
-    config: { title: words.when, custom: triggerConfig, needed: true },
-    action: { title: words.what, custom: action, needed: true },
-    name: { title: words.name, description: words.nameHelp, format: 'line', needed: false, rare: true },
-    cooldownSeconds: { title: words.cooldown, default: 1, needed: true, rare: true },
-    maxPerHour: { title: words.perHour, default: 60, needed: true, rare: true },
-  },
-  given: (entry) => ({ ...entry, config: { type: entry['type'], config: entry['config'], choice: entry['choice'] }, ...unnamed(entry) }),
-  send: ({ config, ...rest }, draft, entry) => {
-    // The kind of an existing trigger stays.
-    return { ...nameIt(rest, draft, entry), ...(config as object | undefined), ...(entry && { type: undefined }) };
-  },
-  ready: () => choices.value !== null,
-  asksFirst: (draft) => [...toolsBehind(actionIn(draft)), ...checkedTools(draft['config'])],
-  filters: [],
-  words: words.triggerWords,
-  title,
-  sentence,
-  facts: (entry) => {
-    const fired = numberOf(entry, 'fired') ?? 0;
-    const failures = numberOf(entry, 'failures') ?? 0;
-    return [
-      named(entry),
-      !enabled(entry) && words.paused,
-      fired > 0 && words.fired(fired, relativeTime(entry['lastFired'])),
-      failures > 0 && { words: words.failures(failures), bad: true },
-    ];
-  },
-};
-
 /** The actions of schedules and triggers, by their tools. */
 interface Doings {
   pause: (entry: Entry) => Promise<unknown>;
   run: (entry: Entry) => Promise<unknown>;
   runWords: string;
   history: string;
+  /** What its history is called, and what shows it, where that is more than a list of runs. */
+  log?: { short: string; of: (name: string) => string; Log: (props: { entry: Entry }) => JSX.Element };
   topics: readonly string[];
   which: string;
   /** What the daemon stores: the schedule or the event, and the call. */
   stored: (entry: Entry) => object;
+  /** Says what it would do now, without doing it. */
+  dry?: (entry: Entry) => Promise<api.ToolRun>;
 }
 
 const looksOf = (doings: Doings): LineExtras => ({
   more: (entry, line) => <Doable entry={entry} line={line} doings={doings} />,
-  Below: ({ entry, line }) => (line.open ? <History entry={entry} doings={doings} /> : null),
+  Below: ({ entry, line }) => (!line.open ? null : doings.log ? <><doings.log.Log entry={entry} /><Stored entry={entry} doings={doings} /></> : <History entry={entry} doings={doings} />),
+  ...(doings.dry && { mayChange: (entry: Entry) => entry['editable'] !== false }),
 });
 
 function Doable({ entry, line, doings }: { entry: Entry; line: LineState; doings: Doings }): JSX.Element {
@@ -140,8 +110,24 @@ function Doable({ entry, line, doings }: { entry: Entry; line: LineState; doings
           <button type="button" class="quiet" aria-label={records.about(doings.runWords, name)} onClick={() => void line.act(() => doings.run(entry).then(() => undefined), words.ran(name))}>{doings.runWords}</button>
         </>
       )}
-      <button type="button" class="quiet" aria-expanded={line.open} aria-label={words.historyOf(name)} onClick={() => line.setOpen(!line.open)}>{words.history}</button>
+      <button type="button" class="quiet" aria-expanded={line.open} aria-label={(doings.log?.of ?? words.historyOf)(name)} onClick={() => line.setOpen(!line.open)}>{doings.log?.short ?? words.history}</button>
+      {doings.dry && line.writer && <DryRun entry={entry} line={line} dry={doings.dry} />}
       {textOf(entry, 'conversationId') && <a class="button quiet" href={href('talk', textOf(entry, 'conversationId'))} aria-label={records.about(words.conversation, name)}>{words.conversation}</a>}
+    </>
+  );
+}
+
+/** A try that does nothing, and what it says. */
+function DryRun({ entry, line, dry }: { entry: Entry; line: LineState; dry: (entry: Entry) => Promise<api.ToolRun> }): JSX.Element {
+  const [tried, setTried] = useState<ReturnType<typeof dryLines> | null>(null);
+  const run = async () => {
+    if (tried) return setTried(null);
+    await line.act(async () => setTried(dryLines(await dry(entry))));
+  };
+  return (
+    <>
+      <button type="button" class="quiet" aria-expanded={tried !== null} aria-label={records.about(ruleWords.tryIt, title(entry))} onClick={() => void run()}>{ruleWords.tryIt}</button>
+      {tried && <Dry {...tried} />}
     </>
   );
 }
@@ -157,8 +143,8 @@ function History({ entry, doings }: { entry: Entry; doings: Doings }): JSX.Eleme
     began.current = performance.now();
     api.execute(doings.history, { [doings.which]: entry.id }).then(
       ({ result }) => {
-        const { runs: ofTask, history, firings } = result as Record<string, Run[] | undefined>;
-        setRuns(ofTask ?? history ?? firings ?? []);
+        const { runs: ofTask, history } = result as Record<string, Run[] | undefined>;
+        setRuns(ofTask ?? history ?? []);
         setProblem('');
       },
       (cause: unknown) => setProblem(trouble(cause)),
@@ -190,11 +176,17 @@ function History({ entry, doings }: { entry: Entry; doings: Doings }): JSX.Eleme
           );
         })}
       </ol>
-      <details class="rare">
-        <summary><Chevron />{words.stored}</summary>
-        <pre class="small">{JSON.stringify(doings.stored(entry), null, 2)}</pre>
-      </details>
+      <Stored entry={entry} doings={doings} />
     </div>
+  );
+}
+
+function Stored({ entry, doings }: { entry: Entry; doings: Doings }): JSX.Element {
+  return (
+    <details class="rare history">
+      <summary><Chevron />{words.stored}</summary>
+      <pre class="small">{JSON.stringify(doings.stored(entry), null, 2)}</pre>
+    </details>
   );
 }
 
@@ -208,24 +200,26 @@ const scheduleLooks = looksOf({
   stored: ({ schedule, timezone, action: does }) => ({ schedule, timezone, action: does }),
 });
 
-const triggerLooks = looksOf({
-  pause: (entry) => api.execute('pause_trigger', { triggerId: entry.id, paused: enabled(entry) }),
-  run: (entry) => api.runTool('fire_trigger', { triggerId: entry.id }),
-  runWords: words.fire,
-  history: 'get_trigger_history',
-  topics: triggers.topics,
-  which: 'triggerId',
-  stored: ({ type, config, action: does }) => ({ type, config, action: does }),
+const ruleLooks = looksOf({
+  pause: (entry) => api.execute('update_rule', { ruleId: entry.id, enabled: !enabled(entry) }),
+  run: (entry) => api.runTool('run_rule', { ruleId: entry.id }),
+  runWords: ruleWords.runNow,
+  history: 'rule_log',
+  log: { short: ruleWords.log, of: ruleWords.logOf, Log: RuleLog },
+  topics: rules.topics,
+  which: 'ruleId',
+  stored: ({ triggers: when, conditions, actions, mode }) => ({ triggers: when, conditions, actions, mode }),
+  dry: (entry) => api.execute('dry_run_rule', { ruleId: entry.id }),
 });
 
-export function Schedules({ writer }: { writer: boolean }): JSX.Element {
+/** `rulesFirst`: as the Home room shows them. */
+export function Schedules({ writer, rulesFirst = false }: { writer: boolean; rulesFirst?: boolean }): JSX.Element {
   useChoices();
-  return (
-    <>
-      <Part id="at-times" heading={words.atTimes} family={schedules} looks={scheduleLooks} writer={writer} />
-      <Part id="on-events" heading={words.onEvents} family={triggers} looks={triggerLooks} writer={writer} />
-    </>
-  );
+  const parts = [
+    <Part key="times" id="at-times" heading={words.atTimes} family={schedules} looks={scheduleLooks} writer={writer} />,
+    <Part key="events" id="on-events" heading={words.onEvents} family={rules} looks={ruleLooks} writer={writer} />,
+  ];
+  return <>{rulesFirst ? parts.reverse() : parts}</>;
 }
 
 interface PartProps {

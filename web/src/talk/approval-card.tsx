@@ -1,6 +1,6 @@
 // An approval as a card: the call and why it needs approval; one line once it is settled.
 import type { ComponentChildren, JSX } from 'preact';
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Buttons, Notice } from '../form';
 import { Chevron } from '../icons';
 import type { Pattern } from '../policy';
@@ -20,6 +20,23 @@ function ending(asked: ApprovalQuestion): string {
   if (!asked.mine) return words.elsewhere(tool, yes);
   if (!yes) return words.denied(tool);
   return asked.decision === 'allow_always' ? words.allowedAlways(tool) : words.allowed(tool);
+}
+
+/** Calls to the home, which are asked about in plain words. */
+const PLAIN = /^(control_thing|ha_call_service|ha_run|gpio_(write|toggle|pulse))$/;
+
+/** The question of a call: the device's own words until it has been put plainly. */
+function useQuestion({ tool, about, arguments: args }: ApprovalQuestion): string {
+  const [plain, setPlain] = useState('');
+  const name = toolOf(tool);
+  const key = JSON.stringify(args ?? null);
+  useEffect(() => {
+    if (!PLAIN.test(name)) return;
+    let current = true;
+    import('./plain-call').then(({ plainCall }) => plainCall(name, args)).then((words) => current && setPlain(words), () => undefined);
+    return () => void (current = false);
+  }, [name, key]);
+  return plain || (about ? sentence(about) : '');
 }
 
 interface Props {
@@ -43,6 +60,7 @@ export function ApprovalCard({ asked, children, behind = false, more = 0 }: Prop
   const held = useRef(false);
   const id = useId();
   const waits = isPending(asked);
+  const question = useQuestion(asked);
 
   // Keeps the focus when the card becomes a line.
   if (!waits && card.current?.contains(document.activeElement)) held.current = true;
@@ -79,7 +97,7 @@ export function ApprovalCard({ asked, children, behind = false, more = 0 }: Prop
   if (behind && !opened) {
     return (
       <button type="button" class="asks-behind" aria-expanded={false} onClick={() => setOpened(true)}>
-        <span>{asked.about ? sentence(asked.about) : words.wants(toolOf(asked.tool))}</span><Chevron />
+        <span>{question || words.wants(toolOf(asked.tool))}</span><Chevron />
       </button>
     );
   }
@@ -87,7 +105,7 @@ export function ApprovalCard({ asked, children, behind = false, more = 0 }: Prop
     <div
       class="confirm asks"
       role="group"
-      aria-labelledby={asked.about ? `${id}-wants ${id}-about` : `${id}-wants`}
+      aria-labelledby={question ? `${id}-wants ${id}-about` : `${id}-wants`}
       ref={card}
       onKeyDown={(event) => {
         if (event.key !== 'Escape' || !choosing) return;
@@ -96,7 +114,7 @@ export function ApprovalCard({ asked, children, behind = false, more = 0 }: Prop
       }}
     >
       <p class="soft small" id={`${id}-wants`}>{words.wantsBare} <code>{toolOf(asked.tool)}</code></p>
-      {asked.about && <p class="question" id={`${id}-about`}><Sentence words={sentence(asked.about)} /></p>}
+      {question && <p class="question" id={`${id}-about`}><Sentence words={question} /></p>}
       {children}
       <Values of={asked.arguments} />
       {asked.tainted && <p class="taint small">{words.tainted}</p>}

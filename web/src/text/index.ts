@@ -33,7 +33,7 @@ export const text = {
     results: 'Found',
     rooms: {
       talk: 'the conversation',
-      home: 'today, pins, the network',
+      home: 'today, lamps and locks, rules, pins, the network',
       tools: 'what Hob can do',
       memory: 'what Hob remembers',
       device: 'health, people, model',
@@ -42,7 +42,7 @@ export const text = {
       models: ['Models', 'keys, providers, budget, spending'], persona: ['Personality', 'system prompt, learned notes, documents'], prompt: ['System prompt', 'the whole prompt'],
       runs: ['Runs', 'answers with their steps'], activity: ['Activity', 'every tool call'], services: ['Services', 'addresses and keys of tools'],
     } as Record<string, string[]>,
-    groups: { rooms: 'Rooms', pins: 'Pins', tools: 'Tools', memories: 'Memories', lists: 'Lists', conversations: 'Conversations' },
+    groups: { rooms: 'Rooms', things: 'Devices', pins: 'Pins', tools: 'Tools', memories: 'Memories', lists: 'Lists', conversations: 'Conversations' },
     looking: 'Looking…',
     nothing: (query: string) => `Nothing found for “${query}”.`,
     count: (n: number) => `${n} found`,
@@ -343,7 +343,7 @@ export const text = {
     },
     sectionWords: {
       lists: 'shopping and other checklists', tasks: 'to-dos', notes: 'things written down', calendar: 'events', contacts: 'people', money: 'expenses',
-      bookmarks: 'links', goals: 'plans and steps', tables: 'anything else', schedules: 'reminders, schedules, triggers', bin: 'deleted things, trash, restore',
+      bookmarks: 'links', goals: 'plans and steps', tables: 'anything else', schedules: 'reminders, schedules, rules, triggers', bin: 'deleted things, trash, restore',
     },
     listsLoading: 'Loading…',
     listsFailed: 'This part of the page could not be loaded. Hob may be offline, or newer than this page.',

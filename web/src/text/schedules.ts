@@ -9,13 +9,6 @@ export const schedules = {
     teach: 'Say “remind me at 7 to take out the bins”, or add it here.',
     removeAsk: (name: string) => `Delete the schedule “${name}”?`,
   },
-  triggerWords: {
-    add: 'Add a trigger',
-    none: 'No triggers yet.',
-    search: 'Search triggers',
-    teach: 'Hob acts when something happens: a timer rings, a button is pressed, a task is done, it gets too warm.',
-    removeAsk: (name: string) => `Delete the trigger “${name}”?`,
-  },
   atTimes: 'At a time',
   onEvents: 'When something happens',
   name: 'Name',
@@ -61,8 +54,6 @@ export const schedules = {
     once: 'Once', daily: 'Every day', weekly: 'On certain weekdays', nth: 'On a weekday of every month', monthly: 'On a day of every month', yearly: 'Every year',
     interval: 'Again and again', cron: 'Custom times',
   },
-  /** Causes in full, after those one chooses. */
-  wholes: { ':condition': 'Something Hob can look up', ':event': 'Another event' },
   pinNone: 'Choose a pin',
   tableAny: 'Any table',
   preview: (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`,
@@ -97,8 +88,6 @@ export const schedules = {
   value: 'Value',
   everySeconds: 'Look every … seconds',
   everySecondsHelp: 'At least 10.',
-  cooldown: 'Pause after firing, in seconds',
-  perHour: 'Maximum per hour',
 
   timezone: 'Time zone',
   timezoneHelp: 'Such as Europe/Vienna. Leave empty for the household’s.',
@@ -112,7 +101,5 @@ export const schedules = {
   number: 'Enter a whole number of 1 or more.',
   noSuchDay: 'This month has fewer days.',
 
-  fired: (n: number, when: string) => (n === 1 ? `fired once, ${when}` : `fired ${n} times, last ${when}`),
   failures: (n: number) => (n === 1 ? 'failed once' : `failed ${n} times`),
-  fire: 'Try now',
 };

@@ -56,6 +56,7 @@ export const today = {
   unticked: (title: string) => `${title} is open again.`,
 
   devices: 'Devices',
+  allDevices: 'All devices',
   nothingDevices: 'Name what is connected to a pin, and it gets a card here.',
   deviceIdea: 'call pin 17 the lamp',
   on: 'on',

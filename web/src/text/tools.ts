@@ -48,6 +48,12 @@ const TOOLS: Record<string, readonly [string, string]> = {
   edit_learned_notes: ['changing its notes', 'changed its notes'],
   set_timer: ['setting a timer', 'set a timer'],
   run_prompt: ['asking itself', 'asked itself'],
+  control_thing: ['switching something in the home', 'switched something in the home'],
+  ha_call_service: ['telling Home Assistant', 'told Home Assistant'],
+  mqtt_publish: ['sending a message by MQTT', 'sent a message by MQTT'],
+  dry_run_rule: ['testing a rule', 'tested a rule'],
+  rule_log: ['looking why a rule ran', 'looked why a rule ran'],
+  pin_map: ['checking the pins', 'checked the pins'],
 };
 
 /** Verbs for record tools, by the first word of the tool's name. */
@@ -57,7 +63,7 @@ const VERBS: Record<string, readonly [string, string]> = {
   complete: ['finishing', 'finished'], decompose: ['planning', 'planned'], export: ['exporting', 'exported'], trigger: ['running', 'ran'], fire: ['firing', 'fired'],
   pause: ['pausing', 'paused'], set: ['setting', 'set'], cancel: ['cancelling', 'cancelled'], resume: ['resuming', 'resumed'], snooze: ['snoozing', 'snoozed'], adjust: ['adjusting', 'adjusted'], stop: ['stopping', 'stopped'],
   clear: ['clearing', 'cleared'], rename: ['renaming', 'renamed'], share: ['sharing', 'shared'], restore: ['bringing back', 'brought back'], boost: ['raising', 'raised'],
-  toggle: ['switching', 'switched'], dismiss: ['dismissing', 'dismissed'],
+  toggle: ['switching', 'switched'], run: ['running', 'ran'], validate: ['checking', 'checked'], configure: ['setting up', 'set up'], name: ['naming', 'named'], dismiss: ['dismissing', 'dismissed'],
 };
 const NOUNS: Record<string, string> = {
   task: 'a task', tasks: 'tasks', note: 'a note', notes: 'the notes', bookmark: 'a bookmark', bookmarks: 'the bookmarks', contact: 'a contact', contacts: 'the contacts',
@@ -65,7 +71,7 @@ const NOUNS: Record<string, string> = {
   goal_details: 'a goal', next_actions: 'the next steps', custom_table: 'a table', custom_tables: 'the tables', custom_record: 'a row', custom_records: 'the rows',
   scheduled_task: 'a schedule', scheduled_tasks: 'the schedules', task_history: 'the history', trigger: 'a trigger', triggers: 'the triggers', trigger_history: 'the history',
   notices: 'the notices', notice: 'a notice', timer: 'a timer', timers: 'the timers', list: 'a list', lists: 'the lists', deleted: 'the bin',
-  table: 'a table',
+  table: 'a table', thing: 'a device', things: 'the devices', area: 'an area', areas: 'the areas', rule: 'a rule', rules: 'the rules', pin: 'a pin',
 };
 
 function ofRecords(name: string): { doing: string; did: string } | undefined {

@@ -1,25 +1,20 @@
-// What a trigger waits for, as a field: a cause one chooses, or in full an event, a condition that a tool checks, or times.
+// What a rule waits for in Hob itself: a cause one chooses, or in full an event or a value that a tool looks up.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import * as api from '../api';
-import { NumberField, optionsOf, SelectField, TextField } from '../form';
-import { blank, read } from '../forms/draft';
-import { EachField } from '../forms/fields';
-import { groupOf, readable, type Custom, type CustomProps, type Draft, type Group, type GroupDraft, type Problems, type Schema } from '../forms/schema';
-import { HEADER } from '../home/header';
-import { text } from '../text';
-import { schedules as words } from '../text/schedules';
-import { toolCall, type CallDraft } from './action';
-import { choices, type Cause, type CauseField } from './choices';
-import { entriesIn, textOf } from './kinds';
-import { scheduleWhen, WhenFields } from './when-fields';
-import type { StoredChoice, WhenDraft } from './schedule-when';
+import * as api from '../../api';
+import { NumberField, SelectField, TextField } from '../../form';
+import { blank, read } from '../../forms/draft';
+import { groupOf, readable, type Group, type GroupDraft, type Problems, type Schema } from '../../forms/schema';
+import { HEADER } from '../../home/header';
+import { text } from '../../text';
+import { schedules as words } from '../../text/schedules';
+import { toolCall } from '../action';
+import { choices, type Cause, type CauseField } from '../choices';
+import { entriesIn, textOf } from '../kinds';
 
-type Kind = 'event' | 'condition' | 'schedule';
-type Fill = Record<string, string>;
-/** `cause`: the id of one, or '' for the whole form of its kind. */
-type ConfigDraft = { kind: Kind; cause: string; fill: Fill; existing: boolean; event: GroupDraft; condition: GroupDraft; schedule: WhenDraft };
-type Config = Record<string, unknown>;
+type Kind = 'event' | 'condition';
+export type Fill = Record<string, string>;
+export type Config = Record<string, unknown>;
 
 /** "21.5", "true" and "[1]" are what they look like; anything else is text. */
 function valueOf(typed: string): unknown {
@@ -48,8 +43,25 @@ const FORMS: Record<'event' | 'condition', Group> = {
   }),
 };
 
+export const beginEvent = (stored: Config): GroupDraft => blank(FORMS.event, stored) as GroupDraft;
+
+export function beginCheck({ tool, arguments: args, path, op, value, everySeconds }: Config): GroupDraft {
+  return blank(FORMS.condition, tool ? { check: { tool, arguments: args }, path, op, value: shown(value), everySeconds } : {}) as GroupDraft;
+}
+
+export const readEvent = (draft: GroupDraft, path: string, problems: Problems): Config => ({ type: 'event', ...(read(FORMS.event, draft, true, path, problems) as Config) });
+
+/** A value that a tool looks up now and then, and what it is compared with. */
+export function readCheck(draft: GroupDraft, path: string, problems: Problems): Config {
+  const { check, path: part, op, value, everySeconds } = read(formFor('condition', draft), draft, true, path, problems) as Config;
+  return { type: 'check', ...(check as object), ...(part !== undefined && { path: part }), op, ...(value !== undefined && { value: valueOf(String(value).trim()) }), everySeconds };
+}
+
+/** The tool that it looks up with. */
+export const checkedTool = (draft: GroupDraft): string => ((draft['check'] ?? {}) as unknown as { tool?: string }).tool ?? '';
+
 /** The fields of the whole form: "has changed" is compared with nothing. */
-function formFor(kind: 'event' | 'condition', draft: GroupDraft): Group {
+export function formFor(kind: 'event' | 'condition', draft: GroupDraft): Group {
   if (kind !== 'condition' || draft['op'] !== 'changed') return FORMS[kind];
   return { kind: 'group', fields: FORMS.condition.fields.filter(({ name }) => name !== 'value') };
 }
@@ -86,7 +98,7 @@ function filled(field: CauseField, config: Config): string | null {
 }
 
 /** The cause that a stored configuration is one of, and what is filled in. */
-function causeOf(kind: Kind, config: Config): { cause: string; fill: Fill } {
+export function causeOf(kind: Kind, config: Config): { cause: string; fill: Fill } {
   for (const cause of choices.value?.causes ?? []) {
     if (cause.type !== kind) continue;
     const paths = new Set(cause.fields.map((field) => field.path));
@@ -98,10 +110,10 @@ function causeOf(kind: Kind, config: Config): { cause: string; fill: Fill } {
   return { cause: '', fill: {} };
 }
 
-const beginOf = (cause: Cause): Fill => Object.fromEntries(cause.fields.map((field) => [field.path, field.default === undefined ? '' : String(field.default)]));
+export const beginOf = (cause: Cause): Fill => Object.fromEntries(cause.fields.map((field) => [field.path, field.default === undefined ? '' : String(field.default)]));
 
 /** The configuration of a cause; what is missing goes to `problems`. */
-function configOf(cause: Cause, fill: Fill, path: string, problems: Problems): Config {
+export function configOf(cause: Cause, fill: Fill, path: string, problems: Problems): Config {
   const config = structuredClone(cause.config) as Config;
   for (const field of cause.fields) {
     const typed = (fill[field.path] ?? '').trim();
@@ -124,7 +136,7 @@ interface FillProps {
 const PINS = HEADER.map(({ pin }) => pin).filter((pin) => pin !== undefined).sort((a, b) => a - b);
 
 /** One value to fill in. */
-function FillField({ field, value, error, onInput }: FillProps): JSX.Element {
+export function FillField({ field, value, error, onInput }: FillProps): JSX.Element {
   const about = { label: field.title, required: field.required, error };
   switch (field.input) {
     case 'pin': return <SelectField {...about} value={value} options={[{ value: '', label: words.pinNone }, ...PINS.map((pin) => ({ value: String(pin), label: text.home.pin(pin) }))]} onInput={onInput} />;
@@ -144,77 +156,3 @@ function TableField({ value, onInput, ...about }: { label: string; required: boo
   const all = value && !names.includes(value) ? [value, ...names] : names;
   return <SelectField {...about} value={value} options={[{ value: '', label: words.tableAny }, ...all.map((name) => ({ value: name, label: name }))]} onInput={onInput} />;
 }
-
-const WHOLE = ':';
-
-function ConfigFields({ field: about, draft, onInput, problems, path }: CustomProps): JSX.Element {
-  const now = draft as unknown as ConfigDraft;
-  const change = (some: Partial<ConfigDraft>) => onInput({ ...now, ...some } as unknown as Draft);
-  const causes = choices.value?.causes ?? [];
-  const cause = causes.find(({ id }) => id === now.cause);
-  if (now.kind === 'schedule') return <WhenFields when={now.schedule} error={problems[path]} onInput={(schedule) => change({ schedule })} />;
-  // An existing trigger keeps its kind; a new one at times is a schedule.
-  const options = [
-    ...causes.filter(({ type }) => !now.existing || type === now.kind).map(({ id, title }) => ({ value: id, label: title })),
-    ...optionsOf(words.wholes).filter(({ value }) => !now.existing || value === WHOLE + now.kind),
-  ];
-  const choose = (chosen: string) => {
-    const found = causes.find(({ id }) => id === chosen);
-    change(found ? { kind: found.type as Kind, cause: chosen, fill: beginOf(found) } : { kind: chosen.slice(WHOLE.length) as Kind, cause: '' });
-  };
-  const { kind } = now;
-  return (
-    <>
-      <SelectField label={about.label} value={cause ? cause.id : WHOLE + kind} options={options} onInput={choose} />
-      {cause?.fields.map((field) => (
-        <FillField key={field.path} field={field} value={now.fill[field.path] ?? ''} error={problems[`${path}.${field.path}`]} onInput={(value) => change({ fill: { ...now.fill, [field.path]: value } })} />
-      ))}
-      {!cause && <EachField group={formFor(kind, now[kind])} draft={now[kind]} problems={problems} path={path} onInput={(typed) => change({ [kind]: typed })} />}
-    </>
-  );
-}
-
-interface Stored {
-  type?: Kind;
-  choice?: StoredChoice | null;
-  config?: { check?: { path?: string; op?: string; value?: unknown } & Config; everySeconds?: number } & Config;
-}
-
-/** The tools that a condition calls. */
-export const checkedTools = (draft: Draft | undefined) => {
-  const { kind, cause, condition } = draft as unknown as ConfigDraft;
-  return kind === 'condition' && !cause ? [(condition['check'] as unknown as CallDraft).tool] : [];
-};
-
-/** The cause a new trigger begins with. */
-const FIRST = 'timer';
-
-export const triggerConfig: Custom = {
-  begin: (given) => {
-    const { type = 'event', config = {}, choice = null } = (given ?? {}) as Stored;
-    const { check, everySeconds, ...rest } = config;
-    const condition = check ? { check, path: check.path, op: check.op, value: shown(check.value), everySeconds } : {};
-    const first = choices.value?.causes.find(({ id }) => id === FIRST);
-    const chosen = given !== undefined ? causeOf(type, config) : first ? { cause: FIRST, fill: beginOf(first) } : { cause: '', fill: {} };
-    const written = { choice, written: shown(rest['schedule']), zone: shown(rest['timezone']) };
-    return {
-      kind: type, ...chosen, existing: given !== undefined,
-      event: blank(FORMS.event, rest), condition: blank(FORMS.condition, condition), schedule: scheduleWhen.begin(type === 'schedule' ? written : undefined),
-    } as unknown as Draft;
-  },
-  read: (draft, required, path, problems) => {
-    const now = draft as unknown as ConfigDraft;
-    const { kind } = now;
-    if (kind === 'schedule') {
-      const schedule = scheduleWhen.read(now.schedule as unknown as Draft, required, path, problems);
-      return { type: kind, config: { schedule, ...(now.schedule.zone && { timezone: now.schedule.zone }) } };
-    }
-    const cause = choices.value?.causes.find(({ id }) => id === now.cause);
-    if (cause) return { type: kind, config: configOf(cause, now.fill, path, problems) };
-    const values = read(formFor(kind, now[kind]), now[kind], true, path, problems) as Record<string, unknown>;
-    if (kind === 'event') return { type: kind, config: values };
-    const { check, path: part, op, value, everySeconds } = values;
-    return { type: kind, config: { check: { ...(check as object), ...(part !== undefined && { path: part }), op, ...(value !== undefined && { value: valueOf(String(value).trim()) }) }, everySeconds } };
-  },
-  Component: ConfigFields,
-};
