@@ -266,6 +266,7 @@ fn with_jitter(pause: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn subscriptions_are_counted() {

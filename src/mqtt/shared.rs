@@ -82,7 +82,7 @@ pub(crate) struct Filters {
     /// Those with wildcards.
     wild: BTreeSet<String>,
     /// Those whose messages go to the bus.
-    bus: Arc<[String]>,
+    pub bus: Arc<[String]>,
 }
 
 #[derive(Default, Clone, Copy)]

@@ -12,7 +12,17 @@ export type CauseField = Cause['fields'][number];
 /** null until they have been read. */
 export const choices = signal<Choices | null>(null);
 
-const NOTHING: Choices = { causes: [], people: [], tools: [] };
+const NOTHING: Choices = {
+  actions: [],
+  causes: [],
+  conditions: [],
+  people: [],
+  pins: [],
+  place: false,
+  things: [],
+  tools: [],
+  triggers: [],
+};
 
 async function readChoices(): Promise<void> {
   try {
