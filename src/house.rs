@@ -1,6 +1,7 @@
 //! Assembly of the application: builds every part once, lower layers first, and fills the ports. `serve` runs the result as a
 //! daemon.
 
+mod awaited;
 mod background;
 mod compacting;
 mod home_assistant;

@@ -188,7 +188,7 @@ impl Door {
 
     /// The rules of the household; none while there are no rules here.
     async fn rules(&self) -> Vec<Rule> {
-        match self.cx().call("list_rules", json!({})).await {
+        match self.cx().call("list_rules", json!({"limit": 50})).await {
             Ok(output) => announce::rules(&output.content, RULES),
             Err(_) => vec![],
         }
@@ -207,9 +207,9 @@ impl Door {
                 }
             }
             Request::EnableRule(rule, enabled) => {
-                self.cx().call("update_rule", json!({"rule": rule, "enabled": enabled})).await
+                self.cx().call("update_rule", json!({"ruleId": rule, "enabled": enabled})).await
             }
-            Request::RunRule(rule) => self.cx().call("run_rule", json!({"rule": rule})).await,
+            Request::RunRule(rule) => self.cx().call("run_rule", json!({"ruleId": rule})).await,
             Request::Renew | Request::Announced(_) => return,
         };
         if let Err(error) = made {

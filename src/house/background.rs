@@ -1,7 +1,10 @@
 //! Background tasks: schedules and triggers, sensors, the indexes of words, the slow check of stored records, maintenance,
 //! events of pins.
 
-use super::compacting::{IdleHours, compact_in_idle_hours};
+use super::{
+    awaited::subscribe_for_rules,
+    compacting::{IdleHours, compact_in_idle_hours},
+};
 use agent::Agent;
 use anyhow::Result;
 use board::{Board, Pin};
@@ -58,6 +61,9 @@ impl BackgroundTasks {
         if let Some(folder) = self.store.folder() {
             self.rules.follow_file(folder, closing);
         }
+        let subscribed =
+            subscribe_for_rules(self.rules.clone(), self.mqtt.home.client().clone(), self.home_assistant.clone());
+        tokio::spawn(closing.clone().run_until_cancelled_owned(subscribed));
         tokio::spawn(closing.clone().run_until_cancelled_owned(watch_pins(self.board.clone(), self.rules)));
         let presses = tools_hardware::publish_presses(&self.pins, self.ports.bus.clone());
         tokio::spawn(closing.clone().run_until_cancelled_owned(presses));

@@ -47,7 +47,15 @@ pub enum Stage {
     Unknown,
 }
 
+/// Why nothing is done about what will not take place.
+pub(crate) const CALLED_OFF: &str = "it will not take place";
+
 impl Classification {
+    /// Whether nothing is changed, since something will not take place.
+    pub(crate) fn is_called_off(&self) -> bool {
+        self.why == CALLED_OFF
+    }
+
     /// Without a reply: it is a call.
     pub(crate) fn speechless(self) -> Self {
         Self { say: None, ..self }

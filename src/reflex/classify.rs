@@ -18,7 +18,7 @@ use crate::{
     span,
     spelling::Spelling,
     stance::opens_question,
-    timed, wording,
+    wording,
 };
 use jiff::Zoned;
 use serde_json::{Map, Value};
@@ -136,7 +136,7 @@ impl<'a> Classifier<'a> {
         let by_parts = self.by_parts(&s);
         if let Some(placed) = self.by_form(&s, &keeping) {
             // Which event a deletion by its title would mean is not known: one of another day may have the same.
-            if by_parts.as_ref().is_some_and(timed::is_called_off) && about_an_event(&placed) {
+            if by_parts.as_ref().is_some_and(Classification::is_called_off) && about_an_event(&placed) {
                 return by_parts.unwrap_or(placed);
             }
             // A template leaves words of the time in a reminder's text.

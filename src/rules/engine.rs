@@ -189,6 +189,35 @@ impl Rules {
         pins
     }
 
+    /// The MQTT topics, with wildcards, whose messages rules wait for.
+    pub fn awaited_topics(&self) -> BTreeSet<String> {
+        let topic = |trigger: &Waits| match trigger {
+            Waits::Mqtt { topic, .. } => Some(topic.clone()),
+            Waits::Threshold { topic, .. } => topic.clone(),
+            _ => None,
+        };
+        self.all_live()
+            .iter()
+            .flat_map(|live| live.definition.triggers.iter().filter_map(topic).collect::<Vec<_>>())
+            .collect()
+    }
+
+    /// The types of events of Home Assistant that rules wait for.
+    pub fn awaited_home_events(&self) -> BTreeSet<String> {
+        let mut types = BTreeSet::new();
+        for live in self.all_live() {
+            for at in 0..live.definition.triggers.len() {
+                if let Some((topics, conditions)) = live.event(at)
+                    && topics.hear("ha:event")
+                {
+                    let one = conditions.iter().find(|one| one.path == "type" && one.op == crate::matching::Op::Eq);
+                    types.extend(one.and_then(|one| one.value.as_str()).map(str::to_owned));
+                }
+            }
+        }
+        types
+    }
+
     /// Starts or stops watching a rule after an undo.
     fn take_over(&self, owner: UserId, id: Id) {
         match self.0.shelf.records().get_in(Scope::User(owner), id) {

@@ -156,6 +156,8 @@ pub const CALLS: &[(&str, &str)] = &[
     ("system_info", "{}"),
     ("text_to_speech", r#"{"text": "The boat is ready."}"#),
     ("speech_to_text", r#"{"audio": "$text_to_speech/file"}"#),
+    ("tts", r#"{"text": "The boat is ready."}"#),
+    ("read_audio", r#"{"path": "$text_to_speech/file"}"#),
 ];
 
 /// Name → required parameters, of the built tools and of the others.

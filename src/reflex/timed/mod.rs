@@ -12,7 +12,7 @@ mod unclear;
 mod words;
 
 use crate::{
-    classification::{Classification, Stage, unknown},
+    classification::{CALLED_OFF, Classification, Stage, unknown},
     classify::Classifier,
     sentence::Sentence,
     slots::called_off,
@@ -113,14 +113,6 @@ impl Classifier<'_> {
             .speechless(),
         )
     }
-}
-
-/// Why nothing is done about what will not take place.
-const CALLED_OFF: &str = "it will not take place";
-
-/// Whether a classification says that nothing is changed, since something will not take place.
-pub(crate) fn is_called_off(placed: &Classification) -> bool {
-    placed.why == CALLED_OFF
 }
 
 /// Whether a sentence names the day of its time.

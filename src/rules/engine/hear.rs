@@ -219,7 +219,8 @@ fn state_of(waits: &Waits, event: &Event) -> Heard {
         }
         ("mqtt:message", Waits::Mqtt { topic, payload, path }) => {
             let arrived = data["topic"].as_str().unwrap_or_default();
-            if !topic_fits(topic, arrived) {
+            // The broker repeats a retained message at each connection: it is no news.
+            if data["retained"] == true || !topic_fits(topic, arrived) {
                 return Heard::Nothing;
             }
             let value = payload_at(&data["payload"], path);

@@ -60,6 +60,7 @@ pub fn family(client: &HomeAssistant, finder: Finder) -> Family<impl Clone + Sen
         .tags("home assistant history yesterday changes chart minimum maximum average")
         .timeout(Duration::from_secs(50))
         .tool("ha_call_service", Risk::Actuate, call::call_service)
+        .ability("drive the home")
         .tags("home assistant service action turn on off set light cover climate media lock")
         .opens_where(call::opens)
         .tool("ha_run", Risk::Actuate, call::run_scene)

@@ -35,6 +35,7 @@ pub fn family(things: Things) -> Family<Things> {
         .everyday_while(beyond_pins)
         .shows(&["thing", "area", "kind", "level", "by", "temperature", "text", "for"])
         .opens_where(control::opens)
+        .ability("drive the home")
         .tags(
             "turn on off switch light lamp dim brightness open close blind curtain garage lock unlock door heating \
              temperature thermostat play pause volume music tv fan vacuum scene alarm everything home",

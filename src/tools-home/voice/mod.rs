@@ -38,12 +38,20 @@ pub fn family(servers: VoiceServers, uploads: Uploads) -> Family<Voice> {
         .timeout(TIMEOUT)
         .per_minute(20)
         .tool("speech_to_text", Risk::Observe, speech_to_text)
-        .alias("read_audio")
+        .alias_with("read_audio", by_path)
         .also_in(&["media_read"])
         .tags("transcribe dictate recording audio voice whisper stt")
         .example(json!({"audio": "0198c5f1-7c1e-7d3a-9b60-2f4c8f0f1a2b"}))
         .timeout(TIMEOUT)
         .per_minute(20)
+}
+
+/// `read_audio` names the recording `path`.
+fn by_path(mut args: Value) -> Value {
+    if let Some(path) = args.as_object_mut().and_then(|args| args.remove("path")) {
+        args["audio"] = path;
+    }
+    args
 }
 
 /// Convert text to speech: a WAV file, which is stored with the files of the person.
