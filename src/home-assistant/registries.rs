@@ -83,9 +83,12 @@ pub(crate) struct Registries {
     pub entities: Option<Vec<EntityRow>>,
 }
 
+/// The areas, and the details of entities by id.
+type Joined = (Vec<Arc<Area>>, HashMap<Arc<str>, Details>);
+
 impl Registries {
     /// Joins the four lists once all have arrived.
-    pub fn join(&mut self) -> Option<(Vec<Arc<Area>>, HashMap<Arc<str>, Details>)> {
+    pub fn join(&mut self) -> Option<Joined> {
         let (true, true, true, true) =
             (self.floors.is_some(), self.areas.is_some(), self.devices.is_some(), self.entities.is_some())
         else {

@@ -10,12 +10,7 @@ use crate::{
     record::{BY_TRIGGER, Trigger},
 };
 use serde_json::Map;
-use std::{
-    io::Read,
-    path::{Path, PathBuf},
-    sync::PoisonError,
-    time::Duration,
-};
+use std::{io::Read, path::Path, sync::PoisonError, time::Duration};
 use store::{Audience, Stamp, Tx, Visit, Walk};
 use tokio_util::sync::CancellationToken;
 use tool::{AgentId, Channel, Label, Principal, Scope, UserId, Via, prelude::*};
@@ -77,7 +72,7 @@ impl Rules {
     }
 
     /// Makes the stored rules of the file what the file says; returns what is wrong with it.
-    pub(crate) async fn load_file(&self, path: &PathBuf) -> Vec<String> {
+    pub(crate) async fn load_file(&self, path: &Path) -> Vec<String> {
         let text = match read(path) {
             Ok(text) => text,
             Err(why) => return vec![format!("{NAME} could not be read: {why}")],

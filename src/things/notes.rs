@@ -140,10 +140,13 @@ impl Notes {
         self.things.store().version()
     }
 
-    pub(crate) fn all(&self) -> store::Result<(Vec<Noted<ThingNote>>, Vec<Noted<AreaNote>>)> {
+    pub(crate) fn all(&self) -> store::Result<AllNotes> {
         Ok((all(&self.things)?, all(&self.areas)?))
     }
 }
+
+/// The notes about things, and about areas.
+type AllNotes = (Vec<Noted<ThingNote>>, Vec<Noted<AreaNote>>);
 
 fn all<T: Record>(records: &Collection<T>) -> store::Result<Vec<Noted<T>>> {
     let found = records.walk_in(Scope::Household, &Walk::prefix(1, []), |_| Visit::Yes)?;

@@ -226,6 +226,7 @@ const UNASKED: &[(&str, &str)] = &[
     ("run_prompt", "begins a conversation, with the taint of whoever calls it; no run may call it"),
     ("set_state", "adds a key; one that holds a clean value asks"),
     ("set_timer", "adds a countdown, fifty at most; one that a timer of this name has already asks"),
+    ("text_to_speech", "adds a file of the person"),
 ];
 
 #[test]

@@ -171,7 +171,7 @@ impl Home {
         let such: Vec<usize> = things.iter().copied().filter(|at| has(*at, &[class])).collect();
         // A door's lock says no more than the name of the door.
         let is_lock = |at: &usize| class == "door" && self.get(*at).kind == Kind::Lock;
-        if !such.is_empty() && !things.iter().any(|at| is_lock(at)) {
+        if !such.is_empty() && !things.iter().any(&is_lock) {
             return such;
         }
         things.into_iter().filter(|at| is_lock(at) || !has(*at, CLASSES)).collect()

@@ -105,7 +105,7 @@ fn found(home: &Home, control: &Control, verb: Verb, mine: &dyn Fn(usize) -> boo
             }
         }
         (texts, area, kind) => {
-            for text in texts.iter().copied() {
+            for &text in texts {
                 // An area beside a name tells two of the same name apart.
                 let text = match (area, kind) {
                     (Some(area), _) if !text.contains(':') => format!("{text} in {area}"),

@@ -173,7 +173,7 @@ async fn the_voice_door_sees_no_locks_unless_it_may() {
     };
     let lock = || json!({"thing": "front door"});
     assert!(matches!(voice("get_thing", lock()).await, Err(Error::NotFound(_))));
-    assert!(matches!(voice("control_thing", json!({"thing": "demo:front_door", "action": "unlock"})).await, Err(_)));
+    assert!(voice("control_thing", json!({"thing": "demo:front_door", "action": "unlock"})).await.is_err());
     assert_eq!(home.value("front_door"), "locked");
     assert_eq!(
         voice("control_thing", json!({"thing": "hall lamp", "action": "turn_on"})).await.unwrap(),
