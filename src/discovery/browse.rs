@@ -61,6 +61,12 @@ pub(crate) async fn look(daemon: &ServiceDaemon, how_long: Duration) -> Result<V
         }
     }
     let mut found: Vec<DiscoveredService> = heard.into_values().flatten().collect();
+    // The voice door of a Hob is that Hob, and not another device.
+    let hobs: Vec<(String, String)> =
+        found.iter().filter(|one| one.kind == Kind::Hob).map(|one| (one.name.clone(), one.host.clone())).collect();
+    found.retain(|one| {
+        one.kind != Kind::Wyoming || !hobs.iter().any(|(name, host)| *name == one.name && *host == one.host)
+    });
     found.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name)));
     Ok(found)
 }

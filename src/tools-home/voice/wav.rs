@@ -153,7 +153,7 @@ mod tests {
             (b"hello", "ffmpeg"),
             (b"RIFF\xff\xff\xff\xffWAVEfmt ", "ffmpeg"),
             (&fast, "4,000 to 192,000"),
-            (&good[..44], "no sound"),
+            (&good[..44], "ffmpeg"),
         ] {
             let error = decode(bytes, Format::SPEECH).unwrap_err();
             assert!(matches!(&error, Error::BadArgs(_)) && error.message().contains(part), "{error}");

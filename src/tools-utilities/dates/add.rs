@@ -78,7 +78,8 @@ fn on_clock(from: &When, seconds: f64, cx: &Cx) -> Result<When> {
     if seconds.is_nan() || seconds.abs() > FAR {
         return Err(too_far());
     }
-    let nanos = ((seconds - seconds.trunc()) * 1e9).round() as i32;
+    // Whole milliseconds: a floating-point number of seconds is no more exact over centuries.
+    let nanos = ((seconds - seconds.trunc()) * 1e3).round() as i32 * 1_000_000;
     let duration = SignedDuration::new(seconds.trunc() as i64, nanos);
     let start = from.start(&cx.ports().clock.zone())?;
     start.checked_add(duration).map(When::At).map_err(beyond)
