@@ -68,6 +68,9 @@ pub(crate) async fn run(shared: &Shared, settings: &Settings) -> End {
         entities: 0,
         events: HashMap::new(),
         is_ready: false,
+        has_services: false,
+        has_registries: false,
+        is_synced: false,
         registries: Registries::default(),
         registries_at: None,
         services_at: None,
@@ -174,7 +177,11 @@ struct Session<'a> {
     /// The number of the subscription to entities.
     entities: u64,
     events: HashMap<u64, Stream>,
+    /// Whether entities, services and registries have arrived once.
     is_ready: bool,
+    has_services: bool,
+    has_registries: bool,
+    is_synced: bool,
     registries: Registries,
     /// When changed registries and services are read again.
     registries_at: Option<Instant>,
@@ -209,7 +216,7 @@ impl Session<'_> {
             for at in [self.registries_at, self.services_at].into_iter().flatten() {
                 wake = wake.min(at);
             }
-            if !self.is_ready {
+            if !self.is_synced {
                 wake = wake.min(begun + timing.sync);
             }
             tokio::select! {
@@ -243,8 +250,8 @@ impl Session<'_> {
             let ids: Vec<Arc<str>> = self.shared.model().entities.keys().cloned().collect();
             self.read_scripts(ids).await?;
         }
-        if !self.is_ready && begun + timing.sync <= now {
-            return Err("it did not send its entities".into());
+        if !self.is_synced && begun + timing.sync <= now {
+            return Err("it did not send its entities and services".into());
         }
         match self.pinged {
             true if self.latest + timing.answer <= now => return Err("it stopped answering".into()),
@@ -312,6 +319,7 @@ impl Session<'_> {
                         self.result(asked, message.result.map_or("null", RawValue::get)).await?;
                     } else {
                         self.refused(message.id, asked, message.error)?;
+                        self.join_registries().await?;
                     }
                 }
                 ("pong", ..) => drop(self.pending.remove(&message.id)),
@@ -330,11 +338,17 @@ impl Session<'_> {
         let came = changes.iter().filter(|change| change.before.as_ref().is_none_or(|before| !before.is_available()));
         let came: Vec<Arc<str>> = came.filter_map(|c| c.now.as_ref()).map(|now| now.id.clone()).collect();
         self.shared.publish(changes, self.access);
-        if first {
-            self.is_ready = true;
+        self.is_ready = true;
+        self.note_synced();
+        self.read_scripts(came).await
+    }
+
+    /// Says that it is connected once everything has arrived.
+    fn note_synced(&mut self) {
+        if !self.is_synced && self.is_ready && self.has_services && self.has_registries {
+            self.is_synced = true;
             self.shared.set_connection(Connection::Connected);
         }
-        self.read_scripts(came).await
     }
 
     /// Asks for the steps of scripts: some open something. Until they are here, a script counts as one that does.
@@ -380,6 +394,8 @@ impl Session<'_> {
             Asked::Services => {
                 let services = read_services(json).map_err(|_| garbage())?;
                 self.shared.model().services = services;
+                self.has_services = true;
+                self.note_synced();
             }
             Asked::Script(id) => {
                 let config: Value = rows(json)?;
@@ -417,6 +433,8 @@ impl Session<'_> {
             model.areas = areas;
             model.version += 1;
         }
+        self.has_registries = true;
+        self.note_synced();
         for some in ids.chunks(BATCH) {
             let ids: Vec<&str> = some.iter().map(|id| &**id).collect();
             self.ask(json!({"type": "config/entity_registry/get_entries", "entity_ids": ids}), Asked::Aliases).await?;
@@ -438,8 +456,11 @@ impl Session<'_> {
             Asked::Floors => self.registries.floors = Some(vec![]),
             Asked::Areas => self.registries.areas = Some(vec![]),
             Asked::Devices => self.registries.devices = Some(vec![]),
+            Asked::Entities => self.registries.entities = Some(vec![]),
+            Asked::Services => self.has_services = true,
             _ => {}
         }
+        self.note_synced();
         Ok(())
     }
 }

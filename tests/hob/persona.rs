@@ -140,7 +140,7 @@ fn what_would_be_told_can_be_looked_at() {
     let names = |prompt: &Value| -> Vec<String> {
         prompt["sections"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(names(&fresh), ["base", "tools", "automation", "autonomy", "time"]);
+    assert_eq!(names(&fresh), ["base", "tools", "automation", "capabilities", "autonomy", "time"]);
     let text = fresh["prompt"].as_str().unwrap();
     assert_eq!(fresh["length"], text.chars().count());
     hob.result("remember", json!({"content": "Marta serviced the boiler on 3 October"}));
