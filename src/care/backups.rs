@@ -5,6 +5,7 @@ use crate::{
     tell_household,
 };
 use futures::future::BoxFuture;
+use scrub::Scrubber;
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
@@ -100,14 +101,28 @@ struct Inner {
     store: Store,
     ports: Ports,
     copy: Copying,
+    /// Learns the passphrase.
+    scrubber: Scrubber,
     /// One at a time.
     busy: tokio::sync::Mutex<()>,
 }
 
 impl Backups {
-    pub fn new(store: &Store, ports: Ports, copy: Copying) -> Self {
-        let (plans, states) = (store.collection(), store.collection());
-        Self(Arc::new(Inner { plans, states, store: store.clone(), ports, copy, busy: Default::default() }))
+    pub fn new(store: &Store, ports: Ports, copy: Copying, scrubber: Scrubber) -> Self {
+        let (plans, states, store) = (store.collection(), store.collection(), store.clone());
+        let this = Self(Arc::new(Inner { plans, states, store, ports, copy, scrubber, busy: Default::default() }));
+        this.learn();
+        this
+    }
+
+    /// The passphrase of backups that are made by themselves.
+    fn passphrase(&self) -> Option<String> {
+        let sealed = self.0.store.unseal_if_ours(PASSPHRASE).ok().flatten();
+        sealed.and_then(|bytes| String::from_utf8(bytes).ok())
+    }
+
+    fn learn(&self) {
+        self.0.scrubber.set("backup", self.passphrase());
     }
 
     fn plan(&self) -> Result<BackupPlan> {
@@ -161,7 +176,7 @@ impl Backups {
     /// `BadArgs` when it cannot work, such as a folder that does not exist.
     pub async fn set(&self, change: PlanChange) -> Result<BackupView> {
         let mut plan = self.plan()?.changed(&change, self.now_ms())?;
-        if plan.encrypted && change.passphrase.is_none() && self.0.store.unseal_if_ours(PASSPHRASE)?.is_none() {
+        if plan.encrypted && change.passphrase.is_none() && self.passphrase().is_none() {
             return Err(Error::bad_args("the passphrase of the backups is not here any more: enter it again"));
         }
         if plan.every != Every::Off
@@ -182,6 +197,7 @@ impl Backups {
             plans.put(tx, PLAN, &Stamp::household("care"), &plan).map(drop)
         };
         self.0.store.write(write).await?;
+        self.learn();
         // What failed before was another plan.
         self.change_state(|state| state.problem.clear()).await?;
         self.view()
@@ -243,15 +259,10 @@ impl Backups {
         };
         let passphrase = match plan.encrypted {
             false => None,
-            true => {
-                let sealed = self.0.store.unseal_if_ours(PASSPHRASE)?;
-                let text = sealed.and_then(|bytes| String::from_utf8(bytes).ok());
-                Some(text.ok_or_else(|| {
-                    Error::unavailable(
-                        "the passphrase of the backups is not here any more: enter it again on the page, at Device, Backup",
-                    )
-                })?)
-            }
+            true => Some(self.passphrase().ok_or_else(|| {
+                let text = "the passphrase of the backups is not here any more: enter it again on the page, at Device, Backup";
+                Error::unavailable(text)
+            })?),
         };
         let folder = plan.folder(&data);
         make_folder(&plan, &folder)?;

@@ -203,7 +203,7 @@ fn heat(state: &State) -> Option<Check> {
     let text = format!("The processor is at {celsius:.0} °C");
     let todo = "give it air or a heat sink";
     Some(match celsius {
-        c if c >= HOT => Check::wrong("heat", format!("{text} and slows down."), todo),
+        c if c >= HOT => Check::careful("heat", format!("{text} and slows down."), todo),
         c if c >= WARM => Check::careful("heat", format!("{text}, and slows down from {HOT:.0} °C."), todo),
         _ => Check::well("heat", format!("{text}.")),
     })

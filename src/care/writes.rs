@@ -34,12 +34,17 @@ const ONE: Id = Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 
 
 /// Counts what this process has written. It is opened before the process hides its memory from others, after which the
 /// kernel lets only root open it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct OwnWrites(Option<File>);
 
 impl OwnWrites {
     pub fn open() -> Self {
         Self(File::open("/proc/self/io").ok())
+    }
+
+    /// The same once more.
+    pub(crate) fn again(&self) -> Self {
+        Self(self.0.as_ref().and_then(|file| file.try_clone().ok()))
     }
 
     /// Bytes that this process has sent to disks.

@@ -22,6 +22,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("scrub", 1),
     ("store", 1),
     ("wyoming", 1),
+    ("care", 2),
     ("config-center", 2),
     ("home-assistant", 2),
     ("identity", 2),

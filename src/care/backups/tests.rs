@@ -55,7 +55,7 @@ impl World {
             }
             .boxed()
         });
-        let backups = Backups::new(&store, ports, copy);
+        let backups = Backups::new(&store, ports, copy, Scrubber::default());
         Self { folder, clock, calls, backups, store }
     }
 

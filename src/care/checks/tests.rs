@@ -79,7 +79,7 @@ fn what_is_wrong_says_what_to_do() {
             f.state.as_mut().unwrap().wear.as_mut().unwrap().used_percent = 100;
         }),
         ("card", Outcome::Careful, "", "iotop", |f| f.writes.exceeded = true),
-        ("heat", Outcome::Wrong, "85 °C and slows down", "heat sink", |f| f.state.as_mut().unwrap().temperature = Some(85.0)),
+        ("heat", Outcome::Careful, "85 °C and slows down", "heat sink", |f| f.state.as_mut().unwrap().temperature = Some(85.0)),
         ("heat", Outcome::Careful, "76 °C", "heat sink", |f| f.state.as_mut().unwrap().temperature = Some(76.0)),
         ("power", Outcome::Wrong, "too little voltage.", "cable", |f| f.under_voltage = Some(true)),
         ("power", Outcome::Careful, "since the start", "cable", |f| {
