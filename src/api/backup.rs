@@ -6,14 +6,8 @@ use crate::{
     document::Download,
     envelope::{Answer, Failure, Json, OptionalJson, ok},
 };
-use axum::{
-    Extension,
-    body::Body,
-    extract::State,
-    http::header,
-    response::IntoResponse,
-};
 use ::care::{BackupView, PlanChange};
+use axum::{Extension, body::Body, extract::State, http::header, response::IntoResponse};
 use futures::stream;
 use identity::TokenScope;
 use serde::Deserialize;
@@ -36,10 +30,7 @@ pub(crate) fn routes() -> Routes<AppState> {
                 .get(view, "Get when backups are made by themselves, and the last one.")
                 .admin(),
         )
-        .route(
-            "/backup/plan",
-            put(plan, "Plan backups that are made by themselves into a folder.").admin().secret(),
-        )
+        .route("/backup/plan", put(plan, "Plan backups that are made by themselves into a folder.").admin().secret())
         .route("/backup/run", post(run, "Make the planned backup now.").admin())
         .scope(TokenScope::Admin)
 }

@@ -6,11 +6,11 @@ use crate::{
     document::Download,
     envelope::{Answer, Failure, ok},
 };
-use axum::{extract::State, http::header, response::IntoResponse};
 use ::care::{Check, Clockwork, Facts, ModelFacts, NetworkFacts, Outcome, WriteReport, support};
+use ::models::ModelTrouble;
+use axum::{extract::State, http::header, response::IntoResponse};
 use identity::TokenScope;
 use llm::Problem;
-use ::models::ModelTrouble;
 use serde::Serialize;
 use tool::{
     Id,

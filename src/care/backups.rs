@@ -260,7 +260,8 @@ impl Backups {
         let passphrase = match plan.encrypted {
             false => None,
             true => Some(self.passphrase().ok_or_else(|| {
-                let text = "the passphrase of the backups is not here any more: enter it again on the page, at Device, Backup";
+                let text =
+                    "the passphrase of the backups is not here any more: enter it again on the page, at Device, Backup";
                 Error::unavailable(text)
             })?),
         };
@@ -307,7 +308,8 @@ impl Backups {
         if self.now_ms() >= state.told_ms.saturating_add(TELL_MS) {
             let now_ms = self.now_ms();
             self.change_state(move |state| state.told_ms = now_ms).await?;
-            let text = format!("The backup failed: {}. Hob tries again every hour.", error.message().trim_end_matches('.'));
+            let text =
+                format!("The backup failed: {}. Hob tries again every hour.", error.message().trim_end_matches('.'));
             tell_household(&self.0.ports, "No backup", &text).await;
         }
         Ok(())

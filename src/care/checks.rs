@@ -157,7 +157,11 @@ fn clock(clock: &Clockwork) -> Check {
         return Check::wrong("clock", format!("The clock shows {shown}, which is in the past."), todo);
     }
     if clock.synchronized == Some(false) {
-        return Check::careful("clock", format!("The clock shows {shown}, and was not set from the network yet."), todo);
+        return Check::careful(
+            "clock",
+            format!("The clock shows {shown}, and was not set from the network yet."),
+            todo,
+        );
     }
     let zone = clock.now.time_zone().iana_name().unwrap_or("the system's zone").to_owned();
     Check::well("clock", format!("It is {shown} ({zone})."))
@@ -189,7 +193,9 @@ fn card(facts: &Facts) -> Option<Check> {
     let worn = wear.map(|wear| format!(" {} of its life are used.", percent(wear.used_percent))).unwrap_or_default();
     let say = format!("{}{worn}", writes.say);
     Some(match writes.exceeded {
-        true => Check::careful("card", say, "see what writes so much, for example with `iotop`; Hob's own part is named"),
+        true => {
+            Check::careful("card", say, "see what writes so much, for example with `iotop`; Hob's own part is named")
+        }
         false => Check::well("card", say),
     })
 }

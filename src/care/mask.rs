@@ -44,7 +44,8 @@ impl Mask {
         let lower = text.to_lowercase();
         // A letter whose lower case has another length would shift every position after it.
         if lower.len() != text.len() {
-            let simple: String = text.chars().map(|c| if c.to_lowercase().count() == 1 && c.is_ascii() { c } else { '?' }).collect();
+            let simple: String =
+                text.chars().map(|c| if c.to_lowercase().count() == 1 && c.is_ascii() { c } else { '?' }).collect();
             return if simple == text { text.to_owned() } else { self.names(&simple) };
         }
         let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);

@@ -62,7 +62,10 @@ impl PowerConfig {
     pub fn check(&self) -> Result<(), String> {
         for (key, pin) in [("shutdown_pin", self.shutdown_pin), ("fail_pin", self.fail_pin)] {
             if pin > Pin::MAX {
-                return Err(format!("`power.{key}`: {pin} is not a pin; use the BCM number, up to {}, or 0 for none", Pin::MAX));
+                return Err(format!(
+                    "`power.{key}`: {pin} is not a pin; use the BCM number, up to {}, or 0 for none",
+                    Pin::MAX
+                ));
             }
         }
         if self.shutdown_pin == self.fail_pin && self.fail_pin != 0 {
@@ -177,7 +180,11 @@ impl Power {
             if timeout(lasts, self.wait_for(pin, false)).await.is_err() {
                 break;
             }
-            tracing::info!(pin = pin.number(), ms = began.elapsed().as_millis() as u64, "released too early to switch off");
+            tracing::info!(
+                pin = pin.number(),
+                ms = began.elapsed().as_millis() as u64,
+                "released too early to switch off"
+            );
         }
         tracing::warn!("{what}: everything is stored, and the device is switched off");
         self.0.ports.bus.publish("power:off", None, json!({"why": what}));

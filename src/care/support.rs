@@ -21,8 +21,20 @@ const CRASHES: usize = 5;
 const CRASH_LINES: usize = 120;
 /// Names of the data folder that are Hob's own; anything else may be called after a person.
 const KNOWN: [&str; 14] = [
-    "hob.redb", "hob.wal", "hob.toml", "uploads", "backups", "crash", "memory.index", "device.key", "hob.sock", "claim-code",
-    "rules.toml", "terminals.json", "restore.pending", "slots",
+    "hob.redb",
+    "hob.wal",
+    "hob.toml",
+    "uploads",
+    "backups",
+    "crash",
+    "memory.index",
+    "device.key",
+    "hob.sock",
+    "claim-code",
+    "rules.toml",
+    "terminals.json",
+    "restore.pending",
+    "slots",
 ];
 
 /// Everything that the bundle is made of.
@@ -54,7 +66,12 @@ pub fn bundle(input: Input) -> String {
         let _ = write!(out, "\n== {title} ==\n{}\n", text.trim_end());
     };
     out.push_str("Hob support bundle. Read it before you send it: it should hold no secrets and no names.\n");
-    let made = format!("made     {}\nversion  {}\nstarted  {} ms since 1970", input.now.timestamp(), input.version, input.started_ms);
+    let made = format!(
+        "made     {}\nversion  {}\nstarted  {} ms since 1970",
+        input.now.timestamp(),
+        input.version,
+        input.started_ms
+    );
     part(&mut out, "Hob", &made);
     part(&mut out, "Device", &device(input.state.as_ref(), &input.board));
     let checks: Vec<String> = input.checks.iter().map(line).collect();
@@ -84,7 +101,9 @@ fn line(check: &Check) -> String {
 fn device(state: Option<&State>, board: &Description) -> String {
     let mut out = format!("pins     {} ({}), {} pins\n", board.driver, board.why, board.pins.len());
     let Some(state) = state else { return out };
-    let State { model, os, kernel, arch, cpus, load, memory, own_memory, temperature, throttling, wear, uptime, .. } = state;
+    let State {
+        model, os, kernel, arch, cpus, load, memory, own_memory, temperature, throttling, wear, uptime, ..
+    } = state;
     let _ = writeln!(out, "model    {}", model.as_deref().unwrap_or("not known"));
     let _ = writeln!(out, "system   {os}, Linux {kernel}, {arch}, {cpus} processors, load {load:?}");
     let _ = writeln!(
@@ -140,7 +159,8 @@ fn bytes_of(path: &Path) -> u64 {
 /// Where Hob's parts failed: versions, places in the code, and the calls that led there. Messages are left out: they quote what
 /// was being read.
 fn crashes(folder: &Path, mask: &Mask) -> String {
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect();
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect();
     // Names begin with the time.
     files.sort();
     let mut out = String::new();
@@ -155,7 +175,8 @@ fn crashes(folder: &Path, mask: &Mask) -> String {
         let _ = writeln!(out, "--- {name}");
         let is_shape = |line: &&str| {
             let line = line.trim_start();
-            let is_frame = line.split_once(": ").is_some_and(|(n, _)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+            let is_frame =
+                line.split_once(": ").is_some_and(|(n, _)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
             is_frame || line.starts_with("at ") || line.starts_with("hob ") || line.starts_with("panicked at ")
         };
         for line in text.lines().filter(is_shape).take(CRASH_LINES) {

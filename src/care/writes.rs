@@ -236,9 +236,7 @@ impl Writes {
         state.stored_at = Instant::now();
         let (stored, log) = (self.0.stored.clone(), state.log.clone());
         drop(state);
-        self.0.stored.store().write_later(move |tx| {
-            stored.put(tx, ONE, &Stamp::household("care"), &log).map(drop)
-        });
+        self.0.stored.store().write_later(move |tx| stored.put(tx, ONE, &Stamp::household("care"), &log).map(drop));
     }
 
     /// Whether the household should be told today that too much is written: at most once a week.
@@ -273,7 +271,9 @@ fn sentence(report: &WriteReport) -> String {
     let wrote = format!("Hob wrote {own} {when}, and everything on this device {all}, to the {kind} ({device})");
     match (report.budget, report.exceeded) {
         (0, _) => format!("{wrote}."),
-        (budget, false) => format!("{wrote}. With up to {} a day, {} last about five years.", size(budget), a_card(report, kind)),
+        (budget, false) => {
+            format!("{wrote}. With up to {} a day, {} last about five years.", size(budget), a_card(report, kind))
+        }
         (budget, true) => format!(
             "{wrote}. That is more than the {} a day with which {} last about five years: find the program that writes so much, or move the data to a larger card or a disk.",
             size(budget),

@@ -87,10 +87,11 @@ pub(crate) fn decrypt(passphrase: &str, from: &mut impl BufRead, to: &mut impl W
         let is_last = next.is_empty();
         let opened = cipher.decrypt(&chunk_nonce(n, is_last), &chunk[..]);
         // The same chunk as one that is not the last: the rest is missing.
-        let opened = opened.map_err(|_| match is_last && cipher.decrypt(&chunk_nonce(n, false), &chunk[..]).is_ok() {
-            true => cut_off(),
-            false => changed(),
-        })?;
+        let opened =
+            opened.map_err(|_| match is_last && cipher.decrypt(&chunk_nonce(n, false), &chunk[..]).is_ok() {
+                true => cut_off(),
+                false => changed(),
+            })?;
         // Only an empty file ends with an empty chunk.
         if opened.is_empty() && n > 0 {
             return Err(changed());

@@ -341,9 +341,7 @@ impl Store {
         let this = self.clone();
         let staying = self.0.staying.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let work = move || backup::sealed(&this.0.engine, &file, &staying, (&passphrase, &this.0.key));
-        tokio::task::spawn_blocking(work)
-            .await
-            .unwrap_or_else(|e| Err(Error::Io(format!("the backup stopped: {e}"))))
+        tokio::task::spawn_blocking(work).await.unwrap_or_else(|e| Err(Error::Io(format!("the backup stopped: {e}"))))
     }
     /// Checks an uploaded backup, and writes it to the new file `to` so that [`restore`] takes it without a passphrase.
     /// Blocks; `to` must be deleted after an error.

@@ -45,8 +45,7 @@ pub(crate) fn seal(plain: &Path, to: &Path, passphrase: &str, key: &DeviceKey) -
 /// # Errors
 /// `NoPassphrase`, `WrongPassphrase`; `Damaged` and `Newer` where the file cannot be used.
 pub(crate) fn open(file: &Path, to: &Path, passphrase: Option<&str>) -> Result<Option<DeviceKey>> {
-    let mut from =
-        BufReader::new(open_plain(file).map_err(|e| Error::io(format!("read {}", file.display()), &e))?);
+    let mut from = BufReader::new(open_plain(file).map_err(|e| Error::io(format!("read {}", file.display()), &e))?);
     let failed = |e: std::io::Error| Error::io(format!("copy {} to {}", file.display(), to.display()), &e);
     // A downloaded backup may be readable by everybody; the data must not be.
     let mut copy = new_file(to).map_err(failed)?;

@@ -53,7 +53,9 @@ async fn another_device_gets_the_secrets_and_keeps_its_own_certificate() {
 
     let other = store_with(&two, &[("config/b", "of b"), ("device-certificate", "of two")]).await;
     drop(other);
-    for (passphrase, error) in [(None, Error::NoPassphrase), (Some(""), Error::NoPassphrase), (Some("wrong"), Error::WrongPassphrase)] {
+    for (passphrase, error) in
+        [(None, Error::NoPassphrase), (Some(""), Error::NoPassphrase), (Some("wrong"), Error::WrongPassphrase)]
+    {
         assert_eq!(restore_with(&two.path("data"), &file, passphrase), Err(error));
     }
     assert_eq!(restore(&two.path("data"), &file), Err(Error::NoPassphrase));

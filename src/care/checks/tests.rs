@@ -27,7 +27,12 @@ fn state() -> State {
 fn well() -> Facts {
     let now: Zoned = "2026-11-26T20:30:00[Europe/Vienna]".parse().unwrap();
     let store = Store::in_memory().unwrap();
-    let last = LastBackup { at: now.timestamp().as_millisecond() as u64 - 3_600_000, size: 5_000_000, path: String::new(), encrypted: true };
+    let last = LastBackup {
+        at: now.timestamp().as_millisecond() as u64 - 3_600_000,
+        size: 5_000_000,
+        path: String::new(),
+        encrypted: true,
+    };
     let plan = BackupPlan { every: Every::Day, ..BackupPlan::default() }.view();
     Facts {
         clock: Clockwork { newest_ms: 0, synchronized: Some(true), now },
@@ -79,7 +84,9 @@ fn what_is_wrong_says_what_to_do() {
             f.state.as_mut().unwrap().wear.as_mut().unwrap().used_percent = 100;
         }),
         ("card", Outcome::Careful, "", "iotop", |f| f.writes.exceeded = true),
-        ("heat", Outcome::Careful, "85 °C and slows down", "heat sink", |f| f.state.as_mut().unwrap().temperature = Some(85.0)),
+        ("heat", Outcome::Careful, "85 °C and slows down", "heat sink", |f| {
+            f.state.as_mut().unwrap().temperature = Some(85.0)
+        }),
         ("heat", Outcome::Careful, "76 °C", "heat sink", |f| f.state.as_mut().unwrap().temperature = Some(76.0)),
         ("power", Outcome::Wrong, "too little voltage.", "cable", |f| f.under_voltage = Some(true)),
         ("power", Outcome::Careful, "since the start", "cable", |f| {
