@@ -225,11 +225,11 @@ impl Backups {
         let made = tokio::spawn(async move {
             let _busy = this.0.busy.lock().await;
             let (made, now_ms) = (this.make().await, this.now_ms());
-            let noted = match &made {
+            let change: Box<dyn Fn(&mut BackupState) + Send> = match &made {
                 Ok((path, size, encrypted)) => {
                     let (path, size, encrypted) = (path.display().to_string(), *size, *encrypted);
                     tracing::info!(size, "made a backup");
-                    this.change_state(move |state| {
+                    Box::new(move |state: &mut BackupState| {
                         (state.made_ms, state.size, state.encrypted) = (now_ms, size, encrypted);
                         state.path.clone_from(&path);
                         (state.tried_ms, state.told_ms) = (now_ms, 0);
@@ -239,13 +239,13 @@ impl Backups {
                 Err(error) => {
                     let problem = error.message().to_owned();
                     tracing::error!(%problem, "no backup was made");
-                    this.change_state(move |state| {
+                    Box::new(move |state: &mut BackupState| {
                         state.tried_ms = now_ms;
                         state.problem.clone_from(&problem);
                     })
                 }
             };
-            noted.await?;
+            this.change_state(change).await?;
             made.map(drop)
         });
         made.await.unwrap_or_else(|e| Err(Error::failed(format!("the backup broke off: {e}"))))?;

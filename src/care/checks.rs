@@ -136,7 +136,7 @@ impl Checks {
         let mut all = vec![clock(&facts.clock)];
         all.extend(facts.state.as_ref().and_then(space));
         all.extend(card(facts));
-        all.extend(facts.state.as_ref().and_then(|state| heat(state)));
+        all.extend(facts.state.as_ref().and_then(heat));
         all.extend(power(facts));
         all.extend(network(facts));
         all.extend(claimed(&facts.network));
