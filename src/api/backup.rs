@@ -2,7 +2,7 @@
 
 use crate::{
     AppState, Caller,
-    describe::{Routes, get, post, put},
+    describe::{Routes, post, put},
     document::Download,
     envelope::{Answer, Failure, Json, OptionalJson, ok},
 };

@@ -35,7 +35,7 @@ pub(crate) struct Doctor {
     /// Whether nothing is wrong.
     well: bool,
     checks: Vec<Check>,
-    /// What is written to the disk.
+    /// Bytes written to the disk.
     writes: WriteReport,
 }
 

@@ -1,6 +1,7 @@
 //! Backups that are made by themselves into a folder: when they are due, how many stay, and what is said when one fails.
 
 use crate::{
+    Telling,
     plan::{BackupPlan, Every, PlanChange, PlanView, check_passphrase},
     tell_household,
 };
@@ -101,6 +102,7 @@ struct Inner {
     store: Store,
     ports: Ports,
     copy: Copying,
+    tell: Telling,
     /// Learns the passphrase.
     scrubber: Scrubber,
     /// One at a time.
@@ -108,9 +110,10 @@ struct Inner {
 }
 
 impl Backups {
-    pub fn new(store: &Store, ports: Ports, copy: Copying, scrubber: Scrubber) -> Self {
+    pub fn new(store: &Store, ports: Ports, copy: Copying, tell: Telling, scrubber: Scrubber) -> Self {
         let (plans, states, store) = (store.collection(), store.collection(), store.clone());
-        let this = Self(Arc::new(Inner { plans, states, store, ports, copy, scrubber, busy: Default::default() }));
+        let this =
+            Self(Arc::new(Inner { plans, states, store, ports, copy, tell, scrubber, busy: Default::default() }));
         this.learn();
         this
     }
@@ -310,7 +313,7 @@ impl Backups {
             self.change_state(move |state| state.told_ms = now_ms).await?;
             let text =
                 format!("The backup failed: {}. Hob tries again every hour.", error.message().trim_end_matches('.'));
-            tell_household(&self.0.ports, "No backup", &text).await;
+            tell_household(&self.0.tell, "No backup", &text).await;
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ pub use plan::{Every, PlanChange, PlanView};
 pub use power::{Power, PowerConfig};
 pub use writes::{OwnWrites, WriteReport, Writes};
 
+use futures::future::BoxFuture;
 use jiff::civil::Date;
 use scrub::Scrubber;
 use std::{
@@ -32,7 +33,7 @@ use std::{
 };
 use store::Store;
 use tokio_util::sync::CancellationToken;
-use tool::{Channel, Cx, Ports, Principal, Via};
+use tool::Ports;
 
 /// How often is looked at what was written.
 const LOOK_EVERY: Duration = Duration::from_secs(600);
@@ -63,15 +64,17 @@ pub struct Care {
     pub config: Arc<str>,
     store: Store,
     ports: Ports,
+    tell: Telling,
 }
 
-/// What the care of a device is made of.
+/// The parts that the care of a device needs.
 pub struct Parts {
     pub store: Store,
     pub ports: Ports,
     pub board: board::Board,
     pub scrubber: Scrubber,
     pub copy: Copying,
+    pub tell: Telling,
     pub power: PowerConfig,
     /// The bytes that may be written each day, in MB; 0: computed from the card.
     pub daily_write_mb: u64,
@@ -80,16 +83,17 @@ pub struct Parts {
 
 impl Care {
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, ports, board, scrubber, copy, power, daily_write_mb, config } = parts;
+        let Parts { store, ports, board, scrubber, copy, tell, power, daily_write_mb, config } = parts;
         Self {
-            backups: Backups::new(&store, ports.clone(), copy, scrubber.clone()),
+            backups: Backups::new(&store, ports.clone(), copy, tell.clone(), scrubber.clone()),
             checks: Checks::default(),
             writes: Writes::open(&store, OWN_WRITES.get().map(OwnWrites::again).unwrap_or_default(), daily_write_mb),
-            power: Power::new(power, board, &store, ports.clone()),
+            power: Power::new(power, board, &store, ports.clone(), tell.clone()),
             scrubber,
             config: config.into(),
             store,
             ports,
+            tell,
         }
     }
 
@@ -118,7 +122,7 @@ impl Care {
                 }
                 if report.exceeded && self.writes.should_tell(self.today()) {
                     tracing::warn!(bytes = report.all_today, "more is written to the disk than it bears for long");
-                    tell_household(&self.ports, "The card wears out", &report.say).await;
+                    tell_household(&self.tell, "The card wears out", &report.say).await;
                 }
                 tokio::time::sleep(LOOK_EVERY).await;
             }
@@ -134,11 +138,12 @@ impl Care {
     }
 }
 
+/// Shows everybody in the household a notice of Hob's own, by its title and text.
+pub type Telling = Arc<dyn Fn(String, String) -> BoxFuture<'static, tool::Result<()>> + Send + Sync>;
+
 /// Tells everybody in the household something that a person should do.
-async fn tell_household(ports: &Ports, title: &str, text: &str) {
-    let cx = Cx::root(ports.clone(), Principal::owner(), Via::direct(Channel::Machine));
-    let arguments = |text: &str| tool::prelude::json!({"title": title, "text": text, "person": "everyone"});
-    if let Err(error) = cx.call("notify", arguments(text)).await {
+async fn tell_household(tell: &Telling, title: &str, text: &str) {
+    if let Err(error) = tell(title.to_owned(), text.to_owned()).await {
         tracing::warn!(%error, %title, "the household could not be notified");
     }
 }

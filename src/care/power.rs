@@ -1,6 +1,6 @@
 //! A clean end before the power is gone: by a button, by a pin of a battery board, and a warning when the voltage is too low.
 
-use crate::{shutdown, tell_household};
+use crate::{Telling, shutdown, tell_household};
 use board::{Board, Direction, Pin, PinSettings, Pull};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -101,6 +101,7 @@ struct Inner {
     board: Board,
     store: Store,
     ports: Ports,
+    tell: Telling,
     /// Cancelled when the device should be switched off.
     asked: CancellationToken,
     is_low: AtomicBool,
@@ -117,9 +118,17 @@ struct Watched {
 }
 
 impl Power {
-    pub fn new(config: PowerConfig, board: Board, store: &Store, ports: Ports) -> Self {
+    pub fn new(config: PowerConfig, board: Board, store: &Store, ports: Ports, tell: Telling) -> Self {
         let asked = CancellationToken::new();
-        Self(Arc::new(Inner { config, board, store: store.clone(), ports, asked, is_low: AtomicBool::new(false) }))
+        Self(Arc::new(Inner {
+            config,
+            board,
+            store: store.clone(),
+            ports,
+            tell,
+            asked,
+            is_low: AtomicBool::new(false),
+        }))
     }
 
     /// Waits until the device should be switched off.
@@ -214,7 +223,7 @@ impl Power {
                     told = Some(Instant::now());
                     let text = "The power supply of this device gives too little voltage, which damages files and slows it down. \
                                 Use a supply and a cable made for the board.";
-                    tell_household(&self.0.ports, "Too little voltage", text).await;
+                    tell_household(&self.0.tell, "Too little voltage", text).await;
                 }
             } else if was_low && !low {
                 tracing::info!("the voltage is right again");
@@ -259,7 +268,8 @@ mod tests {
                 ..PowerConfig::default()
             };
             let ports = Ports::unconnected(Arc::new(SystemClock::new(Some("UTC")).unwrap()));
-            let power = Power::new(config, board.clone(), &Store::in_memory().unwrap(), ports);
+            let tell: Telling = Arc::new(|_, _| Box::pin(async { Ok(()) }));
+            let power = Power::new(config, board.clone(), &Store::in_memory().unwrap(), ports, tell);
             let (sim, pin) = (board.simulator().unwrap(), Pin::new(if button { 3 } else { 4 }).unwrap());
             let closing = CancellationToken::new();
             let watching = tokio::spawn(power.clone().watch(closing.clone()));

@@ -28,7 +28,7 @@ pub fn shown(config: &Config) -> String {
 }
 
 fn differing(given: &Table, default: &Table, path: &str, lines: &mut Vec<String>) {
-    // Names of services and pins are words of people: only how many there are is told.
+    // Names of services and pins are words of people: only their number is shown.
     let unknown = given.keys().filter(|key| !default.contains_key(*key)).count();
     if unknown > 0 {
         lines.push(format!("{path}* = ({unknown} entries)"));

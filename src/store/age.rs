@@ -247,7 +247,7 @@ mod tests {
             let why = decrypted("correct horse", &file[..end]).unwrap_err();
             assert!(matches!(&why, Error::Damaged(text) if text.ends_with("Nothing was changed")), "{end}: {why}");
         }
-        // A whole chunk is missing at the end: this is told apart.
+        // Without the last chunk the file is recognized as cut off.
         let why = decrypted("correct horse", &file[..file.len() - 100 - TAG]).unwrap_err().to_string();
         assert!(why.contains("the end of this backup is missing"), "{why}");
         for at in [header - 10, header + 20, header + 1000, file.len() - 1] {

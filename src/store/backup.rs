@@ -391,10 +391,6 @@ fn builder() -> redb::Builder {
     builder
 }
 
-pub(crate) fn unusable(what: &str) -> Error {
-    Error::Damaged(format!("this is not a usable backup ({what}): nothing was changed"))
-}
-
 fn check_and_copy(
     (file, passphrase, key): (&Path, Option<&str>, &DeviceKey),
     part: &Path,
@@ -434,7 +430,7 @@ fn check_and_copy(
         }
         kept => kept?,
     }
-    // Where there was no data, or none that could be read.
+    // Nothing was there before, or nothing that could be read.
     if sealed_backup::has_incoming(&db)? { sealed_backup::take_incoming(&db, |_| Ok(None)) } else { Ok(()) }
 }
 

@@ -64,6 +64,11 @@ impl Error {
     }
 }
 
+/// A file that cannot be restored, and why.
+pub(crate) fn unusable(what: &str) -> Error {
+    Error::Damaged(format!("this is not a usable backup ({what}): nothing was changed"))
+}
+
 impl From<redb::StorageError> for Error {
     fn from(e: redb::StorageError) -> Self {
         match e {

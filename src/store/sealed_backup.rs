@@ -1,12 +1,12 @@
 //! Backups under a passphrase: a backup as without one, with all secrets, sealed under the key of the device that made it; the
 //! key; and all of that encrypted ([`age`]).
 //!
-//! A device that restores one seals the secrets anew under its own key. Between the two steps they are in a table of their own
+//! A device that restores one seals the secrets again under its own key. Between the two steps they are in a table of their own
 //! ([`INCOMING`]), so that a restore can be continued after a power cut.
 
 use crate::{
     Error, Result, age,
-    backup::unusable,
+    error::unusable,
     open::CACHE_BYTES,
     open_plain,
     secrets::{self, DeviceKey},
@@ -95,7 +95,7 @@ fn new_file(path: &Path) -> std::io::Result<fs::File> {
     fs::OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Seals the secrets of a restored copy anew.
+/// Seals the secrets of a restored copy again, under the key of this device.
 pub(crate) fn seal_anew(db: &Database, theirs: &DeviceKey, ours: &DeviceKey) -> Result<()> {
     let tx = db.begin_write()?;
     {

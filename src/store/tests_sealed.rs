@@ -85,7 +85,7 @@ async fn a_running_device_prepares_a_backup_for_its_next_start() {
     fs::remove_file(&ready).unwrap();
     other.prepare_restore(&file, &ready, Some("correct horse")).unwrap();
     drop(other);
-    // What waits for the next start shows no secret, and is of no use to another device.
+    // The file for the next start shows no secret, and is of no use to another device.
     let bytes = fs::read(&ready).unwrap();
     assert!(!bytes.windows(4).any(|w| w == b"of a") && !bytes.windows(7).any(|w| w == b"HOB-KEY"));
     restore(&two.path("data"), &ready).unwrap();

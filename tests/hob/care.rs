@@ -226,7 +226,7 @@ fn the_doctor_speaks_plainly() {
 
 #[test]
 fn a_support_bundle_holds_no_secrets_and_no_people() {
-    let config = "home = \"Wistariahof\"\n[services.calendar]\napi_key = \"cal-planted-7714-secret\"\n".to_owned();
+    let config = "home = \"Wistariahof\"\n[pins]\n\"Persephone's lamp\" = 17\n[services.calendar]\napi_key = \"cal-planted-7714-secret\"\n".to_owned();
     let environment = vec![("HOB_LOG".to_owned(), "debug,hyper=off,mio=off".to_owned())];
     let hob = Hob::with(Setup { config, environment, ..Setup::default() });
     hob.result("config_set_entry", json!({"service": "weather", "fields": {"api_key": SECRET}, "create": true}));
@@ -243,7 +243,6 @@ fn a_support_bundle_holds_no_secrets_and_no_people() {
         json!({"name": "Ottoline Featherstone", "phone": "+43 664 9988776", "email": "ottoline@example.org"}),
     );
     hob.result("add_note", json!({"title": "Diary", "content": "met Bartholomew at the quay"}));
-    hob.result("configure_pin", json!({"pin": 17, "name": "Persephone's lamp"}));
     // A crash whose message quotes what was being read.
     let crash = hob.data().join("crash");
     fs::create_dir(&crash).unwrap();

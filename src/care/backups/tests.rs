@@ -1,8 +1,10 @@
+//! Backups that are made by themselves, with a clock that tests set.
+
 use super::*;
 use futures::FutureExt;
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
 use std::sync::Mutex;
-use tool::{Clock, Cx, Dispatch, Output, ToolInfo, prelude::Value};
+use tool::Clock;
 
 /// A clock that tests set.
 struct Hands(Mutex<Timestamp>);
@@ -16,23 +18,13 @@ impl Clock for Hands {
     }
 }
 
-#[derive(Default)]
-struct Calls(Mutex<Vec<(String, Value)>>);
-
-impl Dispatch for Calls {
-    fn call(&self, _: Cx, name: &str, args: Value) -> BoxFuture<'static, Result<Output>> {
-        self.0.lock().unwrap().push((name.to_owned(), args));
-        async { Ok(Output::text("done")) }.boxed()
-    }
-    fn list(&self, _: &Cx) -> Vec<ToolInfo> {
-        vec![]
-    }
-}
+/// The titles and texts that the household was told.
+type Told = Arc<Mutex<Vec<(String, String)>>>;
 
 struct World {
     folder: PathBuf,
     clock: Arc<Hands>,
-    calls: Arc<Calls>,
+    told: Told,
     backups: Backups,
     store: Store,
 }
@@ -42,8 +34,12 @@ impl World {
         let folder = std::env::temp_dir().join(format!("hob-backups-{}", Id::new()));
         let store = Store::open(&folder.join("data")).unwrap();
         let clock = Arc::new(Hands(Mutex::new("2026-11-26T12:00:00Z".parse().unwrap())));
-        let calls = Arc::<Calls>::default();
-        let ports = Ports { dispatch: calls.clone(), ..Ports::unconnected(clock.clone()) };
+        let (told, ports) = (Told::default(), Ports::unconnected(clock.clone()));
+        let heard = told.clone();
+        let tell: Telling = Arc::new(move |title, text| {
+            heard.lock().unwrap().push((title, text));
+            async { Ok(()) }.boxed()
+        });
         let copied = store.clone();
         let copy: Copying = Arc::new(move |file, passphrase| {
             let store = copied.clone();
@@ -55,8 +51,8 @@ impl World {
             }
             .boxed()
         });
-        let backups = Backups::new(&store, ports, copy, Scrubber::default());
-        Self { folder, clock, calls, backups, store }
+        let backups = Backups::new(&store, ports, copy, tell, Scrubber::default());
+        Self { folder, clock, told, backups, store }
     }
 
     fn later(&self, hours: i64) {
@@ -107,7 +103,7 @@ async fn they_are_made_each_night_and_the_last_ones_stay() {
     let last = view.last.unwrap();
     assert!(last.path.ends_with("-20261201-120000.hob") && last.size > 0 && !last.encrypted, "{last:?}");
     assert_eq!(fs::metadata(&last.path).unwrap().len(), last.size);
-    assert!(view.problem.is_none() && !view.is_old && w.calls.0.lock().unwrap().is_empty());
+    assert!(view.problem.is_none() && !view.is_old && w.told.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -126,10 +122,8 @@ async fn a_stick_that_is_missing_is_told_once_a_day_and_used_when_it_is_back() {
         w.backups.look().await.unwrap();
         w.later(1);
     }
-    let calls = w.calls.0.lock().unwrap().clone();
-    let [(name, args)] = &calls[..] else { panic!("{calls:?}") };
-    assert!(name == "notify" && args["person"] == "everyone", "{args}");
-    assert!(args["text"].as_str().unwrap().contains("plug the disk in"), "{args}");
+    let told = w.told.lock().unwrap().clone();
+    assert!(matches!(&told[..], [(_, text)] if text.contains("plug the disk in")), "{told:?}");
     assert!(w.backups.view().unwrap().problem.is_some_and(|why| why.contains("plug the disk in")));
     w.later(24 * 4);
     assert!(w.backups.view().unwrap().is_old);

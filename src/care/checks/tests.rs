@@ -1,3 +1,5 @@
+//! The lines of a device that is well, and of one that is not.
+
 use super::*;
 use crate::{Every, OwnWrites, Writes, backups::LastBackup, plan::BackupPlan};
 use board::{Disk, Memory, Throttling, Wear, Wifi};
