@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use std::{fs::OpenOptions, io::Write, path::PathBuf, process::Command, thread};
 
 /// A daemon with a pipe to its simulated board.
-struct Home {
-    hob: Hob,
+pub struct Home {
+    pub hob: Hob,
     pipe: PathBuf,
 }
 
 impl Home {
-    fn with(config: &str) -> Self {
+    pub fn with(config: &str) -> Self {
         let folder = Folder::new();
         let pipe = folder.path("pins");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -25,17 +25,17 @@ impl Home {
     }
 
     /// Makes something happen at the pins.
-    fn simulate(&self, steps: &str) {
+    pub fn simulate(&self, steps: &str) {
         let mut pipe = OpenOptions::new().write(true).open(&self.pipe).unwrap();
         pipe.write_all(format!("{steps}\n").as_bytes()).unwrap();
     }
 
-    fn is_on(&self, pin: u8) -> bool {
+    pub fn is_on(&self, pin: u8) -> bool {
         self.hob.result("gpio_read", json!({"pin": pin}))["high"] == true
     }
 
     /// A pin on the board's map.
-    fn on_map(&self, pin: u8) -> Value {
+    pub fn on_map(&self, pin: u8) -> Value {
         let map = self.hob.get("/api/v1/board").data(200);
         map["pins"].as_array().unwrap().iter().find(|one| one["pin"] == pin).unwrap().clone()
     }
@@ -86,7 +86,7 @@ fn gpio_watch_waits_for_a_change_and_ends() {
 }
 
 /// Resident memory of the daemon in KB.
-fn resident(hob: &Hob) -> u64 {
+pub fn resident(hob: &Hob) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", hob.pid())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()

@@ -34,23 +34,43 @@ def start_ha(folder, *more):
 
 
 class Hob:
-    """A claimed daemon over a data folder of its own."""
+    """A claimed daemon over a data folder of its own. What is written to its pipe happens at its simulated pins."""
 
     def __init__(self, folder, arguments=("--no-mdns",), env=()):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        config = self.folder / "test.toml"
-        config.write_text("[limits]\ncalls = 0\n[approvals]\nin_call_seconds = 1\n")
+        self.pipe = self.folder / "pins"
+        os.mkfifo(self.pipe)
+        config = "[limits]\ncalls = 0\n[approvals]\nin_call_seconds = 1\n[pins]\nswitches_per_second = 0\n"
+        (self.folder / "test.toml").write_text(f'{config}[sim]\nscenario = "{self.pipe}"\n')
         self.log = self.folder / "log"
-        env = {"PATH": os.environ["PATH"], "HOB_TOKEN": TOKEN, "HOB_LOG": "info", **dict(env)}
+        self.arguments, self.env = arguments, dict(env)
+        self.start()
+
+    def start(self):
+        env = {"PATH": os.environ["PATH"], "HOB_TOKEN": TOKEN, "HOB_LOG": "info", **self.env}
         binary = os.environ.get("HOB_BIN", str(HERE.parent.parent / "target/debug/hob"))
         command = [binary, "serve", "--data", self.folder / "data", "--board", "sim", "--listen", "127.0.0.1:0",
-                   "--config", config, *arguments]
+                   "--config", self.folder / "test.toml", *self.arguments]
         with open(self.log, "a") as errors:
             self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=errors, text=True)
         line = self.process.stdout.readline().split()
         assert line, self.log.read_text()[-3000:]
         self.url = line[-1].rstrip("/")
+
+    def kill(self):
+        """As by a power cut."""
+        self.process.kill()
+        self.process.wait()
+
+    def simulate(self, steps):
+        with open(self.pipe, "w") as pipe:
+            pipe.write(steps + "\n")
+
+    def resident(self):
+        """What it has in memory, in KB."""
+        status = open(f"/proc/{self.process.pid}/status").read()
+        return int(status.partition("VmRSS:")[2].split()[0])
 
     def request(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()

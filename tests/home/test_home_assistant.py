@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import re
 import signal
 import subprocess
 import time
@@ -263,9 +262,7 @@ def test_a_process_that_hangs_is_noticed_and_recovered(connected, home):
 
 
 def test_memory_is_steady(connected, home):
-    def resident():
-        status = open(f"/proc/{connected.process.pid}/status").read()
-        return int(re.search(r"VmRSS:\s+(\d+)", status)[1])
+    resident = connected.resident
 
     async def churn(rounds):
         for n in range(rounds):
