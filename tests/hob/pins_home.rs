@@ -189,6 +189,43 @@ fn people_configure_pins_within_what_the_file_allows() {
 }
 
 #[test]
+fn settings_are_taken_back() {
+    let home = Home::with("[pins.up]\npin = 5\nmax_on_seconds = 30\n");
+    let hob = &home.hob;
+    let set = |arguments: Value| hob.call("configure_pin", arguments);
+    hob.result("name_pin", json!({"pin": 6, "name": "Hall button"}));
+    let bell = json!({"pin": 6, "kind": "button", "pull": "up", "debounce_ms": 20, "long_press_ms": 900});
+    set(bell).data(200);
+    let plain = || home.on_map(6);
+    assert_eq!((&plain()["kind"], &plain()["pull"], &plain()["watched"]), (&json!("button"), &json!("up"), &json!(true)));
+    let why = hob.call("gpio_write", json!({"pin": 6, "high": true})).refusal(403, "denied");
+    assert!(why.contains("is an input"), "{why}");
+    // One of them, another set in the same call, then all: it is driven as before it was configured.
+    let told = set(json!({"pin": 6, "reset": ["long_press_ms", "pull"], "debounce_ms": 30})).data(200);
+    assert_eq!(told["result"]["settings"], json!({"pin": 6, "kind": "button", "debounce_ms": 30}));
+    let told = set(json!({"pin": 6, "reset": ["all"]})).data(200);
+    assert_eq!(told["result"]["settings"], json!({"pin": 6}), "{told}");
+    assert_eq!((&plain()["name"], &plain()["kind"], &plain()["direction"]), (&json!("Hall button"), &Value::Null, &Value::Null));
+    hob.result("gpio_write", json!({"pin": 6, "high": true}));
+    assert!(home.is_on(6));
+    let things = hob.result("list_things", json!({"query": "hall button"}));
+    assert_eq!(things["things"][0]["kind"], "switch", "{things}");
+    // Undone, it is a button again.
+    hob.result("undo", json!({}));
+    hob.result("undo", json!({}));
+    assert_eq!(plain()["kind"], "button");
+    for (arguments, kind) in [
+        (json!({"pin": 5, "reset": ["max_on_seconds"]}), (403, "denied")),
+        (json!({"pin": 6, "reset": ["name"]}), (400, "bad_args")),
+        (json!({"pin": 6, "reset": "all of it"}), (400, "bad_args")),
+    ] {
+        set(arguments).refusal(kind.0, kind.1);
+    }
+    set(json!({"pin": 5, "reset": ["all"]})).data(200);
+    assert_eq!(home.on_map(5)["maxOnSeconds"], 30, "hob.toml holds");
+}
+
+#[test]
 fn a_lock_is_not_opened_unasked() {
     let config = "[approvals]\nin_call_seconds = 1\n[pins.\"front door\"]\npin = 27\nkind = \"lock\"\n";
     let home = Home::with(config);

@@ -14,7 +14,11 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+# Networks of namespaces, and brokers.
+sys.path.append(str(HERE.parent / "clients"))
+os.environ.setdefault("HOB_BIN", str(HERE.parent.parent / "target/debug/hob"))
 import ha as home_assistant  # noqa: E402
+from lan import Lan  # noqa: E402
 
 TOKEN = "a-token-of-at-least-32-characters-for-tests"
 
@@ -49,8 +53,7 @@ class Hob:
 
     def start(self):
         env = {"PATH": os.environ["PATH"], "HOB_TOKEN": TOKEN, "HOB_LOG": "info", **self.env}
-        binary = os.environ.get("HOB_BIN", str(HERE.parent.parent / "target/debug/hob"))
-        command = [binary, "serve", "--data", self.folder / "data", "--board", "sim", "--listen", "127.0.0.1:0",
+        command = [os.environ["HOB_BIN"], "serve", "--data", self.folder / "data", "--board", "sim", "--listen", "127.0.0.1:0",
                    "--config", self.folder / "test.toml", *self.arguments]
         with open(self.log, "a") as errors:
             self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=errors, text=True)
@@ -122,6 +125,13 @@ class Hob:
         self.process.terminate()
         assert self.process.wait(20) == 0, self.log.read_text()[-4000:]
         assert not (self.folder / "data" / "crash").exists(), self.log.read_text()[-4000:]
+
+
+@pytest.fixture
+def lan(tmp_path):
+    made = Lan(tmp_path)
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="module")

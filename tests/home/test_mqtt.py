@@ -8,8 +8,7 @@ import time
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "clients"))
-from broker import Broker  # noqa: E402
+from broker import Broker
 
 
 def until(what, check, patience=60):

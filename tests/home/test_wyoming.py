@@ -6,13 +6,9 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 from conftest import HERE
 
-sys.path.append(str(HERE.parent / "clients"))
-os.environ.setdefault("HOB_BIN", str(HERE.parent.parent / "target/debug/hob"))
-from lan import Lan, until  # noqa: E402
+from lan import until
 
 HA = HERE / "ha"
 BOARD, HOME, PORT = "10.77.0.5", "10.77.0.8", 18150
@@ -60,13 +56,6 @@ def flows(home, handler):
 
 def agents(home):
     return {state["entity_id"]: state for state in home.rest("GET", "/api/states") if state["entity_id"].startswith("conversation.")}
-
-
-@pytest.fixture
-def lan(tmp_path):
-    made = Lan(tmp_path)
-    yield made
-    made.close()
 
 
 def test_home_assistant_adopts_hob_as_a_conversation_agent(lan, tmp_path):
