@@ -34,6 +34,9 @@ const READ_EVERY: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// How long changes of rules are gathered before the rules are read again.
 const READ_RULES_AFTER: Duration = Duration::from_millis(200);
+/// How many components are removed in one message, and from how many bytes on it has nothing else.
+const REMOVED: usize = 300;
+const LONG: usize = 32 * 1024;
 /// What Home Assistant gets as events, and other programs as `event/…`.
 const EVENTS: [&str; 3] = ["pin:press", "rule:fired", "trigger:fired"];
 /// The most rules that are announced, and how many of them are read at once.
@@ -330,12 +333,16 @@ impl Published {
         }
         let now: BTreeMap<String, String> = announce::components(&config);
         let gone: Vec<_> = self.components.iter().filter(|(key, _)| !now.contains_key(*key)).collect();
-        if !gone.is_empty() {
-            // Home Assistant removes a component that is only a platform. Not retained, so that it stays in the queue beside
-            // the announcement without it.
+        // Home Assistant removes a component that is only a platform. Not retained, so that it stays in the queue beside the
+        // announcement without it. Beside a long announcement there is no place for it.
+        let is_long = config.to_string().len() > LONG;
+        for some in gone.chunks(REMOVED) {
             let mut removing = config.clone();
-            for (key, platform) in gone {
-                removing["cmps"][key] = json!({"p": platform});
+            if is_long {
+                removing["cmps"] = json!({});
+            }
+            for (key, platform) in some {
+                removing["cmps"][*key] = json!({"p": platform});
             }
             if client.publish(Message::event(topic.clone(), removing.to_string())).is_err() {
                 return;

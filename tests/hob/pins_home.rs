@@ -197,7 +197,10 @@ fn settings_are_taken_back() {
     let bell = json!({"pin": 6, "kind": "button", "pull": "up", "debounce_ms": 20, "long_press_ms": 900});
     set(bell).data(200);
     let plain = || home.on_map(6);
-    assert_eq!((&plain()["kind"], &plain()["pull"], &plain()["watched"]), (&json!("button"), &json!("up"), &json!(true)));
+    assert_eq!(
+        (&plain()["kind"], &plain()["pull"], &plain()["watched"]),
+        (&json!("button"), &json!("up"), &json!(true))
+    );
     let why = hob.call("gpio_write", json!({"pin": 6, "high": true})).refusal(403, "denied");
     assert!(why.contains("is an input"), "{why}");
     // One of them, another set in the same call, then all: it is driven as before it was configured.
@@ -205,7 +208,10 @@ fn settings_are_taken_back() {
     assert_eq!(told["result"]["settings"], json!({"pin": 6, "kind": "button", "debounce_ms": 30}));
     let told = set(json!({"pin": 6, "reset": ["all"]})).data(200);
     assert_eq!(told["result"]["settings"], json!({"pin": 6}), "{told}");
-    assert_eq!((&plain()["name"], &plain()["kind"], &plain()["direction"]), (&json!("Hall button"), &Value::Null, &Value::Null));
+    assert_eq!(
+        (&plain()["name"], &plain()["kind"], &plain()["direction"]),
+        (&json!("Hall button"), &Value::Null, &Value::Null)
+    );
     hob.result("gpio_write", json!({"pin": 6, "high": true}));
     assert!(home.is_on(6));
     let things = hob.result("list_things", json!({"query": "hall button"}));

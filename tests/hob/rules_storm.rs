@@ -54,16 +54,19 @@ fn two_hundred_rules_run_at_one_edge_and_none_is_lost_or_doubled() {
 
 #[test]
 fn while_a_pin_flaps_no_edge_of_another_is_lost() {
-    let mut home = Home::with("[pins]\nswitches_per_second = 0\n[pins.loose]\npin = 5\ndirection = \"input\"\ndebounce_ms = 0\n");
+    let mut home =
+        Home::with("[pins]\nswitches_per_second = 0\n[pins.loose]\npin = 5\ndirection = \"input\"\ndebounce_ms = 0\n");
     let rule = |name: &str, trigger: Value, pin: u8| {
         let act = json!({"type": "pin", "pin": pin, "toggle": true});
         json!({"name": name, "triggers": [trigger], "actions": [act], "mode": "queued", "max": 50, "maxPerHour": 36_000})
     };
     for n in 0..20 {
-        home.hob.result("create_rule", rule(&format!("Flap {n}"), json!({"type": "pin", "pin": 5, "edge": "both"}), 20));
+        home.hob
+            .result("create_rule", rule(&format!("Flap {n}"), json!({"type": "pin", "pin": 5, "edge": "both"}), 20));
     }
     home.hob.result("create_rule", rule("Bell", json!({"type": "pin", "pin": 6, "edge": "rising"}), 17));
-    let fired = |home: &Home, name: &str| home.hob.result("get_rule", json!({"ruleId": name}))["fired"].as_u64().unwrap();
+    let fired =
+        |home: &Home, name: &str| home.hob.result("get_rule", json!({"ruleId": name}))["fired"].as_u64().unwrap();
     home.simulate("flap 5 10000 500");
     until("it flaps", || fired(&home, "Flap 0") > 3);
     let before = resident(&home.hob);
@@ -77,10 +80,12 @@ fn while_a_pin_flaps_no_edge_of_another_is_lost() {
     }
     assert!(pressed > 10, "others were served {pressed} times only");
     until("each press has run", || fired(&home, "Bell") == pressed);
-    until("nothing is stuck", || (0..20).all(|n| {
-        let rule = home.hob.result("get_rule", json!({"ruleId": format!("Flap {n}")}));
-        (&rule["running"], &rule["waiting"]) == (&json!(0), &json!(0))
-    }));
+    until("nothing is stuck", || {
+        (0..20).all(|n| {
+            let rule = home.hob.result("get_rule", json!({"ruleId": format!("Flap {n}")}));
+            (&rule["running"], &rule["waiting"]) == (&json!(0), &json!(0))
+        })
+    });
     let grown = resident(&home.hob).saturating_sub(before);
     assert!(grown < 16_000, "{grown} KB more");
     home.hob.assert_alive();

@@ -40,12 +40,12 @@ def start_ha(folder, *more):
 class Hob:
     """A claimed daemon over a data folder of its own. What is written to its pipe happens at its simulated pins."""
 
-    def __init__(self, folder, arguments=("--no-mdns",), env=()):
+    def __init__(self, folder, arguments=("--no-mdns",), env=(), config=""):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.pipe = self.folder / "pins"
         os.mkfifo(self.pipe)
-        config = "[limits]\ncalls = 0\n[approvals]\nin_call_seconds = 1\n[pins]\nswitches_per_second = 0\n"
+        config += "[limits]\ncalls = 0\n[approvals]\nin_call_seconds = 1\n[pins]\nswitches_per_second = 0\n"
         (self.folder / "test.toml").write_text(f'{config}[sim]\nscenario = "{self.pipe}"\n')
         self.log = self.folder / "log"
         self.arguments, self.env = arguments, dict(env)

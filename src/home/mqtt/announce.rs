@@ -245,9 +245,8 @@ mod tests {
 
     #[test]
     fn rules_that_find_no_place_are_left_out() {
-        let rules: Vec<Rule> = (0..200)
-            .map(|n| Rule { id: format!("{n:026}"), name: "long name ".repeat(20), enabled: true })
-            .collect();
+        let rules: Vec<Rule> =
+            (0..200).map(|n| Rule { id: format!("{n:026}"), name: "long name ".repeat(20), enabled: true }).collect();
         let device = tool::Id::from_bytes([7; 16]);
         let pins = [pin(17, "Hall lamp", Kind::Light, false)];
         let all = Announcement { pins: &pins, rules: &rules, name: "Kitchen", version: "1.2.3", device };

@@ -113,7 +113,9 @@ impl Rules {
             ("thing:changed", Waits::Thing { thing, from, to, .. }) if data["thing"] == **thing => {
                 (&data["value"], from, to)
             }
-            ("ha:state", Waits::Ha { entity, from, to, .. }) if data["entity"] == **entity => (&data["state"], from, to),
+            ("ha:state", Waits::Ha { entity, from, to, .. }) if data["entity"] == **entity => {
+                (&data["state"], from, to)
+            }
             _ => return None,
         };
         let before = &data["before"];
