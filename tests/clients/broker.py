@@ -73,10 +73,10 @@ class Broker:
 class Peer:
     """Another program at the broker."""
 
-    def __init__(self, port, user=None, password=None, ca=None):
+    def __init__(self, port, user=None, password=None, ca=None, topics="#"):
         self.client = paho.Client(paho.CallbackAPIVersion.VERSION2)
         self.messages = []
-        self.client.on_connect = lambda *_: self.client.subscribe("#", 1)
+        self.client.on_connect = lambda *_: self.client.subscribe(topics, 1)
         self.client.on_message = lambda _, __, message: self.messages.append(message)
         subscribed = []
         self.client.on_subscribe = lambda *_: subscribed.append(True)
