@@ -58,6 +58,7 @@ mod redirects;
 mod restore;
 mod routing;
 mod rules;
+mod rules_storm;
 mod runs;
 mod scheduled_kills;
 mod scrubbing;
