@@ -148,6 +148,12 @@ class Sampler:
         return text, slots, thing
 
 
+def names_another(home, text, thing):
+    """Whether the name of a thing stands in a sentence that does not name it: "living room lamp" for the lamps there."""
+    said = f" {text.lower()} "
+    return thing is None and any(f" {t['name'].lower()} " in said for t in home["things"] if t["verbs"])
+
+
 def byte(*parts):
     return hashlib.sha256("\0".join(parts).encode()).digest()[0]
 
@@ -190,6 +196,8 @@ def sampled(files, common, home, seed, is_meant):
                     if drawn is None or drawn[0].lower() in seen:
                         continue
                     text, slots, thing = drawn
+                    if names_another(home, text, thing):
+                        continue
                     row = {"file": short, "text": text, "intent": intent, "slots": {**(block.get("slots") or {}), **slots},
                            "context": context, "part": part_of(short, template, text), "thing": thing and thing["key"]}
                     if is_meant(home, row):

@@ -40,12 +40,16 @@ DOMAINS = {
 MAIN = ["light", "cover", "climate", "media", "lock"]
 # All other files have been read.
 NEVER_READ = ["valve_", "sensor_", "binary_sensor_", "homeassistant_HassGetState", "HassGetState/"]
-PARTS = ["developed on", "held out", "held-out sentences", "held-out templates", "needs the speaker's room"]
+PARTS = ["developed on", "held out", "held-out sentences", "held-out templates", "needs the speaker's room", "no such lock"]
+# Home Assistant takes each of these for all locks. "Lock the windows", where only doors have locks, is counted apart: doing nothing,
+# and saying so, is right too.
+LOCKED = ["window", "gate", "garage door", "shutter"]
 # Looking for a title and playing it is no verb of things.
 LEFT_OUT = ["media_player_HassMediaSearchAndPlay", "HassMediaSearchAndPlay/"]
 SWITCHED = {"light", "switch", "fan", "media"}
 EVERY = {"all", "every", "each"}
-ACTIVE = {"on", "open", "unlocked", "playing", "opening", "closing"}
+ACTIVE = {"on", "open", "unlocked", "playing"}
+MOVES = {"opening", "closing"}
 ON = {"on", "open", "unlocked", "playing", "heat", "cleaning"}
 
 
@@ -232,9 +236,11 @@ def is_right(home, row, placed):
         classes = row["slots"].get("device_class")
         classes = classes if isinstance(classes, list) else [classes] if classes else []
         # "Are all of them locked?" is answered by those that are, or by those that are not.
-        active = row["slots"].get("state") in ACTIVE
-        fits = fits and "active" in args and (args["active"] == active or bool(EVERY & set(row["text"].lower().split())))
-        return fits and all(c in args.get("query", "") for c in classes)
+        state, every = row["slots"].get("state"), bool(EVERY & set(row["text"].lower().split()))
+        # What moves is no filter of the list: all are told with their states.
+        told = "active" not in args if state in MOVES else "active" in args and (every or args["active"] == (state in ACTIVE))
+        query = args.get("query", "").lower()
+        return fits and told and all(c.replace("_", " ").removesuffix(" door") in query for c in classes)
     verbs, values = wanted(row, kinds)
     if not things:
         return not calls and ("nothing called" in said or "I know no" in said or "can't do that" in said)
@@ -261,7 +267,8 @@ def judge(rows_file, placed_file, *flags):
             # Some rows name no room, nor say in which one they are spoken.
             nowhere = not any(row["slots"].get(part) for part in ("name", "area", "floor", "device_class"))
             here = here or nowhere and any(w in f" {row['text']} " for w in (" in here ", " here ", " this room "))
-            here = here or nowhere and row["intent"] == "HassClimateSetTemperature"
+            # `intents.yaml` says so of these: `context_area`.
+            here = here or nowhere and (row["intent"] == "HassClimateSetTemperature" or "/domain_only" in row["file"])
             said_place = place and place in row["text"].lower()
             part = "needs the speaker's room" if here and not said_place else row["part"]
             if part.startswith("needs"):
@@ -271,6 +278,10 @@ def judge(rows_file, placed_file, *flags):
                 every = meant(home, dict(row, slots={k: v for k, v in row["slots"].items() if k != "area"}))
                 # Where "here" is not said, all lights of the home.
                 right = right or len(one["calls"]) == 1 and "action" in one["calls"][0][1] and target(home, one["calls"][0][1]) == every
+            lock = next((w for w in LOCKED if w in row["text"].lower()), None) if row["slots"].get("domain") == "lock" else None
+            if lock and not any(lock in t["name"].lower() for t in home["things"] if t["domain"] == "lock"):
+                part = "no such lock"
+                right = right or not any("action" in c[1] for c in one["calls"])
             counts[(row["domain"], part)][0] += right
             counts[(row["domain"], part)][1] += 1
             unlocks = [c for c in one["calls"] if c[1].get("action") in ("unlock", "disarm")]

@@ -35,7 +35,11 @@ const AROUND: &[&str] = &[
     "here",
     "this",
     "room",
+    "rooms",
     "space",
+    "area",
+    "areas",
+    "floors",
     "again",
     "back",
     "across",
@@ -94,6 +98,7 @@ const VERBS: &[&str] = &[
     "open",
     "close",
     "raise",
+    "lift",
     "lower",
     "lock",
     "unlock",
@@ -132,6 +137,8 @@ const VERBS: &[&str] = &[
     "halt",
     "rewind",
     "replay",
+    "flip",
+    "keep",
 ];
 const ABOUT: &[&str] = &[
     "brightness",
@@ -162,10 +169,17 @@ const ABOUT: &[&str] = &[
     "celsius",
     "fahrenheit",
     "track",
+    "tracks",
     "song",
+    "songs",
     "item",
     "music",
+    "media",
     "show",
+    "shows",
+    "videos",
+    "movies",
+    "episodes",
     "playback",
     "sound",
     "base",
@@ -276,6 +290,15 @@ const QUESTIONS: &[&str] = &[
     "if",
     "check",
     "currently",
+    "presently",
+    "current",
+    "present",
+    "cool",
+    "turned",
+    "switched",
+    "opening",
+    "closing",
+    "shutting",
     "still",
     "already",
     "right",
@@ -337,6 +360,10 @@ pub(super) fn in_question(word: &str) -> bool {
         || ABOUT.contains(&word)
         || is_number(word)
 }
+
+/// Words that may stand before the first name: "in all of our rooms", "for the TV".
+pub(super) const BEFORE_NAMES: &[&str] =
+    &["the", "my", "our", "a", "an", "all", "every", "each", "and", "single", "both", "of", "in", "on", "at", "for"];
 
 /// Marks a word that is a verb here, so that it names no kind.
 pub(super) const HIDDEN: char = '\u{1}';

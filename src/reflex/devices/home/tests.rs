@@ -104,8 +104,58 @@ fn sentences_control_the_demo_home() {
     ] {
         assert_eq!(shown(classified(&Sentence::read(text), &home, None, &now())), wanted, "{text}");
     }
-    let sun = shown(classified(&Sentence::read("turn on the hall lamp at sunset"), &home, None, &now()));
-    assert!(sun.contains("the sun"), "{sun}");
+    let sun = shown(classified(&Sentence::read("turn on the hall lamp tonight at sunset"), &home, None, &now()));
+    assert!(sun.contains("By the sun"), "{sun}");
+}
+
+#[test]
+fn sentences_with_the_sun_become_rules() {
+    let home = home();
+    for (text, event, offset, action, asked) in [
+        (
+            "turn on the hall lamp at sunset",
+            "sunset",
+            0,
+            json!({"thing": "demo:hall_lamp", "action": "turn_on"}),
+            "every day at sunset, turn on the hall lamp",
+        ),
+        (
+            "half an hour before sunset, close all the blinds",
+            "sunset",
+            -30,
+            json!({"thing": "demo:kitchen_blind", "action": "close"}),
+            "every day 30 minutes before sunset, close all the blinds",
+        ),
+        (
+            "turn off all lights every day 10 minutes after sunrise",
+            "sunrise",
+            10,
+            json!({"kind": "light", "area": "everywhere", "action": "turn_off"}),
+            "every day 10 minutes after sunrise, turn off all lights",
+        ),
+        (
+            "at dawn dim the kitchen to 30 % for 5 minutes",
+            "sunrise",
+            0,
+            json!({"area": "Kitchen", "kind": "light", "action": "set_level", "level": 30, "for": "PT5M"}),
+            "every day at sunrise, dim the kitchen to 30 percent for 5 minutes",
+        ),
+    ] {
+        let placed = classified(&Sentence::read(text), &home, None, &now()).unwrap_or_else(|| panic!("{text}"));
+        let (tool, rule) = placed.proposes.unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(tool, "create_rule", "{text}");
+        assert_eq!(rule["triggers"], json!([{"type": "sun", "event": event, "offsetMinutes": offset}]), "{text}");
+        let mut wanted = action;
+        wanted["type"] = "thing".into();
+        assert_eq!(rule["actions"], json!([wanted]), "{text}");
+        assert_eq!(placed.say.as_deref(), Some(&*format!("Shall I make this a rule: {asked}? Say yes or no.")), "{text}");
+    }
+    let which = shown(classified(&Sentence::read("close the curtain at sunset"), &home, None, &now()));
+    assert!(which.starts_with("“Which one: Curtain left"), "{which}");
+    for text in ["unlock your potential at sunset", "watch the sunset", "the lights are pretty at sunset", "how hot is it at dawn"] {
+        let placed = classified(&Sentence::read(text), &home, None, &now());
+        assert!(placed.is_none(), "{text}: {placed:?}");
+    }
 }
 
 #[test]
