@@ -40,14 +40,7 @@ pub struct Span {
 /// Which words are no part of a name by themselves: "turn", "the".
 pub type Skip<'a> = &'a dyn Fn(&str) -> bool;
 
-const EVERYWHERE: &[&[&str]] = &[
-    &["everywhere"],
-    &["house"],
-    &["home"],
-    &["apartment"],
-    &["flat"],
-    &["all", "over"],
-];
+const EVERYWHERE: &[&[&str]] = &[&["everywhere"], &["house"], &["home"], &["apartment"], &["flat"], &["all", "over"]];
 /// Words before "house" that belong to it.
 const WHOLE: &[&str] = &["whole", "entire"];
 

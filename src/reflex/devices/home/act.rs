@@ -74,8 +74,10 @@ pub(super) fn command_about(s: &Sentence, home: &Home, chosen: &Before, now: &Zo
 }
 
 impl Reader<'_> {
-    fn first_value(&self) -> Option<&Set> {
-        self.values.first().map(|(.., set)| set)
+    /// The value; of "from blue to white" the second.
+    fn value(&self) -> Option<&Set> {
+        let value = if self.has(&["from"]) { self.values.last() } else { self.values.first() };
+        value.map(|(.., set)| set)
     }
     fn kinds_named(&self) -> Vec<Kind> {
         let of = |span: &Span| match &span.what {
@@ -88,7 +90,7 @@ impl Reader<'_> {
 
     /// What is to be done. The order decides: what is said of volume is of no light.
     fn act(&self) -> Option<Act> {
-        let (named, value) = (self.kinds_named(), self.first_value());
+        let (named, value) = (self.kinds_named(), self.value());
         let is = |kind: Kind| named.contains(&kind);
         let up = self.has(&["up", "increase", "raise", "louder"]);
         let down = self.has(&["down", "decrease", "lower", "reduce", "quieter", "softer"]);
@@ -104,7 +106,8 @@ impl Reader<'_> {
             let mute = self.has(&["mute"]);
             return Some(Act { mute: Some(mute), ..Act::new(Verb::Mute, MEDIA) });
         }
-        if self.has(&["volume", "louder", "quieter", "softer"]) {
+        let sounds = (up || down) && self.has(&["sound", "audio"]);
+        if sounds || self.has(&["volume", "louder", "quieter", "softer"]) {
             return match amount(value).filter(|_| !self.has(&["by"])) {
                 Some(level) => Act::leveled(level, MEDIA),
                 None if up => Some(Act::changed(by(LOUDER), MEDIA)),
@@ -142,20 +145,29 @@ impl Reader<'_> {
         if other_media && self.begins(&["resume", "unpause", "continue", "play"]) {
             return media(Verb::Play);
         }
-        if self.begins(&["unlock"]) {
+        // What opens is told so by the verb: "the front door unlock …" may be the beginning of anything.
+        let opens = |verb: &str| self.word(self.first) == verb && !self.is_named(self.first);
+        if opens("unlock") {
             return Some(Act::new(Verb::Unlock, &[Kind::Lock]));
         }
         if self.word(self.first) == "lock" && !self.is_named(self.first) {
             return Some(Act::new(Verb::Lock, &[Kind::Lock]));
         }
-        if self.begins(&["arm", "disarm"]) {
-            let verb = if self.has(&["disarm"]) { Verb::Disarm } else { Verb::Arm };
+        if opens("disarm") || self.begins(&["arm"]) {
+            let verb = if opens("disarm") { Verb::Disarm } else { Verb::Arm };
             return Some(Act::new(verb, &[Kind::Alarm]));
         }
         // "turn the kitchen up to 40 %" is said of what is heard; "turn up the kitchen to 40 %" of what is seen.
-        let tuned = (1..self.words.len()).any(|at| self.word(at) == "to" && ["up", "down"].contains(&self.word(at - 1)));
+        let tuned =
+            (1..self.words.len()).any(|at| self.word(at) == "to" && ["up", "down"].contains(&self.word(at - 1)));
         let unnamed = named.is_empty() && !self.has(&["brightness", "temperature", "temp", "it", "them", "that"]);
-        if let Some(Set::Percent(n)) = value
+        let warms = |n: f64| (10.0..=30.0).contains(&n) && self.areas_have(Kind::Climate);
+        let heard = match value {
+            Some(Set::Percent(n)) => Some(n),
+            Some(Set::Bare(n)) if !warms(*n) => Some(n),
+            _ => None,
+        };
+        if let Some(n) = heard
             && tuned
             && unnamed
             && self.begins(&["turn"])
@@ -166,7 +178,9 @@ impl Reader<'_> {
         if let Some(act) = self.of_level(&named, value, (up, down), &by) {
             return act;
         }
-        if self.begins(&["open"]) || is(Kind::Cover) && self.begins(&["raise", "lift"]) {
+        // "All gates open" is rather asked.
+        let tells = opens("open") || self.begins(&["open"]) && !self.has(&["all", "every", "each", "both"]);
+        if tells || is(Kind::Cover) && self.begins(&["raise", "lift"]) {
             return Some(Act::new(Verb::Open, COVER));
         }
         let shuts = is(Kind::Cover) && self.begins(&["shut", "lower"]);
@@ -179,6 +193,9 @@ impl Reader<'_> {
             return Some(Act::new(Verb::Return, VACUUM));
         }
         let only_areas = named.is_empty();
+        if self.begins(&["start", "begin"]) && self.has(&["cleaning", "vacuuming", "hoovering"]) && only_areas {
+            return Some(Act::new(Verb::TurnOn, VACUUM));
+        }
         if self.begins(&["clean", "vacuum", "hoover"]) && (only_areas || is(Kind::Vacuum)) {
             return Some(Act::new(Verb::TurnOn, VACUUM));
         }
@@ -199,14 +216,18 @@ impl Reader<'_> {
     fn switched(&self) -> Option<Act> {
         let on = || Some(Act::new(Verb::TurnOn, LIGHT));
         let off = || Some(Act::new(Verb::TurnOff, SWITCHED));
-        if self.begins(&["toggle"]) {
+        if self.begins(&["toggle"]) && self.states().is_empty() {
             return Some(Act::new(Verb::Toggle, LIGHT));
         }
         if self.begins(&["deactivate", "disable", "kill"]) || self.begins(&["cut"]) && self.states().is_empty() {
             return off();
         }
         let lights_up = self.begins(&["light"]) && self.has(&["up"]) || self.begins(&["illuminate"]);
-        let starts = self.begins(&["activate", "enable", "start", "run", "trigger"])
+        let names = self.spans.iter().any(|span| matches!(span.what, What::Names { .. } | What::Kind(_)));
+        let makes = self.begins(&["make", "brew", "prepare"]) && self.is_one_switch();
+        let starts = self.begins(&["activate", "enable"])
+            || makes
+            || names && self.begins(&["start", "run", "trigger"])
             || self.begins(&["power"]) && self.has(&["up"]);
         if lights_up || starts && !self.states().contains(&false) {
             return on();
@@ -220,9 +241,10 @@ impl Reader<'_> {
         if rest.iter().any(|other| other != first) {
             return None;
         }
-        const VERBS: &[&str] =
-            &["turn", "switch", "change", "put", "pop", "flick", "flip", "power", "get", "set", "make", "bring", "shut", "leave",
-            "keep", "cut"];
+        const VERBS: &[&str] = &[
+            "turn", "switch", "toggle", "change", "put", "pop", "flick", "flip", "power", "get", "set", "make",
+            "bring", "shut", "leave", "keep", "cut",
+        ];
         let verb = self.word(self.first);
         let has_verb = VERBS.contains(&verb) && !self.is_named(self.first);
         // "get off the sofa" is said to a child.
@@ -233,6 +255,12 @@ impl Reader<'_> {
         let names_first = self.after_names().is_some() || self.spans.iter().any(|span| span.at <= self.first + 3);
         (has_verb || self.wishes || names_first || ["on", "off"].contains(&verb))
             .then(|| if *first { on() } else { off() })?
+    }
+
+    /// Whether what is named is one switch: "make coffee" switches the coffee machine on.
+    fn is_one_switch(&self) -> bool {
+        let [Span { what: What::Names { things, .. }, .. }] = &self.spans[..] else { return false };
+        matches!(things[..], [at] if self.home.get(at).kind == Kind::Switch) && self.values.is_empty()
     }
 
     /// Whether nothing is said but the whole name of one light, of two words or more.
@@ -254,12 +282,35 @@ impl Reader<'_> {
         let relative = self.has(&["by"]);
         let set = |temperature: f64| Act { temperature: Some(temperature), ..Act::new(Verb::SetTemperature, CLIMATE) };
         let sets = self.has(&[
-            "set", "change", "adjust", "turn", "put", "make", "dim", "brighten", "open", "close", "raise", "lower",
-            "increase", "decrease", "reduce", "heat", "cool", "warm", "bring", "switch", "to", "lift", "shut", "color", "colour",
+            "set",
+            "change",
+            "adjust",
+            "turn",
+            "put",
+            "make",
+            "dim",
+            "brighten",
+            "open",
+            "close",
+            "raise",
+            "lower",
+            "increase",
+            "decrease",
+            "reduce",
+            "heat",
+            "cool",
+            "warm",
+            "bring",
+            "switch",
+            "to",
+            "lift",
+            "shut",
+            "color",
+            "colour",
             "brightness",
         ]) || self.after_names().is_some()
             || ["temperature", "the"].contains(&self.word(self.first));
-        let bright = self.has(&["brightness", "bright", "dim", "brighten"]);
+        let bright = self.has(&["brightness", "bright", "dim", "brighten", "intensity"]);
         let warm = self.has(&["temperature", "temp", "warm", "heat", "cool"]) || is(Kind::Climate);
         match value {
             Some(Set::Degrees(n)) if sets && !relative => return Some(Some(set(*n))),
@@ -287,10 +338,13 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        if self.has(&["brighter", "brighten"]) || bright && up {
+        // "lights down", "lower the lights"; but "power the lights up".
+        let lights = !named.is_empty() && named.iter().all(|kind| *kind == Kind::Light) && self.states().is_empty();
+        let dims = bright || lights && !self.begins(&["power"]);
+        if self.has(&["brighter", "brighten"]) || dims && up || self.begins(&["bright"]) {
             return Some(Some(Act::changed(by(LIGHTER), LIGHT)));
         }
-        if self.has(&["darker", "dimmer", "dim"]) || bright && down {
+        if self.has(&["darker", "dimmer", "dim"]) || dims && down {
             return Some(Some(Act::changed(-by(LIGHTER), LIGHT)));
         }
         let warmer = self.has(&["warmer", "hotter"]) || warm && up;

@@ -14,8 +14,23 @@ const MOST: usize = 12;
 const NAMES: usize = 3;
 const KINDS: &[Kind] = &[Kind::Light, Kind::Switch, Kind::Fan, Kind::Cover, Kind::Climate, Kind::Lock, Kind::Media];
 const VERBS: &[&str] = &[
-    "turn", "switch", "dim", "brighten", "open", "close", "shut", "lock", "unlock", "raise", "lower", "activate",
-    "deactivate", "toggle", "put", "light", "illuminate",
+    "turn",
+    "switch",
+    "dim",
+    "brighten",
+    "open",
+    "close",
+    "shut",
+    "lock",
+    "unlock",
+    "raise",
+    "lower",
+    "activate",
+    "deactivate",
+    "toggle",
+    "put",
+    "light",
+    "illuminate",
 ];
 const STATES: &[&str] = &["on", "off", "open", "closed", "locked", "unlocked"];
 /// Kinds by words that mean other things too.

@@ -2,11 +2,12 @@
 //! these, a name, a value or a time.
 
 use super::super::command;
+use crate::slots::number;
 
 /// Words before a command.
 pub(super) const LEADS: &[&str] = &[
     "please", "ok", "okay", "right", "now", "and", "just", "yes", "can", "could", "would", "will", "you", "hob", "hey",
-    "then",
+    "then", "kindly",
 ];
 /// Words around names.
 const AROUND: &[&str] = &[
@@ -70,6 +71,10 @@ const AROUND: &[&str] = &[
     "floor",
     "about",
     "around",
+    "point",
+    "your",
+    "indoor",
+    "interior",
 ];
 /// Verbs, and what says how.
 const VERBS: &[&str] = &[
@@ -139,10 +144,14 @@ const VERBS: &[&str] = &[
     "replay",
     "flip",
     "keep",
+    "bright",
+    "begin",
+    "brew",
+    "prepare",
 ];
 const ABOUT: &[&str] = &[
     "brightness",
-    "bright",
+    "intensity",
     "brighter",
     "darker",
     "dimmer",
@@ -160,6 +169,12 @@ const ABOUT: &[&str] = &[
     "speed",
     "color",
     "colour",
+    "colors",
+    "colours",
+    "audio",
+    "cup",
+    "vacuuming",
+    "hoovering",
     "level",
     "percent",
     "%",
@@ -369,5 +384,5 @@ pub(super) const BEFORE_NAMES: &[&str] =
 pub(super) const HIDDEN: char = '\u{1}';
 
 fn is_number(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_digit()) || word == "hundred"
+    word.starts_with(|c: char| c.is_ascii_digit()) || number::words().any(|number| number == word)
 }

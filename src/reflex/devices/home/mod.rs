@@ -7,8 +7,8 @@
 
 mod act;
 mod ask;
-mod empty;
 mod emit;
+mod empty;
 mod grammar;
 mod reader;
 mod sense;
@@ -49,12 +49,18 @@ pub(crate) fn classified(s: &Sentence, home: &Home, before: Option<&Before>, now
     }
     let some = ["any", "some"].contains(&s.word(0));
     // "All the curtains closed" tells nobody to do anything.
-    let all = ["all", "every", "each"].contains(&s.word(0)) && s.mentions(&["closed", "opened", "locked", "unlocked"]);
-    let asks = (opens_question(s) || s.asks) && !s.requests || some || all || s.mentions(&["status", "state"]);
+    let all = ["all", "every", "each"].contains(&s.word(0))
+        && s.mentions(&["closed", "opened", "locked", "unlocked", "opening", "closing", "shutting"]);
+    let asks = (opens_question(s) || s.asks) && !s.requests && !reader::is_passive(s)
+        || some
+        || all
+        || s.mentions(&["status", "state"]);
     if asks || s.has(0, &["tell", "me"]) {
         let asked = ask::asked(s, home, before);
         asked.or_else(|| sense::detected(s, home)).or_else(|| sense::measured(s, home))
-    } else { act::command(s, home, before, now) }
+    } else {
+        act::command(s, home, before, now)
+    }
 }
 
 /// What a sentence means after the exchanges before: the answer to "Which one?", or more about the same things.

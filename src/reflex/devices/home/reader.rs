@@ -46,6 +46,22 @@ impl<'a> Reader<'a> {
                 .filter(|word| ["is", "are", "be", "that"].contains(&word.as_str()))
                 .for_each(|word| *word = "the".to_owned());
         }
+        // "Can the lights be turned off?" asks for it.
+        if is_passive(s) {
+            for word in &mut words {
+                let verb = match word.as_str() {
+                    "be" => "the",
+                    "turned" => "turn",
+                    "switched" => "switch",
+                    "changed" => "change",
+                    "dimmed" => "dim",
+                    "closed" => "close",
+                    "locked" => "lock",
+                    _ => continue,
+                };
+                verb.clone_into(word);
+            }
+        }
         let next = words.get(first + 1).map(String::as_str).unwrap_or_default();
         let is_verb = match words.get(first).map(String::as_str) {
             Some("lock") => !["on", "off"].contains(&next),
@@ -59,7 +75,8 @@ impl<'a> Reader<'a> {
         }
         // What a "TV show" is played on is not said.
         for at in 1..words.len() {
-            if ["show", "shows"].contains(&words[at].as_str()) && ["tv", "television"].contains(&words[at - 1].as_str()) {
+            if ["show", "shows"].contains(&words[at].as_str()) && ["tv", "television"].contains(&words[at - 1].as_str())
+            {
                 "the".clone_into(&mut words[at - 1]);
             }
         }
@@ -171,7 +188,8 @@ impl<'a> Reader<'a> {
                 // "all but one": a small word is no value; "a" neither.
                 let digits = !["a", "an", "one", "half"].contains(&word) || more > 0;
                 let to = at > 0
-                    && ["to", "at", "volume", "brightness", "temperature", "position"].contains(&self.word(at - 1));
+                    && ["to", "at", "volume", "brightness", "temperature", "position", "level"]
+                        .contains(&self.word(at - 1));
                 // "on at 7" is a time, "set it at 40" is not.
                 let to = to && (self.word(at - 1) != "at" || self.has(SETTING));
                 let last = at + count == self.words.len();
@@ -229,6 +247,11 @@ impl<'a> Reader<'a> {
             word => word.starts_with(|c: char| c.is_ascii_digit()) || TIMED.contains(&word),
         }
     }
+}
+
+/// Whether a sentence asks whether something can be done, as in "could the lights be dimmed?".
+pub(super) fn is_passive(s: &Sentence) -> bool {
+    ["can", "could", "would"].contains(&s.word(0)) && s.mentions(&["be"])
 }
 
 /// Words that set a value: a bare number after "at" is one then.

@@ -79,9 +79,29 @@ const WORDS: &[(&str, bool)] = &[
 ];
 /// What sensors measure, said beside their names.
 const MEASURED: &[&str] = &[
-    "value", "reading", "level", "battery", "charge", "power", "energy", "pressure", "consumption", "concentration",
-    "frequency", "voltage", "amount", "quality", "strength", "signal", "size", "rate", "duration", "distance", "weight",
-    "got", "remaining",
+    "value",
+    "reading",
+    "level",
+    "battery",
+    "charge",
+    "power",
+    "energy",
+    "pressure",
+    "consumption",
+    "concentration",
+    "frequency",
+    "voltage",
+    "amount",
+    "quality",
+    "strength",
+    "signal",
+    "size",
+    "rate",
+    "duration",
+    "distance",
+    "weight",
+    "got",
+    "remaining",
 ];
 /// At most so many sensors of one name are read.
 const READ: usize = 3;

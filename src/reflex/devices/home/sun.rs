@@ -40,7 +40,8 @@ impl SunTime {
             _ => return None,
         };
         let mut to = at + 1;
-        for daily in [&["every", "day"][..], &["each", "day"], &["every", "evening"], &["every", "morning"], &["daily"]] {
+        for daily in [&["every", "day"][..], &["each", "day"], &["every", "evening"], &["every", "morning"], &["daily"]]
+        {
             if from >= daily.len() && s.has(from - daily.len(), daily) {
                 from -= daily.len();
             } else if s.has(to, daily) {
