@@ -180,6 +180,7 @@ mod tests {
             verbs,
             state: State::default(),
             guarded,
+            class: String::new(),
         }
     }
 

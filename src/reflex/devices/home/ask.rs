@@ -44,9 +44,10 @@ pub(super) fn asked(s: &Sentence, home: &Home, before: Option<&Before>) -> Optio
     }
     let locks = has(&["locked", "unlocked"]);
     let moves = has(&["opening", "closing", "shutting"]);
+    let of_kind = spans.iter().any(|span| matches!(span.what, What::Kind(_)));
     let state = STATES.iter().find(|(word, _)| (0..words.len()).any(|at| is_state(&words, &spans, at, word)));
     // "How many lights are on upstairs", "on my floor": where no other word is a state, "on" is one.
-    let state = state.or_else(|| STATES.first().filter(|_| !moves && has(&["on"])));
+    let state = state.or_else(|| STATES.first().filter(|_| !moves && of_kind && has(&["on"])));
     let tells = has(&["state", "status"]) || words.contains(&"how");
     if spans.is_empty() {
         let before = before.filter(|_| has(&["it", "that", "they", "them"]) && state.is_some())?;

@@ -81,6 +81,14 @@ impl<'a> Reader<'a> {
             }
         }
         let said: Vec<&str> = words.iter().map(String::as_str).collect();
+        // "Timer" is no slip of "Dinner time".
+        if said.iter().any(|word| ELSEWHERE.contains(word)) {
+            let exact = home.scan(&said, &in_command, &|_| true, 0);
+            let named = |at: usize| exact.iter().any(|span| (span.at..span.end).contains(&at));
+            if (0..said.len()).any(|at| ELSEWHERE.contains(&said[at]) && !named(at)) {
+                return None;
+            }
+        }
         let fits = |at: usize| home.get(at).is_controlled();
         let known = |spans: &[Span]| {
             let named = |at: usize| spans.iter().any(|span| (span.at..span.end).contains(&at));
@@ -253,6 +261,27 @@ impl<'a> Reader<'a> {
 pub(super) fn is_passive(s: &Sentence) -> bool {
     ["can", "could", "would"].contains(&s.word(0)) && s.mentions(&["be"])
 }
+
+/// What other sentences are about, unless a thing is called so.
+const ELSEWHERE: &[&str] = &[
+    "timer",
+    "timers",
+    "reminder",
+    "reminders",
+    "list",
+    "lists",
+    "note",
+    "notes",
+    "calendar",
+    "event",
+    "events",
+    "meeting",
+    "task",
+    "tasks",
+    "todo",
+    "message",
+    "email",
+];
 
 /// Words that set a value: a bare number after "at" is one then.
 const SETTING: &[&str] = &["set", "put", "dim", "keep", "volume", "brightness", "temperature", "position", "speed"];

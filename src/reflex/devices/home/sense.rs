@@ -18,6 +18,10 @@ const DETECTED: &[(&[&str], &[&str])] = &[
     (&["leaks"], &["moisture"]),
     (&["water"], &["moisture"]),
     (&["moisture"], &["moisture"]),
+    (&["flood"], &["moisture"]),
+    (&["present"], &["presence", "occupancy"]),
+    (&["away"], &["presence", "occupancy"]),
+    (&["gone"], &["presence", "occupancy"]),
     (&["smoke"], &["smoke"]),
     (&["gas"], &["gas"]),
     (&["vibration"], &["vibration"]),
@@ -62,6 +66,9 @@ const WORDS: &[(&str, bool)] = &[
     ("anything", false),
     ("something", false),
     ("software", false),
+    ("firmware", false),
+    ("wet", false),
+    ("charging", false),
     ("available", false),
     ("pending", false),
     ("low", false),
@@ -75,8 +82,13 @@ const WORDS: &[(&str, bool)] = &[
     ("unplugged", true),
     ("disconnected", true),
     ("safe", true),
+    ("away", true),
+    ("gone", true),
     ("ok", true),
 ];
+/// What is detected in words that are states by themselves.
+const STATED: &[&str] =
+    &["plugged", "connected", "charging", "vibrating", "tampered", "wet", "powered", "running", "unsafe"];
 /// What sensors measure, said beside their names.
 const MEASURED: &[&str] = &[
     "value",
@@ -146,6 +158,8 @@ pub(super) fn detected(s: &Sentence, home: &Home) -> Option<Classification> {
         let (said, classes) = DETECTED.iter().find(|(said, _)| all[at..].starts_with(said))?;
         Some((at, said, *classes))
     })?;
+    // "Which batteries are charging" asks for their chargers.
+    let classes = if classes == ["battery"] && all.contains(&"charging") { &["battery_charging"][..] } else { classes };
     let of_class = |at: usize| home.get(at).kind == Kind::Contact && classes.contains(&home.get(at).class);
     if !(0..home.len()).any(|at| of_class(at) && !home.get(at).hidden) {
         return None;
@@ -160,6 +174,11 @@ pub(super) fn detected(s: &Sentence, home: &Home) -> Option<Classification> {
         return None;
     }
     let is = |word: &str| (0..all.len()).any(|at| !named(at) && all[at] == word);
+    // "What color is water" asks for no sensor.
+    let marked = WORDS.iter().any(|(word, _)| is(word)) || STATED.contains(&said[0]);
+    if ["what", "which", "how"].contains(&all[0]) && !marked || is("color") || is("colour") {
+        return None;
+    }
     let off = WORDS.iter().any(|(word, off)| *off && is(word));
     let every = ["all", "every", "each"].iter().any(|word| is(word));
     let areas: Vec<usize> =

@@ -241,6 +241,8 @@ fn only_commands_act() {
         "is the garage door unlock",
         "make a note about the coffee",
         "start the day with coffee",
+        "I want a timer set for 10 minutes",
+        "tell me the value of my current car",
         "the front door unlock code is 1234",
     ] {
         let placed = classified(&Sentence::read(text), &home, None, &now());
