@@ -202,6 +202,7 @@ mod tests {
             verbs,
             state: State::default(),
             guarded,
+            class: String::new(),
         }
     }
 
