@@ -55,8 +55,8 @@ def xz(data):
     return lzma.compress(data, preset=6, check=lzma.CHECK_CRC64)
 
 
-def gz(data):
-    return gzip.compress(data, 9, mtime=0)
+def gz(data, level=9):
+    return gzip.compress(data, level, mtime=0)
 
 
 def ar(members, epoch):

@@ -125,6 +125,8 @@ Description: always-on agent for a home or workshop
 
 def write(out, program, version, arch, epoch, licences, sbom):
     """Writes hob_VERSION_ARCH.deb into `out` and returns its path."""
+    # A pre-release is older than its release.
+    version = version.replace("-", "~")
     entries = files(program, version, epoch, licences, sbom)
     contents = {entry.name: entry.read() for entry in entries}
     installed = sum(-(-len(data) // 1024) for data in contents.values()) + len(with_folders(entries)) - len(entries)

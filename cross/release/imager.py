@@ -11,8 +11,6 @@ from datetime import datetime, timezone
 from inputs import ROOT
 
 BLOCK = 1 << 20
-# Imager's names for boards that run the image.
-DEVICES = ["pi5-64bit", "pi4-64bit", "pi3-64bit"]
 
 
 def unpacked(path):
@@ -41,14 +39,14 @@ def stored(path):
         return measure(iter(lambda: file.read(BLOCK), b""))
 
 
-def entry(path, version, epoch, url, devices=DEVICES):
+def entry(path, version, epoch, url, devices):
     """The image's entry, with its sizes and digests as they are."""
     size, digest = stored(path)
     size_on_card, digest_on_card = measure(unpacked(path))
     icon = base64.b64encode((ROOT / "web/public/favicon.svg").read_bytes()).decode()
     return {
         "name": f"Hob {version}",
-        "description": "An always-on agent for a home or workshop; set up from its page, or by hob.txt on the card",
+        "description": "An always-on agent for a home or workshop; set up from its page, or by the settings file on the card",
         "icon": f"data:image/svg+xml;base64,{icon}",
         "url": f"{url.rstrip('/')}/{path.name}" if url else path.name,
         "release_date": datetime.fromtimestamp(epoch, timezone.utc).strftime("%Y-%m-%d"),

@@ -18,6 +18,14 @@ TARGETS = {"arm64": "aarch64-unknown-linux-gnu", "amd64": "x86_64-unknown-linux-
 QUICKJS = {"CARGO_ENCODED_RUSTFLAGS": "--cfg\x1fquickjs_sources"}
 # Packages that leave a helper of theirs in the page they build.
 HELPERS = ("vite", "rolldown")
+# C of another project, by the crate that brings and compiles it.
+FOREIGN_C = {"boringssl": "ring", "zstd": "zstd-sys"}
+C_VERSIONS = {
+    # It is changed in ring, and has no version of its own.
+    "boringssl": lambda part: f"in-ring-{part.version}",
+    "zstd": lambda part: ".".join(re.findall(r"#define ZSTD_VERSION_(?:MAJOR|MINOR|RELEASE) +(\d+)",
+                                             (part.folder / "zstd/lib/zstd.h").read_text())),
+}
 
 
 @dataclass(frozen=True)
@@ -120,7 +128,7 @@ def direct():
 
 
 def c_sources(all_crates):
-    """C and assembler that crates bring and that is another project's: what `C_SOURCES` knows of it."""
+    """C and assembler that crates bring and that is another project's: what is known of it."""
     folders = {part.name: part for part in all_crates}
     texts = ROOT / "cross/release/texts"
     apache, llvm = ROOT / "models/LICENSE", texts / "LLVM-exception.txt"
@@ -140,6 +148,11 @@ def c_sources(all_crates):
         found.append(Part("c", "compiler-rt", "19", "Apache-2.0 WITH LLVM-exception", "pkg:generic/compiler-rt@19",
                           texts=(apache, llvm), holders=("2009-2019 the contributors to LLVM",), architectures=tuple(TARGETS),
                           description="The compiler's runtime for wasm in the JavaScript engine."))
+    for name, crate in FOREIGN_C.items():
+        if bringing := folders.get(crate):
+            version = C_VERSIONS[name](bringing)
+            found.append(Part("c", name, version, bringing.licence, f"pkg:generic/{name}@{version}", folder=bringing.folder,
+                              architectures=tuple(TARGETS), description=f"C and assembler in the crate {crate}."))
     return found
 
 

@@ -23,7 +23,7 @@ import imager
 import licences
 import sbom
 import sources
-from archive import Entry, tar, xz
+from archive import Entry, gz, tar
 from inputs import ROOT, TARGETS, parts
 
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -64,8 +64,8 @@ def archive(out, program, version, arch, epoch, texts):
         Entry("hob.sysusers", own / "hob.sysusers"),
         Entry("hob.rules", own / "hob.rules"),
     ]
-    path = out / f"hob-{version}-linux-{arch}.tar.xz"
-    path.write_bytes(xz(tar(entries, epoch, f"hob-{version}-linux-{arch}/")))
+    name = f"hob-{version}-linux-{arch}"
+    (out / f"{name}.tar.gz").write_bytes(gz(tar(entries, epoch, f"{name}/"), 6))
 
 
 def programs(words):
@@ -80,11 +80,10 @@ def programs(words):
 
 def add_image(out, found, version, epoch):
     """Copies the image and writes what belongs to it."""
-    for path in found.files:
-        shutil.copyfile(path, out / path.name)
-    if found.card:
-        entries = [imager.entry(found.card, version, epoch, os.environ.get("RELEASE_URL", ""), found.devices)]
-        (out / "rpi-imager.json").write_text(imager.write(entries))
+    card = out / f"hob-{version}-{found.board}.img{found.card.suffix}"
+    shutil.copyfile(found.card, card)
+    entries = [imager.entry(card, version, epoch, os.environ.get("RELEASE_URL", ""), list(found.devices))]
+    (out / "rpi-imager.json").write_text(imager.write(entries))
     names = "debian-sources.tsv", "fetch-debian-sources.sh"
     (out / names[0]).write_text(sources.manifest(found.packages))
     (out / names[1]).write_text(sources.script(version, names[0]))
@@ -97,6 +96,24 @@ def checksums(out):
     (out / "SHA256SUMS").write_text("".join(lines))
 
 
+def pack(chosen, out, version, epoch, found):
+    """Writes everything into `out`; returns the number of parts and what to tell."""
+    # The packages and archives are Hob's alone: what the image adds is not in them.
+    own = parts(tuple(chosen))
+    own_texts, own_materials = licences.write(own, version).encode(), sbom.write(own, version, epoch).encode()
+    for arch, program in chosen.items():
+        deb.write(out, program, version, arch, epoch, own_texts, own_materials)
+        archive(out, program, version, arch, epoch, own_texts)
+    everything = own + image.parts(found)
+    (out / "THIRD-PARTY-LICENCES.txt").write_text(licences.write(everything, version))
+    (out / f"hob-{version}.cdx.json").write_text(sbom.write(everything, version, epoch))
+    if found:
+        add_image(out, found, version, epoch)
+    said = bundle.write(out, chosen, found, version, epoch)
+    checksums(out)
+    return len(everything), said
+
+
 def main(words):
     os.umask(0o022)
     version, epoch, chosen = version_of_hob(), date_of_commit(), programs(words)
@@ -105,27 +122,15 @@ def main(words):
     out = TARGET / "release-out" / version
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    found = image.find(TARGET, version)
-    inside = parts(tuple(chosen)) + image.parts(found)
-    texts, materials = licences.write(inside, version), sbom.write(inside, version, epoch)
-    (out / "THIRD-PARTY-LICENCES.txt").write_text(texts)
-    (out / f"hob-{version}.cdx.json").write_text(materials)
-    # The package is Hob's alone: what the image adds is not in it.
-    own = parts(tuple(chosen))
-    own_texts, own_materials = licences.write(own, version).encode(), sbom.write(own, version, epoch).encode()
-    for arch, program in chosen.items():
-        deb.write(out, program, version, arch, epoch, own_texts, own_materials)
-        archive(out, program, version, arch, epoch, own_texts)
-    if found:
-        add_image(out, found, version, epoch)
-    said = bundle.write(out, chosen, found, version, epoch)
-    checksums(out)
+    found, without = image.find(TARGET, chosen.get("arm64"))
+    count, said = pack(chosen, out, version, epoch, found)
     for path in sorted(out.iterdir()):
         print(f"  {path.stat().st_size:>12,}  {path.name}")
-    print(f"{out}: {len(inside)} parts of others")
-    for line in [*said, *([] if found else ["without an image: make image BOARD=rpi makes one"]),
-                 *(["made from changed files, not from a commit: do not publish it"] if git("status", "--porcelain") else [])]:
-        print(f"  {line}")
+    print(f"{out}: of {count} parts of others")
+    changed = git("status", "--porcelain")
+    for line in [*said, without, "made from changed files, not from a commit: do not publish it" if changed else None]:
+        if line:
+            print(f"  {line}")
 
 
 if __name__ == "__main__":
