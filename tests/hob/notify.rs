@@ -20,7 +20,8 @@ fn notify_tells_ready_alive_and_stopping() {
     let mut hob = Hob::with(Setup { environment, ..Setup::default() });
 
     let mut heard = vec![next()];
-    while heard.iter().filter(|message| *message == "WATCHDOG=1").count() < 3 || !heard.contains(&"READY=1".to_owned()) {
+    while heard.iter().filter(|message| *message == "WATCHDOG=1").count() < 3 || !heard.contains(&"READY=1".to_owned())
+    {
         heard.push(next());
     }
     assert_eq!(heard.iter().filter(|message| *message == "READY=1").count(), 1, "{heard:?}");
