@@ -46,7 +46,9 @@ def manifest(packages):
     built = defaultdict(list)
     for package in packages:
         built[package.source, package.source_version].append(f"{package.name}={package.version}")
-        for source, version in package.built_using:
+        signed = package.source.startswith("linux-signed-")
+        # Debian's signed kernels come from a source that only has the signatures.
+        for source, version in [*package.built_using, *([("linux", package.version)] if signed else [])]:
             built[source, version].append(f"{package.name}={package.version} (parts of it)")
     lines = ["# source\tversion\tpackages of the image that were built from it"]
     lines += [f"{source}\t{version}\t{' '.join(sorted(names))}" for (source, version), names in sorted(built.items())]
