@@ -41,7 +41,7 @@ def needs(program, arch):
     # Packed relocations are a feature of glibc 2.36, without a number of their own.
     if "GLIBC_ABI_DT_RELR" in readelf("-V", program):
         versions.add((2, 36))
-    glibc = ".".join(map(str, max(versions)))
+    glibc = ".".join(map(str, max(versions, default=(2, 31))))
     packages = sorted({LIBRARIES[name] for name in libraries})
     return [f"{name} (>= {glibc})" if name == "libc6" else name for name in packages]
 

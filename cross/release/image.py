@@ -1,5 +1,6 @@
 """The image that `make image` made, if it did, and the Debian packages in it."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from inputs import Part
 # Boards whose image is a part of a release, and Raspberry Pi Imager's names for them.
 BOARDS = {"rpi": ("pi4-64bit", "pi3-64bit")}
 SUITE = "bookworm"
+# Debian's own copies of the licences that its packages only name.
+COMMON = Path("/usr/share/common-licenses")
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,20 @@ def find(target, program):
     return None, None
 
 
+def texts(notice):
+    """A package's notice, and the licences that it refers to."""
+    names = set(re.findall(r"/usr/share/common-licenses/([A-Za-z0-9.+-]*[A-Za-z0-9])", notice.read_text(errors="replace")))
+    missing = sorted(name for name in names if not (COMMON / name).exists())
+    if missing:
+        raise SystemExit(f"{notice} refers to {', '.join(missing)}, which is not in {COMMON}: pack the image on Debian")
+    return (notice, *(COMMON / name for name in sorted(names)))
+
+
 def parts(found):
     """The image's packages, as parts of the release."""
     if found is None:
         return []
-    return [Part("debian", package.name, package.version, "", architectures=("arm64",), texts=(found.copyrights[package.name],),
+    return [Part("debian", package.name, package.version, "", architectures=("arm64",), texts=texts(found.copyrights[package.name]),
                  purl=f"pkg:deb/debian/{package.name}@{package.version.replace('+', '%2B')}?arch=arm64&distro={SUITE}",
                  description=f"In the image; built from {package.source} {package.source_version}.")
             for package in found.packages]

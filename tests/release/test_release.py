@@ -266,6 +266,16 @@ class Image(unittest.TestCase):
         self.assertIn("1:1.35.0-4%2Bb3", parts[0].purl)
         self.assertIn("MIT License", licences.write(parts, "1.2.3"))
 
+    @unittest.skipUnless((image.COMMON / "GPL-2").exists(), "this is no Debian")
+    def test_licences_that_a_notice_names_are_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            notice = Path(folder) / "copyright"
+            notice.write_text("License: GPL-2\n See `/usr/share/common-licenses/GPL-2'.\n")
+            self.assertEqual([path.name for path in image.texts(notice)], ["copyright", "GPL-2"])
+            notice.write_text("See /usr/share/common-licenses/Mystery-1.")
+            with self.assertRaisesRegex(SystemExit, "refers to Mystery-1"):
+                image.texts(notice)
+
 
 class Archives(unittest.TestCase):
     def test_folders_come_before_their_files(self):
