@@ -4,8 +4,8 @@
     cross/release/release.py arm64=target/aarch64/hob amd64=target/release/hob
 
 The same programs and the same commit give the same bytes. Environment: HOB_SIGNING_KEY is the file of the key that signs the
-update bundles, RELEASE_URL the address where the files will be, for Raspberry Pi Imager; SOURCE_DATE_EPOCH replaces the date of
-the commit.
+update bundles, HOB_EARLIER a folder with those of earlier releases; RELEASE_URL is the address where the files will be, for
+Raspberry Pi Imager; SOURCE_DATE_EPOCH replaces the date of the commit.
 """
 
 import hashlib
