@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import lzma
+import os
 import platform
 import re
 import shutil
@@ -15,11 +16,13 @@ import tomllib
 import unittest
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "cross/release"))
 
 import archive  # noqa: E402
+import bundle  # noqa: E402
 import deb  # noqa: E402
 import image  # noqa: E402
 import imager  # noqa: E402
@@ -275,6 +278,38 @@ class Image(unittest.TestCase):
             notice.write_text("See /usr/share/common-licenses/Mystery-1.")
             with self.assertRaisesRegex(SystemExit, "refers to Mystery-1"):
                 image.texts(notice)
+
+
+class Bundles(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.hob = self.folder / "hob"
+        self.hob.write_text(f"#!/bin/sh\necho \"$@\" >>{self.folder}/calls\n")
+        self.hob.chmod(0o755)
+        (self.folder / "key").write_text("")
+
+    def write(self, **environment):
+        found = image.Found("rpi", self.hob, Path("boot.img"), Path("root.img"), (), {}, ())
+        with mock.patch.dict(os.environ, environment):
+            return bundle.write(self.folder, {ARCH: self.hob}, found, "1.2.3", EPOCH)
+
+    def test_one_for_each_program_and_one_for_the_image(self):
+        (self.folder / "hob-1.1.0-rpi.hobupdate").write_text("")
+        key = f"{self.folder}/key"
+        self.write(HOB_SIGNING_KEY=key, HOB_EARLIER=str(self.folder))
+        common = f"--key {key} --version 1.2.3 --serial {EPOCH}"
+        app = f"--app {self.hob} --target {bundle.MACHINES[ARCH]}"
+        system = f"--boot boot.img --root root.img --target aarch64-linux --board rpi --from {self.folder}/hob-1.1.0-rpi.hobupdate"
+        self.assertEqual((self.folder / "calls").read_text().splitlines(), [
+            f"bundle build --out {self.folder}/hob-1.2.3-{ARCH}.hobupdate {common} {app}",
+            f"bundle build --out {self.folder}/hob-1.2.3-rpi.hobupdate {common} {system}"])
+
+    def test_without_a_key_there_is_none_and_that_is_told(self):
+        self.assertIn("without update bundles", self.write(HOB_SIGNING_KEY="")[0])
+        self.assertFalse((self.folder / "calls").exists())
+        with self.assertRaisesRegex(SystemExit, "there is no file /nowhere"):
+            self.write(HOB_SIGNING_KEY="/nowhere")
 
 
 class Archives(unittest.TestCase):
