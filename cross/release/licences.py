@@ -8,7 +8,6 @@ import html
 import re
 from collections import defaultdict
 from html.parser import HTMLParser
-from pathlib import Path
 
 from inputs import ROOT
 

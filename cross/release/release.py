@@ -8,7 +8,6 @@ update bundles, HOB_EARLIER a folder with those of earlier releases; RELEASE_URL
 Raspberry Pi Imager; SOURCE_DATE_EPOCH replaces the date of the commit.
 """
 
-import hashlib
 import os
 import re
 import shutil

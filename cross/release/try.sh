@@ -2,6 +2,7 @@
 # Installs a Debian package of Hob into a new Debian, starts that with its systemd in a container, and plays what people do:
 # install, ask, upgrade, remove, purge. As root.
 #     cross/release/try.sh PACKAGE.deb
+# shellcheck disable=SC2015,SC2016
 set -euo pipefail
 package=$(realpath "${1:?usage: try.sh PACKAGE.deb}")
 suite=${SUITE:-bookworm}
