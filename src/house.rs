@@ -6,6 +6,7 @@ mod background;
 mod compacting;
 mod home_assistant;
 mod known_hosts;
+mod notify;
 pub mod restart;
 pub mod serve;
 #[cfg(test)]

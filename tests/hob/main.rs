@@ -44,6 +44,7 @@ mod model_trouble;
 mod models;
 mod module_graph;
 mod money;
+mod notify;
 mod ollama;
 mod openai;
 mod openai_options;
