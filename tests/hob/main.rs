@@ -8,6 +8,7 @@ mod approvals;
 mod arrival;
 mod automation;
 mod budgets;
+mod care;
 mod circles;
 mod clear_text;
 mod cli;
