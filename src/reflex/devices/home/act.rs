@@ -3,7 +3,7 @@
 use super::{
     super::times::Times,
     Before, emit,
-    grammar::{HIDDEN, SUN},
+    grammar::{BEFORE_NAMES, HIDDEN, SUN},
     reader::{Reader, Set},
     sun::SunTime,
     which,
@@ -223,7 +223,13 @@ impl Reader<'_> {
             return off();
         }
         let lights_up = self.begins(&["light"]) && self.has(&["up"]) || self.begins(&["illuminate"]);
-        let names = self.spans.iter().any(|span| matches!(span.what, What::Names { .. } | What::Kind(_)));
+        // "Start the day with coffee" starts no machine.
+        let close = |at: usize| {
+            let between = |at: usize| BEFORE_NAMES.contains(&self.word(at)) || self.word(at) == "up";
+            (self.first + 1..at).all(between)
+        };
+        let is_thing = |span: &Span| matches!(span.what, What::Names { .. } | What::Kind(_));
+        let names = self.spans.iter().any(|span| is_thing(span) && close(span.at)) || self.after_names().is_some();
         let makes = self.begins(&["make", "brew", "prepare"]) && self.is_one_switch();
         let starts = self.begins(&["activate", "enable"])
             || makes
@@ -340,7 +346,8 @@ impl Reader<'_> {
         }
         // "lights down", "lower the lights"; but "power the lights up".
         let lights = !named.is_empty() && named.iter().all(|kind| *kind == Kind::Light) && self.states().is_empty();
-        let dims = bright || lights && !self.begins(&["power"]);
+        let verb = self.words[self.first].starts_with(HIDDEN);
+        let dims = bright || lights && !verb && !self.begins(&["power"]);
         if self.has(&["brighter", "brighten"]) || dims && up || self.begins(&["bright"]) {
             return Some(Some(Act::changed(by(LIGHTER), LIGHT)));
         }

@@ -103,7 +103,7 @@ fn sentences_control_the_demo_home() {
         ("could the lights in the kitchen be turned off?", "turn_off Kitchen light"),
         ("lower the lights in the kitchen", "set_level Kitchen light -20"),
         ("turn the living room up to 40 %", "set_level tv 40"),
-        ("increase the volume of the radio to ninety", "set_level radio 90"),
+        ("increase the volume of the kitchen radio to ninety", "set_level radio 90"),
         ("bedroom lamp 25 brightness", "set_level bedroom_lamp 25"),
         ("change the desk lamp from red to blue", "set_color office_lamp blue"),
         ("the sofa lamp", "turn_on sofa"),
