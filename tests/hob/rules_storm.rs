@@ -89,3 +89,15 @@ fn while_a_pin_flaps_no_edge_of_another_is_lost() {
     assert!(grown < 16_000, "{grown} KB more");
     home.hob.assert_alive();
 }
+
+#[test]
+fn the_first_edge_after_a_rule_was_made_starts_it() {
+    let home = Home::with(FAST);
+    for pin in [7, 8, 9, 10, 11] {
+        let rule = json!({"name": format!("Try {pin}"), "triggers": [{"type": "pin", "pin": pin, "edge": "rising"}],
+                          "actions": [{"type": "pin", "pin": 17, "toggle": true}], "mode": "queued"});
+        let id = home.hob.result("create_rule", rule)["id"].clone();
+        home.simulate(&format!("press {pin} 30"));
+        until("it has run", || home.hob.result("get_rule", json!({"ruleId": id}))["fired"] == 1);
+    }
+}

@@ -136,7 +136,7 @@ def test_a_rule_is_a_button_that_runs_it_and_a_switch_that_arms_it(joined, hob):
 
 
 def test_a_rule_that_waits_keeps_nothing_waiting(joined, hob):
-    wait = [{"type": "wait", "seconds": 3600}]
+    wait = [{"type": "wait", "seconds": 500}]
     rule, _, button = make_rule(hob, "Slow", wait)
     until("the rule", lambda: button in entities(joined))
     # Home Assistant presses nothing that it does not know to be there.

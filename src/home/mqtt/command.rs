@@ -131,7 +131,7 @@ fn read(settings: &MqttSettings, own: &str, topic: &str, payload: &[u8], retaine
 mod tests {
     use super::*;
 
-    const RULE: &str = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    const RULE: &str = "01a219a7-69e5-7000-9d90-7bad2cb79742";
 
     #[tokio::test]
     async fn in_a_flood_the_last_word_counts() {
@@ -194,8 +194,18 @@ mod tests {
             ("hob/kk/pin/17/set", "ON", false, None),
             ("hob/k/call", "gpio_write", false, None),
             ("hob/k/pin/lamp/set", "ON", false, None),
-            ("hob/k/rule/01ARZ3NDEKTSV4RRFFQ69G5FAV/set", "ON", false, Some(Request::EnableRule(RULE.into(), true))),
-            ("hob/k/rule/01ARZ3NDEKTSV4RRFFQ69G5FAV/run", "PRESS", false, Some(Request::RunRule(RULE.into()))),
+            (
+                "hob/k/rule/01a219a7-69e5-7000-9d90-7bad2cb79742/set",
+                "ON",
+                false,
+                Some(Request::EnableRule(RULE.into(), true)),
+            ),
+            (
+                "hob/k/rule/01a219a7-69e5-7000-9d90-7bad2cb79742/run",
+                "PRESS",
+                false,
+                Some(Request::RunRule(RULE.into())),
+            ),
             ("hob/k/rule/Evening/run", "PRESS", false, None),
             ("homeassistant/status", "online", false, Some(Request::Renew)),
             ("homeassistant/status", "online", true, None),
