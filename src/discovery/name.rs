@@ -59,8 +59,9 @@ pub(crate) fn other_responder() -> bool {
 /// Whether there is a process with this id. Not by /proc: a service may be kept from seeing the processes of others there.
 fn is_alive(pid: i32) -> bool {
     use rustix::{io::Errno, process};
-    let Some(pid) = process::Pid::from_raw(pid).filter(|pid| pid.as_raw_pid() > 0) else { return false };
-    matches!(process::test_kill_process(pid), Ok(()) | Err(Errno::PERM))
+    // The file may hold any number; negative ones are no processes.
+    let pid = (pid > 0).then(|| process::Pid::from_raw(pid)).flatten();
+    pid.is_some_and(|pid| matches!(process::test_kill_process(pid), Ok(()) | Err(Errno::PERM)))
 }
 
 #[cfg(test)]
