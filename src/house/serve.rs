@@ -81,11 +81,13 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
         stop_signal.await;
         signalled.cancel();
     });
-    let asked = stop.clone();
+    let (asked, power) = (stop.clone(), house.care.power.clone());
+    let end_of_power = power.clone();
     tokio::spawn(async move {
         tokio::select! {
             () = asked.cancelled() => notify::stopping(),
             () = restart.asked() => {}
+            () = end_of_power.asked() => asked.cancel(),
         }
         tracing::info!("closing");
         // Runs end first, so that their listeners receive the last event. Runs that wait for a person are suspended.
@@ -139,6 +141,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     let _ = std::fs::remove_file(data.join(SOCKET));
     let again = house.restart.is_asked();
     house::close(house).await;
+    power.finish();
     let again = again && !stop.is_cancelled();
     Ok(again.then_some(Listened { listen: at, tls: tls_at }))
 }

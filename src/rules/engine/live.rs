@@ -61,6 +61,8 @@ pub(crate) struct Watch {
     pub seen: Option<Value>,
     /// Whether the number was beyond the limit.
     pub beyond: Option<bool>,
+    /// The last state of a thing while it could be reached.
+    pub known: Option<Value>,
     /// Waits until a state has lasted.
     pub hold: Option<CancellationToken>,
     /// The next time by the sun, and the last one that fired.
