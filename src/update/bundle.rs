@@ -50,7 +50,7 @@ fn lengths(prefix: &[u8]) -> Result<[usize; 3]> {
         let newer = prefix.starts_with(&MAGIC[..6]);
         Error::refused(match newer {
             true => "this bundle has a newer format: install a version in between first",
-            false => "this is not an update bundle of Hob: choose a file that ends in .hobu",
+            false => "this is not an update bundle of Hob: choose a file that ends in .hobupdate",
         })
     })?;
     let mut all = [0; 3];

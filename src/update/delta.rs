@@ -60,11 +60,6 @@ impl Base {
         Self { bytes, table, shift: 0 }
     }
 
-    /// The image.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
     /// The position in the base of a copy for `new`, which is at `at` in its image.
     fn look_up(&self, new: &[u8], at: i64) -> Option<usize> {
         let expected = usize::try_from(at + self.shift).ok().filter(|position| *position < self.bytes.len());

@@ -88,6 +88,9 @@ pub struct Outcome {
     pub at: i64,
     /// The version it was about.
     pub version: String,
+    /// Whether the version was started, as far as is known.
+    #[serde(default)]
+    pub tried: bool,
 }
 
 /// The content of the journal.

@@ -23,9 +23,10 @@ mod recover;
 pub mod slots;
 pub mod supervise;
 #[cfg(test)]
-mod measure;
+mod sim_disk;
+pub mod testing;
 #[cfg(test)]
-mod testing;
+mod tests;
 mod upload;
 
 pub use error::{Error, Result};

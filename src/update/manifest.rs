@@ -117,6 +117,19 @@ pub struct Device {
     pub data_schema: u32,
 }
 
+impl Device {
+    /// This device, running `version`: the board is that of `hob.board=` on the kernel's command line.
+    ///
+    /// # Errors
+    /// `BadRequest` when `version` is none.
+    pub fn this(version: &str) -> Result<Self> {
+        let version = version.parse().map_err(|_| Error::BadRequest(format!("`{version}` is not a version: write 1.2.3")))?;
+        let text = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
+        let board = text.split_whitespace().find_map(|word| word.strip_prefix("hob.board="));
+        Ok(Self { version, target: target(), board: board.unwrap_or("generic").into(), data_schema: crate::DATA_SCHEMA })
+    }
+}
+
 /// The machine this program was built for: `x86_64-linux`, `aarch64-linux`.
 pub fn target() -> String {
     format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS)

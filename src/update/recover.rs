@@ -15,7 +15,12 @@ pub(crate) fn now() -> i64 {
 
 /// The end of an installation.
 pub(crate) fn outcome(what: &str, why: impl Into<String>, version: &Version) -> Option<Outcome> {
-    Some(Outcome { what: what.into(), why: why.into(), at: now(), version: version.to_string() })
+    Some(Outcome { what: what.into(), why: why.into(), at: now(), version: version.to_string(), tried: false })
+}
+
+/// The end of a version that was started and failed.
+pub(crate) fn tried_outcome(why: impl Into<String>, version: &Version) -> Option<Outcome> {
+    outcome("failed", why, version).map(|outcome| Outcome { tried: true, ..outcome })
 }
 
 /// Notes a commit: the only place where the floor rises.
@@ -34,7 +39,7 @@ pub(crate) fn rolled_back(journal: &mut Journal, version: &Version) {
 
 /// Notes a trial that ended without a commit.
 fn failed(journal: &mut Journal, release: Release, why: String) {
-    journal.outcome = outcome("failed", why, &release.version);
+    journal.outcome = tried_outcome(why, &release.version);
     journal.phase = Phase::Failed(release);
 }
 
@@ -79,7 +84,8 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal)
             let complete = slots.manifest(release.slot)?.is_some_and(|about| about.id == release.id);
             if !complete || release.slot == running.slot {
                 let why = "The slot of the new version lost its content. Install it again.";
-                failed(journal, release, why.into());
+                journal.outcome = outcome("failed", why, &release.version);
+                journal.phase = Phase::Failed(release);
             }
         }
         Phase::Committed(release) if slots.active()? != release.slot => {

@@ -5,7 +5,7 @@
 
 use crate::{
     RESTART_CODE, SLOT_VARIABLE, SLOTS_VARIABLE,
-    disk::{Disk, DiskFile, Mode, RealDisk},
+    disk::{Disk, Mode, RealDisk},
     error::{Error, Result},
     recover,
     slots::{
@@ -38,7 +38,7 @@ const STEADY: Duration = Duration::from_secs(60);
 pub struct Config {
     /// The folder with `slots/`, the selector and the journal.
     pub root: PathBuf,
-    /// The arguments of the program in a slot: `serve` and its own.
+    /// The arguments of `hob serve`.
     pub arguments: Vec<OsString>,
     /// The program that fills the first slot, and the other one when it is newer: this one.
     pub program: PathBuf,
@@ -56,12 +56,12 @@ pub struct Config {
 
 impl Config {
     /// The settings of a device, with this program for the first slot.
-    pub fn new(root: PathBuf, arguments: Vec<OsString>, version: Version) -> Self {
+    pub fn new(root: PathBuf, arguments: Vec<OsString>) -> Self {
         Self {
             root,
             arguments,
             program: "/proc/self/exe".into(),
-            version,
+            version: env!("CARGO_PKG_VERSION").parse().unwrap_or(Version::new(0, 0, 0)),
             // The health window of `serve`, a minute to start and a minute to spare.
             trial_window: Duration::from_secs(7 * 60),
             backoff_min: Duration::from_secs(1),
@@ -252,7 +252,7 @@ fn describe(end: &End, window: Duration) -> String {
 /// Runs the program of a slot until it ends, the supervisor is told to stop, or its trial takes too long.
 async fn attempt(config: &Config, root: &Root, slot: SlotName, trial: bool, signals: &mut Signals) -> Result<End> {
     let mut command = Command::new(root.program(slot));
-    command.args(&config.arguments).env(SLOTS_VARIABLE, &config.root).env(SLOT_VARIABLE, slot.letter());
+    command.arg("serve").args(&config.arguments).env(SLOTS_VARIABLE, &config.root).env(SLOT_VARIABLE, slot.letter());
     let mut child = match command.process_group(0).kill_on_drop(true).spawn() {
         Ok(child) => child,
         Err(why) => return Ok(End::NotStarted(why.to_string())),

@@ -12,7 +12,10 @@ use crate::{
 };
 use serde::Serialize;
 use sha2::Digest as _;
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// The longest piece of one call of [`Upload::put`].
 pub const MAX_PIECE: usize = 1 << 20;
@@ -58,6 +61,22 @@ pub struct Progress {
     pub total: u64,
 }
 
+/// The progress of the open upload, readable while a step of it runs.
+#[derive(Debug, Clone, Default)]
+pub struct SharedProgress(Arc<Mutex<Option<Progress>>>);
+
+impl SharedProgress {
+    /// The progress; `None` without an upload.
+    pub fn get(&self) -> Option<Progress> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Replaces it.
+    pub fn set(&self, progress: Option<Progress>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = progress;
+    }
+}
+
 /// The state of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -98,6 +117,7 @@ pub struct Upload {
     sources: Vec<Box<dyn DiskFile>>,
     targets: Vec<Box<dyn DiskFile>>,
     progress: Progress,
+    shared: SharedProgress,
 }
 
 /// The images on the device that chunks can come from.
@@ -164,7 +184,7 @@ impl Sources {
 
 impl Upload {
     /// Opens the slot for writing and finds out what is missing. Bytes of an interrupted upload count as present.
-    pub fn open(slots: &dyn Slots, head: Head, running: SlotName) -> Result<Self> {
+    pub fn open(slots: &dyn Slots, head: Head, running: SlotName, shared: SharedProgress) -> Result<Self> {
         let slot = running.other();
         let sources = Sources::of(slots, &head, running)?;
         let mut targets = vec![];
@@ -179,6 +199,7 @@ impl Upload {
             sources: sources.files,
             targets,
             progress: Progress { total: head.manifest.images.iter().map(|i| i.length).sum(), ..Progress::default() },
+            shared,
             head,
         };
         let mut buffer = vec![0; MAX_CHUNK];
@@ -201,6 +222,7 @@ impl Upload {
             }
         }
         upload.blobs.sort_by_key(|blob| blob.place.offset);
+        upload.share();
         Ok(upload)
     }
 
@@ -248,6 +270,10 @@ impl Upload {
             needed,
             total_bytes: manifest.bundle_length,
         }
+    }
+
+    fn share(&self) {
+        self.shared.set(Some(self.progress()));
     }
 
     /// How far it has come.
@@ -349,6 +375,7 @@ impl Upload {
         }
         *state = State::Written;
         self.progress.written += content.len() as u64;
+        self.share();
         Ok(())
     }
 

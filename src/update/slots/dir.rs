@@ -243,6 +243,10 @@ impl Slots for DirSlots {
         Ok(self.selector()?.report)
     }
 
+    fn state_folder(&self) -> Option<PathBuf> {
+        Some(self.root.path.clone())
+    }
+
     fn restart(&self, _trial: bool) -> Restart {
         Restart::Exit
     }

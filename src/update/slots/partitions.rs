@@ -44,6 +44,10 @@ impl Partitions {
         Some(Self::new(disk, devices, state))
     }
 
+    pub(super) fn state(&self) -> &Path {
+        &self.state
+    }
+
     fn device(&self, slot: SlotName, image: &str) -> Result<&Path> {
         let place = Payload::System.images().iter().position(|name| *name == image);
         let [a, b] = &self.devices;

@@ -141,6 +141,10 @@ impl Slots for PiTrybootSlots {
         Ok(None)
     }
 
+    fn state_folder(&self) -> Option<PathBuf> {
+        Some(self.partitions.state().to_owned())
+    }
+
     fn restart(&self, trial: bool) -> Restart {
         Restart::Command(if trial { &["reboot", "0 tryboot"] } else { &["reboot"] })
     }

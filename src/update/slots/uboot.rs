@@ -119,6 +119,10 @@ impl Slots for UbootSlots {
         Ok(None)
     }
 
+    fn state_folder(&self) -> Option<PathBuf> {
+        Some(self.partitions.state().to_owned())
+    }
+
     fn restart(&self, _trial: bool) -> Restart {
         Restart::Exit
     }
