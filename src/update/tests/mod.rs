@@ -1,0 +1,10 @@
+//! Tests of whole installations, on simulated and real disks.
+
+mod cuts;
+mod fetching;
+mod fuzz;
+mod journeys;
+mod refusals;
+mod supervised;
+mod switches;
+mod world;
