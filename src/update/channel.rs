@@ -78,6 +78,14 @@ impl Channel {
             return Err(Error::refused("the update channel's file is too large: check the channel's address"));
         }
         let signer = keys.verify("the update channel", bytes, signature)?;
+        Ok((Self::parse(bytes, now, seen)?, signer))
+    }
+
+    /// Reads a channel file whose signature was checked.
+    ///
+    /// # Errors
+    /// As [`Channel::read`].
+    pub fn parse(bytes: &[u8], now: i64, seen: u64) -> Result<Self> {
         let channel: Self = serde_json::from_slice(bytes).map_err(|why| {
             Error::refused(format!("the update channel cannot be read ({why}): a newer version may be needed first"))
         })?;
@@ -109,7 +117,7 @@ impl Channel {
                 channel.serial
             )));
         }
-        Ok((channel, signer))
+        Ok(channel)
     }
 
     /// The newest release for a device that is above `serial`.

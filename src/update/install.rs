@@ -107,6 +107,10 @@ impl Updater {
             // Without a journal the floor is the version that starts by default.
             journal.floor = slots.manifest(slots.active()?)?.map_or(0, |about| about.serial);
         }
+        if slots.manifest(running.slot)?.is_none() {
+            // A machine that was flashed: its first version is a way back as well.
+            slots.describe(running.slot, &SlotManifest::of_version(config.device.version.clone()))?;
+        }
         let before = journal.clone();
         recover::settle(&*slots, running, &mut journal)?;
         if !known || journal != before {
@@ -277,6 +281,12 @@ impl Updater {
                 total_bytes: manifest.bundle_length,
             });
         }
+        if !self.slots.keeps_old_image() {
+            // Whether it fits is known before the slot is given up.
+            for image in &manifest.images {
+                self.slots.writer(release.slot, &image.name, image.length)?;
+            }
+        }
         self.close(&mut open);
         let failed = |why: io::Error| Error::disk("the bundle's head cannot be written", &why);
         self.disk.replace(&self.head_file(), head).map_err(failed)?;
@@ -345,13 +355,15 @@ impl Updater {
     /// `NotFound`; `Busy` while it is being tried.
     pub fn discard(&self, id: &str) -> Result<()> {
         let mut open = self.upload();
-        let release = match self.phase() {
+        let phase = self.phase();
+        let is_complete = matches!(phase, Phase::Staged(_));
+        let release = match phase {
             Phase::Writing(release) | Phase::Staged(release) if release.id == id => release,
             Phase::Trying(release) if release.id == id => return Err(trying()),
             _ => return Err(Error::NotFound("there is no such upload: it is finished or was given up".into())),
         };
         self.close(&mut open);
-        self.slots.discard(release.slot)?;
+        self.slots.discard(release.slot, is_complete)?;
         self.change(|journal| {
             journal.phase = Phase::Idle;
             journal.outcome = recover::outcome("cancelled", "The installation was cancelled.", &release.version);
@@ -437,8 +449,9 @@ impl Updater {
     pub fn confirm(&self) -> Result<Release> {
         let _open = self.upload();
         let release = self.trial()?;
+        let before = self.slots.manifest(release.slot.other())?;
         self.slots.commit(release.slot)?;
-        self.change(|journal| recover::committed(journal, release.clone()))?;
+        self.change(|journal| recover::committed(journal, release.clone(), before))?;
         Ok(release)
     }
 
@@ -475,20 +488,22 @@ impl Updater {
         match self.phase() {
             Phase::Trying(_) if running.trial => return self.fail("A person went back to the version before."),
             Phase::Writing(release) => self.discard(&release.id)?,
-            Phase::Trying(release) | Phase::Staged(release) | Phase::Failed(release) if release.slot != running.slot => {
-                return Err(Error::Busy(format!(
-                    "the other slot has version {}, which was never confirmed: there is no earlier version to go back to",
-                    release.version
-                )));
-            }
             _ => {}
         }
         let target = running.slot.other();
         let about = self.slots.manifest(target)?;
         let about = about.ok_or_else(|| Error::NotFound("the other slot has no complete version to go back to".into()))?;
+        let previous = self.journal().previous.clone();
+        if previous.is_none_or(|previous| (&previous.id, &previous.version) != (&about.id, &about.version)) {
+            return Err(Error::Busy(format!(
+                "the other slot has version {}, which was never confirmed here: there is no earlier version to go back to",
+                about.version
+            )));
+        }
+        let left = self.slots.manifest(running.slot)?;
         let _open = self.upload();
         self.slots.commit(target)?;
-        self.change(|journal| recover::rolled_back(journal, &about.version))?;
+        self.change(|journal| recover::rolled_back(journal, &about.version, left))?;
         Ok(self.slots.restart(false))
     }
 }

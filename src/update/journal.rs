@@ -93,6 +93,15 @@ pub struct Outcome {
     pub tried: bool,
 }
 
+/// A version that was confirmed once, in the slot that does not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Previous {
+    /// The id of its bundle.
+    pub id: String,
+    /// The version.
+    pub version: Version,
+}
+
 /// The content of the journal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -106,6 +115,8 @@ pub struct Journal {
     pub announced_key: Option<String>,
     /// The highest serial seen of each channel, by URL.
     pub channel_serials: std::collections::BTreeMap<String, u64>,
+    /// The confirmed version before the one that was committed last: the way back.
+    pub previous: Option<Previous>,
     /// The end of the last installation.
     pub outcome: Option<Outcome>,
 }

@@ -31,7 +31,7 @@ mod upload;
 
 pub use error::{Error, Result};
 pub use install::{Config, SlotStatus, Status, Updater};
-pub use journal::{Journal, JournalFile, Outcome, Phase, Release};
+pub use journal::{Journal, JournalFile, Outcome, Phase, Previous, Release};
 pub use slots::Slots;
 pub use upload::{MAX_PIECE, Plan, Progress, Range};
 

@@ -2,8 +2,8 @@
 
 use crate::{
     error::Result,
-    journal::{Journal, Outcome, Phase, Release},
-    slots::{Running, Slots},
+    journal::{Journal, Outcome, Phase, Previous, Release},
+    slots::{Running, SlotManifest, Slots},
 };
 use semver::Version;
 
@@ -23,16 +23,18 @@ pub(crate) fn tried_outcome(why: impl Into<String>, version: &Version) -> Option
     outcome("failed", why, version).map(|outcome| Outcome { tried: true, ..outcome })
 }
 
-/// Notes a commit: the only place where the floor rises.
-pub(crate) fn committed(journal: &mut Journal, release: Release) {
+/// Notes a commit: the only place where the floor rises. `before` is the content of the slot that was active.
+pub(crate) fn committed(journal: &mut Journal, release: Release, before: Option<SlotManifest>) {
+    journal.previous = before.map(|about| Previous { id: about.id, version: about.version });
     journal.floor = journal.floor.max(release.serial);
     journal.announced_key = release.next_key.clone();
     journal.outcome = outcome("committed", format!("Version {} is installed.", release.version), &release.version);
     journal.phase = Phase::Committed(release);
 }
 
-/// Notes a return to the version before.
-pub(crate) fn rolled_back(journal: &mut Journal, version: &Version) {
+/// Notes a return to the version before. `left` is the content of the slot that was active.
+pub(crate) fn rolled_back(journal: &mut Journal, version: &Version, left: Option<SlotManifest>) {
+    journal.previous = left.map(|about| Previous { id: about.id, version: about.version });
     journal.outcome = outcome("rolled_back", format!("A person went back to version {version}."), version);
     journal.phase = Phase::Idle;
 }
@@ -60,7 +62,8 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal)
         Phase::Trying(release) if running.slot == release.slot => {
             if !running.trial {
                 // The commit of the slot was the last thing done.
-                committed(journal, release);
+                let before = slots.manifest(release.slot.other())?;
+                committed(journal, release, before);
             }
         }
         Phase::Trying(release) => {
@@ -95,8 +98,9 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal)
                 return Ok(());
             }
             // The return to the version before was cut short after the slots had changed.
+            let left = slots.manifest(release.slot)?;
             let version = slots.manifest(slots.active()?)?.map_or(release.version, |about| about.version);
-            rolled_back(journal, &version);
+            rolled_back(journal, &version, left);
         }
         Phase::Idle | Phase::Writing(_) | Phase::Committed(_) | Phase::Failed(_) => {}
     }

@@ -166,7 +166,7 @@ pub fn head_of(bundle: &[u8]) -> Result<&[u8]> {
 /// # Errors
 /// `Disk`.
 pub fn key() -> Result<(SigningKey, String)> {
-    let keys = crate::keys::generate(None)?;
+    let keys = crate::keys::generate(crate::keys::Protection::None)?;
     Ok((SigningKey::read(&keys.secret, None)?, keys.public))
 }
 
@@ -175,7 +175,7 @@ pub fn key() -> Result<(SigningKey, String)> {
 /// # Errors
 /// `Disk`.
 pub fn key_twice() -> Result<(SigningKey, SigningKey, String)> {
-    let keys = crate::keys::generate(None)?;
+    let keys = crate::keys::generate(crate::keys::Protection::None)?;
     Ok((SigningKey::read(&keys.secret, None)?, SigningKey::read(&keys.secret, None)?, keys.public))
 }
 

@@ -198,11 +198,17 @@ pub trait Slots: Send + Sync + fmt::Debug {
     /// `Disk`.
     fn finish(&self, slot: SlotName, manifest: &SlotManifest) -> Result<()>;
 
-    /// Removes a half-written version.
+    /// Replaces the description of a slot whose content stays.
     ///
     /// # Errors
     /// `Disk`.
-    fn discard(&self, slot: SlotName) -> Result<()>;
+    fn describe(&self, slot: SlotName, manifest: &SlotManifest) -> Result<()>;
+
+    /// Removes a half-written version, and with `complete` also one that was declared complete.
+    ///
+    /// # Errors
+    /// `Disk`.
+    fn discard(&self, slot: SlotName, complete: bool) -> Result<()>;
 
     /// Makes the next start try a slot once; `None` clears that.
     ///

@@ -103,7 +103,11 @@ impl Slots for UbootSlots {
         self.partitions.finish(slot, manifest)
     }
 
-    fn discard(&self, slot: SlotName) -> Result<()> {
+    fn describe(&self, slot: SlotName, manifest: &SlotManifest) -> Result<()> {
+        self.partitions.finish(slot, manifest)
+    }
+
+    fn discard(&self, slot: SlotName, _complete: bool) -> Result<()> {
         self.partitions.invalidate(slot)
     }
 

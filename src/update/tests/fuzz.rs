@@ -89,8 +89,7 @@ proptest! {
     }
 
     #[test]
-    fn a_signed_channel_of_any_text(text in "\\{(\"(type|serial|issued|expires|releases)\":(1|\"hob-channel\"|\\[\\]),?){0,5}\\}") {
-        let signature = KEYS.signing().sign(text.as_bytes(), "x").unwrap();
-        prop_assert!(Channel::read(text.as_bytes(), signature.as_bytes(), &KEYS.ring(), 0, 0).is_err());
+    fn a_channel_of_any_text(text in "\\{(\"(type|serial|issued|expires|releases)\":(1|\"hob-channel\"|\\[\\]),?){0,5}\\}") {
+        prop_assert!(Channel::parse(text.as_bytes(), 0, 0).is_err());
     }
 }

@@ -108,7 +108,8 @@ fn a_restart_before_the_trial_offers_it_again() {
         assert_eq!(kind.boot(&disk, false).unwrap(), SlotName::A);
         assert!(matches!(again.rollback(), Err(Error::Busy(_))), "what was never confirmed is no way back");
         again.discard(&id).unwrap();
-        assert_eq!(again.status().unwrap().state, "idle");
+        let status = again.status().unwrap();
+        assert!(status.state == "idle" && status.other.is_none(), "{status:?}");
     }
 }
 

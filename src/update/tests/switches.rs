@@ -92,7 +92,7 @@ fn images_go_into_partitions_that_are_large_enough() {
     fs::create_dir_all(folder.0.join("state")).unwrap();
     slots.finish(SlotName::B, &about).unwrap();
     assert_eq!(slots.manifest(SlotName::B).unwrap(), Some(about));
-    slots.invalidate(SlotName::B).unwrap();
+    slots.discard(SlotName::B, true).unwrap();
     assert_eq!(slots.manifest(SlotName::B).unwrap(), None);
 }
 

@@ -39,7 +39,7 @@ pub struct TestKeys {
 }
 
 pub static KEYS: LazyLock<TestKeys> = LazyLock::new(|| {
-    let keys = crate::keys::generate(None).unwrap();
+    let keys = crate::keys::generate(crate::keys::Protection::None).unwrap();
     TestKeys { secret: keys.secret, public: keys.public }
 });
 
