@@ -12,6 +12,7 @@ use std::{
 use update::{
     builder::{self, Contents},
     bundle::{Head, head_id, parts},
+    channel::{Channel, ChannelRelease},
     keys::{Keyring, Origin, Protection, SigningKey, generate},
     manifest::{Manifest, Payload, target},
 };
@@ -42,6 +43,8 @@ pub enum BundleCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Make the signed file of an update channel, which offers bundles: FILE and FILE.minisig.
+    Channel(ChannelArgs),
     /// Check the signature and every byte of a bundle.
     Verify {
         /// The bundle.
@@ -54,7 +57,7 @@ pub enum BundleCommand {
 
 #[derive(Args)]
 pub struct BuildArgs {
-    /// Where to write it.
+    /// The bundle to write.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// A secret key file; repeatable, to sign with the next key as well.
@@ -101,6 +104,31 @@ pub struct BuildArgs {
     compression: Compression,
 }
 
+#[derive(Args)]
+pub struct ChannelArgs {
+    /// The file to write, such as stable.json; an earlier one is replaced.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// A secret key file.
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// A number that rises each time; devices take no lower one than they have seen.
+    #[arg(long)]
+    serial: u64,
+    /// The name of the channel.
+    #[arg(long, default_value = "stable")]
+    name: String,
+    /// Days until it expires: sign it again before.
+    #[arg(long, default_value_t = 60)]
+    days: u32,
+    /// The address of the folder with the bundles, if it is not that of the channel's file.
+    #[arg(long, value_name = "URL")]
+    base: Option<String>,
+    /// The bundles it offers.
+    #[arg(required = true)]
+    bundle: Vec<PathBuf>,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum Compression {
     Fast,
@@ -113,6 +141,7 @@ pub fn bundle(command: BundleCommand) -> Result<()> {
         BundleCommand::Keygen { name, no_password } => keygen(&name, no_password),
         BundleCommand::Build(args) => build(args),
         BundleCommand::Inspect { file, manifest, json } => inspect(&file, manifest.as_deref(), json),
+        BundleCommand::Channel(args) => channel(args),
         BundleCommand::Verify { file, key } => verify(&file, &key),
     }
 }
@@ -275,7 +304,8 @@ fn inspect(file: &Path, manifest: Option<&Path>, json: bool) -> Result<()> {
     if let Some(path) = manifest {
         let signature = with_ending(path, ".minisig");
         fs::write(path, parts.manifest).with_context(|| format!("{} cannot be written", path.display()))?;
-        fs::write(&signature, parts.signatures).with_context(|| format!("{} cannot be written", signature.display()))?;
+        fs::write(&signature, parts.signatures)
+            .with_context(|| format!("{} cannot be written", signature.display()))?;
         put(format_args!("wrote {} and {}: minisign -V -p KEY.pub -m {0}\n", path.display(), signature.display()))?;
         return Ok(());
     }
@@ -284,8 +314,45 @@ fn inspect(file: &Path, manifest: Option<&Path>, json: bool) -> Result<()> {
         return Ok(put(format_args!("{}\n", String::from_utf8_lossy(parts.manifest)))?);
     }
     let bundle = read.manifest.bundle_length;
-    put(format_args!("{}\nbundle   {bundle} bytes, head {} bytes, {} chunks, deltas to {} earlier images, id {}\n\n{}(not verified: use `hob bundle verify`)\n",
-        describe(&read.manifest), read.length, read.layout.chunks.len(), read.layout.bases.len(), head_id(&head), plain(&String::from_utf8_lossy(parts.signatures))))?;
+    put(format_args!(
+        "{}\nbundle   {bundle} bytes, head {} bytes, {} chunks, deltas to {} earlier images, id {}\n\n{}(not verified: use `hob bundle verify`)\n",
+        describe(&read.manifest),
+        read.length,
+        read.layout.chunks.len(),
+        read.layout.bases.len(),
+        head_id(&head),
+        plain(&String::from_utf8_lossy(parts.signatures))
+    ))?;
+    Ok(())
+}
+
+fn channel(args: ChannelArgs) -> Result<()> {
+    let text = fs::read_to_string(&args.key).with_context(|| format!("{} cannot be read", args.key.display()))?;
+    let key = SigningKey::read(&text, password().as_deref())?;
+    let mut releases = vec![];
+    for path in &args.bundle {
+        let head = builder::read_head(path)?;
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.with_context(|| format!("{} is not a name for a URL", path.display()))?;
+        let url = match &args.base {
+            Some(base) => format!("{}/{name}", base.trim_end_matches('/')),
+            None => name.to_owned(),
+        };
+        releases.push(ChannelRelease::of(&Head::read_unsigned(&head)?, &head, url));
+    }
+    let channel = Channel::new(args.name, args.serial, args.days, releases);
+    let (text, signature) = channel.sign(&key)?;
+    let signature_file = with_ending(&args.out, ".minisig");
+    fs::write(&signature_file, signature).with_context(|| format!("{} cannot be written", signature_file.display()))?;
+    fs::write(&args.out, text).with_context(|| format!("{} cannot be written", args.out.display()))?;
+    put(format_args!(
+        "wrote {} and {}: {} releases, serial {}, expires {}\n",
+        args.out.display(),
+        signature_file.display(),
+        channel.releases.len(),
+        channel.serial,
+        channel.expires
+    ))?;
     Ok(())
 }
 
@@ -295,6 +362,11 @@ fn verify(file: &Path, keys: &[String]) -> Result<()> {
         ring.add(&key_text(key)?, Origin::Configured)?;
     }
     let head = builder::verify_file(file, &ring)?;
-    put(format_args!("{}\nsigned by {} ({}); every byte is covered\n", describe(&head.manifest), head.signer.key_id, plain(&head.signer.comment)))?;
+    put(format_args!(
+        "{}\nsigned by {} ({}); every byte is covered\n",
+        describe(&head.manifest),
+        head.signer.key_id,
+        plain(&head.signer.comment)
+    ))?;
     Ok(())
 }

@@ -331,6 +331,8 @@ pub fn extract(path: &Path, head: &Head, image: usize, out: &mut dyn Write) -> R
     let declared = head.manifest.images.get(image).map(|image| image.sha256);
     match declared == Some(Digest(hasher.finalize().into())) {
         true => Ok(()),
-        false => Err(Error::refused("an image of the bundle is not what the manifest declares: do not use this bundle")),
+        false => {
+            Err(Error::refused("an image of the bundle is not what the manifest declares: do not use this bundle"))
+        }
     }
 }

@@ -63,7 +63,9 @@ fn lengths(prefix: &[u8]) -> Result<[usize; 3]> {
         return Err(cut_off());
     }
     if manifest > MAX_MANIFEST || signatures > MAX_SIGNATURES || total > MAX_HEAD {
-        return Err(Error::refused("this bundle announces a head that is too large: it is damaged or no bundle of Hob"));
+        return Err(Error::refused(
+            "this bundle announces a head that is too large: it is damaged or no bundle of Hob",
+        ));
     }
     Ok(all)
 }
@@ -154,6 +156,8 @@ pub fn head_id(head: &[u8]) -> String {
 /// `Refused` when it is no zstd frame, or longer.
 pub(crate) fn decompress(bytes: &[u8], limit: usize) -> Result<Vec<u8>> {
     zstd::bulk::decompress(bytes, limit).map_err(|_| {
-        Error::refused("a chunk of the bundle decompresses to more than it declares, or not at all: do not use this bundle")
+        Error::refused(
+            "a chunk of the bundle decompresses to more than it declares, or not at all: do not use this bundle",
+        )
     })
 }

@@ -59,7 +59,8 @@ async fn small_file(http: &DownloadHttp, url: &str, limit: usize) -> Result<Vec<
 /// `Network`; `Refused` when it is not signed by a trusted key, has expired, or is older than one seen before.
 pub async fn check(updater: &Arc<Updater>, url: &str) -> Result<Option<Offer>> {
     let http = &DownloadHttp::default();
-    let base = Url::parse(url).map_err(|_| Error::BadRequest(format!("`{url}` is not the address of an update channel")))?;
+    let base =
+        Url::parse(url).map_err(|_| Error::BadRequest(format!("`{url}` is not the address of an update channel")))?;
     let mut signature_url = base.clone();
     signature_url.set_path(&format!("{}.minisig", base.path()));
     let file = small_file(http, url, MAX_CHANNEL).await?;
@@ -161,11 +162,7 @@ struct Remote<'a> {
 
 impl Remote<'_> {
     /// Calls `each` with the bytes of a range, piece by piece.
-    async fn read(
-        &mut self,
-        range: Range,
-        each: &mut impl AsyncFnMut(http_client::Bytes) -> Result<()>,
-    ) -> Result<()> {
+    async fn read(&mut self, range: Range, each: &mut impl AsyncFnMut(http_client::Bytes) -> Result<()>) -> Result<()> {
         let end = range.offset + range.length;
         let (mut answer, mut at, mut left) = match self.answer.take().filter(|(_, at, _)| *at <= range.offset) {
             Some(answer) => answer,

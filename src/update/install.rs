@@ -262,7 +262,10 @@ impl Updater {
         manifest.check_device(&self.config.device, self.slots.payload(), self.journal().floor)?;
         let running = self.slots.running()?;
         if self.slots.manifest(running.slot)?.is_some_and(|about| about.id == verified.id) {
-            return Err(Error::Refused(format!("version {} is running already: there is nothing to do", manifest.version)));
+            return Err(Error::Refused(format!(
+                "version {} is running already: there is nothing to do",
+                manifest.version
+            )));
         }
         let release = Release {
             id: verified.id.clone(),
@@ -434,10 +437,9 @@ impl Updater {
         let running = self.slots.running()?;
         match self.phase() {
             Phase::Trying(release) if running.trial && running.slot == release.slot => Ok(release),
-            Phase::Trying(release) => Err(Error::Busy(format!(
-                "version {} was not started yet: restart, then confirm it",
-                release.version
-            ))),
+            Phase::Trying(release) => {
+                Err(Error::Busy(format!("version {} was not started yet: restart, then confirm it", release.version)))
+            }
             _ => Err(Error::Busy("no version is being tried: there is nothing to confirm".into())),
         }
     }
@@ -492,7 +494,8 @@ impl Updater {
         }
         let target = running.slot.other();
         let about = self.slots.manifest(target)?;
-        let about = about.ok_or_else(|| Error::NotFound("the other slot has no complete version to go back to".into()))?;
+        let about =
+            about.ok_or_else(|| Error::NotFound("the other slot has no complete version to go back to".into()))?;
         let previous = self.journal().previous.clone();
         if previous.is_none_or(|previous| (&previous.id, &previous.version) != (&about.id, &about.version)) {
             return Err(Error::Busy(format!(

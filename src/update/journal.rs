@@ -134,7 +134,8 @@ impl JournalFile {
     /// # Errors
     /// `Disk`.
     pub fn new(disk: Arc<dyn Disk>, folder: &std::path::Path) -> Result<Self> {
-        disk.create_folder(folder).map_err(|why| Error::disk(format!("{} cannot be created", folder.display()), &why))?;
+        disk.create_folder(folder)
+            .map_err(|why| Error::disk(format!("{} cannot be created", folder.display()), &why))?;
         Ok(Self { disk, path: folder.join(FILE) })
     }
 

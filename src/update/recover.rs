@@ -51,7 +51,8 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal)
     // journal was lost.
     let known = journal.phase.release().is_some_and(|release| release.slot == running.slot);
     let trial_is_known = known && matches!(journal.phase, Phase::Trying(_) | Phase::Failed(_));
-    if running.trial && !trial_is_known
+    if running.trial
+        && !trial_is_known
         && let Some(about) = slots.manifest(running.slot)?
     {
         let next_key = about.bundle.and_then(|bundle| bundle.next_key);

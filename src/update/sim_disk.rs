@@ -302,7 +302,8 @@ impl Disk for SimDisk {
             let (Name::Link(of, _) | Name::Rename(_, of) | Name::Remove(of)) = change;
             of.parent() == Some(path)
         };
-        let (synced, left): (Vec<_>, Vec<_>) = std::mem::take(&mut state.unsynced_names).into_iter().partition(is_inside);
+        let (synced, left): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut state.unsynced_names).into_iter().partition(is_inside);
         for change in &synced {
             apply(&mut state.synced_names, change);
         }

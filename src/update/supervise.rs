@@ -73,7 +73,7 @@ impl Config {
 
 /// The end of an attempt.
 enum End {
-    /// The supervisor was told to stop, and the program ended so.
+    /// The supervisor got a signal to stop, and the program ended so.
     Stopped(ExitStatus),
     /// The program could not be started.
     NotStarted(String),
@@ -155,7 +155,7 @@ pub async fn run(config: Config) -> Result<ExitCode> {
             let report = Some(TrialReport { slot, why, at: recover::now() });
             selector = Selector { active: other, trial: None, report };
             root.set_selector(&selector)?;
-            // Where the other cannot be started either, they alternate, each after a wait.
+            // If the other cannot be started either, they alternate, each after a wait.
         }
         wait = if steady { config.backoff_min } else { wait };
         tracing::warn!(%slot, why, wait = ?wait, "starting again after a wait");
@@ -249,7 +249,7 @@ fn describe(end: &End, window: Duration) -> String {
     }
 }
 
-/// Runs the program of a slot until it ends, the supervisor is told to stop, or its trial takes too long.
+/// Runs the program of a slot until it ends, the supervisor is to stop, or its trial takes too long.
 async fn attempt(config: &Config, root: &Root, slot: SlotName, trial: bool, signals: &mut Signals) -> Result<End> {
     let mut command = Command::new(root.program(slot));
     command.arg("serve").args(&config.arguments).env(SLOTS_VARIABLE, &config.root).env(SLOT_VARIABLE, slot.letter());

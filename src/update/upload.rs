@@ -29,7 +29,7 @@ pub struct Range {
     pub length: u64,
 }
 
-/// What a device lacks of a bundle.
+/// The bytes of a bundle that a device lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
@@ -135,7 +135,8 @@ impl Sources {
     fn scan(&mut self, head: &Head, image: usize, file: Box<dyn DiskFile>, length: u64) -> Result<()> {
         let place = self.files.len();
         // The first bytes of the image may be the earlier release; a partition is longer than its image.
-        let bases = head.layout.bases.iter().enumerate().filter(|(_, base)| base.image == image && base.length <= length);
+        let bases =
+            head.layout.bases.iter().enumerate().filter(|(_, base)| base.image == image && base.length <= length);
         let mut hashers: Vec<_> = bases.map(|(at, base)| (at, base.length, sha2::Sha256::new())).collect();
         let wanted: HashMap<[u8; 32], usize> = head.layout.chunks.iter().map(|c| (c.hash, c.length)).collect();
         chunks::for_each_chunk(&*file, length, |offset, chunk| {
@@ -251,7 +252,7 @@ impl Upload {
         self.blobs.sort_by_key(|blob| blob.place.offset);
     }
 
-    /// What is still missing.
+    /// The ranges that are still missing.
     pub fn plan(&self) -> Plan {
         let mut needed: Vec<Range> = vec![];
         for blob in self.blobs.iter().filter(|blob| !blob.received) {
@@ -289,7 +290,8 @@ impl Upload {
         }
         let (mut at, mut rest) = (offset, piece);
         while !rest.is_empty() {
-            let place = self.blobs.partition_point(|blob| blob.place.offset + u64::from(blob.place.stored.length) <= at);
+            let place =
+                self.blobs.partition_point(|blob| blob.place.offset + u64::from(blob.place.stored.length) <= at);
             let blob = self.blobs.get(place).copied().filter(|blob| blob.place.offset <= at);
             let Some(blob) = blob else {
                 return Err(Error::BadRequest(format!("the bytes at {at} are not needed: ask again which ranges are")));
@@ -342,7 +344,9 @@ impl Upload {
         };
         let content = content.and_then(|content| match blake3::hash(&content) == chunk.hash {
             true => Ok(content),
-            false => Err(Error::refused("a chunk of the bundle is not what the index declares: do not use this bundle")),
+            false => {
+                Err(Error::refused("a chunk of the bundle is not what the index declares: do not use this bundle"))
+            }
         });
         self.progress.received += bytes.len() as u64;
         if let Some(blob) = self.blobs.get_mut(place) {

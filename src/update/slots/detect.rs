@@ -59,7 +59,9 @@ impl Machine {
         let selector = self.selector.display();
         let partitions = || {
             let found = Partitions::beside(disk.clone(), &self.selector, &mounts, self.state.clone());
-            found.ok_or_else(|| Error::Disk(format!("the partition with the switch of the slots is not mounted at {selector}")))
+            found.ok_or_else(|| {
+                Error::Disk(format!("the partition with the switch of the slots is not mounted at {selector}"))
+            })
         };
         if let Some(running) = slot_of_command_line(&text(&self.proc.join("cmdline"))) {
             let file = self.selector.join("slot.env");

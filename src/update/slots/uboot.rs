@@ -31,7 +31,9 @@ pub fn slot_of_command_line(text: &str) -> Option<SlotName> {
 fn parse(text: &str) -> (Option<SlotName>, Option<SlotName>) {
     let value = |name: &str| {
         let mut lines = text.split(['\n', '\r', '\0']);
-        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).and_then(|value| SlotName::parse(value.trim()))
+        lines
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+            .and_then(|value| SlotName::parse(value.trim()))
     };
     (value("active"), value("try"))
 }

@@ -29,7 +29,7 @@ fn drive(kind: Kind, disk: &SimDisk, boots: &mut u64) -> Result<()> {
     panic!("no commit after eight boots: {kind:?}");
 }
 
-/// What holds after a power cut, before anybody does anything.
+/// Checks the state after a power cut, before anybody does anything.
 fn check(kind: Kind, disk: &SimDisk, boots: &mut u64, at: u64) {
     *boots += 1;
     let running = kind.boot(disk, false).unwrap();

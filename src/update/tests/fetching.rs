@@ -3,10 +3,10 @@
 use super::world::{IMAGES, KEYS, Kind, new_bundle, updater};
 use crate::{
     Error, Updater,
+    bundle::Head,
     channel::{Channel, ChannelRelease},
-    digest::Digest,
     fetch::{check, download, take_file},
-    manifest::{Payload, target},
+    manifest::Payload,
     sim_disk::SimDisk,
     slots::SlotName,
     testing::{Folder, head_of},
@@ -91,19 +91,7 @@ impl Server {
     fn publish(&self, expires: &str) {
         let bundle = new_bundle(Payload::App);
         let head = head_of(bundle).unwrap();
-        let release = ChannelRelease {
-            version: "1.0.2".parse().unwrap(),
-            serial: 2,
-            payload: Payload::App,
-            targets: vec![target()],
-            boards: vec![],
-            minimum_version: None,
-            notes: "New.".into(),
-            url: "files/app.hobupdate".into(),
-            bytes: bundle.len() as u64,
-            head_length: head.len() as u64,
-            head_sha256: Digest::sha256(head),
-        };
+        let release = ChannelRelease::of(&Head::read_unsigned(head).unwrap(), head, "files/app.hobupdate".into());
         let channel = Channel {
             kind: Channel::TYPE.into(),
             channel: "stable".into(),
@@ -140,7 +128,9 @@ async fn only_the_ranges_that_are_missing_travel() {
         let sent = server.sent() - before;
         let whole = new_bundle(Payload::App).len() as u64;
         match ranges {
-            true => assert!(sent < plan.needed_bytes + offer.release.head_length + 40_000 && sent < whole / 2, "{sent}"),
+            true => {
+                assert!(sent < plan.needed_bytes + offer.release.head_length + 40_000 && sent < whole / 2, "{sent}")
+            }
             false => assert!(sent <= 2 * whole, "{sent}"),
         }
         updater.stage(&plan.id).unwrap();

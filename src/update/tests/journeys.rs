@@ -5,7 +5,10 @@ use crate::{
     Error, Updater,
     manifest::Payload,
     sim_disk::SimDisk,
-    slots::{Restart, SlotName, TrialReport, dir::{Root, Selector}},
+    slots::{
+        Restart, SlotName, TrialReport,
+        dir::{Root, Selector},
+    },
     testing::{self, contents, head_of, noise},
 };
 use std::sync::Arc;
@@ -48,7 +51,10 @@ fn a_bundle_is_installed_tried_and_committed() {
         new.rollback().unwrap();
         assert_eq!(kind.boot(&disk, false).unwrap(), SlotName::A);
         let status = start(kind, &disk, SlotName::A).status().unwrap();
-        assert_eq!((status.state, status.floor, status.last_outcome.unwrap().what.as_str()), ("idle", 2, "rolled_back"));
+        assert_eq!(
+            (status.state, status.floor, status.last_outcome.unwrap().what.as_str()),
+            ("idle", 2, "rolled_back")
+        );
     }
 }
 
@@ -131,7 +137,9 @@ fn an_upload_resumes_in_any_pieces() {
     old.put(&plan.id, range.offset + 50, piece(range.offset + 50, range.offset + 200)).unwrap();
     assert_eq!(old.status().unwrap().progress.unwrap().received, 200);
     // A hole, what is not needed, too much, nothing, another upload.
-    for (offset, length) in [(range.offset + 300, 10), (0, 10), (range.offset, MAX + 1), (range.offset, 0), (1 << 40, 5)] {
+    for (offset, length) in
+        [(range.offset + 300, 10), (0, 10), (range.offset, MAX + 1), (range.offset, 0), (1 << 40, 5)]
+    {
         let error = old.put(&plan.id, offset, &vec![0; length]).unwrap_err();
         assert!(matches!(error, Error::BadRequest(_)), "{offset} {error}");
     }

@@ -261,7 +261,9 @@ fn channels_that_expired_or_are_old() {
     let (february, ring) = (at("2026-02-01T00:00:00Z"), KEYS.ring());
     let (bytes, signature) = channel(5).sign(&KEYS.signing()).unwrap();
     let read = |bytes: &[u8], signature: &str, now, seen| {
-        Channel::read(bytes, signature.as_bytes(), &ring, now, seen).map(|(channel, _)| channel).map_err(|e| e.to_string())
+        Channel::read(bytes, signature.as_bytes(), &ring, now, seen)
+            .map(|(channel, _)| channel)
+            .map_err(|e| e.to_string())
     };
     assert_eq!(read(&bytes, &signature, february, 5).unwrap(), channel(5));
     for (now, seen, expected) in [

@@ -56,9 +56,7 @@ fn uboot_reads_and_writes_slot_env() {
 fn the_firmware_reads_autoboot_txt() {
     let folder = Folder::new("pi").unwrap();
     let file = folder.0.join("autoboot.txt");
-    let of = |boot: &str| {
-        PiTrybootSlots::new(partitions(&folder), file.clone(), &folder.0, boot.into(), SlotName::A)
-    };
+    let of = |boot: &str| PiTrybootSlots::new(partitions(&folder), file.clone(), &folder.0, boot.into(), SlotName::A);
     let slots = of("boot-1");
     slots.commit(SlotName::A).unwrap();
     let text = fs::read_to_string(&file).unwrap();
@@ -135,13 +133,15 @@ fn the_kind_of_slots_is_detected() {
     assert_eq!(kind(&machine).unwrap(), None);
     fs::write(proc.join("cmdline"), "quiet hob.slot=b hob.tried=1 panic=5\n").unwrap();
     assert!(kind(&machine).is_err(), "the selector is not mounted");
-    fs::write(proc.join("mounts"), format!("proc /proc proc rw 0 0\n/dev/mmcblk0p1 {} vfat rw 0 0\n", boot.display())).unwrap();
+    fs::write(proc.join("mounts"), format!("proc /proc proc rw 0 0\n/dev/mmcblk0p1 {} vfat rw 0 0\n", boot.display()))
+        .unwrap();
     assert_eq!(kind(&machine).unwrap(), Some(SlotKind::Uboot));
     let slots = machine.detect(Arc::new(RealDisk)).unwrap().unwrap();
     assert_eq!((slots.running().unwrap().slot, slots.payload()), (SlotName::B, Payload::System));
     assert!(format!("{slots:?}").contains("/dev/mmcblk0p6"), "{slots:?}");
     fs::write(proc.join("cmdline"), "quiet\n").unwrap();
-    fs::write(boot.join("autoboot.txt"), "[all]\ntryboot_a_b=1\nboot_partition=3\n[tryboot]\nboot_partition=2\n").unwrap();
+    fs::write(boot.join("autoboot.txt"), "[all]\ntryboot_a_b=1\nboot_partition=3\n[tryboot]\nboot_partition=2\n")
+        .unwrap();
     fs::write(proc.join("device-tree/chosen/bootloader/partition"), [0, 0, 0, 2]).unwrap();
     fs::write(proc.join("sys/kernel/random/boot_id"), "id\n").unwrap();
     assert_eq!(kind(&machine).unwrap(), Some(SlotKind::PiTryboot));
@@ -154,10 +154,14 @@ fn the_kind_of_slots_is_detected() {
 #[test]
 fn a_machine_that_was_flashed_has_no_descriptions_of_slots() {
     let folder = Folder::new("flashed").unwrap();
-    let slots: Arc<dyn Slots> =
-        Arc::new(UbootSlots::new(partitions(&folder), folder.write("slot.env", b"active=a\ntry=\n").unwrap(), SlotName::A));
+    let slots: Arc<dyn Slots> = Arc::new(UbootSlots::new(
+        partitions(&folder),
+        folder.write("slot.env", b"active=a\ntry=\n").unwrap(),
+        SlotName::A,
+    ));
     let state: PathBuf = folder.0.join("state");
-    let updater = Updater::open(Arc::new(RealDisk), slots, Config { state, keys: KEYS.ring(), device: device(5) }).unwrap();
+    let updater =
+        Updater::open(Arc::new(RealDisk), slots, Config { state, keys: KEYS.ring(), device: device(5) }).unwrap();
     let status = updater.status().unwrap();
     assert_eq!((status.running.version.as_str(), status.running.serial, status.floor), ("1.0.5", 0, 0));
     assert!(status.other.is_none() && status.running.system && !status.trial);

@@ -124,7 +124,8 @@ impl Kind {
         }
         match self {
             Self::Uboot => files.push(("/boot/slot.env", b"active=a\ntry=\n")),
-            Self::PiTryboot => files.push(("/boot/autoboot.txt", b"[all]\ntryboot_a_b=1\nboot_partition=2\n[tryboot]\nboot_partition=3\n")),
+            Self::PiTryboot => files
+                .push(("/boot/autoboot.txt", b"[all]\ntryboot_a_b=1\nboot_partition=2\n[tryboot]\nboot_partition=3\n")),
             Self::Dir => {}
         }
         SimDisk::with(&files)
@@ -146,7 +147,7 @@ impl Kind {
         }
     }
 
-    /// What supervisor, boot script or firmware do: the slot that starts. `tryboot` is the firmware's flag.
+    /// Does as supervisor, boot script or firmware: returns the slot that starts. `tryboot` is the firmware's flag.
     pub fn boot(self, disk: &SimDisk, tryboot: bool) -> Result<SlotName> {
         match self {
             Self::Dir => {
