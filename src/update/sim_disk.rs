@@ -163,7 +163,8 @@ impl SimDisk {
         let mut state = self.state();
         state.dice = seed;
         let mut names = state.synced_names.clone();
-        let survive = state.roll(state.unsynced_names.len() as u64 + 1) as usize;
+        let unsynced = state.unsynced_names.len() as u64;
+        let survive = state.roll(unsynced + 1) as usize;
         for change in &state.unsynced_names[..survive] {
             apply(&mut names, change);
         }

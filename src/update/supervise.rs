@@ -257,6 +257,7 @@ async fn attempt(config: &Config, root: &Root, slot: SlotName, trial: bool, sign
         Ok(child) => child,
         Err(why) => return Ok(End::NotStarted(why.to_string())),
     };
+    let group = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
     let mut left = trial.then(|| time::Instant::now() + config.trial_window);
     let beat = (config.trial_window / 50).clamp(Duration::from_millis(20), Duration::from_secs(1));
     loop {
@@ -269,6 +270,7 @@ async fn attempt(config: &Config, root: &Root, slot: SlotName, trial: bool, sign
         tokio::select! {
             status = child.wait() => {
                 let status = status.map_err(|why| Error::disk("the program cannot be waited for", &why))?;
+                kill_rest(group);
                 return Ok(End::Exited(status));
             }
             () = signals.received() => return Ok(End::Stopped(stop(&mut child, config.stop_grace).await?)),
@@ -284,6 +286,13 @@ async fn attempt(config: &Config, root: &Root, slot: SlotName, trial: bool, sign
     }
 }
 
+/// Kills the processes that a program started and left.
+fn kill_rest(group: Option<Pid>) {
+    if let Some(group) = group {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
 /// Asks a program to end, and kills it with all it started when it takes too long.
 async fn stop(child: &mut Child, grace: Duration) -> Result<ExitStatus> {
     let pid = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
@@ -293,11 +302,10 @@ async fn stop(child: &mut Child, grace: Duration) -> Result<ExitStatus> {
     let ended = match time::timeout(grace, child.wait()).await {
         Ok(ended) => ended,
         Err(_) => {
-            if let Some(pid) = pid {
-                let _ = kill_process_group(pid, Signal::KILL);
-            }
+            kill_rest(pid);
             child.wait().await
         }
     };
+    kill_rest(pid);
     ended.map_err(|why| Error::disk("the program cannot be waited for", &why))
 }

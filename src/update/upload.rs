@@ -256,10 +256,16 @@ impl Upload {
     pub fn plan(&self) -> Plan {
         let mut needed: Vec<Range> = vec![];
         for blob in self.blobs.iter().filter(|blob| !blob.received) {
-            let length = u64::from(blob.place.stored.length);
+            // Of a blob that began to arrive only the rest is needed.
+            let partial = self
+                .partial
+                .as_ref()
+                .filter(|partial| self.blobs.get(partial.blob).is_some_and(|b| b.place == blob.place));
+            let here = partial.map_or(0, |partial| partial.bytes.len() as u64);
+            let (offset, length) = (blob.place.offset + here, u64::from(blob.place.stored.length) - here);
             match needed.last_mut() {
-                Some(last) if last.offset + last.length == blob.place.offset => last.length += length,
-                _ => needed.push(Range { offset: blob.place.offset, length }),
+                Some(last) if last.offset + last.length == offset => last.length += length,
+                _ => needed.push(Range { offset, length }),
             }
         }
         let manifest = &self.head.manifest;
@@ -348,24 +354,28 @@ impl Upload {
                 Err(Error::refused("a chunk of the bundle is not what the index declares: do not use this bundle"))
             }
         });
-        self.progress.received += bytes.len() as u64;
-        if let Some(blob) = self.blobs.get_mut(place) {
-            blob.received = true;
-        }
         match content {
-            Ok(content) => self.write(blob.chunk, &content),
+            Ok(content) => {
+                self.write(blob.chunk, &content)?;
+                self.note_received(place);
+                self.share();
+                Ok(())
+            }
             // The running version does not read back as it did: the chunk itself is still to be had.
             Err(why) if blob.base.is_some() => {
                 tracing::warn!(%why, chunk = blob.chunk, "a delta did not fit; the whole chunk is fetched instead");
+                self.note_received(place);
                 self.expect_whole(blob.chunk);
                 Ok(())
             }
-            Err(why) => {
-                if let Some(blob) = self.blobs.get_mut(place) {
-                    blob.received = false;
-                }
-                Err(why)
-            }
+            Err(why) => Err(why),
+        }
+    }
+
+    fn note_received(&mut self, place: usize) {
+        if let Some(blob) = self.blobs.get_mut(place) {
+            blob.received = true;
+            self.progress.received += u64::from(blob.place.stored.length);
         }
     }
 

@@ -9,7 +9,6 @@ fn drive(kind: Kind, disk: &SimDisk, boots: &mut u64) -> Result<()> {
     for _ in 0..8 {
         *boots += 1;
         let running = kind.boot(disk, tryboot)?;
-        tryboot = false;
         let slots = kind.slots(disk, running, *boots);
         let updater = updater(disk, slots.clone())?;
         let status = updater.status()?;

@@ -73,8 +73,8 @@ pub static IMAGES: LazyLock<Images> = LazyLock::new(|| {
 
 pub fn images(payload: Payload, version: usize) -> Vec<&'static [u8]> {
     match payload {
-        Payload::App => vec![&IMAGES.hob[version]],
-        Payload::System => vec![&IMAGES.boot[version], &IMAGES.hob[version]],
+        Payload::App => vec![IMAGES.hob[version].as_slice()],
+        Payload::System => vec![IMAGES.boot[version].as_slice(), IMAGES.hob[version].as_slice()],
     }
 }
 
@@ -103,7 +103,7 @@ impl Kind {
         let about = serde_json::to_vec(&about).unwrap();
         let state = br#"{"phase":"idle","floor":1}"#;
         let empty = vec![0; 400_000];
-        let mut files: Vec<(&str, &[u8])> = vec![("/root/state.json", state)];
+        let mut files: Vec<(&str, &[u8])> = vec![("/root/state.json", &state[..])];
         let mut boot = empty[..60_000].to_vec();
         boot[..40_000].copy_from_slice(&IMAGES.boot[0]);
         let mut root = empty.clone();
@@ -111,15 +111,15 @@ impl Kind {
         match self {
             Self::Dir => files.extend([
                 ("/root/selector.json", &br#"{"active":"a"}"#[..]),
-                ("/root/slots/a/hob", &IMAGES.hob[0]),
-                ("/root/slots/a/manifest.json", &about),
+                ("/root/slots/a/hob", &IMAGES.hob[0][..]),
+                ("/root/slots/a/manifest.json", &about[..]),
             ]),
             Self::Uboot | Self::PiTryboot => files.extend([
                 ("/dev/x2", &boot[..]),
-                ("/dev/x5", &root),
+                ("/dev/x5", &root[..]),
                 ("/dev/x3", &empty[..60_000]),
-                ("/dev/x6", &empty),
-                ("/root/slot-a.json", &about),
+                ("/dev/x6", &empty[..]),
+                ("/root/slot-a.json", &about[..]),
             ]),
         }
         match self {
