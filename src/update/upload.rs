@@ -328,6 +328,7 @@ impl Upload {
                 false => self.partial = Some(Partial { blob: place, bytes }),
             }
         }
+        self.share();
         Ok(())
     }
 

@@ -4,6 +4,7 @@ mod cuts;
 mod fetching;
 mod fuzz;
 mod journeys;
+mod measure;
 mod refusals;
 mod supervised;
 mod switches;
