@@ -7,6 +7,7 @@
 
 mod answer;
 mod backup;
+mod bundle;
 mod chat;
 mod client;
 mod consent;
@@ -214,6 +215,11 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         passphrase_file: Option<PathBuf>,
     },
+    /// Make, inspect and verify update bundles, for releases and your own builds.
+    Bundle {
+        #[command(subcommand)]
+        command: bundle::BundleCommand,
+    },
     /// Replace all data with a backup, while Hob is stopped; asks for the passphrase of an encrypted one.
     Restore {
         /// A file written by `hob backup`.
@@ -353,6 +359,9 @@ pub fn default_filter(cli: &Cli) -> EnvFilter {
 
 /// Runs the command. `scrubber` learns the application's secrets and redacts them in the log.
 pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
+    if let Command::Bundle { command } = cli.command {
+        return bundle::bundle(command);
+    }
     if let Command::Discover { json } = cli.command {
         // Without readable data the defaults apply.
         let config = data_dir(cli.location.data).and_then(|data| Config::load(cli.location.config.as_deref(), &data));
@@ -458,6 +467,6 @@ async fn send(client: &Client, command: Command) -> Result<()> {
         Command::Doctor { backup } => doctor::doctor(client, &backup).await,
         Command::Backup { file, passphrase_file } => backup::backup(client, &file, passphrase_file.as_deref()).await,
         Command::Support { file } => support::support(client, &file).await,
-        Command::Serve { .. } | Command::Restore { .. } | Command::Discover { .. } => Ok(()),
+        Command::Serve { .. } | Command::Restore { .. } | Command::Discover { .. } | Command::Bundle { .. } => Ok(()),
     }
 }
