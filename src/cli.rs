@@ -3,7 +3,7 @@
 //! Modules use only those before them: `terminal` (output), `wrap` (line breaks), `screen` and `input` with its `editor` and
 //! `history` (both sides of a chat), `client` (requests over the local socket), `show` (blocks as text), `answer` and `consent`
 //! (questions and approvals at the terminal), `continued` (the conversation of a short answer), `incoming` (events while one
-//! types), then one module a command.
+//! types), then one module a command, `first_boot` with the parser of its `settings_file`.
 
 mod answer;
 mod backup;
@@ -14,6 +14,7 @@ mod continued;
 mod discover;
 mod doctor;
 mod editor;
+mod first_boot;
 mod history;
 mod incoming;
 mod input;
@@ -210,6 +211,16 @@ enum Command {
         /// A file that does not exist yet.
         file: PathBuf,
     },
+    /// Take over the settings file on the card of the firmware image, and empty it.
+    #[command(hide = true)]
+    FirstBoot {
+        /// The settings file.
+        #[arg(long)]
+        file: PathBuf,
+        /// The folder for what the network needs.
+        #[arg(long)]
+        out: PathBuf,
+    },
     /// Replace all data with a backup, while Hob is stopped.
     Restore {
         /// A file written by `hob backup`.
@@ -364,6 +375,9 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
             }
         }
         Command::Restore { file } => backup::restore(&data, &file),
+        Command::FirstBoot { file, out } => {
+            first_boot::first_boot(&file, &out, || Client::connect(&data, config, scrubber)).await
+        }
         command => {
             // Check the data file first, so that an invalid configuration does not prevent it.
             if let Command::Doctor { backup } = &command {
@@ -445,6 +459,8 @@ async fn send(client: &Client, command: Command) -> Result<()> {
         },
         Command::Doctor { backup } => doctor::doctor(client, &backup).await,
         Command::Backup { file } => backup::backup(client, &file).await,
-        Command::Serve { .. } | Command::Restore { .. } | Command::Discover { .. } => Ok(()),
+        Command::Serve { .. } | Command::Restore { .. } | Command::Discover { .. } | Command::FirstBoot { .. } => {
+            Ok(())
+        }
     }
 }
