@@ -3,7 +3,6 @@
 import http.client
 import json
 import os
-import shutil
 import signal
 import socket
 import ssl
@@ -14,7 +13,7 @@ import time
 SELECTOR, BOOT, ROOT, DATA = 1, {"a": 65, "b": 129}, {"a": 194, "b": 323}, 452
 MIB = 1 << 20
 # Twenty times what a boot takes on an idle machine: an emulator may wait long for its processor.
-PATIENCE = 300
+PATIENCE = int(os.environ.get("PATIENCE", "300"))
 
 
 class Failed(Exception):
@@ -58,7 +57,7 @@ class Machine:
         return [
             "qemu-system-aarch64", "-M", "virt,acpi=off", "-cpu", "cortex-a53", "-smp", "2", "-m", "512",
             "-bios", "/usr/lib/u-boot/qemu_arm64/u-boot.bin",
-            "-drive", f"if=none,id=d0,file={self.disk},format=raw,cache=writethrough",
+            "-drive", f"if=none,id=d0,file={self.disk},format=raw,cache=writeback",
             "-device", "virtio-blk-pci,drive=d0",
             "-netdev", network, "-device", "virtio-net-pci,netdev=n0,romfile=",
             "-device", "virtio-rng-pci",
