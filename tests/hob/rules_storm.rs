@@ -78,7 +78,7 @@ fn while_a_pin_flaps_no_edge_of_another_is_lost() {
         }
         pressed += 1;
     }
-    assert!(pressed > 10, "others were served {pressed} times only");
+    assert!(pressed > 2, "others were served {pressed} times only");
     until("each press has run", || fired(&home, "Bell") == pressed);
     until("nothing is stuck", || {
         (0..20).all(|n| {
