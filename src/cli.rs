@@ -3,10 +3,11 @@
 //! Modules use only those before them: `terminal` (output), `wrap` (line breaks), `screen` and `input` with its `editor` and
 //! `history` (both sides of a chat), `client` (requests over the local socket), `show` (blocks as text), `answer` and `consent`
 //! (questions and approvals at the terminal), `continued` (the conversation of a short answer), `incoming` (events while one
-//! types), then one module a command.
+//! types), then one module a command, `first_boot` with the parser of its `settings_file`.
 
 mod answer;
 mod backup;
+mod bundle;
 mod chat;
 mod client;
 mod consent;
@@ -14,6 +15,7 @@ mod continued;
 mod discover;
 mod doctor;
 mod editor;
+mod first_boot;
 mod history;
 mod incoming;
 mod input;
@@ -214,6 +216,21 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         passphrase_file: Option<PathBuf>,
     },
+    /// Make, inspect and verify update bundles, for releases and your own builds.
+    Bundle {
+        #[command(subcommand)]
+        command: bundle::BundleCommand,
+    },
+    /// Take over the settings file on the card of the firmware image, and empty it.
+    #[command(hide = true)]
+    FirstBoot {
+        /// The settings file.
+        #[arg(long)]
+        file: PathBuf,
+        /// The folder for what the network needs.
+        #[arg(long)]
+        out: PathBuf,
+    },
     /// Replace all data with a backup, while Hob is stopped; asks for the passphrase of an encrypted one.
     Restore {
         /// A file written by `hob backup`.
@@ -353,6 +370,9 @@ pub fn default_filter(cli: &Cli) -> EnvFilter {
 
 /// Runs the command. `scrubber` learns the application's secrets and redacts them in the log.
 pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
+    if let Command::Bundle { command } = cli.command {
+        return bundle::bundle(command);
+    }
     if let Command::Discover { json } = cli.command {
         // Without readable data the defaults apply.
         let config = data_dir(cli.location.data).and_then(|data| Config::load(cli.location.config.as_deref(), &data));
@@ -376,6 +396,9 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
             }
         }
         Command::Restore { file, passphrase_file } => backup::restore(&data, &file, passphrase_file.as_deref()),
+        Command::FirstBoot { file, out } => {
+            first_boot::first_boot(&file, &out, || Client::connect(&data, config, scrubber)).await
+        }
         command => {
             // Check the data file first, so that an invalid configuration does not prevent it.
             if let Command::Doctor { backup } = &command {
@@ -458,6 +481,10 @@ async fn send(client: &Client, command: Command) -> Result<()> {
         Command::Doctor { backup } => doctor::doctor(client, &backup).await,
         Command::Backup { file, passphrase_file } => backup::backup(client, &file, passphrase_file.as_deref()).await,
         Command::Support { file } => support::support(client, &file).await,
-        Command::Serve { .. } | Command::Restore { .. } | Command::Discover { .. } => Ok(()),
+        Command::Serve { .. }
+        | Command::Restore { .. }
+        | Command::Discover { .. }
+        | Command::Bundle { .. }
+        | Command::FirstBoot { .. } => Ok(()),
     }
 }

@@ -7,6 +7,7 @@ mod care_parts;
 mod compacting;
 mod home_assistant;
 mod known_hosts;
+mod notify;
 pub mod restart;
 pub mod serve;
 #[cfg(test)]
