@@ -114,14 +114,14 @@ impl Keyring {
             return Err(Error::Refused(format!("{what} has more signatures than the {MAX_SIGNATURE_COUNT} allowed")));
         }
         let mut ids = vec![];
-        let mut damaged = lines.len() % SIGNATURE_LINES != 0;
+        let mut damaged = !lines.len().is_multiple_of(SIGNATURE_LINES);
         for four in lines.chunks_exact(SIGNATURE_LINES) {
             let Ok(signature) = Signature::decode(&four.join("\n")) else {
                 damaged = true;
                 continue;
             };
             let id = four.get(1).and_then(|line| key_id(line)).unwrap_or_default();
-            for trusted in self.0.iter().filter(|trusted| key_id(&trusted.text).as_ref() == Some(&id)) {
+            if let Some(trusted) = self.0.iter().find(|trusted| key_id(&trusted.text).as_ref() == Some(&id)) {
                 return match trusted.key.verify(signed, &signature, false) {
                     Ok(()) => Ok(Signer {
                         key_id: id,
