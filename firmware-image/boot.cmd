@@ -18,7 +18,9 @@ if test "${try}" = a || test "${try}" = b; then
     setenv slot ${chosen}; setenv tried 1
   fi
 fi
-for slot in ${slot} ${active} a b; do
+# The variable of a loop must have no namesake in the environment, which would win.
+for candidate in ${slot} ${active} a b; do
+  setenv slot ${candidate}
   if test "${slot}" = a; then setenv boot 2; else setenv boot 3; fi
   echo "hob: slot ${slot}, tried=${tried}"
   setenv bootargs "hob.slot=${slot} hob.tried=${tried} hob.active=${active} panic=5 loglevel=4 @CONSOLE@"
