@@ -14,6 +14,7 @@ mod continued;
 mod discover;
 mod doctor;
 mod editor;
+mod factory_reset;
 mod history;
 mod incoming;
 mod input;
@@ -22,12 +23,13 @@ mod show;
 mod terminal;
 mod tokens;
 mod tools;
+mod update;
 mod voice;
 mod wrap;
 
 use crate::{
     config::{Config, data_dir},
-    house::{restart, serve},
+    house::{self, restart, serve},
 };
 use anyhow::Result;
 use board::BoardKind;
@@ -35,7 +37,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind
 use client::Client;
 use scrub::Scrubber;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 use terminal::{plain, put};
 use tracing_subscriber::EnvFilter;
 
@@ -215,6 +217,27 @@ enum Command {
         /// A file written by `hob backup`.
         file: PathBuf,
     },
+    /// See which version runs, and install another.
+    Update {
+        #[command(subcommand)]
+        command: update::UpdateCommand,
+    },
+    /// Run `hob serve` so that it can be updated: two copies in DIR/slots, of which one runs.
+    #[command(after_help = update::SUPERVISE)]
+    Supervise {
+        /// The folder of the two copies; it is made when it is missing.
+        #[arg(long, value_name = "DIR")]
+        root: PathBuf,
+        /// The arguments of `hob serve`.
+        #[arg(last = true, value_name = "ARGS")]
+        arguments: Vec<OsString>,
+    },
+    /// Remove everything that is stored, people and keys included; the device can then be claimed anew.
+    FactoryReset {
+        /// Do not ask for the device's name.
+        #[arg(long)]
+        yes: bool,
+    },
 }
 
 #[derive(Subcommand)]
@@ -336,34 +359,40 @@ fn one_line(error: &str) -> String {
 
 /// The default log level: `info` for the daemon, `error` for other commands.
 pub fn default_filter(cli: &Cli) -> EnvFilter {
-    EnvFilter::new(if matches!(cli.command, Command::Serve { .. }) { "info" } else { "error" })
+    let runs_long = matches!(cli.command, Command::Serve { .. } | Command::Supervise { .. });
+    EnvFilter::new(if runs_long { "info" } else { "error" })
 }
 
 /// Runs the command. `scrubber` learns the application's secrets and redacts them in the log.
-pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
+pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<ExitCode> {
     if let Command::Discover { json } = cli.command {
         // Without readable data the defaults apply.
         let config = data_dir(cli.location.data).and_then(|data| Config::load(cli.location.config.as_deref(), &data));
-        return discover::discover(&config.unwrap_or_default().network.ignore, json).await;
+        discover::discover(&config.unwrap_or_default().network.ignore, json).await?;
+        return Ok(ExitCode::SUCCESS);
     }
     let data = data_dir(cli.location.data)?;
     let config = || Config::load(cli.location.config.as_deref(), &data);
     match cli.command {
         Command::Serve { listen, name, board, tls, no_mdns } => {
-            let mut config = config()?;
-            config.listen = listen.unwrap_or(config.listen);
-            config.doors.tls = tls.unwrap_or(config.doors.tls);
-            config.network.announce &= !no_mdns;
-            config.name_is_fixed = name.is_some();
-            config.name = name.unwrap_or(config.name);
-            config.board = board.unwrap_or(config.board);
-            config.check()?;
-            match serve::daemon(config, &data, scrubber).await? {
-                Some(addresses) => restart::start_again(addresses),
-                None => Ok(()),
-            }
+            let settings = || {
+                let mut config = config()?;
+                config.listen = listen.clone().unwrap_or(config.listen);
+                config.doors.tls = tls.clone().unwrap_or(config.doors.tls);
+                config.network.announce &= !no_mdns;
+                config.name_is_fixed = name.is_some();
+                config.name = name.clone().unwrap_or(config.name);
+                config.board = board.unwrap_or(config.board);
+                config.check()?;
+                Ok(config)
+            };
+            house::update::reported(&data, serve::serve(&data, settings, scrubber)).await
         }
-        Command::Restore { file } => backup::restore(&data, &file),
+        Command::Supervise { root, arguments } => update::supervise(&root, cli.location.data, cli.location.config, arguments).await,
+        Command::FactoryReset { yes } => {
+            factory_reset::factory_reset(&data, config, scrubber, yes).await.map(|()| ExitCode::SUCCESS)
+        }
+        Command::Restore { file } => backup::restore(&data, &file).map(|()| ExitCode::SUCCESS),
         command => {
             // Check the data file first, so that an invalid configuration does not prevent it.
             if let Command::Doctor { backup } = &command {
@@ -372,7 +401,7 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
             let client = Client::connect(&data, config, scrubber).await?;
             let outcome = send(&client, command).await;
             client.close().await;
-            outcome
+            outcome.map(|()| ExitCode::SUCCESS)
         }
     }
 }
@@ -445,6 +474,11 @@ async fn send(client: &Client, command: Command) -> Result<()> {
         },
         Command::Doctor { backup } => doctor::doctor(client, &backup).await,
         Command::Backup { file } => backup::backup(client, &file).await,
-        Command::Serve { .. } | Command::Restore { .. } | Command::Discover { .. } => Ok(()),
+        Command::Update { command } => update::update(client, command).await,
+        Command::Serve { .. }
+        | Command::Restore { .. }
+        | Command::Discover { .. }
+        | Command::Supervise { .. }
+        | Command::FactoryReset { .. } => Ok(()),
     }
 }

@@ -2,6 +2,9 @@
 //! which override it.
 
 pub mod settings;
+mod update;
+
+pub use update::{FactoryReset, Update};
 
 use anyhow::{Context, Result, bail};
 use board::{BoardKind, PinsConfig, SimConfig};
@@ -43,6 +46,8 @@ pub struct Config {
     pub limits: registry::PerMinute,
     pub approvals: questions::Timeouts,
     pub storage: Storage,
+    pub update: Update,
+    pub factory_reset: FactoryReset,
     pub services: Services,
     /// Whether the name was given with `--name`, which overrides everything.
     #[serde(skip)]
@@ -174,6 +179,8 @@ impl Default for Config {
             limits: registry::PerMinute::default(),
             approvals: questions::Timeouts::default(),
             storage: Storage::default(),
+            update: Update::default(),
+            factory_reset: FactoryReset::default(),
             services: Services::default(),
             name_is_fixed: false,
         }
@@ -241,6 +248,8 @@ impl Config {
         }
         self.pins.check().map_err(anyhow::Error::msg)?;
         self.storage.hours()?;
+        self.update.check()?;
+        self.factory_reset.check()?;
         if self.latitude.read("latitude", 90.0)?.is_some() != self.longitude.read("longitude", 180.0)?.is_some() {
             bail!("`latitude` and `longitude` belong together: give both, or neither");
         }
@@ -398,6 +407,11 @@ mod tests {
             ("[storage]\ncompact_hours = \"2-25\"", "write it as \"2-5\""),
             ("[storage]\ncompact_hours = \"3-3\"", "write it as \"2-5\""),
             ("[agent]\nmax_turns = 0", "at least 1"),
+            ("[update]\nchannel = \"stable\"", "write it as https://"),
+            ("[update]\nwindow_seconds = 0", "`update.window_seconds`"),
+            ("[update]\nkeys = [\"abc\"]", "`update.keys`"),
+            ("[factory_reset]\npin = 28", "`factory_reset.pin`"),
+            ("[factory_reset]\nhold_seconds = 0", "`factory_reset.hold_seconds`"),
             ("[pins]\nburts = 3", "`pins.burts`: did you mean `pins.burst`?"),
             ("[pins]\ndoor = 28", "28 is not a pin"),
             ("[pins]\ndoor = \"four\"", "did you mean"),

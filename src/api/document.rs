@@ -4,7 +4,7 @@ use crate::{
     AppState,
     auth_middleware::{COOKIE, SECURE_COOKIE},
     describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, event, get},
-    envelope::{Created, Data, Failure, FailureResponse, Json, Meta, PathId, PathText, Raw},
+    envelope::{Accepted, Created, Data, Failure, FailureResponse, Json, Meta, PathId, PathText, Raw},
     query::Query,
 };
 use axum::response::{IntoResponse, Response};
@@ -122,6 +122,12 @@ pub(crate) fn good<T: JsonSchema>(schemas: &mut Schemas, operation: &mut Operati
 impl<T: JsonSchema> DescribeOutput for Data<T> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         good::<T>(schemas, operation, 200);
+    }
+}
+
+impl<T: JsonSchema> DescribeOutput for Accepted<T> {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        good::<T>(schemas, operation, 202);
     }
 }
 

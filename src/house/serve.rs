@@ -1,12 +1,16 @@
 //! The daemon: builds the application, listens, and runs until it is asked to stop.
 
-use super::{restart::Listened, voice};
+use super::{
+    factory_reset,
+    restart::{self, Listened},
+    voice,
+};
 use crate::{
     config::{COMMENTED, Config, Network},
     house,
 };
 use anyhow::{Context, Result, bail};
-use api::{AppState, Certificate, Listeners, Tls, bracketed};
+use api::{AppState, Certificate, Leave, Listeners, Tls, bracketed};
 use discovery::{Announced, Announcer};
 use identity::ClaimConfig;
 use scrub::Scrubber;
@@ -15,6 +19,7 @@ use std::{
     net::SocketAddr,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    process::ExitCode,
     time::Duration,
 };
 use tokio::{
@@ -43,8 +48,42 @@ const SUSPEND_TIMEOUT: Duration = Duration::from_millis(50);
 /// Time for runs to stop before the listeners close.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Runs until SIGTERM or SIGINT, or until a restart is requested: then returns the addresses to listen on again.
-pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<Option<Listened>> {
+/// How the daemon ended.
+#[derive(Debug, Clone, Copy)]
+pub enum End {
+    /// It was told to stop.
+    Stopped,
+    /// The same program is to start again, at these addresses.
+    Again(Listened),
+    /// The same program is to start again as it was started.
+    Anew,
+    /// The supervisor is to start the program of the slot that is now its turn.
+    Switch,
+}
+
+/// `hob serve`: a factory reset, if one was asked for, then the daemon, and what follows it.
+///
+/// # Errors
+/// When the daemon cannot start, or not start again.
+pub async fn serve(data: &Path, config: impl Fn() -> Result<Config>, scrubber: Scrubber) -> Result<ExitCode> {
+    let config = loop {
+        // Before the configuration is read: it goes, too.
+        factory_reset::finish(data)?;
+        let config = config()?;
+        if !factory_reset::asked_at_start(&config, data).await? {
+            break config;
+        }
+    };
+    match daemon(config, data, scrubber).await? {
+        End::Stopped => Ok(ExitCode::SUCCESS),
+        End::Again(addresses) => restart::start_again(Some(addresses)).map(|()| ExitCode::SUCCESS),
+        End::Anew => restart::start_again(None).map(|()| ExitCode::SUCCESS),
+        End::Switch => Ok(ExitCode::from(update::SWITCH)),
+    }
+}
+
+/// Runs until SIGTERM or SIGINT, or until a restart is requested.
+async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<End> {
     let stop_signal = stop_requested();
     let (listen, doors, outside) = (config.listen.clone(), config.doors.clone(), config.network.clone());
     let voice = config.wyoming.listen.clone();
@@ -134,10 +173,14 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     let _ = calling.await;
     // Before the data is released: after that, a new process may have created its own socket.
     let _ = std::fs::remove_file(data.join(SOCKET));
-    let again = house.restart.is_asked();
+    let leave = house.restart.leave();
     house::close(house).await;
-    let again = again && !stop.is_cancelled();
-    Ok(again.then_some(Listened { listen: at, tls: tls_at }))
+    Ok(match leave.filter(|_| !stop.is_cancelled()) {
+        None => End::Stopped,
+        Some(Leave::Again) => End::Again(Listened { listen: at, tls: tls_at }),
+        Some(Leave::Anew) => End::Anew,
+        Some(Leave::Switch) => End::Switch,
+    })
 }
 
 /// Prints the certificate's fingerprint on the console and, until the device is claimed, links to claim it.

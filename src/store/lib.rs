@@ -44,6 +44,7 @@ mod staged_backend;
 mod tx;
 mod verify;
 mod walk;
+mod wipe;
 mod word_rows;
 mod words;
 mod writer;
@@ -78,6 +79,7 @@ pub use record::{Audience, Coded, Key, Level, Record, coded};
 pub use tx::Tx;
 pub use verify::verify_backup;
 pub use walk::{Visit, Walk, order};
+pub use wipe::{FolderEntry, wipe, wipeable};
 pub use words::{Searching, Words};
 
 use secrets::DeviceKey;

@@ -1,0 +1,81 @@
+//! The trial of a new version: its window, the commit or the way back, and what people are told then.
+
+use super::{
+    channel::tell,
+    health::{Probe, window},
+    service::UpdateService,
+};
+use std::sync::atomic::Ordering::Relaxed;
+use tool::Ports;
+use update::Updater;
+
+impl UpdateService {
+    /// Once the daemon answers: proves a version on trial, and tells of how the last update ended.
+    pub async fn prove(self, probe: Probe, ports: Ports) {
+        let _ = self.0.probe.set(probe.clone());
+        match self.blocking(Updater::status).await {
+            Ok(status) if status.trial => self.run_trial(&probe).await,
+            Ok(_) => {}
+            Err(_) => return,
+        }
+        self.tell_of_outcome(&ports).await;
+    }
+
+    async fn run_trial(&self, probe: &Probe) {
+        let (length, baseline) = (self.0.config.window(), self.0.notes.get().baseline);
+        tracing::info!(seconds = length.as_secs(), "a new version is tried");
+        self.changed().await;
+        let passed = |pass| {
+            self.0.passed.store(pass, Relaxed);
+            self.0.bus.publish("update:progress", None, serde_json::json!({"passed": pass}));
+        };
+        let checked = window(length, async || probe.check(&baseline).await, passed).await;
+        // A person may have decided meanwhile.
+        let is_open = self.blocking(Updater::status).await.is_ok_and(|status| status.trial && status.state == "trying");
+        if !is_open || self.0.restarting.load(Relaxed) {
+            return;
+        }
+        let committed = match checked {
+            Ok(()) => self.blocking(|updater| updater.confirm().map(drop)).await.map_err(|error| error.message().to_owned()),
+            Err(why) => Err(why),
+        };
+        match committed {
+            Ok(()) => {
+                tracing::info!("the new version passed its checks and is kept");
+                self.changed().await;
+            }
+            Err(why) => {
+                tracing::error!(%why, "the new version is taken back");
+                if let Err(error) = self.blocking(move |updater| updater.fail(&why).map(drop)).await {
+                    // The supervisor ends the trial all the same: it was cleared before it began.
+                    tracing::warn!(%error, "the reason could not be noted");
+                }
+                self.leave().await;
+            }
+        }
+    }
+
+    /// A notice for the owner, once for each outcome.
+    async fn tell_of_outcome(&self, ports: &Ports) {
+        let Ok(status) = self.blocking(Updater::status).await else { return };
+        let Some(outcome) = status.last_outcome.filter(|outcome| outcome.at != self.0.notes.get().told_outcome) else {
+            return;
+        };
+        let (version, why) = (&outcome.version, &outcome.why);
+        let text = match outcome.what.as_str() {
+            "committed" => format!("Hob {version} is installed."),
+            "failed" if outcome.tried => format!("Hob {version} was tried and taken back: {why}"),
+            "failed" => format!("Hob {version} was not installed: {why}"),
+            // A person did it.
+            _ => String::new(),
+        };
+        if text.is_empty() || tell(ports, "Update", &text).await {
+            self.0.notes.change(|content| content.told_outcome = outcome.at);
+        }
+        self.0.bus.publish(
+            format!("update:{}", if outcome.what == "committed" { "committed" } else { "failed" }),
+            None,
+            serde_json::json!({"version": version, "why": why}),
+        );
+    }
+}
