@@ -1,0 +1,123 @@
+//! The manifest of a bundle: what it holds, and for which devices.
+
+use crate::{
+    digest::Digest,
+    error::{Error, Result},
+};
+use semver::Version;
+use serde::{Deserialize, Serialize};
+
+/// The longest manifest.
+pub const MAX_MANIFEST: usize = 64 * 1024;
+/// The longest release notes.
+pub const MAX_NOTES: usize = 16 * 1024;
+/// The largest image of a payload.
+pub const MAX_IMAGE: u64 = 4 << 30;
+
+/// The payload of a bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Payload {
+    /// The binary `hob` alone, for `dir` slots.
+    App,
+    /// The images `boot` and `root`, for `uboot` and `pi-tryboot` slots.
+    System,
+}
+
+impl Payload {
+    /// The names of its images, in their order in the bundle.
+    pub fn images(self) -> &'static [&'static str] {
+        match self {
+            Self::App => &["hob"],
+            Self::System => &["boot", "root"],
+        }
+    }
+
+    /// Its name for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::App => "the program `hob` alone",
+            Self::System => "a whole system",
+        }
+    }
+}
+
+/// One image of a payload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Image {
+    /// `hob`, `boot` or `root`.
+    pub name: String,
+    /// Bytes of the image once installed.
+    pub length: u64,
+    /// SHA-256 of these bytes.
+    pub sha256: Digest,
+}
+
+/// The chunk index that follows the signatures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct IndexSeal {
+    /// Bytes of the index.
+    pub length: u64,
+    /// SHA-256 of these bytes: by it the signature of the manifest covers the index, and by that every chunk.
+    pub sha256: Digest,
+}
+
+/// The signed description of a bundle, stored as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Manifest {
+    /// Always `hob-bundle`, so that no other signed document passes as a manifest.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The version people read.
+    pub version: Version,
+    /// Rises with each release; a device never installs a serial below its floor.
+    pub serial: u64,
+    /// The payload.
+    pub payload: Payload,
+    /// Machines the programs run on, such as `aarch64-linux`.
+    pub targets: Vec<String>,
+    /// Boards of a whole system, such as `rpi`; empty for all.
+    #[serde(default)]
+    pub boards: Vec<String>,
+    /// The schema of the data that this version writes.
+    pub data_schema: u32,
+    /// The oldest schema of data that this version reads.
+    #[serde(default)]
+    pub data_schema_min: u32,
+    /// The oldest version that may install this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum_version: Option<Version>,
+    /// Release notes for people, plain text.
+    #[serde(default)]
+    pub notes: String,
+    /// The public key (base64) that may sign after the current one; trusted once this bundle is committed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_key: Option<String>,
+    /// Images in their order in the index.
+    pub images: Vec<Image>,
+    /// The chunk index.
+    pub index: IndexSeal,
+    /// Bytes of the whole bundle.
+    pub bundle_length: u64,
+}
+
+/// The device, as compatibility is concerned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// The running version.
+    pub version: Version,
+    /// Its machine: [`target`].
+    pub target: String,
+    /// The board, such as `rpi` or `qemu-virt`; `generic` for other machines.
+    pub board: String,
+    /// The schema of the stored data.
+    pub data_schema: u32,
+}
+
+/// The machine this program was built for: `x86_64-linux`, `aarch64-linux`.
+pub fn target() -> String {
+    format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS)
+}
