@@ -4,6 +4,7 @@
 mod awaited;
 mod background;
 mod compacting;
+pub mod factory_reset;
 mod home_assistant;
 mod known_hosts;
 pub mod restart;
@@ -11,6 +12,7 @@ pub mod serve;
 #[cfg(test)]
 mod tests_answers;
 mod undo;
+pub mod update;
 mod voice;
 
 use crate::config::{
@@ -47,6 +49,7 @@ use things::Things;
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use tools_home::mqtt::MqttHome;
+use update::UpdateService;
 use uploads::Uploads;
 
 /// Idle time after which the model and the JavaScript engine are unloaded.
@@ -78,6 +81,7 @@ fn build_with(
     entry: Entry,
 ) -> Result<(AppParts, Arc<Settings>, BackgroundTasks)> {
     // Parts.
+    factory_reset::finish(data)?;
     restart::finish_restore(data);
     let store = Store::open(data)?;
     let choices = Choices::open(&store)?;
@@ -182,6 +186,8 @@ fn build_with(
     };
     let voice_servers = voice::servers(&config.network);
     let (limits, hours) = (config.agent.clone(), config.storage.hours()?);
+    let restart = Restart::default();
+    let updates = UpdateService::open(config.update.clone(), data, ports.bus.clone(), restart.clone());
     let (models, provider) = Models::new(config.model.clone(), deps, choices.clone())?;
     let settings =
         Arc::new(Settings::new(config, store.device_id(), choices, network.clone(), system_clock, scheduler.clone()));
@@ -193,6 +199,10 @@ fn build_with(
         device: device.clone(),
         name,
         version: env!("CARGO_PKG_VERSION"),
+        updates: Arc::new({
+            let updates = updates.clone();
+            move || updates.for_home_assistant()
+        }),
     };
     let uploads = Uploads::new(&store, data.join(store::FILES));
     uploads.tidy();
@@ -245,7 +255,8 @@ fn build_with(
         started,
         device,
         pins: pins.clone(),
-        restart: Restart::default(),
+        restart,
+        updates: Arc::new(updates.clone()),
         requests: requests.clone(),
         event_streams: EventStreams::default(),
         closing,
@@ -264,6 +275,7 @@ fn build_with(
             ports: checking,
             compacting,
             mqtt,
+            updates,
         },
     ))
 }

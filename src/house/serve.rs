@@ -78,7 +78,7 @@ pub async fn serve(data: &Path, config: impl Fn() -> Result<Config>, scrubber: S
         End::Stopped => Ok(ExitCode::SUCCESS),
         End::Again(addresses) => restart::start_again(Some(addresses)).map(|()| ExitCode::SUCCESS),
         End::Anew => restart::start_again(None).map(|()| ExitCode::SUCCESS),
-        End::Switch => Ok(ExitCode::from(update::SWITCH)),
+        End::Switch => Ok(ExitCode::from(super::update::SWITCH)),
     }
 }
 
@@ -136,6 +136,8 @@ async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<End> 
     // Recovered runs take their place in the queue before the first request.
     house.agent.recover(&house.ports)?;
     let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
+    let reached = house.settings.clone();
+    background.start_updates(at, move || !reached.addresses().is_empty(), &house.closing);
     let calling = background.start(&house.closing)?;
     print_access(&house, data, at, door.as_ref());
     // Ignore write errors.

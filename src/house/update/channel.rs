@@ -1,10 +1,10 @@
 //! The channel: read when somebody asks and now and then; people are told of a new version once. Nothing is installed by itself.
 
-use super::service::UpdateService;
+use super::service::{UpdateService, door_error};
 use api::{UpdateAvailable, UpdateChannel};
 use std::{sync::PoisonError, time::Duration};
 use tool::{Channel, Cx, Error, Id, Ports, Principal, Result, Via};
-use update::channel::ChannelRelease;
+use ::update::fetch::{Offer, check, download};
 
 /// The first look after a start, at least and at most; many devices that start together do not ask together.
 const FIRST: Duration = Duration::from_secs(120);
@@ -18,12 +18,12 @@ pub(super) struct ChannelState {
     /// Milliseconds since 1970.
     checked_at: Option<i64>,
     problem: Option<String>,
-    available: Option<ChannelRelease>,
+    available: Option<Offer>,
 }
 
 impl UpdateService {
     /// What the channel offers beyond the running version.
-    pub(super) fn offered(&self) -> Option<ChannelRelease> {
+    pub(super) fn offered(&self) -> Option<Offer> {
         self.0.channel.lock().unwrap_or_else(PoisonError::into_inner).available.clone()
     }
 
@@ -34,10 +34,10 @@ impl UpdateService {
             url,
             checked_at: state.checked_at,
             problem: state.problem.clone(),
-            available: state.available.as_ref().map(|release| UpdateAvailable {
-                version: release.version.to_string(),
-                notes: release.notes.clone(),
-                bytes: release.bytes,
+            available: state.available.as_ref().map(|offer| UpdateAvailable {
+                version: offer.release.version.to_string(),
+                notes: offer.release.notes.clone(),
+                bytes: offer.release.bytes,
             }),
         })
     }
@@ -59,26 +59,21 @@ impl UpdateService {
                 state.available.clone_from(available);
             }
         }
-        if let Some(release) = found? {
+        if let Some(Offer { release, .. }) = found? {
             let data = serde_json::json!({"version": release.version.to_string(), "notes": release.notes});
             self.0.bus.publish("update:available", None, data);
         }
         Ok(())
     }
 
-    async fn fetch(&self) -> Result<Option<ChannelRelease>> {
-        let updater = self.updater()?;
-        ::update::channel::fetch(&updater, &self.0.config.channel).await.map_err(super::service::door_error)
+    async fn fetch(&self) -> Result<Option<Offer>> {
+        check(&self.updater()?, &self.0.config.channel).await.map_err(door_error)
     }
 
     /// Fetches what the channel offers into the other slot, and returns the id of the upload.
     pub(super) async fn download(&self) -> Result<String> {
-        let updater = self.updater()?;
-        let release = self.offered().ok_or_else(|| Error::unavailable("the channel offers nothing newer"))?;
-        let watching = self.clone();
-        let progress = move |progress| watching.progressed(progress);
-        let fetched = ::update::channel::download(updater, &self.0.config.channel, &release, progress).await;
-        fetched.map_err(super::service::door_error)
+        let offer = self.offered().ok_or_else(|| Error::unavailable("the channel offers nothing newer"))?;
+        Ok(download(&self.updater()?, &offer).await.map_err(door_error)?.id)
     }
 
     /// Reads the channel now and then, for as long as it is polled.
@@ -101,8 +96,8 @@ impl UpdateService {
 
     /// A notice for the owner, once for each version.
     async fn tell_of_available(&self, ports: &Ports) {
-        let Some(release) = self.offered() else { return };
-        let version = release.version.to_string();
+        let Some(offer) = self.offered() else { return };
+        let version = offer.release.version.to_string();
         if self.0.notes.get().told_version == version {
             return;
         }

@@ -156,7 +156,7 @@ impl UpdateService {
 
     /// What Home Assistant's update entity shows.
     pub fn for_home_assistant(&self) -> UpdateState {
-        let offered = self.offered().map(|release| (release.version.to_string(), release.notes));
+        let offered = self.offered().map(|offer| (offer.release.version.to_string(), offer.release.notes));
         let Ok(Ok(status)) = self.updater().map(|updater| updater.status()) else { return UpdateState::default() };
         let in_progress = matches!(status.state, "writing" | "staged" | "trying");
         let about = status.release.as_ref().map(|release| release.version.to_string()).filter(|_| in_progress);
@@ -256,7 +256,7 @@ impl UpdateService {
         let version = match upload.clone() {
             Some(id) => self.complete(id).await?,
             None => match self.offered() {
-                Some(release) => release.version.to_string(),
+                Some(offer) => offer.release.version.to_string(),
                 None => return Err(Error::unavailable("the channel offers nothing newer: check it first, or upload a file")),
             },
         };
