@@ -37,7 +37,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind
 use client::Client;
 use scrub::Scrubber;
 use serde_json::{Value, json};
-use std::{ffi::OsString, path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode, time::Duration};
 use terminal::{plain, put};
 use tracing_subscriber::EnvFilter;
 
@@ -228,6 +228,9 @@ enum Command {
         /// The folder of the two copies; it is made when it is missing.
         #[arg(long, value_name = "DIR")]
         root: PathBuf,
+        /// How long a new version may take until it is kept; twice `update.window_seconds` and five minutes if left out.
+        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+        try_seconds: Option<u64>,
         /// The arguments of `hob serve`.
         #[arg(last = true, value_name = "ARGS")]
         arguments: Vec<OsString>,
@@ -371,7 +374,7 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<ExitCode> {
         discover::discover(&config.unwrap_or_default().network.ignore, json).await?;
         return Ok(ExitCode::SUCCESS);
     }
-    let data = data_dir(cli.location.data)?;
+    let data = data_dir(cli.location.data.clone())?;
     let config = || Config::load(cli.location.config.as_deref(), &data);
     match cli.command {
         Command::Serve { listen, name, board, tls, no_mdns } => {
@@ -388,7 +391,13 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<ExitCode> {
             };
             house::update::reported(&data, serve::serve(&data, settings, scrubber)).await
         }
-        Command::Supervise { root, arguments } => update::supervise(&root, cli.location.data, cli.location.config, arguments).await,
+        Command::Supervise { root, try_seconds, arguments } => {
+            // Hob itself says what is wrong with a configuration that cannot be read.
+            let window = config().unwrap_or_default().update.window();
+            let trial = try_seconds.map_or(2 * window + update::TRIAL_SPARE, Duration::from_secs);
+            let before = update::location(cli.location.data, cli.location.config);
+            update::supervise(&root, trial, before.into_iter().chain(arguments).collect()).await
+        }
         Command::FactoryReset { yes } => {
             factory_reset::factory_reset(&data, config, scrubber, yes).await.map(|()| ExitCode::SUCCESS)
         }

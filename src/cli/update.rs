@@ -33,6 +33,8 @@ const UPLOADS: &str = "/api/v1/update/uploads";
 const PIECE: u64 = 1 << 20;
 /// How often is looked while an update is verified, started and tried.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// The time for starting and stopping, besides the window of a trial.
+pub const TRIAL_SPARE: Duration = Duration::from_secs(300);
 /// How long Hob may be away.
 const AWAY: Duration = Duration::from_secs(120);
 
@@ -78,18 +80,17 @@ pub async fn update(client: &Client, command: UpdateCommand) -> Result<()> {
     }
 }
 
-/// Runs the supervisor.
-pub async fn supervise(
-    root: &Path,
-    data: Option<PathBuf>,
-    config: Option<PathBuf>,
-    arguments: Vec<OsString>,
-) -> Result<ExitCode> {
-    let root = std::path::absolute(root)?;
+/// The arguments of `hob serve` that name data and configuration, where they were given.
+pub fn location(data: Option<PathBuf>, config: Option<PathBuf>) -> Vec<OsString> {
     let given = |flag: &str, path: Option<PathBuf>| path.map(|path| [OsString::from(flag), path.into_os_string()]);
-    let before = given("--data", data).into_iter().chain(given("--config", config)).flatten();
-    let arguments = before.chain(arguments).collect();
-    update::supervise::run(update::supervise::Config::new(root, arguments)).await.map_err(Into::into)
+    given("--data", data).into_iter().chain(given("--config", config)).flatten().collect()
+}
+
+/// Runs the supervisor.
+pub async fn supervise(root: &Path, trial: Duration, arguments: Vec<OsString>) -> Result<ExitCode> {
+    let root = std::path::absolute(root)?;
+    let config = update::supervise::Config { trial_window: trial, ..update::supervise::Config::new(root, arguments) };
+    update::supervise::run(config).await.map_err(Into::into)
 }
 
 fn text(value: &Value) -> String {

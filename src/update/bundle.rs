@@ -10,6 +10,7 @@ use crate::{
 pub const MAGIC: [u8; 8] = *b"HOBUPD\x01\n";
 /// The longest head.
 pub const MAX_HEAD: usize = 8 << 20;
+pub const PREFIX: usize = 20;
 
 /// The verified head of a bundle: all before the chunks.
 #[derive(Debug, Clone)]

@@ -121,3 +121,5 @@ pub struct Device {
 pub fn target() -> String {
     format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS)
 }
+
+impl Device { pub fn this(_: &str) -> Result<Self> { todo!() } }

@@ -215,4 +215,6 @@ pub trait Slots: Send + Sync + fmt::Debug {
 
     /// The way into the chosen slot; `trial` when it is to be tried.
     fn restart(&self, trial: bool) -> Restart;
+    fn state_folder(&self) -> Option<std::path::PathBuf> { None }
 }
+pub fn find(disk: std::sync::Arc<dyn crate::disk::Disk>) -> Result<Option<std::sync::Arc<dyn Slots>>> { todo!() }
