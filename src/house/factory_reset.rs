@@ -10,25 +10,34 @@ use board::{Board, Direction, Pin, PinSettings, Pull};
 use std::{
     fs,
     io::ErrorKind,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 use store::FolderEntry;
 
 /// The file in the data folder that asks for a reset.
 pub const MARKER: &str = api::FACTORY_RESET;
-/// Names in the data folder that a reset keeps: the marker, and the slots of updates, where the two share a folder.
-pub const KEPT: &[&str] = &[MARKER, "slots", "state.json", "uploads-of-updates", "lost+found"];
+/// Names in the data folder that a reset keeps: the marker, the slots of updates and their journal where they share the folder, and
+/// what belongs to the file system.
+const KEPT: [&str; 5] = [MARKER, "slots", "state.json", "update", "lost+found"];
 /// How long an input settles, and how often the button is read.
 const SETTLES: Duration = Duration::from_millis(300);
 const READ_EVERY: Duration = Duration::from_millis(50);
+
+/// The names in this folder that a reset keeps, with the folder of the slots if it is in there.
+fn kept(data: &Path) -> Vec<String> {
+    let slots = std::env::var_os(::update::SLOTS_VARIABLE).map(PathBuf::from);
+    let first = slots.as_deref().and_then(|slots| slots.strip_prefix(data).ok()?.iter().next());
+    let inside = first.map(|name| name.to_string_lossy().into_owned());
+    KEPT.iter().map(|name| (*name).to_owned()).chain(inside).collect()
+}
 
 /// What a reset of this folder removes.
 ///
 /// # Errors
 /// When the folder cannot be read.
 pub fn would_remove(data: &Path) -> Result<Vec<FolderEntry>> {
-    Ok(store::wipeable(data, KEPT)?)
+    Ok(store::wipeable(data, &kept(data))?)
 }
 
 /// Asks for a reset at the next start.
@@ -50,7 +59,7 @@ pub fn finish(data: &Path) -> Result<Option<Vec<FolderEntry>>> {
     if marker.symlink_metadata().is_err() {
         return Ok(None);
     }
-    let removed = match store::wipe(data, KEPT) {
+    let removed = match store::wipe(data, &kept(data)) {
         Ok(removed) => removed,
         Err(error @ store::Error::InUse(_)) => return Err(error.into()),
         Err(error) => {

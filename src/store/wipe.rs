@@ -16,13 +16,13 @@ pub struct FolderEntry {
 ///
 /// # Errors
 /// `Io` when the folder cannot be read.
-pub fn wipeable(dir: &Path, keep: &[&str]) -> Result<Vec<FolderEntry>> {
+pub fn wipeable(dir: &Path, keep: &[impl AsRef<str>]) -> Result<Vec<FolderEntry>> {
     let look = || -> io::Result<Vec<FolderEntry>> {
         let mut found = vec![];
         for entry in fs::read_dir(dir)? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if !keep.contains(&&*name) {
+            if !keep.iter().any(|kept| kept.as_ref() == name) {
                 found.push(FolderEntry { name, size: size_of(&entry.path()) });
             }
         }
@@ -49,7 +49,7 @@ fn size_of(path: &Path) -> u64 {
 ///
 /// # Errors
 /// `InUse` while a daemon runs; nothing is changed then. `Io` when something cannot be removed.
-pub fn wipe(dir: &Path, keep: &[&str]) -> Result<Vec<FolderEntry>> {
+pub fn wipe(dir: &Path, keep: &[impl AsRef<str>]) -> Result<Vec<FolderEntry>> {
     let found = wipeable(dir, keep)?;
     // Held until the end: no other process begins to use the data.
     let _locked = lock(&dir.join(FILE))?;
@@ -90,6 +90,8 @@ mod tests {
     use super::*;
     use crate::Store;
 
+    const NONE: &[&str] = &[];
+
     #[test]
     fn everything_but_what_is_kept_is_removed_once_nobody_uses_it() {
         let dir = std::env::temp_dir().join(format!("hob-wipe-{}", tool::Id::new()));
@@ -100,9 +102,9 @@ mod tests {
         fs::create_dir_all(dir.join("uploads/deep")).unwrap();
         fs::write(dir.join("uploads/deep/file"), [7; 10]).unwrap();
         std::os::unix::fs::symlink(dir.join("slots"), dir.join("link")).unwrap();
-        let before = wipeable(&dir, &[]).unwrap();
+        let before = wipeable(&dir, NONE).unwrap();
         assert!(matches!(wipe(&dir, &["slots"]), Err(Error::InUse(_))));
-        assert_eq!(wipeable(&dir, &[]).unwrap(), before, "nothing is removed under a running daemon");
+        assert_eq!(wipeable(&dir, NONE).unwrap(), before, "nothing is removed under a running daemon");
         drop(store);
         let removed = wipe(&dir, &["slots"]).unwrap();
         let names: Vec<&str> = removed.iter().map(|entry| entry.name.as_str()).collect();
@@ -110,7 +112,7 @@ mod tests {
             assert!(names.contains(&name), "{name}: {names:?}");
         }
         assert_eq!(removed.iter().find(|entry| entry.name == "uploads").unwrap().size, 10);
-        let left = wipeable(&dir, &[]).unwrap();
+        let left = wipeable(&dir, NONE).unwrap();
         assert_eq!(left, [FolderEntry { name: "slots".into(), size: 6 }]);
         assert!(wipe(&dir, &["slots"]).unwrap().is_empty(), "twice is once");
         // A damaged file does not prevent it, and the folder is as good as new.

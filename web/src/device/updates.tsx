@@ -54,15 +54,20 @@ function Steps({ of }: { of: api.Update }): JSX.Element | null {
 function Now({ of }: { of: api.Update }): JSX.Element | null {
   const { state, progress, lastOutcome } = of;
   const version = of.version ?? '';
+  if (of.restarting) return <Notice quiet>{words.state.restarting}</Notice>;
+  if (of.preparing) return <Notice quiet>{words.state.preparing(version)}</Notice>;
+  if (of.problem) return <Notice bad>{words.problem(of.problem)}</Notice>;
   switch (state) {
     case 'writing': return <Notice quiet>{words.state.writing(version, percent(progress?.done ?? 0, progress?.total ?? 0))}</Notice>;
     case 'staged': return <Notice quiet>{words.state.staged(version)}</Notice>;
-    case 'trying': return <Notice quiet>{of.restarting ? words.state.restarting(version) : words.state.trying(version, progress?.done ?? 0, progress?.total ?? 0)}</Notice>;
+    case 'trying': return <Notice quiet>{words.state.trying(version, progress?.done ?? 0, progress?.total ?? 0)}</Notice>;
     default: break;
   }
-  const said = lastOutcome && words.outcome[lastOutcome.what]?.(lastOutcome.version, when(lastOutcome.at));
-  if (!lastOutcome || !said) return null;
+  if (!lastOutcome) return null;
   const bad = lastOutcome.what === 'failed';
+  const told = bad && !lastOutcome.tried ? words.refused : words.outcome[lastOutcome.what];
+  const said = told?.(lastOutcome.version, when(lastOutcome.at));
+  if (!said) return null;
   return <Notice bad={bad} quiet={!bad && lastOutcome.what !== 'committed'}>{bad ? `${said} ${words.because(lastOutcome.why)}` : said}</Notice>;
 }
 
@@ -205,15 +210,17 @@ export function Updates(): JSX.Element {
   const update = read.data;
   useLive(EVENTS, () => void read.again());
   const trying = update?.state === 'trying';
+  const waiting = trying || update?.preparing || update?.restarting;
   useEffect(() => {
-    if (!trying) return;
+    if (!waiting) return;
     const timer = setInterval(() => document.hidden || void read.again(), LOOK_MS);
     return () => clearInterval(timer);
-  }, [trying]);
+  }, [waiting]);
 
   if (!update) return <Part id="updates" title={words.title}><LoadState of={read} /></Part>;
   const { running, other, canInstall, whyNot, upload } = update;
-  const staged = update.state === 'staged' && upload ? upload : undefined;
+  const quiet = !update.preparing && !update.restarting;
+  const staged = quiet && update.state === 'staged' && upload ? upload : undefined;
   return (
     <Part id="updates" title={words.title} why={words.why}>
       <p>{words.running(running.version)}{other && update.canRollBack ? ` ${words.other(other.version)}` : ''}</p>
@@ -236,8 +243,8 @@ export function Updates(): JSX.Element {
       ) : (
         <>
           <Channel read={read} onInstall={(version) => setChoice({ what: 'install', version })} />
-          {canInstall && !trying && <FromFile update={update} onComplete={(uploadId, version) => setChoice({ what: 'install', version, uploadId })} />}
-          {update.canRollBack && (
+          {canInstall && !trying && quiet && <FromFile update={update} onComplete={(uploadId, version) => setChoice({ what: 'install', version, uploadId })} />}
+          {update.canRollBack && quiet && (
             <div class="buttons">
               <button type="button" class="quiet" onClick={() => setChoice({ what: 'rollback', version: other?.version ?? '' })}>{words.rollback}</button>
             </div>

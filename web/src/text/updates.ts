@@ -12,7 +12,8 @@ export const updates = {
   state: {
     writing: (version: string, percent: number) => `Version ${version} is being written, ${percent} %. Nothing has changed yet.`,
     staged: (version: string) => `Version ${version} is complete and verified. It starts once you install it.`,
-    restarting: (version: string) => `Restarting into version ${version}. This page comes back by itself.`,
+    restarting: 'Hob restarts. This page comes back by itself.',
+    preparing: (version: string) => `${version ? `Version ${version}` : 'The new version'} is being fetched and verified. Hob restarts into it then.`,
     trying: (version: string, passed: number, passes: number) => `Version ${version} is being tried: ${passed} of ${passes} checks passed. If one fails, the previous version runs again.`,
   },
   outcome: {
@@ -21,6 +22,8 @@ export const updates = {
     rolled_back: (version: string, when: string) => `You went back from version ${version} ${when}.`,
     cancelled: (version: string, when: string) => `The update to ${version} was cancelled ${when}.`,
   } as Record<string, (version: string, when: string) => string>,
+  refused: (version: string, when: string) => `Version ${version} was not installed (${when}).`,
+  problem: (why: string) => `The update was not installed. Why: ${why}`,
   because: (why: string) => `Why: ${why}`,
 
   available: (version: string, size: string) => `Version ${version} is available${size ? `, ${size} at most` : ''}.`,
@@ -54,7 +57,6 @@ export const updates = {
   rollbackAsk: (version: string) => `Go back to version ${version}?`,
   rollbackWhat: 'Hob restarts with the previous version. Your data stays.',
   rollbackYes: 'Go back',
-  sent: 'Hob restarts…',
 };
 
 export const reset = {
