@@ -228,14 +228,14 @@ enum Command {
         /// The folder of the two copies; it is made when it is missing.
         #[arg(long, value_name = "DIR")]
         root: PathBuf,
-        /// How long a new version may take until it is kept; twice `update.window_seconds` and five minutes if left out.
+        /// How long a new version may take until it is confirmed; twice `update.window_seconds` and five minutes if left out.
         #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
         try_seconds: Option<u64>,
         /// The arguments of `hob serve`.
         #[arg(last = true, value_name = "ARGS")]
         arguments: Vec<OsString>,
     },
-    /// Remove everything that is stored, people and keys included; the device can then be claimed anew.
+    /// Remove everything that is stored, people and keys included; the device can then be claimed again.
     FactoryReset {
         /// Do not ask for the device's name.
         #[arg(long)]
@@ -387,7 +387,7 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<ExitCode> {
                 config.name = name.clone().unwrap_or(config.name);
                 config.board = board.unwrap_or(config.board);
                 config.check()?;
-                Ok(config)
+                anyhow::Ok(config)
             };
             house::update::reported(&data, serve::serve(&data, settings, scrubber)).await
         }

@@ -4,7 +4,7 @@
 pub mod settings;
 mod update;
 
-pub use update::{FactoryReset, Update};
+pub use self::update::{FactoryReset, Update};
 
 use anyhow::{Context, Result, bail};
 use board::{BoardKind, PinsConfig, SimConfig};

@@ -49,7 +49,7 @@ use things::Things;
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use tools_home::mqtt::MqttHome;
-use update::UpdateService;
+use self::update::UpdateService;
 use uploads::Uploads;
 
 /// Idle time after which the model and the JavaScript engine are unloaded.

@@ -1,4 +1,4 @@
-//! `POST /api/v1/factory-reset`: removes everything that is stored, and starts anew as an unclaimed device.
+//! `POST /api/v1/factory-reset`: removes everything that is stored, and starts again as an unclaimed device.
 
 use crate::{
     AppState, Caller,
@@ -46,7 +46,7 @@ pub(crate) struct Confirmation {
 /// That everything is removed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Resetting {
-    /// True: Hob stops, removes everything and starts anew. Its console prints a link to claim it.
+    /// True: Hob stops, removes everything and starts again. Its console prints a link to claim it.
     resetting: bool,
 }
 

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 /// The time for the response to be sent before shutdown.
 const RESPONSE_TIME: Duration = Duration::from_millis(300);
 
-/// What happens after the daemon has ended.
+/// The step after the daemon has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave {
     /// The same program starts again, at the same addresses.
@@ -35,7 +35,7 @@ impl Restart {
         self.asked.cancelled().await;
     }
 
-    /// What was requested.
+    /// The step that was requested.
     pub fn leave(&self) -> Option<Leave> {
         self.how.get().copied().filter(|_| self.asked.is_cancelled())
     }

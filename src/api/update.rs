@@ -59,12 +59,12 @@ pub struct UpdateOutcome {
     pub tried: bool,
 }
 
-/// What a channel offers.
+/// A version that a channel offers.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdateAvailable {
     pub version: String,
-    /// What is new.
+    /// The release notes.
     pub notes: String,
     /// The size of its bundle in bytes; less of it travels.
     pub bytes: u64,
@@ -94,7 +94,7 @@ pub struct UpdateView {
     pub running: UpdateSlot,
     /// The complete version in the other slot.
     pub other: Option<UpdateSlot>,
-    /// How the two copies are kept: `dir`, `uboot`, `pi-tryboot`, or `none`.
+    /// How the two copies are stored: `dir`, `uboot`, `pi-tryboot`, or `none`.
     pub kind: String,
     pub board: String,
     /// The lowest serial that may be installed.
@@ -143,7 +143,7 @@ pub struct BundleUpload {
     /// The same for the same bundle.
     pub id: String,
     pub version: String,
-    /// What is new.
+    /// The release notes.
     pub notes: String,
     /// The ranges that the device lacks, in order.
     pub needed: Vec<ByteRange>,
@@ -241,7 +241,7 @@ pub(crate) async fn upload(State(house): State<AppState>, PathText(id): PathText
     Ok(ok(house.updates.upload(id).await?))
 }
 
-/// Where the bytes belong.
+/// The place of the bytes.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct At {
     /// Their first byte's place in the bundle.
@@ -263,7 +263,7 @@ pub(crate) async fn discard(State(house): State<AppState>, PathText(id): PathTex
     Ok(ok(Deleted::yes()))
 }
 
-/// What is installed.
+/// The version to install.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Install {

@@ -48,7 +48,7 @@ pub enum UpdateCommand {
     },
     /// Ask the channel whether there is a new version.
     Check,
-    /// Install FILE, or what the channel offers, and wait until it is kept or taken back.
+    /// Install FILE, or what the channel offers, and wait until it is confirmed or taken back.
     Install {
         /// A file with an update; only what this device lacks of it is read.
         file: Option<PathBuf>,
@@ -212,7 +212,7 @@ async fn send(client: &Client, path: &Path) -> Result<String> {
     Ok(id)
 }
 
-/// Prints each step until the version is kept or taken back.
+/// Prints each step until the version is confirmed or taken back.
 async fn follow(client: &Client, version: &str, before: &Value) -> Result<()> {
     let (mut shown, mut answered) = (String::new(), Instant::now());
     loop {

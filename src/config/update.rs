@@ -1,6 +1,7 @@
 //! The sections `[update]` and `[factory_reset]` of hob.toml.
 
-use anyhow::{Result, bail};
+use ::update::keys::{Keyring, Origin};
+use anyhow::{Context, Result, bail};
 use board::Pin;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -37,6 +38,10 @@ impl Update {
         }
         if !(1..=WINDOW).contains(&self.window_seconds) {
             bail!("`update.window_seconds` is not from 1 to {WINDOW}: the default is 300");
+        }
+        let mut keys = Keyring::default();
+        for key in &self.keys {
+            keys.add(key, Origin::Configured).context("`update.keys` has a text that is no key")?;
         }
         Ok(())
     }

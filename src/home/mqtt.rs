@@ -53,7 +53,7 @@ pub struct Door {
     pub updates: Arc<dyn Fn() -> UpdateState + Send + Sync>,
 }
 
-/// What Home Assistant's update entity shows. It installs nothing: a person does, at the page or the command line.
+/// The state of Home Assistant's update entity. It installs nothing: a person does, at the page or the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UpdateState {
     /// The version that runs; empty: the program's own.
@@ -62,7 +62,7 @@ pub struct UpdateState {
     pub latest: Option<String>,
     /// Whether another version is being written or tried.
     pub in_progress: bool,
-    /// What a person should know: what is new, or why the last one was taken back.
+    /// The release notes, or why the last one was taken back.
     pub summary: String,
 }
 

@@ -76,6 +76,7 @@ impl BackgroundTasks {
         };
         let proving = self.updates.clone().prove(probe, self.ports.clone());
         tokio::spawn(closing.clone().run_until_cancelled_owned(proving));
+        tokio::spawn(closing.clone().run_until_cancelled_owned(self.updates.clone().sweep()));
         let following = self.updates.clone().follow_channel(self.ports.clone());
         tokio::spawn(closing.clone().run_until_cancelled_owned(following));
     }

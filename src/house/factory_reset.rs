@@ -32,7 +32,7 @@ fn kept(data: &Path) -> Vec<String> {
     KEPT.iter().map(|name| (*name).to_owned()).chain(inside).collect()
 }
 
-/// What a reset of this folder removes.
+/// Everything that a reset of this folder removes.
 ///
 /// # Errors
 /// When the folder cannot be read.

@@ -51,7 +51,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// How the daemon ended.
 #[derive(Debug, Clone, Copy)]
 pub enum End {
-    /// It was told to stop.
+    /// It received a stop signal.
     Stopped,
     /// The same program is to start again, at these addresses.
     Again(Listened),

@@ -1,5 +1,5 @@
 //! Updates of this Hob: the doors' side of the crate `update`. It installs what a person asks for, proves a new version in its
-//! window, looks at the channel, and tells people how it went.
+//! window, reads the channel, and notifies people.
 
 mod channel;
 mod health;

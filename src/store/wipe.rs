@@ -12,7 +12,7 @@ pub struct FolderEntry {
     pub size: u64,
 }
 
-/// What [`wipe`] would remove: everything but `keep`, which are names in the folder.
+/// Everything that [`wipe`] would remove: everything but `keep`, which are names in the folder.
 ///
 /// # Errors
 /// `Io` when the folder cannot be read.

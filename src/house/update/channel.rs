@@ -1,4 +1,4 @@
-//! The channel: read when somebody asks and now and then; people are told of a new version once. Nothing is installed by itself.
+//! The channel: read when somebody asks and now and then; people are notified of a new version once. Nothing is installed by itself.
 
 use super::service::{UpdateService, door_error};
 use api::{UpdateAvailable, UpdateChannel};
@@ -12,7 +12,7 @@ const FIRST_SPREAD: u64 = 780;
 /// Of the interval, a tenth more or less.
 const SPREAD: u64 = 10;
 
-/// What the channel said last.
+/// The last answer of the channel.
 #[derive(Default)]
 pub(super) struct ChannelState {
     /// Milliseconds since 1970.
@@ -22,7 +22,7 @@ pub(super) struct ChannelState {
 }
 
 impl UpdateService {
-    /// What the channel offers beyond the running version.
+    /// The version that the channel offers beyond the running version.
     pub(super) fn offered(&self) -> Option<Offer> {
         self.0.channel.lock().unwrap_or_else(PoisonError::into_inner).available.clone()
     }
@@ -42,7 +42,7 @@ impl UpdateService {
         })
     }
 
-    /// Reads the channel, and tells of what is new.
+    /// Reads the channel, and publishes a new version.
     ///
     /// # Errors
     /// `Unavailable` when there is none; `Failed` when it cannot be read, or is not to be trusted.

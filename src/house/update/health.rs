@@ -23,7 +23,7 @@ const ANSWER: usize = 64 * 1024;
 /// The name of the secret that each check writes and reads.
 const MARK: &str = "update-check";
 
-/// What worked when the version before was last looked at.
+/// Everything that worked with the version before, when this one was installed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Baseline {
@@ -37,7 +37,7 @@ pub struct Baseline {
     pub pins: Vec<i64>,
 }
 
-/// What is looked at.
+/// The parts that are checked.
 #[derive(Clone)]
 pub struct Probe {
     pub store: Store,
@@ -52,7 +52,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// What works now.
+    /// Everything that works now.
     pub async fn baseline(&self) -> Baseline {
         let named: Vec<i64> = self.pins.devices().into_iter().map(|(pin, ..)| pin.into()).collect();
         let mut pins = vec![];

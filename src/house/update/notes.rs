@@ -1,4 +1,4 @@
-//! What Hob remembers about updates beside the journal: what worked before, and what people were told. A file in the data folder.
+//! Notes on updates beside the journal: a file in the data folder with what worked before, and of what people were notified.
 
 use super::health::Baseline;
 use serde::{Deserialize, Serialize};
@@ -19,12 +19,15 @@ const MAX: u64 = 64 * 1024;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Content {
-    /// What worked when the last update was installed.
+    /// Everything that worked when the last update was installed.
     pub baseline: Baseline,
-    /// The version of the channel that people were told about.
+    /// The version of the channel of which people were notified.
     pub told_version: String,
-    /// The outcome that people were told about: its time in seconds.
+    /// The outcome of which people were notified: its time in seconds.
     pub told_outcome: i64,
+    /// The upload that was begun last, and when: milliseconds since 1970.
+    pub upload: String,
+    pub upload_at: u64,
 }
 
 /// The file, and its content in memory.

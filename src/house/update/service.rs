@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::task::spawn_blocking;
-use tool::{Bus, Error, Result};
+use tool::{Bus, Error, Id, Result};
 use update::{
     Plan, SlotStatus, Status, Updater,
     disk::RealDisk,
@@ -33,6 +33,9 @@ use update::{
 const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 /// The folder of the journal, in the data folder, where the slots are partitions.
 const STATE: &str = "update";
+/// An upload that nobody continues for so long is given up, and how often is looked.
+const ABANDONED_MS: u64 = 7 * 24 * 3600 * 1000;
+const SWEEP_EVERY: Duration = Duration::from_secs(6 * 3600);
 
 /// Updates of this device; cheap to clone.
 #[derive(Clone)]
@@ -51,7 +54,7 @@ pub(super) struct Inner {
     pub passed: AtomicU32,
     /// Whether Hob is about to restart into another version.
     pub restarting: AtomicBool,
-    /// What is being prepared, and what went wrong with the last installation.
+    /// Whether an update is being prepared, and what went wrong with the last installation.
     pub job: Mutex<Job>,
     pub channel: Mutex<ChannelState>,
     progressed: Mutex<Option<Instant>>,
@@ -154,7 +157,7 @@ impl UpdateService {
         *self.0.job.lock().unwrap_or_else(PoisonError::into_inner) = Job { runs, problem };
     }
 
-    /// What Home Assistant's update entity shows.
+    /// The state of Home Assistant's update entity.
     pub fn for_home_assistant(&self) -> UpdateState {
         let offered = self.offered().map(|offer| (offer.release.version.to_string(), offer.release.notes));
         let Ok(Ok(status)) = self.updater().map(|updater| updater.status()) else { return UpdateState::default() };
@@ -295,6 +298,44 @@ impl UpdateService {
         }
     }
 
+    /// Notes when an upload was last begun or resumed.
+    fn note_upload(&self, id: &str) {
+        let (id, now) = (id.to_owned(), Id::new().millis());
+        self.0.notes.change(|content| (content.upload, content.upload_at) = (id, now));
+    }
+
+    /// Gives up uploads that nobody continues, for as long as it is polled.
+    pub async fn sweep(self) {
+        if self.0.updater.is_err() {
+            return;
+        }
+        loop {
+            if let Err(error) = self.give_up_abandoned().await {
+                tracing::warn!(%error, "an abandoned upload could not be given up");
+            }
+            tokio::time::sleep(SWEEP_EVERY).await;
+        }
+    }
+
+    async fn give_up_abandoned(&self) -> Result<()> {
+        let status = self.blocking(Updater::status).await?;
+        let (notes, Some(release)) = (self.0.notes.get(), status.release.filter(|_| status.state == "writing")) else {
+            return Ok(());
+        };
+        if notes.upload != release.id {
+            // Its begin was not noted; its time counts from now.
+            self.note_upload(&release.id);
+            return Ok(());
+        }
+        if self.job().runs || Id::new().millis().saturating_sub(notes.upload_at) < ABANDONED_MS {
+            return Ok(());
+        }
+        tracing::info!(version = %release.version, "the upload was abandoned and is given up");
+        self.blocking(move |updater| updater.discard(&release.id)).await?;
+        self.changed().await;
+        Ok(())
+    }
+
     fn reserve(&self) -> Result<tokio::sync::OwnedMutexGuard<()>> {
         self.0.restart.reserve().ok_or_else(|| {
             Error::unavailable("Hob is about to restart, installs an update or receives a backup: try again then")
@@ -380,6 +421,7 @@ impl Updates for UpdateService {
                 return Err(Error::unavailable("an update is being prepared: wait for it"));
             }
             let plan = self.blocking(move |updater| updater.begin(&head)).await?;
+            self.note_upload(&plan.id);
             self.set_job(false, None);
             self.changed().await;
             Ok(upload(plan))

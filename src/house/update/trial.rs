@@ -1,4 +1,4 @@
-//! The trial of a new version: its window, the commit or the way back, and what people are told then.
+//! The trial of a new version: its window, the commit or the way back, and the notice that follows.
 
 use super::{
     channel::tell,
@@ -10,7 +10,7 @@ use tool::Ports;
 use update::Updater;
 
 impl UpdateService {
-    /// Once the daemon answers: proves a version on trial, and tells of how the last update ended.
+    /// Once the daemon answers: proves a version on trial, and notifies the owner of how the last update ended.
     pub async fn prove(self, probe: Probe, ports: Ports) {
         let _ = self.0.probe.set(probe.clone());
         match self.blocking(Updater::status).await {
