@@ -35,6 +35,9 @@ pub trait DiskFile: Send + Sync {
     /// Those of the file.
     fn sync(&self) -> io::Result<()>;
 
+    /// Lets the system forget what it has in memory of the file, so that the next read comes from the disk.
+    fn drop_cache(&self) {}
+
     /// Reads exactly `buffer.len()` bytes.
     ///
     /// # Errors
@@ -95,6 +98,12 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// # Errors
     /// Those of the file system.
     fn sync_folder(&self, path: &Path) -> io::Result<()>;
+
+    /// Bytes that can still be written to the file system of a folder.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn free_space(&self, folder: &Path) -> io::Result<u64>;
 
     /// The whole content of a file of at most `limit` bytes; `None` when it is missing.
     ///
@@ -164,6 +173,11 @@ impl DiskFile for RealFile {
     fn sync(&self) -> io::Result<()> {
         self.0.sync_all()
     }
+
+    fn drop_cache(&self) {
+        // Advice only.
+        let _ = rustix::fs::fadvise(&self.0, 0, None, rustix::fs::Advice::DontNeed);
+    }
 }
 
 impl Disk for RealDisk {
@@ -200,5 +214,10 @@ impl Disk for RealDisk {
 
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
         fs::File::open(path)?.sync_all()
+    }
+
+    fn free_space(&self, folder: &Path) -> io::Result<u64> {
+        let about = rustix::fs::statvfs(folder)?;
+        Ok(about.f_bavail.saturating_mul(about.f_frsize))
     }
 }

@@ -40,3 +40,9 @@ impl Error {
         Self::Refused(why.into())
     }
 }
+
+impl From<std::io::Error> for Error {
+    fn from(why: std::io::Error) -> Self {
+        Self::disk("reading failed", &why)
+    }
+}

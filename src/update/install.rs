@@ -1,19 +1,25 @@
 //! The engine of installations: receives a bundle, fills the other slot, tries it, and commits or falls back.
 
 use crate::{
-    bundle::Head,
+    bundle::{self, Head},
     disk::Disk,
     error::{Error, Result},
     journal::{Journal, JournalFile, Outcome, Phase, Release},
     keys::Keyring,
-    manifest::Device,
+    manifest::{Device, Payload},
+    recover,
     slots::{Restart, SlotKind, SlotManifest, SlotName, Slots},
+    upload::{Plan, Progress, Upload},
 };
 use serde::Serialize;
 use std::{
+    io,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
+
+/// The most channels whose serials are stored.
+const MAX_CHANNELS: usize = 8;
 
 /// The settings of an updater.
 #[derive(Clone)]
@@ -24,33 +30,6 @@ pub struct Config {
     pub keys: Keyring,
     /// This device.
     pub device: Device,
-}
-
-/// A range of the bundle file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Range {
-    /// The first byte.
-    pub offset: u64,
-    /// The number of bytes.
-    pub length: u64,
-}
-
-/// What a device lacks of a bundle.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Plan {
-    /// The id of the upload; the same for the same bundle.
-    pub id: String,
-    /// The version.
-    pub version: String,
-    /// Its release notes.
-    pub notes: String,
-    /// The ranges of the bundle file that are needed, in their order.
-    pub needed: Vec<Range>,
-    /// Their bytes.
-    pub needed_bytes: u64,
-    /// Bytes of the whole bundle.
-    pub total_bytes: u64,
 }
 
 /// A slot for people.
@@ -65,20 +44,6 @@ pub struct SlotStatus {
     pub serial: u64,
     /// Whether it is a whole system.
     pub system: bool,
-}
-
-/// How far an installation has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Progress {
-    /// Bytes that arrived of those that were needed.
-    pub received: u64,
-    /// Bytes that were needed.
-    pub needed: u64,
-    /// Bytes that are in the slot.
-    pub written: u64,
-    /// Bytes of the finished slot.
-    pub total: u64,
 }
 
 /// The state of the updater.
@@ -107,11 +72,26 @@ pub struct Status {
     pub last_outcome: Option<Outcome>,
 }
 
+/// The file of the head of an open upload, in the state folder.
+const HEAD_FILE: &str = "incoming.head";
+
 /// Installs bundles. All methods block on the disk: call them on a blocking thread.
 pub struct Updater {
     slots: Arc<dyn Slots>,
     disk: Arc<dyn Disk>,
     config: Config,
+    file: JournalFile,
+    work: Mutex<Work>,
+}
+
+/// The parts that change.
+struct Work {
+    journal: Journal,
+    upload: Option<Upload>,
+}
+
+fn trying() -> Error {
+    Error::Busy("a new version is being tried: confirm it or roll back, then install".into())
 }
 
 impl Updater {
@@ -120,7 +100,88 @@ impl Updater {
     /// # Errors
     /// `Disk`.
     pub fn open(disk: Arc<dyn Disk>, slots: Arc<dyn Slots>, config: Config) -> Result<Self> {
-        todo!()
+        let file = JournalFile::new(disk.clone(), &config.state)?;
+        let running = slots.running()?;
+        let loaded = file.load()?;
+        let known = loaded.is_some();
+        let mut journal = loaded.unwrap_or_default();
+        if !known {
+            // Without a journal the floor is the version that starts by default.
+            journal.floor = slots.manifest(slots.active()?)?.map_or(0, |about| about.serial);
+        }
+        let before = journal.clone();
+        recover::settle(&*slots, running, &mut journal)?;
+        if !known || journal != before {
+            file.save(&journal)?;
+        }
+        if !matches!(journal.phase, Phase::Trying(_)) && slots.next_trial()?.is_some() {
+            slots.set_trial(None)?;
+        }
+        Ok(Self { slots, disk, config, file, work: Mutex::new(Work { journal, upload: None }) })
+    }
+
+    fn work(&self) -> MutexGuard<'_, Work> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the journal, on the disk first.
+    fn change(&self, work: &mut Work, change: impl FnOnce(&mut Journal)) -> Result<()> {
+        let mut journal = work.journal.clone();
+        change(&mut journal);
+        self.file.save(&journal)?;
+        work.journal = journal;
+        Ok(())
+    }
+
+    fn head_file(&self) -> PathBuf {
+        self.config.state.join(HEAD_FILE)
+    }
+
+    /// The trusted keys, an announced one included.
+    pub fn keys(&self) -> Keyring {
+        self.config.keys.with_announced(self.work().journal.announced_key.as_deref())
+    }
+
+    /// This device.
+    pub fn device(&self) -> &Device {
+        &self.config.device
+    }
+
+    /// The payload that the slots take.
+    pub fn payload(&self) -> Payload {
+        self.slots.payload()
+    }
+
+    /// The serial of the running version, or the floor where that is higher.
+    ///
+    /// # Errors
+    /// `Disk`.
+    pub fn newest_serial(&self) -> Result<u64> {
+        let running = self.slots.manifest(self.slots.running()?.slot)?.map_or(0, |about| about.serial);
+        Ok(running.max(self.work().journal.floor))
+    }
+
+    /// The highest serial seen of the channel at a URL.
+    pub fn channel_serial(&self, url: &str) -> u64 {
+        self.work().journal.channel_serials.get(url).copied().unwrap_or_default()
+    }
+
+    /// Notes a channel's serial, so that no older file of it is taken.
+    ///
+    /// # Errors
+    /// `Disk`.
+    pub fn note_channel_serial(&self, url: &str, serial: u64) -> Result<()> {
+        let mut work = self.work();
+        if work.journal.channel_serials.get(url).is_some_and(|known| *known >= serial) {
+            return Ok(());
+        }
+        self.change(&mut work, |journal| {
+            // A device follows one channel; a few more may have been configured before it.
+            while journal.channel_serials.len() >= MAX_CHANNELS && !journal.channel_serials.contains_key(url) {
+                journal.channel_serials.pop_first();
+            }
+            journal.channel_serials.insert(url.to_owned(), serial);
+        })
     }
 
     /// The state for people and programs.
@@ -128,12 +189,40 @@ impl Updater {
     /// # Errors
     /// `Disk`.
     pub fn status(&self) -> Result<Status> {
-        todo!()
+        let running = self.slots.running()?;
+        let describe = |slot, about: &SlotManifest| SlotStatus {
+            slot,
+            version: about.version.to_string(),
+            serial: about.serial,
+            system: self.slots.payload() == Payload::System,
+        };
+        let own = SlotManifest::of_version(self.config.device.version.clone());
+        let about = self.slots.manifest(running.slot)?.unwrap_or(own);
+        let other = self.slots.manifest(running.slot.other())?;
+        let work = self.work();
+        Ok(Status {
+            state: work.journal.phase.name(),
+            release: work.journal.phase.release().cloned(),
+            running: describe(running.slot, &about),
+            trial: running.trial,
+            other: other.map(|about| describe(running.slot.other(), &about)),
+            kind: self.slots.kind(),
+            board: self.config.device.board.clone(),
+            floor: work.journal.floor,
+            progress: work.upload.as_ref().map(Upload::progress),
+            last_outcome: work.journal.outcome.clone(),
+        })
     }
 
-    /// Whether the phase lets a new installation begin; else the reason in a sentence (a trial runs).
+    /// Whether the phase lets a new installation begin.
+    ///
+    /// # Errors
+    /// `Busy` with the reason: a version is being tried.
     pub fn can_install(&self) -> Result<()> {
-        todo!()
+        match self.work().journal.phase {
+            Phase::Trying(_) => Err(trying()),
+            _ => Ok(()),
+        }
     }
 
     /// Verifies the head of a bundle and answers what is needed of it. Begun again with the same head it resumes, also after a
@@ -142,7 +231,72 @@ impl Updater {
     /// # Errors
     /// `Refused` before anything is written; `Busy` while a version is being tried.
     pub fn begin(&self, head: &[u8]) -> Result<Plan> {
-        todo!()
+        let keys = self.keys();
+        let mut work = self.work();
+        if let Some(upload) = work.upload.as_ref().filter(|upload| upload.head.id == bundle::head_id(head)) {
+            return Ok(upload.plan());
+        }
+        if matches!(work.journal.phase, Phase::Trying(_)) {
+            return Err(trying());
+        }
+        let verified = Head::read(head, &keys)?;
+        let manifest = &verified.manifest;
+        manifest.check_device(&self.config.device, self.slots.payload(), work.journal.floor)?;
+        let running = self.slots.running()?;
+        if self.slots.manifest(running.slot)?.is_some_and(|about| about.id == verified.id) {
+            return Err(Error::Refused(format!("version {} is running already: there is nothing to do", manifest.version)));
+        }
+        let release = Release {
+            id: verified.id.clone(),
+            version: manifest.version.clone(),
+            serial: manifest.serial,
+            slot: running.slot.other(),
+            next_key: manifest.next_key.clone(),
+        };
+        if work.journal.phase == Phase::Staged(release.clone()) {
+            return Ok(Plan {
+                id: release.id,
+                version: release.version.to_string(),
+                notes: manifest.notes.clone(),
+                needed: vec![],
+                needed_bytes: 0,
+                total_bytes: manifest.bundle_length,
+            });
+        }
+        work.upload = None;
+        let failed = |why: io::Error| Error::disk("the bundle's head cannot be written", &why);
+        self.disk.replace(&self.head_file(), head).map_err(failed)?;
+        self.change(&mut work, |journal| journal.phase = Phase::Writing(release.clone()))?;
+        self.slots.invalidate(release.slot)?;
+        let upload = Upload::open(&*self.slots, verified, running.slot)?;
+        let plan = upload.plan();
+        work.upload = Some(upload);
+        Ok(plan)
+    }
+
+    /// The upload that is open; after a restart it is opened again.
+    fn with_upload<T>(&self, id: &str, act: impl FnOnce(&mut Upload) -> Result<T>) -> Result<T> {
+        let none = || Error::NotFound("this upload is not open: begin again with the head of the bundle".into());
+        let mut work = self.work();
+        if work.upload.is_none() {
+            let release = match &work.journal.phase {
+                Phase::Writing(release) if release.id == id => release.clone(),
+                _ => return Err(none()),
+            };
+            let failed = |why: io::Error| Error::disk("the bundle's head cannot be read", &why);
+            let head = self.disk.read(&self.head_file(), bundle::MAX_HEAD as u64).map_err(failed)?.ok_or_else(none)?;
+            let keys = self.config.keys.with_announced(work.journal.announced_key.as_deref());
+            let head = Head::read(&head, &keys)?;
+            if head.id != id {
+                return Err(none());
+            }
+            self.slots.invalidate(release.slot)?;
+            work.upload = Some(Upload::open(&*self.slots, head, release.slot.other())?);
+        }
+        match work.upload.as_mut().filter(|upload| upload.head.id == id) {
+            Some(upload) => act(upload),
+            None => Err(none()),
+        }
     }
 
     /// The upload that is open, and what it still needs.
@@ -150,7 +304,7 @@ impl Updater {
     /// # Errors
     /// `NotFound`.
     pub fn plan(&self, id: &str) -> Result<Plan> {
-        todo!()
+        self.with_upload(id, |upload| Ok(upload.plan()))
     }
 
     /// Takes bytes of a needed range, from its begin or where the last piece ended; verifies each chunk and writes it.
@@ -158,7 +312,10 @@ impl Updater {
     /// # Errors
     /// `BadRequest` at a wrong offset or beyond what is needed, `Refused` for wrong bytes, `NotFound`, `Disk`.
     pub fn put(&self, id: &str, offset: u64, bytes: &[u8]) -> Result<Progress> {
-        todo!()
+        self.with_upload(id, |upload| {
+            upload.put(offset, bytes)?;
+            Ok(upload.progress())
+        })
     }
 
     /// Gives up an upload or a staged version.
@@ -166,15 +323,48 @@ impl Updater {
     /// # Errors
     /// `NotFound`; `Busy` while it is being tried.
     pub fn discard(&self, id: &str) -> Result<()> {
-        todo!()
+        let mut work = self.work();
+        let release = match &work.journal.phase {
+            Phase::Writing(release) | Phase::Staged(release) if release.id == id => release.clone(),
+            Phase::Trying(release) if release.id == id => return Err(trying()),
+            _ => return Err(Error::NotFound("there is no such upload: it is finished or was given up".into())),
+        };
+        work.upload = None;
+        self.slots.discard(release.slot)?;
+        self.change(&mut work, |journal| {
+            journal.phase = Phase::Idle;
+            journal.outcome = recover::outcome("cancelled", "The installation was cancelled.", &release.version);
+        })?;
+        self.disk.remove(&self.head_file()).map_err(|why| Error::disk("the bundle's head cannot be removed", &why))
     }
 
     /// Copies what is on the device already, reads the slot back, and declares it complete.
     ///
     /// # Errors
-    /// `Busy` while bytes are missing; `Refused` when the slot reads back wrong; `Disk`.
+    /// `Busy` while bytes are missing; `Disk`, also when the slot reads back wrong.
     pub fn stage(&self, id: &str) -> Result<Release> {
-        todo!()
+        if let Phase::Staged(release) = &self.work().journal.phase
+            && release.id == id
+        {
+            return Ok(release.clone());
+        }
+        let about = self.with_upload(id, |upload| {
+            upload.complete()?;
+            let manifest = upload.head.manifest.clone();
+            let (version, serial) = (manifest.version.clone(), manifest.serial);
+            let about = SlotManifest { version, serial, id: id.to_owned(), bundle: Some(manifest) };
+            self.slots.finish(upload.slot, &about)?;
+            Ok(about)
+        })?;
+        let mut work = self.work();
+        let release = match &work.journal.phase {
+            Phase::Writing(release) if release.id == about.id => release.clone(),
+            _ => return Err(Error::Busy("the upload was replaced meanwhile: begin again".into())),
+        };
+        self.change(&mut work, |journal| journal.phase = Phase::Staged(release.clone()))?;
+        work.upload = None;
+        let _ = self.disk.remove(&self.head_file());
+        Ok(release)
     }
 
     /// Makes the next start try the staged version. The caller then restarts as returned.
@@ -182,7 +372,38 @@ impl Updater {
     /// # Errors
     /// `Busy` when nothing is staged.
     pub fn try_staged(&self) -> Result<Restart> {
-        todo!()
+        let mut work = self.work();
+        let release = match &work.journal.phase {
+            Phase::Staged(release) => release.clone(),
+            Phase::Trying(_) => return Err(trying()),
+            _ => return Err(Error::Busy("no version is ready to be tried: install a bundle first".into())),
+        };
+        let staged = self.slots.manifest(release.slot)?;
+        if staged.is_none_or(|about| about.id != release.id) {
+            return Err(Error::Disk(format!("slot {} lost its content: install the bundle again", release.slot)));
+        }
+        self.change(&mut work, |journal| {
+            journal.phase = Phase::Trying(release.clone());
+            journal.outcome = None;
+        })?;
+        if let Err(why) = self.slots.set_trial(Some(release.slot)) {
+            self.change(&mut work, |journal| journal.phase = Phase::Staged(release))?;
+            return Err(why);
+        }
+        Ok(self.slots.restart(true))
+    }
+
+    /// The release whose trial is this start.
+    fn trial(&self, work: &Work) -> Result<Release> {
+        let running = self.slots.running()?;
+        match &work.journal.phase {
+            Phase::Trying(release) if running.trial && running.slot == release.slot => Ok(release.clone()),
+            Phase::Trying(release) => Err(Error::Busy(format!(
+                "version {} was not started yet: restart, then confirm it",
+                release.version
+            ))),
+            _ => Err(Error::Busy("no version is being tried: there is nothing to confirm".into())),
+        }
     }
 
     /// Commits the version on trial: it starts by default from now on, and the floor rises to its serial.
@@ -190,7 +411,11 @@ impl Updater {
     /// # Errors
     /// `Busy` when no trial runs.
     pub fn confirm(&self) -> Result<Release> {
-        todo!()
+        let mut work = self.work();
+        let release = self.trial(&work)?;
+        self.slots.commit(release.slot)?;
+        self.change(&mut work, |journal| recover::committed(journal, release.clone()))?;
+        Ok(release)
     }
 
     /// Ends the trial that runs with a reason. The caller then restarts as returned, into the old version.
@@ -198,14 +423,49 @@ impl Updater {
     /// # Errors
     /// `Busy` when no trial runs.
     pub fn fail(&self, why: &str) -> Result<Restart> {
-        todo!()
+        let mut work = self.work();
+        let release = self.trial(&work)?;
+        self.change(&mut work, |journal| {
+            journal.outcome = recover::outcome("failed", why, &release.version);
+            journal.phase = Phase::Failed(release);
+        })?;
+        Ok(self.slots.restart(false))
     }
 
-    /// Goes back by hand: ends a trial, or makes the other slot's complete version the active one.
+    /// The restart that a failed trial is still waiting for: this start should not go on.
     ///
     /// # Errors
-    /// `NotFound` when the other slot has no complete version.
+    /// `Disk`.
+    pub fn pending_fallback(&self) -> Result<Option<Restart>> {
+        let running = self.slots.running()?;
+        let failed = matches!(&self.work().journal.phase, Phase::Failed(release) if release.slot == running.slot);
+        Ok((failed && running.trial).then(|| self.slots.restart(false)))
+    }
+
+    /// Goes back by hand: ends a trial, or makes the other slot's complete version the active one. The caller then restarts.
+    ///
+    /// # Errors
+    /// `NotFound` when the other slot has no complete version; `Busy` when its version was never confirmed.
     pub fn rollback(&self) -> Result<Restart> {
-        todo!()
+        let running = self.slots.running()?;
+        let phase = self.work().journal.phase.clone();
+        match &phase {
+            Phase::Trying(_) if running.trial => return self.fail("A person went back to the version before."),
+            Phase::Writing(release) => self.discard(&release.id)?,
+            Phase::Trying(release) | Phase::Staged(release) | Phase::Failed(release) if release.slot != running.slot => {
+                return Err(Error::Busy(format!(
+                    "the other slot has version {}, which was never confirmed: there is no earlier version to go back to",
+                    release.version
+                )));
+            }
+            _ => {}
+        }
+        let target = running.slot.other();
+        let about = self.slots.manifest(target)?;
+        let about = about.ok_or_else(|| Error::NotFound("the other slot has no complete version to go back to".into()))?;
+        let mut work = self.work();
+        self.slots.commit(target)?;
+        self.change(&mut work, |journal| recover::rolled_back(journal, &about.version))?;
+        Ok(self.slots.restart(false))
     }
 }

@@ -88,8 +88,6 @@ pub struct Outcome {
     pub at: i64,
     /// The version it was about.
     pub version: String,
-    #[serde(default)]
-    pub tried: bool,
 }
 
 /// The content of the journal.

@@ -12,7 +12,7 @@ pub const MAX_MANIFEST: usize = 64 * 1024;
 /// The longest release notes.
 pub const MAX_NOTES: usize = 16 * 1024;
 /// The largest image of a payload.
-pub const MAX_IMAGE: u64 = 4 << 30;
+pub const MAX_IMAGE: u64 = 1 << 30;
 
 /// The payload of a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,4 +122,91 @@ pub fn target() -> String {
     format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS)
 }
 
-impl Device { pub fn this(_: &str) -> Result<Self> { todo!() } }
+impl Manifest {
+    /// The `type` of a manifest.
+    pub const TYPE: &'static str = "hob-bundle";
+
+    /// Reads a manifest whose signature was checked.
+    ///
+    /// # Errors
+    /// `Refused` when a field is missing, unknown or out of bounds.
+    pub fn read(bytes: &[u8]) -> Result<Self> {
+        let manifest: Self = serde_json::from_slice(bytes).map_err(|why| {
+            Error::refused(format!("the manifest of this bundle cannot be read ({why}): a newer version may be needed first"))
+        })?;
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    /// Checks what the types do not.
+    ///
+    /// # Errors
+    /// `Refused`.
+    pub fn check(&self) -> Result<()> {
+        let wrong = |why: &str| Err(Error::refused(format!("the manifest of this bundle is wrong: {why}")));
+        if self.kind != Self::TYPE {
+            return wrong("it is the signed document of something else");
+        }
+        let names: Vec<&str> = self.images.iter().map(|image| image.name.as_str()).collect();
+        if names != self.payload.images() {
+            return wrong("the images are not those of its payload");
+        }
+        if self.images.iter().any(|image| image.length == 0 || image.length > MAX_IMAGE) {
+            return wrong("an image is empty or larger than 1 GB");
+        }
+        if self.notes.len() > MAX_NOTES {
+            return wrong("its notes are too long");
+        }
+        if self.targets.is_empty() || self.targets.len() > 16 || self.boards.len() > 64 {
+            return wrong("it names no machine, or too many");
+        }
+        if self.serial == 0 {
+            return wrong("its serial is 0");
+        }
+        Ok(())
+    }
+
+    /// Whether this device may install the bundle, with slots that take `payload` and a floor.
+    ///
+    /// # Errors
+    /// `Refused` with the first reason against it.
+    pub fn check_device(&self, device: &Device, payload: Payload, floor: u64) -> Result<()> {
+        let no = |why: String| Err(Error::Refused(why));
+        let version = &self.version;
+        if self.payload != payload {
+            return no(format!(
+                "this bundle has {}, and this device takes {}: get the other bundle of version {version}",
+                self.payload.words(),
+                payload.words()
+            ));
+        }
+        if !self.targets.contains(&device.target) {
+            let (targets, own) = (self.targets.join(", "), &device.target);
+            return no(format!("this bundle is for {targets}, and this machine is {own}: get the bundle for {own}"));
+        }
+        if !self.boards.is_empty() && !self.boards.contains(&device.board) {
+            let (boards, own) = (self.boards.join(", "), &device.board);
+            return no(format!("this bundle is for the boards {boards}, and this one is {own}: get the bundle for {own}"));
+        }
+        if self.serial < floor {
+            return no(format!(
+                "version {version} (serial {}) is older than one that was confirmed here (serial {floor}): get a newer bundle; to go \
+                 back to the version before, use rollback",
+                self.serial
+            ));
+        }
+        if let Some(minimum) = self.minimum_version.as_ref().filter(|minimum| device.version < **minimum) {
+            return no(format!(
+                "version {version} can be installed from {minimum} on, and this is {}: install {minimum} first",
+                device.version
+            ));
+        }
+        if !(self.data_schema_min..=self.data_schema).contains(&device.data_schema) {
+            return no(format!(
+                "version {version} cannot read the data of this device (schema {}, and it reads {} to {}): get another version",
+                device.data_schema, self.data_schema_min, self.data_schema
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,19 +1,19 @@
 //! The two places a version can be in, and the switch between them.
 
+pub mod detect;
 pub mod dir;
+pub mod partitions;
 pub mod pi_tryboot;
 pub mod uboot;
-mod partitions;
-mod slot_files;
 
 use crate::{
-    disk::DiskFile,
-    error::Result,
+    disk::{Disk, DiskFile},
+    error::{Error, Result},
     manifest::{Manifest, Payload},
 };
 use semver::Version;
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{fmt, path::Path};
 
 /// Slot A or B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -106,16 +106,20 @@ pub struct SlotManifest {
     pub bundle: Option<Manifest>,
 }
 
+impl SlotManifest {
+    /// The description of a version that no bundle brought.
+    pub fn of_version(version: Version) -> Self {
+        Self { version, serial: 0, id: String::new(), bundle: None }
+    }
+}
+
 /// The way the machine gets into the chosen slot.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restart {
-    /// The process exits with [`crate::RESTART_CODE`], and the supervisor starts the chosen slot.
+    /// The process exits with [`crate::RESTART_CODE`]: the supervisor starts the chosen slot, or the image's init reboots.
     Exit,
-    /// The machine reboots, with this argument of the reboot system call, if any.
-    Reboot {
-        /// `0 tryboot` for a trial by the Raspberry Pi firmware.
-        argument: Option<&'static str>,
-    },
+    /// The machine reboots by this command and its arguments.
+    Command(&'static [&'static str]),
 }
 
 /// The end of a trial that did not commit, as the supervisor recorded it.
@@ -162,7 +166,7 @@ pub trait Slots: Send + Sync + fmt::Debug {
     /// `Disk`.
     fn manifest(&self, slot: SlotName) -> Result<Option<SlotManifest>>;
 
-    /// Opens an image of a slot for reading; `None` when it is missing.
+    /// Opens an image of a slot for reading; `None` when it is missing or may not be read.
     ///
     /// # Errors
     /// `Disk`.
@@ -215,6 +219,19 @@ pub trait Slots: Send + Sync + fmt::Debug {
 
     /// The way into the chosen slot; `trial` when it is to be tried.
     fn restart(&self, trial: bool) -> Restart;
-    fn state_folder(&self) -> Option<std::path::PathBuf> { None }
 }
-pub fn find(disk: std::sync::Arc<dyn crate::disk::Disk>) -> Result<Option<std::sync::Arc<dyn Slots>>> { todo!() }
+
+/// The largest description of a slot.
+const MAX_SLOT_MANIFEST: u64 = 128 * 1024;
+
+/// Reads the description of a slot. One that cannot be read counts as missing: its slot is not used.
+fn read_manifest(disk: &dyn Disk, path: &Path) -> Result<Option<SlotManifest>> {
+    let bytes = match disk.read(path, MAX_SLOT_MANIFEST) {
+        Err(why) if why.kind() == std::io::ErrorKind::FileTooLarge => None,
+        read => read.map_err(|why| Error::disk(format!("{} cannot be read", path.display()), &why))?,
+    };
+    Ok(bytes.and_then(|bytes| {
+        let read = serde_json::from_slice(&bytes);
+        read.inspect_err(|why| tracing::error!(%why, path = %path.display(), "a slot's manifest is damaged")).ok()
+    }))
+}

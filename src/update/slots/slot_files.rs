@@ -1,1 +1,0 @@
-//! Small files of slots.
