@@ -396,7 +396,7 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<ExitCode> {
             let window = config().unwrap_or_default().update.window();
             let trial = try_seconds.map_or(2 * window + update::TRIAL_SPARE, Duration::from_secs);
             let before = update::location(cli.location.data, cli.location.config);
-            update::supervise(&root, trial, before.into_iter().chain(arguments).collect()).await
+            update::run_supervisor(&root, trial, before.into_iter().chain(arguments).collect()).await
         }
         Command::FactoryReset { yes } => {
             factory_reset::factory_reset(&data, config, scrubber, yes).await.map(|()| ExitCode::SUCCESS)

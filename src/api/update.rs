@@ -19,7 +19,7 @@ use tool::{
 };
 
 /// The largest head of a bundle, and the largest piece of an upload, in bytes.
-pub const MAX_HEAD: usize = 8 << 20;
+pub const MAX_HEAD: usize = 4 << 20;
 pub const MAX_PIECE: usize = 1 << 20;
 
 /// A slot and what is in it.
@@ -50,13 +50,11 @@ pub struct UpdateProgress {
 pub struct UpdateOutcome {
     /// `committed`, `failed`, `rolled_back` or `cancelled`.
     pub what: String,
-    /// Why, in a sentence.
+    /// The reason, in a sentence.
     pub why: String,
     /// When: milliseconds since 1970.
     pub at: i64,
     pub version: String,
-    /// Whether that version had been started.
-    pub tried: bool,
 }
 
 /// A version that a channel offers.

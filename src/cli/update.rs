@@ -7,6 +7,7 @@ use super::{
 };
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
+use semver::Version;
 use serde_json::{Value, json};
 use std::{
     ffi::OsString,
@@ -18,7 +19,7 @@ use std::{
     time::Duration,
 };
 use tokio::time::{Instant, sleep};
-use update::{Error as UpdateError, bundle};
+use update::{Error as UpdateError, bundle, supervise};
 
 /// Help of `hob supervise`.
 pub const SUPERVISE: &str = "\
@@ -87,10 +88,12 @@ pub fn location(data: Option<PathBuf>, config: Option<PathBuf>) -> Vec<OsString>
 }
 
 /// Runs the supervisor.
-pub async fn supervise(root: &Path, trial: Duration, arguments: Vec<OsString>) -> Result<ExitCode> {
+pub async fn run_supervisor(root: &Path, trial: Duration, arguments: Vec<OsString>) -> Result<ExitCode> {
     let root = std::path::absolute(root)?;
-    let config = update::supervise::Config { trial_window: trial, ..update::supervise::Config::new(root, arguments) };
-    update::supervise::run(config).await.map_err(Into::into)
+    let arguments = std::iter::once("serve".into()).chain(arguments).collect();
+    let version = Version::parse(env!("CARGO_PKG_VERSION"))?;
+    let config = supervise::Config { trial_window: trial, ..supervise::Config::new(root, arguments, version) };
+    supervise::run(config).await.map_err(Into::into)
 }
 
 fn text(value: &Value) -> String {
@@ -150,9 +153,8 @@ fn ended(outcome: &Value) -> String {
     let version = text(&outcome["version"]);
     match outcome["what"].as_str() {
         Some("committed") => format!("{version} was installed"),
-        Some("failed") if outcome["tried"] == true => format!("{version} was taken back"),
-        Some("failed") => format!("{version} was not installed"),
-        Some("rolled_back") => format!("{version} was rolled back"),
+        Some("failed") => format!("{version} was taken back"),
+        Some("rolled_back") => format!("back to {version}"),
         _ => format!("{version} was cancelled"),
     }
 }

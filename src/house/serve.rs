@@ -66,6 +66,9 @@ pub enum End {
 /// # Errors
 /// When the daemon cannot start, or not start again.
 pub async fn serve(data: &Path, config: impl Fn() -> Result<Config>, scrubber: Scrubber) -> Result<ExitCode> {
+    if std::env::var_os(::update::SLOTS_VARIABLE).is_some() {
+        ::update::supervise::end_with_supervisor();
+    }
     let config = loop {
         // Before the configuration is read: it goes, too.
         factory_reset::finish(data)?;

@@ -31,8 +31,8 @@ const STATES = {
   preparing: [update({ state: 'writing', version: '0.2.0', preparing: true, canInstall: false }), ['Version 0.2.0 is being fetched and verified']],
   restarting: [update({ state: 'trying', version: '0.2.0', restarting: true, canInstall: false }), ['Hob restarts. This page comes back by itself.']],
   trying: [update({ state: 'trying', version: '0.2.0', running: { slot: 'b', version: '0.2.0', system: false }, other, canRollBack: true, canInstall: false, progress: { done: 1, total: 3 } }), ['1 of 3 checks passed', 'Keep this version now', 'Go back']],
-  committed: [update({ state: 'committed', version: '0.2.0', lastOutcome: { what: 'committed', why: 'it passed its checks', at, version: '0.2.0', tried: true } }), ['Version 0.2.0 was installed']],
-  'taken back': [update({ state: 'failed', version: '0.2.0', lastOutcome: { what: 'failed', why: 'the page does not answer', at, version: '0.2.0', tried: true } }), ['Version 0.2.0 was not kept', 'Why: the page does not answer']],
+  committed: [update({ state: 'committed', version: '0.2.0', lastOutcome: { what: 'committed', why: 'it passed its checks', at, version: '0.2.0' } }), ['Version 0.2.0 was installed']],
+  'taken back': [update({ state: 'failed', version: '0.2.0', lastOutcome: { what: 'failed', why: 'the page does not answer', at, version: '0.2.0' } }), ['Version 0.2.0 was not kept', 'Why: the page does not answer']],
   'not installed': [update({ state: 'failed', version: '0.2.0', problem: 'the disk is full: free some space and try again' }), ['The update was not installed. Why: the disk is full']],
   'without slots': [update({ kind: 'none', canInstall: false, whyNot: 'this Hob runs without a second copy to update: start it with `hob supervise --root DIR`' }), ['hob supervise --root DIR']],
 };

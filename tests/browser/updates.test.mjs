@@ -18,7 +18,7 @@ function noise(seed, lines) {
 
 /** A bundle with a program that does this. */
 function bundle(version, serial, does, lines = 2000) {
-  const [image, out] = [join(folder, `program-${version}`), join(folder, `hob-${version}.hobupdate`)];
+  const [image, out] = [join(folder, `program-${version}`), join(folder, `hob-${version}.hobu`)];
   writeFileSync(image, `#!/bin/sh\n# hob ${version}\n${does}\n${noise(serial, lines)}\n`);
   chmodSync(image, 0o755);
   execFileSync(program, ['bundle', 'build', out, '--version', version, '--serial', String(serial), '--hob', image, '--key', key, '--no-password', '--notes', `What is new in ${version}.`]);
@@ -46,7 +46,7 @@ const PATIENT = { timeout: 90_000 };
 test('the page says which version runs, and refuses what is no update', async () => {
   await updates().getByText('Hob 0.1.0 runs.').waitFor();
   await counted(updates().getByRole('list', { name: 'How far the update is' }), 0);
-  const junk = join(folder, 'junk.hobupdate');
+  const junk = join(folder, 'junk.hobu');
   writeFileSync(junk, 'this is a text');
   await choose(junk);
   await updates().getByRole('alert').getByText('This is no update for Hob').waitFor();
@@ -109,7 +109,7 @@ test('one can go back', async () => {
   await updates().getByText('Go back to version 0.1.0?').waitFor();
   await updates().getByRole('button', { name: 'Go back', exact: true }).click();
   await updates().getByText('Hob 0.1.0 runs.').waitFor(PATIENT);
-  await updates().getByText(/^You went back from version 0\.2\.0/).waitFor();
+  await updates().getByText(/^You went back to version 0\.1\.0/).waitFor();
 });
 
 test('the factory reset wants the name, and leads to the claim', async () => {

@@ -44,7 +44,7 @@ impl Signer {
 
     /// Builds a bundle of a program; `more` are further arguments of `hob bundle build`.
     pub fn bundle(&self, version: &str, serial: u64, program: &[u8], more: &[&str]) -> Vec<u8> {
-        let (image, out) = (self.folder.path("program"), self.folder.path("out.hobupdate"));
+        let (image, out) = (self.folder.path("program"), self.folder.path("out.hobu"));
         fs::write(&image, program).unwrap();
         let _ = fs::remove_file(&out);
         let serial = serial.to_string();

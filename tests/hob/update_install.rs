@@ -91,16 +91,16 @@ fn only_what_is_missing_travels_and_an_upload_resumes() {
 fn the_command_installs_a_file_and_follows_it() {
     let signer = Signer::new();
     let mut it = Supervised::start(&Start { keys: &[&signer.public], ..Start::default() });
-    let good = it.file("good.hobupdate", &signer.good("0.2.0", 2));
+    let good = it.file("good.hobu", &signer.good("0.2.0", 2));
     let said = it.cli(&["update", "install", &good]).ok();
     assert!(said.contains("version 0.2.0") && said.ends_with("Hob 0.2.0 is installed"), "{said}");
     let status = it.cli(&["update", "status"]).ok();
     assert!(status.contains("running    0.2.0 in slot b") && status.contains("0.2.0 was installed"), "{status}");
-    let bad = it.file("bad.hobupdate", &signer.bundle("0.3.0", 3, &script("0.3.0", "exit 3"), &[]));
+    let bad = it.file("bad.hobu", &signer.bundle("0.3.0", 3, &script("0.3.0", "exit 3"), &[]));
     let why = it.cli(&["update", "install", &bad]);
     assert_eq!(why.code, Some(1), "{why:?}");
     assert!(why.err.contains("0.3.0 was taken back"), "{why:?}");
-    let junk = it.file("junk.hobupdate", b"this is no bundle at all, but a text");
+    let junk = it.file("junk.hobu", b"this is no bundle at all, but a text");
     it.cli(&["update", "install", &junk]).why(1);
     it.cli(&["update", "install", "/nowhere/at-all"]).why(1);
     let said = it.cli(&["update", "rollback"]).ok();

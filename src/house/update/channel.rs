@@ -67,13 +67,13 @@ impl UpdateService {
     }
 
     async fn fetch(&self) -> Result<Option<Offer>> {
-        check(&self.updater()?, &self.0.config.channel).await.map_err(door_error)
+        check(&self.0.http, &self.updater()?, &self.0.config.channel).await.map_err(door_error)
     }
 
     /// Fetches what the channel offers into the other slot, and returns the id of the upload.
     pub(super) async fn download(&self) -> Result<String> {
         let offer = self.offered().ok_or_else(|| Error::unavailable("the channel offers nothing newer"))?;
-        Ok(download(&self.updater()?, &offer).await.map_err(door_error)?.id)
+        Ok(download(&self.0.http, &self.updater()?, &offer).await.map_err(door_error)?.id)
     }
 
     /// Reads the channel now and then, for as long as it is polled.

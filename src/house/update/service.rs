@@ -12,6 +12,8 @@ use api::{
 };
 use futures::{FutureExt, future::BoxFuture};
 use home::mqtt::UpdateState;
+use http_client::DownloadHttp;
+use semver::Version;
 use std::{
     path::Path,
     sync::{
@@ -26,7 +28,8 @@ use update::{
     Plan, SlotStatus, Status, Updater,
     disk::RealDisk,
     keys::{Keyring, Origin},
-    manifest::Device,
+    manifest::{Device, target},
+    slots::detect::{Detected, Machine},
 };
 
 /// The least time between two events about the progress of an upload.
@@ -57,6 +60,7 @@ pub(super) struct Inner {
     /// Whether an update is being prepared, and what went wrong with the last installation.
     pub job: Mutex<Job>,
     pub channel: Mutex<ChannelState>,
+    pub http: DownloadHttp,
     progressed: Mutex<Option<Instant>>,
 }
 
@@ -81,14 +85,20 @@ fn keyring(config: &config::Update) -> Result<Keyring, ::update::Error> {
 /// Why there is none, as a sentence.
 pub fn open_updater(config: &config::Update, data: &Path) -> Result<Updater, String> {
     let disk = Arc::new(RealDisk);
-    let slots = ::update::slots::find(disk.clone()).map_err(|error| error.to_string())?;
-    let Some(slots) = slots else {
+    let Some(Detected { slots, state }) = Machine::this(data.join(STATE)).detect(disk.clone()) else {
         return Err("this Hob runs without a second copy to update: start it with `hob supervise --root DIR`".into());
     };
-    let state = slots.state_folder().unwrap_or_else(|| data.join(STATE));
-    let device = Device::this(env!("CARGO_PKG_VERSION")).map_err(|error| error.to_string())?;
+    let version = Version::parse(env!("CARGO_PKG_VERSION")).map_err(|error| error.to_string())?;
+    let device = Device { version, target: target(), board: board(), data_schema: ::update::DATA_SCHEMA };
     let keys = keyring(config).map_err(|error| error.to_string())?;
     Updater::open(disk, slots, ::update::Config { state, keys, device }).map_err(|error| error.to_string())
+}
+
+/// The board that the image was made for, as the kernel's command line names it.
+fn board() -> String {
+    let line = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
+    let named = line.split_whitespace().find_map(|word| word.strip_prefix("hob.board="));
+    named.filter(|name| !name.is_empty()).unwrap_or("generic").to_owned()
 }
 
 /// An error of the updater for doors.
@@ -123,6 +133,7 @@ impl UpdateService {
             restarting: AtomicBool::new(false),
             job: Mutex::default(),
             channel: Mutex::default(),
+            http: DownloadHttp::default(),
             progressed: Mutex::default(),
         }))
     }
@@ -202,7 +213,7 @@ impl UpdateService {
         Ok(UpdateView {
             state: status.state.to_owned(),
             version: status.release.as_ref().map(|release| release.version.to_string()),
-            can_roll_back: status.other.is_some() && !job.runs && (status.trial || status.state != "writing"),
+            can_roll_back: !job.runs && can_roll_back(&status),
             running: slot(&status.running),
             other: status.other.as_ref().map(slot),
             kind: status.kind.name().to_owned(),
@@ -367,10 +378,17 @@ fn slot(status: &SlotStatus) -> UpdateSlot {
     UpdateSlot { slot: Some(status.slot.letter().to_owned()), version: status.version.clone(), system: status.system }
 }
 
+/// Whether the other slot has a version that was confirmed once.
+fn can_roll_back(status: &Status) -> bool {
+    let Some(other) = &status.other else { return false };
+    let is_about_it = status.release.as_ref().is_some_and(|release| release.slot == other.slot);
+    !(is_about_it && matches!(status.state, "writing" | "staged" | "trying" | "failed"))
+}
+
 fn outcome(status: &Status) -> Option<UpdateOutcome> {
     let outcome = status.last_outcome.clone()?;
     let at = outcome.at.saturating_mul(1000);
-    Some(UpdateOutcome { what: outcome.what, why: outcome.why, at, version: outcome.version, tried: outcome.tried })
+    Some(UpdateOutcome { what: outcome.what, why: outcome.why, at, version: outcome.version })
 }
 
 fn without_slots(why: String, channel: Option<api::UpdateChannel>) -> UpdateView {

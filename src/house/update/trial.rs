@@ -14,6 +14,11 @@ impl UpdateService {
     pub async fn prove(self, probe: Probe, ports: Ports) {
         let _ = self.0.probe.set(probe.clone());
         match self.blocking(Updater::status).await {
+            // The trial has failed already, and this start should not be.
+            _ if self.blocking(Updater::pending_fallback).await.is_ok_and(|restart| restart.is_some()) => {
+                self.leave().await;
+                return;
+            }
             Ok(status) if status.trial => self.run_trial(&probe).await,
             Ok(_) => {}
             Err(_) => return,
@@ -64,8 +69,7 @@ impl UpdateService {
         let (version, why) = (&outcome.version, &outcome.why);
         let text = match outcome.what.as_str() {
             "committed" => format!("Hob {version} is installed."),
-            "failed" if outcome.tried => format!("Hob {version} was tried and taken back: {why}"),
-            "failed" => format!("Hob {version} was not installed: {why}"),
+            "failed" => format!("Hob {version} was taken back: {why}"),
             // A person did it.
             _ => String::new(),
         };

@@ -22,14 +22,13 @@ const percent = (done: number, all: number) => (all > 0 ? Math.floor((100 * done
 type StepState = keyof typeof words.stepState;
 
 /** The three steps and where the update is. */
-function stepStates({ state, lastOutcome }: api.Update): Record<keyof typeof words.step, StepState> {
+function stepStates({ state }: api.Update): Record<keyof typeof words.step, StepState> {
   switch (state) {
     case 'writing': return { writing: 'now', trying: 'next', committed: 'next' };
     case 'staged': return { writing: 'done', trying: 'next', committed: 'next' };
     case 'trying': return { writing: 'done', trying: 'now', committed: 'next' };
     case 'committed': return { writing: 'done', trying: 'done', committed: 'done' };
-    // A trial that failed had been written; what was refused or cancelled before had not.
-    case 'failed': return lastOutcome?.tried ? { writing: 'done', trying: 'failed', committed: 'next' } : { writing: 'failed', trying: 'next', committed: 'next' };
+    case 'failed': return { writing: 'done', trying: 'failed', committed: 'next' };
     default: return { writing: 'next', trying: 'next', committed: 'next' };
   }
 }
@@ -65,8 +64,7 @@ function Now({ of }: { of: api.Update }): JSX.Element | null {
   }
   if (!lastOutcome) return null;
   const bad = lastOutcome.what === 'failed';
-  const told = bad && !lastOutcome.tried ? words.refused : words.outcome[lastOutcome.what];
-  const said = told?.(lastOutcome.version, when(lastOutcome.at));
+  const said = words.outcome[lastOutcome.what]?.(lastOutcome.version, when(lastOutcome.at));
   if (!said) return null;
   return <Notice bad={bad} quiet={!bad && lastOutcome.what !== 'committed'}>{bad ? `${said} ${words.because(lastOutcome.why)}` : said}</Notice>;
 }

@@ -3,7 +3,7 @@ import * as api from '../api';
 import { untilReachable } from '../away';
 
 /** A bundle begins with these bytes; then the lengths of the parts of its head follow. */
-const MAGIC = 'HOBBNDL1';
+const MAGIC = 'HOBUPD1\n';
 /** Magic, then three lengths of four bytes, little end first: manifest, signatures, chunk index. */
 const FIXED = 20;
 /** The largest head the device takes, and the largest piece. */

@@ -19,10 +19,9 @@ export const updates = {
   outcome: {
     committed: (version: string, when: string) => `Version ${version} was installed ${when}.`,
     failed: (version: string, when: string) => `Version ${version} was not kept (${when}). The version before runs again.`,
-    rolled_back: (version: string, when: string) => `You went back from version ${version} ${when}.`,
+    rolled_back: (version: string, when: string) => `You went back to version ${version} ${when}.`,
     cancelled: (version: string, when: string) => `The update to ${version} was cancelled ${when}.`,
   } as Record<string, (version: string, when: string) => string>,
-  refused: (version: string, when: string) => `Version ${version} was not installed (${when}).`,
   problem: (why: string) => `The update was not installed. Why: ${why}`,
   because: (why: string) => `Why: ${why}`,
 
@@ -41,14 +40,14 @@ export const updates = {
   notes: 'What is new',
 
   file: 'Install from a file',
-  drop: 'Choose an update file (.hobupdate), or drop it here.',
+  drop: 'Choose an update file (.hobu), or drop it here.',
   reading: 'Reading the file…',
   sending: (percent: number, left: string) => `Sending what is missing, ${percent} %, ${left} left…`,
   nothingToSend: 'Everything in it is here already.',
   paused: 'Hob is away. The upload goes on by itself when it is back.',
   resume: (version: string, percent: number) => `An upload of version ${version} stopped at ${percent} %. Choose the same file again, and only the rest is sent.`,
   cancel: 'Cancel the upload',
-  notABundle: 'This is no update for Hob: choose a file that ends in .hobupdate.',
+  notABundle: 'This is no update for Hob: choose a file that ends in .hobu.',
   changedFile: 'The file changed while it was read: choose it again.',
 
   confirm: 'Keep this version now',
