@@ -29,7 +29,7 @@ mod wrap;
 
 use crate::{
     config::{Config, data_dir},
-    house::{self, restart, serve},
+    house::{self, serve},
 };
 use anyhow::Result;
 use board::BoardKind;

@@ -26,7 +26,7 @@ const STATES = {
   newest: [update({ other, canRollBack: true, channel }), ['0.0.9 is kept as the one to go back to', 'This is the newest version', 'Go back']],
   available: [update({ channel: { ...channel, available } }), ['Version 0.2.0 is available', 'What is new', 'Install 0.2.0']],
   'channel in trouble': [update({ channel: { ...channel, problem: 'it expired on 3 October: try later' } }), ['The channel could not be read: it expired']],
-  writing: [update({ state: 'writing', version: '0.2.0', progress: { done: 700, total: 1000 }, upload }), ['Version 0.2.0 is being written, 70 %', 'stopped at 70 %', 'Cancel the upload']],
+  writing: [update({ state: 'writing', version: '0.2.0', progress: { done: 700, total: 1000 }, upload }), ['Version 0.2.0 is being written, 70 %', 'The upload of version 0.2.0 is not complete', 'Cancel the upload']],
   staged: [update({ state: 'staged', version: '0.2.0', upload: { ...upload, neededBytes: 0 } }), ['is complete and verified', 'Install 0.2.0']],
   preparing: [update({ state: 'writing', version: '0.2.0', preparing: true, canInstall: false }), ['Version 0.2.0 is being fetched and verified']],
   restarting: [update({ state: 'trying', version: '0.2.0', restarting: true, canInstall: false }), ['Hob restarts. This page comes back by itself.']],

@@ -18,7 +18,7 @@ function noise(seed, lines) {
 
 /** A bundle with a program that does this. */
 function bundle(version, serial, does, lines = 2000) {
-  const [image, out] = [join(folder, `program-${version}`), join(folder, `hob-${version}.hobu`)];
+  const [image, out] = [join(folder, `program-${version}`), join(folder, `hob-${version}.hobupdate`)];
   writeFileSync(image, `#!/bin/sh\n# hob ${version}\n${does}\n${noise(serial, lines)}\n`);
   chmodSync(image, 0o755);
   execFileSync(program, ['bundle', 'build', out, '--version', version, '--serial', String(serial), '--hob', image, '--key', key, '--no-password', '--notes', `What is new in ${version}.`]);
@@ -46,7 +46,7 @@ const PATIENT = { timeout: 90_000 };
 test('the page says which version runs, and refuses what is no update', async () => {
   await updates().getByText('Hob 0.1.0 runs.').waitFor();
   await counted(updates().getByRole('list', { name: 'How far the update is' }), 0);
-  const junk = join(folder, 'junk.hobu');
+  const junk = join(folder, 'junk.hobupdate');
   writeFileSync(junk, 'this is a text');
   await choose(junk);
   await updates().getByRole('alert').getByText('This is no update for Hob').waitFor();
@@ -73,7 +73,7 @@ test('an upload that stops goes on after a reload, with the rest alone', async (
   await shot(page, 'updates-sending');
   await page.unroute('**/api/v1/update/uploads/*');
   await page.reload();
-  await updates().getByText(/An upload of version 0\.2\.0 stopped at \d+ %/).waitFor();
+  await updates().getByText('The upload of version 0.2.0 is not complete.').waitFor();
   await choose(file);
   await updates().getByText('Install version 0.2.0?').waitFor(PATIENT);
   await accessible(page, 'the question before an update');

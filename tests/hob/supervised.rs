@@ -16,6 +16,11 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use update::{
+    builder::{Contents, build},
+    keys::SigningKey,
+    manifest::{Payload, target},
+};
 
 pub const UPDATE: &str = "/api/v1/update";
 pub const UPLOADS: &str = "/api/v1/update/uploads";
@@ -28,39 +33,52 @@ const PIECE: u64 = 1 << 20;
 /// A signing key.
 pub struct Signer {
     folder: Folder,
+    key: SigningKey,
     pub public: String,
 }
 
+/// A change of the contents of a bundle.
+type Change<'a> = &'a dyn Fn(&mut Contents);
+
 impl Signer {
     pub fn new() -> Self {
-        let folder = Folder::new();
-        let secret = folder.path("test.key");
-        let made = hob(&folder.0, &["bundle", "keygen", secret.to_str().unwrap(), "--no-password"]);
-        made.ok();
-        let public = fs::read_to_string(folder.path("test.pub")).unwrap();
-        let public = public.lines().rfind(|line| !line.is_empty()).unwrap().to_owned();
-        Self { folder, public }
+        let made = update::keys::generate(None).unwrap();
+        let public = made.public.lines().rfind(|line| !line.is_empty()).unwrap().to_owned();
+        Self { folder: Folder::new(), key: SigningKey::read(&made.secret, None).unwrap(), public }
     }
 
-    /// Builds a bundle of a program; `more` are further arguments of `hob bundle build`.
-    pub fn bundle(&self, version: &str, serial: u64, program: &[u8], more: &[&str]) -> Vec<u8> {
-        let (image, out) = (self.folder.path("program"), self.folder.path("out.hobu"));
+    /// A bundle of a program.
+    pub fn bundle(&self, version: &str, serial: u64, program: &[u8]) -> Vec<u8> {
+        self.bundle_with(version, serial, program, &|_| {})
+    }
+
+    pub fn bundle_with(&self, version: &str, serial: u64, program: &[u8], change: Change) -> Vec<u8> {
+        let (image, out) = (self.folder.path("program"), self.folder.path("bundle"));
         fs::write(&image, program).unwrap();
         let _ = fs::remove_file(&out);
-        let serial = serial.to_string();
-        let key = self.folder.path("test.key");
-        let arguments = [
-            &["bundle", "build", out.to_str().unwrap(), "--version", version, "--serial", &serial][..],
-            &["--hob", image.to_str().unwrap(), "--key", key.to_str().unwrap(), "--no-password"],
-            more,
-        ];
-        hob(&self.folder.0, &arguments.concat()).ok();
+        let mut contents = Contents {
+            version: version.parse().unwrap(),
+            serial,
+            payload: Payload::App,
+            targets: vec![target()],
+            boards: vec![],
+            data_schema: update::DATA_SCHEMA,
+            data_schema_min: 0,
+            minimum_version: None,
+            notes: String::new(),
+            next_key: None,
+            images: vec![image],
+            bases: vec![],
+            level: 1,
+        };
+        change(&mut contents);
+        build(&contents, std::slice::from_ref(&self.key), &out).unwrap();
         fs::read(&out).unwrap()
     }
 
     /// A bundle that works.
     pub fn good(&self, version: &str, serial: u64) -> Vec<u8> {
-        self.bundle(version, serial, &program(version), &[])
+        self.bundle(version, serial, &program(version))
     }
 }
 

@@ -37,7 +37,7 @@ fn a_version_that_ends_hangs_or_cannot_run_is_taken_back() {
         ("0.2.4", b"\x7fELF but not really a program".to_vec(), &["start", "run", "exec"]),
     ];
     for (serial, (version, program, parts)) in rows.into_iter().enumerate() {
-        let view = taken_back(&mut it, &signer.bundle(version, 10 + serial as u64, &program, &[]), version);
+        let view = taken_back(&mut it, &signer.bundle(version, 10 + serial as u64, &program), version);
         let why = why(&view);
         assert!(parts.iter().any(|part| why.contains(part)), "{version}: {why}");
         assert_eq!(it.remembered(), ["tarragon"], "{version}");
@@ -59,11 +59,11 @@ fn a_version_that_fails_its_checks_is_taken_back_with_the_reason() {
     let hob = crate::harness::binary();
     let arguments = format!("exec {} \"$@\" --board none", hob.display());
     let blind = script("0.2.0", &arguments.replace("\"$@\" --board none", "$(echo \"$@\" | sed 's/--board sim/--board none/')"));
-    let view = taken_back(&mut it, &signer.bundle("0.2.0", 2, &blind, &[]), "0.2.0");
+    let view = taken_back(&mut it, &signer.bundle("0.2.0", 2, &blind), "0.2.0");
     assert!(why(&view).contains("17"), "{view}");
     // A page that does not answer: the program listens nowhere that its window looks at.
     let dead = script("0.2.1", &format!("mkdir -p /tmp; exec {} \"$@\" --config /nowhere.toml", hob.display()));
-    let view = taken_back(&mut it, &signer.bundle("0.2.1", 3, &dead, &[]), "0.2.1");
+    let view = taken_back(&mut it, &signer.bundle("0.2.1", 3, &dead), "0.2.1");
     assert!(why(&view).contains("/nowhere.toml"), "it says what it said at its end: {view}");
 }
 
@@ -81,7 +81,7 @@ fn a_version_that_cannot_read_the_data_is_taken_back_and_says_so() {
         hob.display(),
         elsewhere.display()
     );
-    let view = taken_back(&mut it, &signer.bundle("0.2.0", 2, &script("0.2.0", &does), &[]), "0.2.0");
+    let view = taken_back(&mut it, &signer.bundle("0.2.0", 2, &script("0.2.0", &does)), "0.2.0");
     let why = why(&view);
     assert!(why.contains("could not start") && why.contains("hob restore"), "{why}");
     assert_eq!(it.remembered(), ["tarragon"]);
@@ -137,7 +137,7 @@ fn what_is_no_good_bundle_is_refused_before_a_byte_reaches_a_slot() {
     let mut rows: Vec<(String, Vec<u8>, &[&str])> = vec![
         ("a stranger's key".into(), stranger.good("0.6.0", 6), &["trust"]),
         ("an old one".into(), signer.good("0.4.0", 4), &["older", "floor", "serial"]),
-        ("another machine".into(), signer.bundle("0.6.0", 6, b"x", &["--target", "riscv64-linux"]), &["riscv64-linux"]),
+        ("another machine".into(), signer.bundle_with("0.6.0", 6, b"x", &|bundle| bundle.targets = vec!["riscv64-linux".into()]), &["riscv64-linux"]),
         ("half a head".into(), good[..head / 2].to_vec(), &["head", "part", "incomplete", "end"]),
         ("nothing".into(), vec![], &["empty", "bundle"]),
         ("a text".into(), b"<html>not found</html>".repeat(4), &["bundle"]),

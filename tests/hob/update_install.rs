@@ -16,7 +16,7 @@ fn a_new_version_is_uploaded_tried_and_kept() {
     assert_eq!((&before["state"], &before["kind"], &before["canInstall"]), (&json!("idle"), &json!("dir"), &json!(true)));
     assert_eq!(before["running"], json!({"slot": "a", "version": "0.1.0", "system": false}));
     assert_eq!((&before["floor"], &before["other"]), (&json!(0), &json!(null)));
-    let bundle = signer.bundle("0.2.0", 2, &program("0.2.0"), &["--notes", "Quicker lamps."]);
+    let bundle = signer.bundle_with("0.2.0", 2, &program("0.2.0"), &|bundle| bundle.notes = "Quicker lamps.".into());
 
     let upload = it.begin(&bundle).data(201);
     assert_eq!((&upload["version"], &upload["notes"]), (&json!("0.2.0"), &json!("Quicker lamps.")));
@@ -60,7 +60,7 @@ fn only_what_is_missing_travels_and_an_upload_resumes() {
     let mut it = Supervised::start(&Start { keys: &[&signer.public], ..Start::default() });
     // The program that runs, with one other line.
     let running = String::from_utf8(program("0.1.0")).unwrap();
-    let near = signer.bundle("0.1.1", 2, running.replacen("# hob 0.1.0", "# hob 0.1.1", 1).as_bytes(), &[]);
+    let near = signer.bundle("0.1.1", 2, running.replacen("# hob 0.1.0", "# hob 0.1.1", 1).as_bytes());
     let upload = it.begin(&near).data(201);
     let (needed, total) = (upload["neededBytes"].as_u64().unwrap(), upload["totalBytes"].as_u64().unwrap());
     assert!(needed > 0 && needed < total / 2, "{needed} of {total}");
@@ -91,16 +91,16 @@ fn only_what_is_missing_travels_and_an_upload_resumes() {
 fn the_command_installs_a_file_and_follows_it() {
     let signer = Signer::new();
     let mut it = Supervised::start(&Start { keys: &[&signer.public], ..Start::default() });
-    let good = it.file("good.hobu", &signer.good("0.2.0", 2));
+    let good = it.file("good.hobupdate", &signer.good("0.2.0", 2));
     let said = it.cli(&["update", "install", &good]).ok();
     assert!(said.contains("version 0.2.0") && said.ends_with("Hob 0.2.0 is installed"), "{said}");
     let status = it.cli(&["update", "status"]).ok();
     assert!(status.contains("running    0.2.0 in slot b") && status.contains("0.2.0 was installed"), "{status}");
-    let bad = it.file("bad.hobu", &signer.bundle("0.3.0", 3, &script("0.3.0", "exit 3"), &[]));
+    let bad = it.file("bad.hobupdate", &signer.bundle("0.3.0", 3, &script("0.3.0", "exit 3")));
     let why = it.cli(&["update", "install", &bad]);
     assert_eq!(why.code, Some(1), "{why:?}");
     assert!(why.err.contains("0.3.0 was taken back"), "{why:?}");
-    let junk = it.file("junk.hobu", b"this is no bundle at all, but a text");
+    let junk = it.file("junk.hobupdate", b"this is no bundle at all, but a text");
     it.cli(&["update", "install", &junk]).why(1);
     it.cli(&["update", "install", "/nowhere/at-all"]).why(1);
     let said = it.cli(&["update", "rollback"]).ok();

@@ -35,7 +35,7 @@ fn old_and_new_version_alternate_on_one_data_folder() {
 fn a_version_for_other_data_is_refused() {
     let signer = Signer::new();
     let it = Supervised::start(&Start { keys: &[&signer.public], ..Start::default() });
-    let later = signer.bundle("0.9.0", 9, b"x", &["--data-schema", "9", "--data-schema-min", "9"]);
+    let later = signer.bundle_with("0.9.0", 9, b"x", &|bundle| (bundle.data_schema, bundle.data_schema_min) = (9, 9));
     let told = it.begin(&later).refusal(422, "failed");
     assert!(told.contains("data"), "{told}");
     assert_eq!(it.view()["state"], "idle");

@@ -184,6 +184,8 @@ export const confirmUpdate = () => call('POST /api/v1/update/confirm');
 export const rollBack = () => call('POST /api/v1/update/rollback');
 /** Begins an upload by the head of a bundle, or continues the one it began. */
 export const beginUpload = (head: Blob) => sentBytes('POST', '/api/v1/update/uploads', head, UPLOAD_MS) as Promise<BundleUpload>;
+/** The upload, and what it still needs. */
+export const bundleUpload = (which: string) => call('GET /api/v1/update/uploads/{id}', { path: { id: which } }, { timeoutMs: UPLOAD_MS });
 export const sendPiece = (which: string, offset: number, piece: Blob) => sentBytes('PUT', `/api/v1/update/uploads/${id(which)}?offset=${offset}`, piece, UPLOAD_MS);
 export const cancelUpload = (which: string) => call('DELETE /api/v1/update/uploads/{id}', { path: { id: which } });
 /** Removes everything; `name` is the device's, as it was typed. */

@@ -6,7 +6,7 @@ use mqtt::{Mqtt, Phase};
 use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use store::Store;
-use text_kit::listing;
+use text_kit::join_and;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -126,7 +126,7 @@ impl Probe {
         }
         match lost.is_empty() {
             true => Ok(()),
-            false => Err(format!("pins that worked before cannot be read: {}", listing(&lost))),
+            false => Err(format!("pins that worked before cannot be read: {}", join_and(&lost))),
         }
     }
 

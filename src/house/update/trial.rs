@@ -13,12 +13,11 @@ impl UpdateService {
     /// Once the daemon answers: proves a version on trial, and notifies the owner of how the last update ended.
     pub async fn prove(self, probe: Probe, ports: Ports) {
         let _ = self.0.probe.set(probe.clone());
-        match self.blocking(Updater::status).await {
+        if self.blocking(Updater::pending_fallback).await.is_ok_and(|restart| restart.is_some()) {
             // The trial has failed already, and this start should not be.
-            _ if self.blocking(Updater::pending_fallback).await.is_ok_and(|restart| restart.is_some()) => {
-                self.leave().await;
-                return;
-            }
+            return self.leave().await;
+        }
+        match self.blocking(Updater::status).await {
             Ok(status) if status.trial => self.run_trial(&probe).await,
             Ok(_) => {}
             Err(_) => return,

@@ -153,7 +153,7 @@ function FromFile({ update, onComplete }: { update: api.Update; onComplete: (upl
           <progress max={Math.max(1, sent.needed)} value={sent.needed - sent.left} aria-label={words.file} />
         </>
       ) : (
-        <p class="soft small">{upload && upload.neededBytes > 0 ? words.resume(upload.version, percent(upload.totalBytes - upload.neededBytes, upload.totalBytes)) : words.drop}</p>
+        <p class="soft small">{upload && update.state === 'writing' ? words.resume(upload.version) : words.drop}</p>
       )}
       {problem && <Notice bad>{problem}</Notice>}
       <div class="buttons">

@@ -66,7 +66,7 @@ export async function sendBundle(file: Blob, onSent: (sent: Sent) => void, signa
       }
     }
     const before: number = upload.neededBytes;
-    upload = await patient(signal, () => api.beginUpload(head));
+    upload = await patient(signal, () => api.bundleUpload(upload.id));
     // What was sent is needed again and again: the file is not what its head says.
     if (upload.neededBytes >= before) throw new NotABundle();
   }

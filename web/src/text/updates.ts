@@ -40,14 +40,14 @@ export const updates = {
   notes: 'What is new',
 
   file: 'Install from a file',
-  drop: 'Choose an update file (.hobu), or drop it here.',
+  drop: 'Choose an update file (.hobupdate), or drop it here.',
   reading: 'Reading the file…',
   sending: (percent: number, left: string) => `Sending what is missing, ${percent} %, ${left} left…`,
   nothingToSend: 'Everything in it is here already.',
   paused: 'Hob is away. The upload goes on by itself when it is back.',
-  resume: (version: string, percent: number) => `An upload of version ${version} stopped at ${percent} %. Choose the same file again, and only the rest is sent.`,
+  resume: (version: string) => `The upload of version ${version} is not complete. Choose the same file again, and only the rest is sent.`,
   cancel: 'Cancel the upload',
-  notABundle: 'This is no update for Hob: choose a file that ends in .hobu.',
+  notABundle: 'This is no update for Hob: choose a file that ends in .hobupdate.',
   changedFile: 'The file changed while it was read: choose it again.',
 
   confirm: 'Keep this version now',
