@@ -49,16 +49,16 @@ const SUSPEND_TIMEOUT: Duration = Duration::from_millis(50);
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How the daemon ended.
-#[derive(Debug, Clone, Copy)]
-pub enum End {
+#[derive(Debug)]
+enum End {
     /// It received a stop signal.
     Stopped,
     /// The same program is to start again, at these addresses.
     Again(Listened),
     /// The same program is to start again as it was started.
     Anew,
-    /// The supervisor is to start the program of the slot that is now its turn.
-    Switch,
+    /// The program of the slot whose turn it is starts: by the supervisor, or by a command that restarts the machine.
+    Switch(Vec<String>),
 }
 
 /// `hob serve`: a factory reset, if one was asked for, then the daemon, and what follows it.
@@ -81,7 +81,13 @@ pub async fn serve(data: &Path, config: impl Fn() -> Result<Config>, scrubber: S
         End::Stopped => Ok(ExitCode::SUCCESS),
         End::Again(addresses) => restart::start_again(Some(addresses)).map(|()| ExitCode::SUCCESS),
         End::Anew => restart::start_again(None).map(|()| ExitCode::SUCCESS),
-        End::Switch => Ok(ExitCode::from(super::update::SWITCH)),
+        End::Switch(command) => {
+            if let Some((program, arguments)) = command.split_first() {
+                let ran = std::process::Command::new(program).args(arguments).status();
+                ran.with_context(|| format!("could not restart the device by `{}`: restart it", command.join(" ")))?;
+            }
+            Ok(ExitCode::from(super::update::SWITCH))
+        }
     }
 }
 
@@ -141,6 +147,7 @@ async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<End> 
     let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
     let reached = house.settings.clone();
     background.start_updates(at, move || !reached.addresses().is_empty(), &house.closing);
+    let updates = background.updates.clone();
     let calling = background.start(&house.closing)?;
     print_access(&house, data, at, door.as_ref());
     // Ignore write errors.
@@ -184,7 +191,7 @@ async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<End> 
         None => End::Stopped,
         Some(Leave::Again) => End::Again(Listened { listen: at, tls: tls_at }),
         Some(Leave::Anew) => End::Anew,
-        Some(Leave::Switch) => End::Switch,
+        Some(Leave::Switch) => End::Switch(updates.switch_command()),
     })
 }
 

@@ -29,7 +29,10 @@ use update::{
     disk::RealDisk,
     keys::{Keyring, Origin},
     manifest::{Device, target},
-    slots::detect::{Detected, Machine},
+    slots::{
+        Restart as Switch,
+        detect::{Detected, Machine},
+    },
 };
 
 /// The least time between two events about the progress of an upload.
@@ -61,6 +64,8 @@ pub(super) struct Inner {
     pub job: Mutex<Job>,
     pub channel: Mutex<ChannelState>,
     pub http: DownloadHttp,
+    /// The way into the slot whose turn it is.
+    switch: Mutex<Switch>,
     progressed: Mutex<Option<Instant>>,
 }
 
@@ -134,6 +139,7 @@ impl UpdateService {
             job: Mutex::default(),
             channel: Mutex::default(),
             http: DownloadHttp::default(),
+            switch: Mutex::new(Switch::Exit),
             progressed: Mutex::default(),
         }))
     }
@@ -238,16 +244,25 @@ impl UpdateService {
             None => Default::default(),
         };
         self.0.notes.change(|content| content.baseline = baseline);
-        self.blocking(|updater| updater.try_staged().map(drop)).await?;
-        self.leave().await;
+        let switch = self.blocking(Updater::try_staged).await?;
+        self.leave(switch).await;
         Ok(())
     }
 
     /// Restarts into the slot whose turn it is.
-    pub(super) async fn leave(&self) {
+    pub(super) async fn leave(&self, switch: Switch) {
+        *self.0.switch.lock().unwrap_or_else(PoisonError::into_inner) = switch;
         self.0.restarting.store(true, Relaxed);
         self.changed().await;
         self.0.restart.soon(Leave::Switch);
+    }
+
+    /// The command that restarts the machine into that slot, once the daemon has ended; empty where the supervisor does it.
+    pub fn switch_command(&self) -> Vec<String> {
+        match &*self.0.switch.lock().unwrap_or_else(PoisonError::into_inner) {
+            Switch::Exit => vec![],
+            Switch::Command(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+        }
     }
 
     /// Installs in the background: reading a slot back takes its time on a slow card.
@@ -357,8 +372,8 @@ impl UpdateService {
         let _busy = self.reserve()?;
         let status = self.blocking(Updater::status).await?;
         let version = status.other.map(|other| other.version).unwrap_or_default();
-        self.blocking(|updater| updater.rollback().map(drop)).await?;
-        self.leave().await;
+        let switch = self.blocking(Updater::rollback).await?;
+        self.leave(switch).await;
         Ok(Switching { restarting: true, version })
     }
 

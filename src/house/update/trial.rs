@@ -7,15 +7,15 @@ use super::{
 };
 use std::sync::atomic::Ordering::Relaxed;
 use tool::Ports;
-use update::Updater;
+use update::{Updater, slots::Restart as Switch};
 
 impl UpdateService {
     /// Once the daemon answers: proves a version on trial, and notifies the owner of how the last update ended.
     pub async fn prove(self, probe: Probe, ports: Ports) {
         let _ = self.0.probe.set(probe.clone());
-        if self.blocking(Updater::pending_fallback).await.is_ok_and(|restart| restart.is_some()) {
+        if let Ok(Some(switch)) = self.blocking(Updater::pending_fallback).await {
             // The trial has failed already, and this start should not be.
-            return self.leave().await;
+            return self.leave(switch).await;
         }
         match self.blocking(Updater::status).await {
             Ok(status) if status.trial => self.run_trial(&probe).await,
@@ -50,11 +50,14 @@ impl UpdateService {
             }
             Err(why) => {
                 tracing::error!(%why, "the new version is taken back");
-                if let Err(error) = self.blocking(move |updater| updater.fail(&why).map(drop)).await {
-                    // The supervisor ends the trial all the same: it was cleared before it began.
-                    tracing::warn!(%error, "the reason could not be noted");
+                match self.blocking(move |updater| updater.fail(&why)).await {
+                    Ok(switch) => self.leave(switch).await,
+                    Err(error) => {
+                        // The trial ends all the same: it was cleared before it began.
+                        tracing::warn!(%error, "the reason could not be noted");
+                        self.leave(Switch::Exit).await;
+                    }
                 }
-                self.leave().await;
             }
         }
     }
