@@ -73,7 +73,12 @@ impl UpdateService {
     /// Fetches what the channel offers into the other slot, and returns the id of the upload.
     pub(super) async fn download(&self) -> Result<String> {
         let offer = self.offered().ok_or_else(|| Error::unavailable("the channel offers nothing newer"))?;
-        Ok(download(&self.0.http, &self.updater()?, &offer).await.map_err(door_error)?.id)
+        let updater = self.updater()?;
+        let (http, runtime) = (self.0.http.clone(), tokio::runtime::Handle::current());
+        // On a thread of its own: the compiler cannot prove that this future may change threads.
+        let fetched = tokio::task::spawn_blocking(move || runtime.block_on(download(&http, &updater, &offer))).await;
+        let fetched = fetched.map_err(|_| Error::failed("the download broke off: the log has more"))?;
+        Ok(fetched.map_err(door_error)?.id)
     }
 
     /// Reads the channel now and then, for as long as it is polled.

@@ -151,16 +151,16 @@ impl UpdateService {
     /// Runs what blocks on the disk.
     pub(super) async fn blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Updater) -> ::update::Result<T> + Send + 'static,
+        work: impl FnOnce(Arc<Updater>) -> ::update::Result<T> + Send + 'static,
     ) -> Result<T> {
         let updater = self.updater()?;
-        let done = spawn_blocking(move || work(&updater)).await;
+        let done = spawn_blocking(move || work(updater)).await;
         done.map_err(|_| Error::failed("the update broke off: the log has more"))?.map_err(door_error)
     }
 
     /// Publishes the state.
     pub(super) async fn changed(&self) {
-        let Ok(status) = self.blocking(Updater::status).await else { return };
+        let Ok(status) = self.blocking(|updater| updater.status()).await else { return };
         let version = status.release.as_ref().map(|release| release.version.to_string());
         let data = serde_json::json!({"state": status.state, "version": version, "running": status.running.version});
         self.0.bus.publish("update:state", None, data);
@@ -244,7 +244,7 @@ impl UpdateService {
             None => Default::default(),
         };
         self.0.notes.change(|content| content.baseline = baseline);
-        let switch = self.blocking(Updater::try_staged).await?;
+        let switch = self.blocking(|updater| updater.try_staged()).await?;
         self.leave(switch).await;
         Ok(())
     }
@@ -289,7 +289,7 @@ impl UpdateService {
                 None => return Err(Error::unavailable("the channel offers nothing newer: check it first, or upload a file")),
             },
         };
-        self.blocking(Updater::can_install).await?;
+        self.blocking(|updater| updater.can_install()).await?;
         self.set_job(true, None);
         let preparing = self.clone();
         tokio::spawn(async move {
@@ -344,7 +344,7 @@ impl UpdateService {
     }
 
     async fn give_up_abandoned(&self) -> Result<()> {
-        let status = self.blocking(Updater::status).await?;
+        let status = self.blocking(|updater| updater.status()).await?;
         let (notes, Some(release)) = (self.0.notes.get(), status.release.filter(|_| status.state == "writing")) else {
             return Ok(());
         };
@@ -370,9 +370,9 @@ impl UpdateService {
 
     async fn go_back(&self) -> Result<Switching> {
         let _busy = self.reserve()?;
-        let status = self.blocking(Updater::status).await?;
+        let status = self.blocking(|updater| updater.status()).await?;
         let version = status.other.map(|other| other.version).unwrap_or_default();
-        let switch = self.blocking(Updater::rollback).await?;
+        let switch = self.blocking(|updater| updater.rollback()).await?;
         self.leave(switch).await;
         Ok(Switching { restarting: true, version })
     }

@@ -7,17 +7,17 @@ use super::{
 };
 use std::sync::atomic::Ordering::Relaxed;
 use tool::Ports;
-use update::{Updater, slots::Restart as Switch};
+use update::slots::Restart as Switch;
 
 impl UpdateService {
     /// Once the daemon answers: proves a version on trial, and notifies the owner of how the last update ended.
     pub async fn prove(self, probe: Probe, ports: Ports) {
         let _ = self.0.probe.set(probe.clone());
-        if let Ok(Some(switch)) = self.blocking(Updater::pending_fallback).await {
+        if let Ok(Some(switch)) = self.blocking(|updater| updater.pending_fallback()).await {
             // The trial has failed already, and this start should not be.
             return self.leave(switch).await;
         }
-        match self.blocking(Updater::status).await {
+        match self.blocking(|updater| updater.status()).await {
             Ok(status) if status.trial => self.run_trial(&probe).await,
             Ok(_) => {}
             Err(_) => return,
@@ -35,7 +35,7 @@ impl UpdateService {
         };
         let checked = window(length, async || probe.check(&baseline).await, passed).await;
         // A person may have decided meanwhile.
-        let is_open = self.blocking(Updater::status).await.is_ok_and(|status| status.trial && status.state == "trying");
+        let is_open = self.blocking(|updater| updater.status()).await.is_ok_and(|status| status.trial && status.state == "trying");
         if !is_open || self.0.restarting.load(Relaxed) {
             return;
         }
@@ -64,7 +64,7 @@ impl UpdateService {
 
     /// A notice for the owner, once for each outcome.
     async fn tell_of_outcome(&self, ports: &Ports) {
-        let Ok(status) = self.blocking(Updater::status).await else { return };
+        let Ok(status) = self.blocking(|updater| updater.status()).await else { return };
         let Some(outcome) = status.last_outcome.filter(|outcome| outcome.at != self.0.notes.get().told_outcome) else {
             return;
         };
