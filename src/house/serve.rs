@@ -69,11 +69,13 @@ pub async fn serve(data: &Path, config: impl Fn() -> Result<Config>, scrubber: S
     if std::env::var_os(::update::SLOTS_VARIABLE).is_some() {
         ::update::supervise::end_with_supervisor();
     }
+    let mut is_reset = false;
     let config = loop {
         // Before the configuration is read: it goes, too.
-        factory_reset::finish(data)?;
+        is_reset |= factory_reset::finish(data)?.is_some();
         let config = config()?;
-        if !factory_reset::asked_at_start(&config, data).await? {
+        // Once in a start: the button may be held longer.
+        if is_reset || !factory_reset::asked_at_start(&config, data).await? {
             break config;
         }
     };

@@ -7,7 +7,7 @@ use crate::{
     supervised::{Signer, Start, Supervised, UPDATE, UPLOADS, ranges, script},
 };
 use serde_json::{Value, json};
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt};
 
 /// Installs a program, and returns the view once it was taken back.
 fn taken_back(it: &mut Supervised, bundle: &[u8], version: &str) -> Value {
@@ -53,7 +53,7 @@ fn a_version_that_ends_hangs_or_cannot_run_is_taken_back() {
 fn a_version_that_fails_its_checks_is_taken_back_with_the_reason() {
     let signer = Signer::new();
     let mut it = Supervised::start(&Start { keys: &[&signer.public], window: 2, ..Start::default() });
-    it.call("configure_pin", json!({"pin": 17, "name": "hall lamp"}));
+    it.call("name_pin", json!({"pin": 17, "name": "hall lamp"}));
     assert_eq!(it.call("gpio_read", json!({"pin": 17}))["pin"], 17);
     // The same Hob, but without pins: what worked before does not work.
     let hob = crate::harness::binary();
@@ -76,6 +76,7 @@ fn a_version_that_cannot_read_the_data_is_taken_back_and_says_so() {
     let elsewhere = it.folder.path("broken");
     fs::create_dir_all(&elsewhere).unwrap();
     fs::write(elsewhere.join("device.key"), "key").unwrap();
+    fs::set_permissions(elsewhere.join("device.key"), fs::Permissions::from_mode(0o600)).unwrap();
     let does = format!(
         "exec {} $(echo \"$@\" | sed 's#--data [^ ]*#--data {}#')",
         hob.display(),
@@ -138,7 +139,7 @@ fn what_is_no_good_bundle_is_refused_before_a_byte_reaches_a_slot() {
         ("a stranger's key".into(), stranger.good("0.6.0", 6), &["trust"]),
         ("an old one".into(), signer.good("0.4.0", 4), &["older", "floor", "serial"]),
         ("another machine".into(), signer.bundle_with("0.6.0", 6, b"x", &|bundle| bundle.targets = vec!["riscv64-linux".into()]), &["riscv64-linux"]),
-        ("half a head".into(), good[..head / 2].to_vec(), &["head", "part", "incomplete", "end"]),
+        ("half a head".into(), good[..head / 2].to_vec(), &["cut off"]),
         ("nothing".into(), vec![], &["empty", "bundle"]),
         ("a text".into(), b"<html>not found</html>".repeat(4), &["bundle"]),
     ];

@@ -51,7 +51,6 @@ pub(super) struct Inner {
     /// The updater, or why there is none.
     pub updater: Result<Arc<Updater>, String>,
     pub config: config::Update,
-    pub keys: Keyring,
     pub bus: Bus,
     pub notes: Notes,
     pub restart: Restart,
@@ -125,11 +124,9 @@ impl UpdateService {
         if let Err(why) = &updater {
             tracing::debug!(%why, "no updates");
         }
-        let keys = keyring(&config).unwrap_or_else(|_| Keyring::built_in());
         Self(Arc::new(Inner {
             updater,
             config,
-            keys,
             bus,
             notes: Notes::open(Some(data)),
             restart,
