@@ -7,6 +7,7 @@
 
 mod answer;
 mod backup;
+mod bundle;
 mod chat;
 mod client;
 mod consent;
@@ -212,6 +213,11 @@ enum Command {
         /// A file that does not exist yet.
         file: PathBuf,
     },
+    /// Make, inspect and verify update bundles, for releases and your own builds.
+    Bundle {
+        #[command(subcommand)]
+        command: bundle::BundleCommand,
+    },
     /// Replace all data with a backup, while Hob is stopped.
     Restore {
         /// A file written by `hob backup`.
@@ -368,6 +374,9 @@ pub fn default_filter(cli: &Cli) -> EnvFilter {
 
 /// Runs the command. `scrubber` learns the application's secrets and redacts them in the log.
 pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<ExitCode> {
+    if let Command::Bundle { command } = cli.command {
+        return bundle::bundle(command).map(|()| ExitCode::SUCCESS);
+    }
     if let Command::Discover { json } = cli.command {
         // Without readable data the defaults apply.
         let config = data_dir(cli.location.data).and_then(|data| Config::load(cli.location.config.as_deref(), &data));
@@ -487,6 +496,7 @@ async fn send(client: &Client, command: Command) -> Result<()> {
         Command::Serve { .. }
         | Command::Restore { .. }
         | Command::Discover { .. }
+        | Command::Bundle { .. }
         | Command::Supervise { .. }
         | Command::FactoryReset { .. } => Ok(()),
     }

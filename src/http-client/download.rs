@@ -9,8 +9,11 @@ use std::{sync::Arc, time::Duration};
 use url::Url;
 
 /// How long a download may take: a slow line may need an hour for a whole system.
-const PATIENCE: Patience =
-    Patience { first_byte: Duration::from_secs(30), idle: Duration::from_secs(60), overall: Duration::from_secs(2 * 3600) };
+const PATIENCE: Patience = Patience {
+    first_byte: Duration::from_secs(30),
+    idle: Duration::from_secs(60),
+    overall: Duration::from_secs(2 * 3600),
+};
 /// Releases are often behind a redirect or two.
 const MAX_REDIRECTS: usize = 5;
 

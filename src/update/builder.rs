@@ -240,7 +240,7 @@ pub fn build(contents: &Contents, keys: &[SigningKey], out: &Path) -> Result<Bui
 
 /// The head of a bundle. The manifest states the length of the whole, which depends on its own: it is found by repetition, and
 /// the signatures have the same length each time.
-fn head(manifest: &mut Manifest, index: &[u8], stored: u64, keys: &[SigningKey]) -> Result<Vec<u8>> {
+pub(crate) fn head(manifest: &mut Manifest, index: &[u8], stored: u64, keys: &[SigningKey]) -> Result<Vec<u8>> {
     let comment = format!("hob {} serial {}", manifest.version, manifest.serial);
     for _ in 0..8 {
         manifest.check().map_err(|why| Error::BadRequest(why.to_string()))?;
@@ -331,6 +331,8 @@ pub fn extract(path: &Path, head: &Head, image: usize, out: &mut dyn Write) -> R
     let declared = head.manifest.images.get(image).map(|image| image.sha256);
     match declared == Some(Digest(hasher.finalize().into())) {
         true => Ok(()),
-        false => Err(Error::refused("an image of the bundle is not what the manifest declares: do not use this bundle")),
+        false => {
+            Err(Error::refused("an image of the bundle is not what the manifest declares: do not use this bundle"))
+        }
     }
 }

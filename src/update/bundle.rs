@@ -8,7 +8,7 @@ use crate::{
     digest::Digest,
     error::{Error, Result},
     index::{Index, Layout},
-    keys::{Keyring, MAX_SIGNATURES, Signer},
+    keys::{Keyring, MAX_SIGNATURES, Origin, Signer},
     manifest::{MAX_MANIFEST, Manifest},
 };
 
@@ -50,7 +50,7 @@ fn lengths(prefix: &[u8]) -> Result<[usize; 3]> {
         let newer = prefix.starts_with(&MAGIC[..6]);
         Error::refused(match newer {
             true => "this bundle has a newer format: install a version in between first",
-            false => "this is not an update bundle of Hob: choose a file that ends in .hobu",
+            false => "this is not an update bundle of Hob: choose a file that ends in .hobupdate",
         })
     })?;
     let mut all = [0; 3];
@@ -63,7 +63,9 @@ fn lengths(prefix: &[u8]) -> Result<[usize; 3]> {
         return Err(cut_off());
     }
     if manifest > MAX_MANIFEST || signatures > MAX_SIGNATURES || total > MAX_HEAD {
-        return Err(Error::refused("this bundle announces a head that is too large: it is damaged or no bundle of Hob"));
+        return Err(Error::refused(
+            "this bundle announces a head that is too large: it is damaged or no bundle of Hob",
+        ));
     }
     Ok(all)
 }
@@ -116,6 +118,19 @@ impl Head {
     pub fn read(head: &[u8], keys: &Keyring) -> Result<Self> {
         let parts = parts(head)?;
         let signer = keys.verify("this bundle", parts.manifest, parts.signatures)?;
+        Self::read_parts(head, &parts, signer)
+    }
+
+    /// Reads a head whose signature does not matter: to print it, or to take its images as a base for deltas.
+    ///
+    /// # Errors
+    /// `Refused`, with the reason.
+    pub fn read_unsigned(head: &[u8]) -> Result<Self> {
+        let signer = Signer { key_id: String::new(), origin: Origin::Configured, comment: "not checked".into() };
+        Self::read_parts(head, &parts(head)?, signer)
+    }
+
+    fn read_parts(head: &[u8], parts: &Parts<'_>, signer: Signer) -> Result<Self> {
         let manifest = Manifest::read(parts.manifest)?;
         let seal = &manifest.index;
         if parts.index.len() as u64 != seal.length || Digest::sha256(parts.index) != seal.sha256 {
@@ -141,6 +156,8 @@ pub fn head_id(head: &[u8]) -> String {
 /// `Refused` when it is no zstd frame, or longer.
 pub(crate) fn decompress(bytes: &[u8], limit: usize) -> Result<Vec<u8>> {
     zstd::bulk::decompress(bytes, limit).map_err(|_| {
-        Error::refused("a chunk of the bundle decompresses to more than it declares, or not at all: do not use this bundle")
+        Error::refused(
+            "a chunk of the bundle decompresses to more than it declares, or not at all: do not use this bundle",
+        )
     })
 }

@@ -1,6 +1,7 @@
 //! A channel: a signed list of releases at a URL, with an expiry and a serial.
 
 use crate::{
+    bundle::Head,
     digest::Digest,
     error::{Error, Result},
     keys::{Keyring, Signer, SigningKey},
@@ -65,7 +66,36 @@ pub struct ChannelRelease {
     pub head_sha256: Digest,
 }
 
+impl ChannelRelease {
+    /// The entry for a bundle with this head, at `url`.
+    pub fn of(head: &Head, bytes: &[u8], url: String) -> Self {
+        let manifest = head.manifest.clone();
+        Self {
+            version: manifest.version,
+            serial: manifest.serial,
+            payload: manifest.payload,
+            targets: manifest.targets,
+            boards: manifest.boards,
+            minimum_version: manifest.minimum_version,
+            notes: manifest.notes,
+            url,
+            bytes: manifest.bundle_length,
+            head_length: bytes.len() as u64,
+            head_sha256: Digest::sha256(bytes),
+        }
+    }
+}
+
 impl Channel {
+    /// A channel file that is issued now and expires after some days.
+    pub fn new(channel: String, serial: u64, days: u32, releases: Vec<ChannelRelease>) -> Self {
+        let now = jiff::Timestamp::now();
+        let lasts = jiff::SignedDuration::from_hours(24 * i64::from(days));
+        let expires = now.checked_add(lasts).unwrap_or(jiff::Timestamp::MAX);
+        let text = |at: jiff::Timestamp| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        Self { kind: Self::TYPE.into(), channel, serial, issued: text(now), expires: text(expires), releases }
+    }
+
     /// The `type` of a channel file.
     pub const TYPE: &'static str = "hob-channel";
 
@@ -78,6 +108,14 @@ impl Channel {
             return Err(Error::refused("the update channel's file is too large: check the channel's address"));
         }
         let signer = keys.verify("the update channel", bytes, signature)?;
+        Ok((Self::parse(bytes, now, seen)?, signer))
+    }
+
+    /// Reads a channel file whose signature was checked.
+    ///
+    /// # Errors
+    /// As [`Channel::read`].
+    pub fn parse(bytes: &[u8], now: i64, seen: u64) -> Result<Self> {
         let channel: Self = serde_json::from_slice(bytes).map_err(|why| {
             Error::refused(format!("the update channel cannot be read ({why}): a newer version may be needed first"))
         })?;
@@ -109,7 +147,7 @@ impl Channel {
                 channel.serial
             )));
         }
-        Ok((channel, signer))
+        Ok(channel)
     }
 
     /// The newest release for a device that is above `serial`.

@@ -9,9 +9,9 @@ use crate::{
 };
 
 /// The bytes compared for equality at a position of the base that the index knows.
-const ANCHOR: usize = 16;
+const ANCHOR: usize = 8;
 /// Every so many bytes of the base are in the index.
-const STRIDE: usize = 4;
+const STRIDE: usize = 2;
 /// A copy ends where this many more bytes differ than match.
 const GIVE_UP: i64 = 32;
 /// The fewest matching bytes that make a copy worth its place.
@@ -27,12 +27,8 @@ pub struct Base {
 }
 
 fn hash(anchor: &[u8], size: usize) -> usize {
-    let word = |at: usize| {
-        let bytes = anchor.get(at..at + 8).and_then(|eight| eight.try_into().ok());
-        u64::from_le_bytes(bytes.unwrap_or_default())
-    };
-    let mixed = (word(0) ^ word(8).rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 20) as usize & (size - 1)
+    let word = anchor.get(..ANCHOR).and_then(|eight| eight.try_into().ok()).map_or(0, u64::from_le_bytes);
+    (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24) as usize & (size - 1)
 }
 
 /// The length of the copy that begins both slices, and the matching bytes it is worth.
@@ -58,11 +54,6 @@ impl Base {
             table[hash(&bytes[at..at + ANCHOR], size)] = (at / STRIDE + 1) as u32;
         }
         Self { bytes, table, shift: 0 }
-    }
-
-    /// The image.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     /// The position in the base of a copy for `new`, which is at `at` in its image.

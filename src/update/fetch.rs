@@ -57,8 +57,10 @@ async fn small_file(http: &DownloadHttp, url: &str, limit: usize) -> Result<Vec<
 ///
 /// # Errors
 /// `Network`; `Refused` when it is not signed by a trusted key, has expired, or is older than one seen before.
-pub async fn check(http: &DownloadHttp, updater: &Arc<Updater>, url: &str) -> Result<Option<Offer>> {
-    let base = Url::parse(url).map_err(|_| Error::BadRequest(format!("`{url}` is not the address of an update channel")))?;
+pub async fn check(updater: &Arc<Updater>, url: &str) -> Result<Option<Offer>> {
+    let http = &DownloadHttp::default();
+    let base =
+        Url::parse(url).map_err(|_| Error::BadRequest(format!("`{url}` is not the address of an update channel")))?;
     let mut signature_url = base.clone();
     signature_url.set_path(&format!("{}.minisig", base.path()));
     let file = small_file(http, url, MAX_CHANNEL).await?;
@@ -79,8 +81,9 @@ pub async fn check(http: &DownloadHttp, updater: &Arc<Updater>, url: &str) -> Re
 ///
 /// # Errors
 /// `Network`, and those of the updater.
-pub async fn download(http: &DownloadHttp, updater: &Arc<Updater>, offer: &Offer) -> Result<Plan> {
+pub async fn download(updater: &Arc<Updater>, offer: &Offer) -> Result<Plan> {
     updater.can_install()?;
+    let http = &DownloadHttp::default();
     let length = offer.release.head_length;
     if length > bundle::MAX_HEAD as u64 || length < bundle::PREFIX as u64 {
         return Err(Error::refused("the update channel announces a bundle whose head is too large or too small"));
@@ -159,11 +162,7 @@ struct Remote<'a> {
 
 impl Remote<'_> {
     /// Calls `each` with the bytes of a range, piece by piece.
-    async fn read(
-        &mut self,
-        range: Range,
-        each: &mut impl AsyncFnMut(http_client::Bytes) -> Result<()>,
-    ) -> Result<()> {
+    async fn read(&mut self, range: Range, each: &mut impl AsyncFnMut(http_client::Bytes) -> Result<()>) -> Result<()> {
         let end = range.offset + range.length;
         let (mut answer, mut at, mut left) = match self.answer.take().filter(|(_, at, _)| *at <= range.offset) {
             Some(answer) => answer,

@@ -9,7 +9,7 @@ use crate::{
     manifest::{Device, Payload},
     recover,
     slots::{Restart, SlotKind, SlotManifest, SlotName, Slots},
-    upload::{Plan, Progress, Upload},
+    upload::{Plan, Progress, SharedProgress, Upload},
 };
 use serde::Serialize;
 use std::{
@@ -81,13 +81,11 @@ pub struct Updater {
     disk: Arc<dyn Disk>,
     config: Config,
     file: JournalFile,
-    work: Mutex<Work>,
-}
-
-/// The parts that change.
-struct Work {
-    journal: Journal,
-    upload: Option<Upload>,
+    /// Locked while a step of an installation runs, which may take minutes. Locked before the journal.
+    upload: Mutex<Option<Upload>>,
+    /// Locked for a moment at a time.
+    journal: Mutex<Journal>,
+    progress: SharedProgress,
 }
 
 fn trying() -> Error {
@@ -109,6 +107,10 @@ impl Updater {
             // Without a journal the floor is the version that starts by default.
             journal.floor = slots.manifest(slots.active()?)?.map_or(0, |about| about.serial);
         }
+        if slots.manifest(running.slot)?.is_none() {
+            // A machine that was flashed: its first version is a way back as well.
+            slots.describe(running.slot, &SlotManifest::of_version(config.device.version.clone()))?;
+        }
         let before = journal.clone();
         recover::settle(&*slots, running, &mut journal)?;
         if !known || journal != before {
@@ -117,20 +119,36 @@ impl Updater {
         if !matches!(journal.phase, Phase::Trying(_)) && slots.next_trial()?.is_some() {
             slots.set_trial(None)?;
         }
-        Ok(Self { slots, disk, config, file, work: Mutex::new(Work { journal, upload: None }) })
+        let (upload, journal, progress) = (Mutex::default(), Mutex::new(journal), SharedProgress::default());
+        Ok(Self { slots, disk, config, file, upload, journal, progress })
     }
 
-    fn work(&self) -> MutexGuard<'_, Work> {
-        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    fn upload(&self) -> MutexGuard<'_, Option<Upload>> {
+        self.upload.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn journal(&self) -> MutexGuard<'_, Journal> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn phase(&self) -> Phase {
+        self.journal().phase.clone()
     }
 
     /// Changes the journal, on the disk first.
-    fn change(&self, work: &mut Work, change: impl FnOnce(&mut Journal)) -> Result<()> {
-        let mut journal = work.journal.clone();
+    fn change(&self, change: impl FnOnce(&mut Journal)) -> Result<()> {
+        let mut current = self.journal();
+        let mut journal = current.clone();
         change(&mut journal);
         self.file.save(&journal)?;
-        work.journal = journal;
+        *current = journal;
         Ok(())
+    }
+
+    /// Closes the upload that is open.
+    fn close(&self, upload: &mut Option<Upload>) {
+        *upload = None;
+        self.progress.set(None);
     }
 
     fn head_file(&self) -> PathBuf {
@@ -139,7 +157,7 @@ impl Updater {
 
     /// The trusted keys, an announced one included.
     pub fn keys(&self) -> Keyring {
-        self.config.keys.with_announced(self.work().journal.announced_key.as_deref())
+        self.config.keys.with_announced(self.journal().announced_key.as_deref())
     }
 
     /// This device.
@@ -158,12 +176,12 @@ impl Updater {
     /// `Disk`.
     pub fn newest_serial(&self) -> Result<u64> {
         let running = self.slots.manifest(self.slots.running()?.slot)?.map_or(0, |about| about.serial);
-        Ok(running.max(self.work().journal.floor))
+        Ok(running.max(self.journal().floor))
     }
 
     /// The highest serial seen of the channel at a URL.
     pub fn channel_serial(&self, url: &str) -> u64 {
-        self.work().journal.channel_serials.get(url).copied().unwrap_or_default()
+        self.journal().channel_serials.get(url).copied().unwrap_or_default()
     }
 
     /// Notes a channel's serial, so that no older file of it is taken.
@@ -171,11 +189,10 @@ impl Updater {
     /// # Errors
     /// `Disk`.
     pub fn note_channel_serial(&self, url: &str, serial: u64) -> Result<()> {
-        let mut work = self.work();
-        if work.journal.channel_serials.get(url).is_some_and(|known| *known >= serial) {
+        if self.journal().channel_serials.get(url).is_some_and(|known| *known >= serial) {
             return Ok(());
         }
-        self.change(&mut work, |journal| {
+        self.change(|journal| {
             // A device follows one channel; a few more may have been configured before it.
             while journal.channel_serials.len() >= MAX_CHANNELS && !journal.channel_serials.contains_key(url) {
                 journal.channel_serials.pop_first();
@@ -199,18 +216,18 @@ impl Updater {
         let own = SlotManifest::of_version(self.config.device.version.clone());
         let about = self.slots.manifest(running.slot)?.unwrap_or(own);
         let other = self.slots.manifest(running.slot.other())?;
-        let work = self.work();
+        let journal = self.journal().clone();
         Ok(Status {
-            state: work.journal.phase.name(),
-            release: work.journal.phase.release().cloned(),
+            state: journal.phase.name(),
+            release: journal.phase.release().cloned(),
             running: describe(running.slot, &about),
             trial: running.trial,
             other: other.map(|about| describe(running.slot.other(), &about)),
             kind: self.slots.kind(),
             board: self.config.device.board.clone(),
-            floor: work.journal.floor,
-            progress: work.upload.as_ref().map(Upload::progress),
-            last_outcome: work.journal.outcome.clone(),
+            floor: journal.floor,
+            progress: self.progress.get(),
+            last_outcome: journal.outcome,
         })
     }
 
@@ -219,7 +236,7 @@ impl Updater {
     /// # Errors
     /// `Busy` with the reason: a version is being tried.
     pub fn can_install(&self) -> Result<()> {
-        match self.work().journal.phase {
+        match self.phase() {
             Phase::Trying(_) => Err(trying()),
             _ => Ok(()),
         }
@@ -232,19 +249,23 @@ impl Updater {
     /// `Refused` before anything is written; `Busy` while a version is being tried.
     pub fn begin(&self, head: &[u8]) -> Result<Plan> {
         let keys = self.keys();
-        let mut work = self.work();
-        if let Some(upload) = work.upload.as_ref().filter(|upload| upload.head.id == bundle::head_id(head)) {
+        let mut open = self.upload();
+        if let Some(upload) = open.as_ref().filter(|upload| upload.head.id == bundle::head_id(head)) {
             return Ok(upload.plan());
         }
-        if matches!(work.journal.phase, Phase::Trying(_)) {
+        let phase = self.phase();
+        if matches!(phase, Phase::Trying(_)) {
             return Err(trying());
         }
         let verified = Head::read(head, &keys)?;
         let manifest = &verified.manifest;
-        manifest.check_device(&self.config.device, self.slots.payload(), work.journal.floor)?;
+        manifest.check_device(&self.config.device, self.slots.payload(), self.journal().floor)?;
         let running = self.slots.running()?;
         if self.slots.manifest(running.slot)?.is_some_and(|about| about.id == verified.id) {
-            return Err(Error::Refused(format!("version {} is running already: there is nothing to do", manifest.version)));
+            return Err(Error::Refused(format!(
+                "version {} is running already: there is nothing to do",
+                manifest.version
+            )));
         }
         let release = Release {
             id: verified.id.clone(),
@@ -253,7 +274,7 @@ impl Updater {
             slot: running.slot.other(),
             next_key: manifest.next_key.clone(),
         };
-        if work.journal.phase == Phase::Staged(release.clone()) {
+        if phase == Phase::Staged(release.clone()) {
             return Ok(Plan {
                 id: release.id,
                 version: release.version.to_string(),
@@ -263,37 +284,50 @@ impl Updater {
                 total_bytes: manifest.bundle_length,
             });
         }
-        work.upload = None;
+        if !self.slots.keeps_old_image() {
+            // Whether it fits is known before the slot is given up.
+            for image in &manifest.images {
+                self.slots.writer(release.slot, &image.name, image.length)?;
+            }
+        }
+        self.close(&mut open);
         let failed = |why: io::Error| Error::disk("the bundle's head cannot be written", &why);
         self.disk.replace(&self.head_file(), head).map_err(failed)?;
-        self.change(&mut work, |journal| journal.phase = Phase::Writing(release.clone()))?;
-        self.slots.invalidate(release.slot)?;
-        let upload = Upload::open(&*self.slots, verified, running.slot)?;
+        self.change(|journal| journal.phase = Phase::Writing(release.clone()))?;
+        let opened = self.open_upload(verified, release.slot);
+        if let Err(Error::Refused(_)) = &opened {
+            // It does not fit: nothing was written.
+            self.change(|journal| journal.phase = Phase::Idle)?;
+        }
+        let upload = opened?;
         let plan = upload.plan();
-        work.upload = Some(upload);
+        *open = Some(upload);
         Ok(plan)
+    }
+
+    fn open_upload(&self, head: Head, slot: SlotName) -> Result<Upload> {
+        self.slots.invalidate(slot)?;
+        Upload::open(&*self.slots, head, slot.other(), self.progress.clone())
     }
 
     /// The upload that is open; after a restart it is opened again.
     fn with_upload<T>(&self, id: &str, act: impl FnOnce(&mut Upload) -> Result<T>) -> Result<T> {
         let none = || Error::NotFound("this upload is not open: begin again with the head of the bundle".into());
-        let mut work = self.work();
-        if work.upload.is_none() {
-            let release = match &work.journal.phase {
-                Phase::Writing(release) if release.id == id => release.clone(),
+        let mut open = self.upload();
+        if open.is_none() {
+            let release = match self.phase() {
+                Phase::Writing(release) if release.id == id => release,
                 _ => return Err(none()),
             };
             let failed = |why: io::Error| Error::disk("the bundle's head cannot be read", &why);
             let head = self.disk.read(&self.head_file(), bundle::MAX_HEAD as u64).map_err(failed)?.ok_or_else(none)?;
-            let keys = self.config.keys.with_announced(work.journal.announced_key.as_deref());
-            let head = Head::read(&head, &keys)?;
+            let head = Head::read(&head, &self.keys())?;
             if head.id != id {
                 return Err(none());
             }
-            self.slots.invalidate(release.slot)?;
-            work.upload = Some(Upload::open(&*self.slots, head, release.slot.other())?);
+            *open = Some(self.open_upload(head, release.slot)?);
         }
-        match work.upload.as_mut().filter(|upload| upload.head.id == id) {
+        match open.as_mut().filter(|upload| upload.head.id == id) {
             Some(upload) => act(upload),
             None => Err(none()),
         }
@@ -323,15 +357,17 @@ impl Updater {
     /// # Errors
     /// `NotFound`; `Busy` while it is being tried.
     pub fn discard(&self, id: &str) -> Result<()> {
-        let mut work = self.work();
-        let release = match &work.journal.phase {
-            Phase::Writing(release) | Phase::Staged(release) if release.id == id => release.clone(),
+        let mut open = self.upload();
+        let phase = self.phase();
+        let is_complete = matches!(phase, Phase::Staged(_));
+        let release = match phase {
+            Phase::Writing(release) | Phase::Staged(release) if release.id == id => release,
             Phase::Trying(release) if release.id == id => return Err(trying()),
             _ => return Err(Error::NotFound("there is no such upload: it is finished or was given up".into())),
         };
-        work.upload = None;
-        self.slots.discard(release.slot)?;
-        self.change(&mut work, |journal| {
+        self.close(&mut open);
+        self.slots.discard(release.slot, is_complete)?;
+        self.change(|journal| {
             journal.phase = Phase::Idle;
             journal.outcome = recover::outcome("cancelled", "The installation was cancelled.", &release.version);
         })?;
@@ -343,26 +379,29 @@ impl Updater {
     /// # Errors
     /// `Busy` while bytes are missing; `Disk`, also when the slot reads back wrong.
     pub fn stage(&self, id: &str) -> Result<Release> {
-        if let Phase::Staged(release) = &self.work().journal.phase
+        if let Phase::Staged(release) = self.phase()
             && release.id == id
         {
-            return Ok(release.clone());
+            return Ok(release);
         }
-        let about = self.with_upload(id, |upload| {
+        self.with_upload(id, |upload| {
             upload.complete()?;
             let manifest = upload.head.manifest.clone();
             let (version, serial) = (manifest.version.clone(), manifest.serial);
             let about = SlotManifest { version, serial, id: id.to_owned(), bundle: Some(manifest) };
             self.slots.finish(upload.slot, &about)?;
-            Ok(about)
+            self.change(|journal| {
+                if let Phase::Writing(release) = &journal.phase {
+                    journal.phase = Phase::Staged(release.clone());
+                }
+            })
         })?;
-        let mut work = self.work();
-        let release = match &work.journal.phase {
-            Phase::Writing(release) if release.id == about.id => release.clone(),
+        let mut open = self.upload();
+        let release = match self.phase() {
+            Phase::Staged(release) if release.id == id => release,
             _ => return Err(Error::Busy("the upload was replaced meanwhile: begin again".into())),
         };
-        self.change(&mut work, |journal| journal.phase = Phase::Staged(release.clone()))?;
-        work.upload = None;
+        self.close(&mut open);
         let _ = self.disk.remove(&self.head_file());
         Ok(release)
     }
@@ -372,9 +411,9 @@ impl Updater {
     /// # Errors
     /// `Busy` when nothing is staged.
     pub fn try_staged(&self) -> Result<Restart> {
-        let mut work = self.work();
-        let release = match &work.journal.phase {
-            Phase::Staged(release) => release.clone(),
+        let _open = self.upload();
+        let release = match self.phase() {
+            Phase::Staged(release) => release,
             Phase::Trying(_) => return Err(trying()),
             _ => return Err(Error::Busy("no version is ready to be tried: install a bundle first".into())),
         };
@@ -382,26 +421,25 @@ impl Updater {
         if staged.is_none_or(|about| about.id != release.id) {
             return Err(Error::Disk(format!("slot {} lost its content: install the bundle again", release.slot)));
         }
-        self.change(&mut work, |journal| {
+        self.change(|journal| {
             journal.phase = Phase::Trying(release.clone());
             journal.outcome = None;
         })?;
         if let Err(why) = self.slots.set_trial(Some(release.slot)) {
-            self.change(&mut work, |journal| journal.phase = Phase::Staged(release))?;
+            self.change(|journal| journal.phase = Phase::Staged(release))?;
             return Err(why);
         }
         Ok(self.slots.restart(true))
     }
 
     /// The release whose trial is this start.
-    fn trial(&self, work: &Work) -> Result<Release> {
+    fn trial(&self) -> Result<Release> {
         let running = self.slots.running()?;
-        match &work.journal.phase {
-            Phase::Trying(release) if running.trial && running.slot == release.slot => Ok(release.clone()),
-            Phase::Trying(release) => Err(Error::Busy(format!(
-                "version {} was not started yet: restart, then confirm it",
-                release.version
-            ))),
+        match self.phase() {
+            Phase::Trying(release) if running.trial && running.slot == release.slot => Ok(release),
+            Phase::Trying(release) => {
+                Err(Error::Busy(format!("version {} was not started yet: restart, then confirm it", release.version)))
+            }
             _ => Err(Error::Busy("no version is being tried: there is nothing to confirm".into())),
         }
     }
@@ -411,10 +449,11 @@ impl Updater {
     /// # Errors
     /// `Busy` when no trial runs.
     pub fn confirm(&self) -> Result<Release> {
-        let mut work = self.work();
-        let release = self.trial(&work)?;
+        let _open = self.upload();
+        let release = self.trial()?;
+        let before = self.slots.manifest(release.slot.other())?;
         self.slots.commit(release.slot)?;
-        self.change(&mut work, |journal| recover::committed(journal, release.clone()))?;
+        self.change(|journal| recover::committed(journal, release.clone(), before))?;
         Ok(release)
     }
 
@@ -423,10 +462,10 @@ impl Updater {
     /// # Errors
     /// `Busy` when no trial runs.
     pub fn fail(&self, why: &str) -> Result<Restart> {
-        let mut work = self.work();
-        let release = self.trial(&work)?;
-        self.change(&mut work, |journal| {
-            journal.outcome = recover::outcome("failed", why, &release.version);
+        let _open = self.upload();
+        let release = self.trial()?;
+        self.change(|journal| {
+            journal.outcome = recover::tried_outcome(why, &release.version);
             journal.phase = Phase::Failed(release);
         })?;
         Ok(self.slots.restart(false))
@@ -438,7 +477,7 @@ impl Updater {
     /// `Disk`.
     pub fn pending_fallback(&self) -> Result<Option<Restart>> {
         let running = self.slots.running()?;
-        let failed = matches!(&self.work().journal.phase, Phase::Failed(release) if release.slot == running.slot);
+        let failed = matches!(self.phase(), Phase::Failed(release) if release.slot == running.slot);
         Ok((failed && running.trial).then(|| self.slots.restart(false)))
     }
 
@@ -448,24 +487,26 @@ impl Updater {
     /// `NotFound` when the other slot has no complete version; `Busy` when its version was never confirmed.
     pub fn rollback(&self) -> Result<Restart> {
         let running = self.slots.running()?;
-        let phase = self.work().journal.phase.clone();
-        match &phase {
+        match self.phase() {
             Phase::Trying(_) if running.trial => return self.fail("A person went back to the version before."),
             Phase::Writing(release) => self.discard(&release.id)?,
-            Phase::Trying(release) | Phase::Staged(release) | Phase::Failed(release) if release.slot != running.slot => {
-                return Err(Error::Busy(format!(
-                    "the other slot has version {}, which was never confirmed: there is no earlier version to go back to",
-                    release.version
-                )));
-            }
             _ => {}
         }
         let target = running.slot.other();
         let about = self.slots.manifest(target)?;
-        let about = about.ok_or_else(|| Error::NotFound("the other slot has no complete version to go back to".into()))?;
-        let mut work = self.work();
+        let about =
+            about.ok_or_else(|| Error::NotFound("the other slot has no complete version to go back to".into()))?;
+        let previous = self.journal().previous.clone();
+        if previous.is_none_or(|previous| (&previous.id, &previous.version) != (&about.id, &about.version)) {
+            return Err(Error::Busy(format!(
+                "the other slot has version {}, which was never confirmed here: there is no earlier version to go back to",
+                about.version
+            )));
+        }
+        let left = self.slots.manifest(running.slot)?;
+        let _open = self.upload();
         self.slots.commit(target)?;
-        self.change(&mut work, |journal| recover::rolled_back(journal, &about.version))?;
+        self.change(|journal| recover::rolled_back(journal, &about.version, left))?;
         Ok(self.slots.restart(false))
     }
 }

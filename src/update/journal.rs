@@ -88,6 +88,18 @@ pub struct Outcome {
     pub at: i64,
     /// The version it was about.
     pub version: String,
+    /// Whether the version was started, as far as is known.
+    #[serde(default)]
+    pub tried: bool,
+}
+
+/// A version that was confirmed once, in the slot that does not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Previous {
+    /// The id of its bundle.
+    pub id: String,
+    /// The version.
+    pub version: Version,
 }
 
 /// The content of the journal.
@@ -103,6 +115,8 @@ pub struct Journal {
     pub announced_key: Option<String>,
     /// The highest serial seen of each channel, by URL.
     pub channel_serials: std::collections::BTreeMap<String, u64>,
+    /// The confirmed version before the one that was committed last: the way back.
+    pub previous: Option<Previous>,
     /// The end of the last installation.
     pub outcome: Option<Outcome>,
 }
@@ -120,7 +134,8 @@ impl JournalFile {
     /// # Errors
     /// `Disk`.
     pub fn new(disk: Arc<dyn Disk>, folder: &std::path::Path) -> Result<Self> {
-        disk.create_folder(folder).map_err(|why| Error::disk(format!("{} cannot be created", folder.display()), &why))?;
+        disk.create_folder(folder)
+            .map_err(|why| Error::disk(format!("{} cannot be created", folder.display()), &why))?;
         Ok(Self { disk, path: folder.join(FILE) })
     }
 

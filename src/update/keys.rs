@@ -181,15 +181,27 @@ pub struct NewKeys {
     pub key_id: String,
 }
 
-/// Makes a pair of keys; the secret one is encrypted unless `password` is `None`.
+/// The protection of a secret key file.
+#[derive(Debug, Clone, Copy)]
+pub enum Protection<'a> {
+    /// None: who reads the file can sign.
+    None,
+    /// A password.
+    Password(&'a str),
+    /// A password that is asked for at the terminal.
+    Ask,
+}
+
+/// Makes a pair of keys.
 ///
 /// # Errors
 /// `Disk` when the system gives no random numbers or too little memory.
-pub fn generate(password: Option<&str>) -> Result<NewKeys> {
+pub fn generate(protection: Protection<'_>) -> Result<NewKeys> {
     let failed = |why: minisign::PError| Error::Disk(format!("the keys could not be made: {why}"));
-    let pair = match password {
-        Some(password) => KeyPair::generate_encrypted_keypair(Some(password.to_owned())),
-        None => KeyPair::generate_unencrypted_keypair(),
+    let pair = match protection {
+        Protection::Password(password) => KeyPair::generate_encrypted_keypair(Some(password.to_owned())),
+        Protection::Ask => KeyPair::generate_encrypted_keypair(None),
+        Protection::None => KeyPair::generate_unencrypted_keypair(),
     }
     .map_err(failed)?;
     let public = pair.pk.to_box().map_err(failed)?.into_string();
@@ -202,16 +214,16 @@ pub fn generate(password: Option<&str>) -> Result<NewKeys> {
 pub struct SigningKey(minisign::SecretKey);
 
 impl SigningKey {
-    /// Reads a minisign secret key file. `password` is that of an encrypted key.
+    /// Reads a minisign secret key file. `password` is that of an encrypted key; without it, it is asked for at the terminal.
     ///
     /// # Errors
     /// `BadRequest` when it is no key, or the password is wrong or missing.
     pub fn read(text: &str, password: Option<&str>) -> Result<Self> {
         let stored = SecretKeyBox::from_string(text).map_err(|why| Error::BadRequest(why.to_string()))?;
-        let key = match password {
-            Some(password) => stored.into_secret_key(Some(password.to_owned())),
-            None => stored.into_unencrypted_secret_key(),
-        };
+        if let Ok(key) = stored.clone().into_unencrypted_secret_key() {
+            return Ok(Self(key));
+        }
+        let key = stored.into_secret_key(password.map(str::to_owned));
         key.map(Self).map_err(|why| {
             Error::BadRequest(format!("the secret key cannot be used: {why}; check the file and its password"))
         })
@@ -238,5 +250,44 @@ impl SigningKey {
             text.push('\n');
         }
         Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_minisign_files_with_and_without_a_password() {
+        let plain = generate(Protection::None).unwrap();
+        let lines: Vec<&str> = plain.public.lines().collect();
+        assert!(lines.len() == 2 && lines[1].starts_with("RW"), "{lines:?}");
+        assert!(lines[0].contains(&plain.key_id), "minisign prints the same id: {lines:?} {}", plain.key_id);
+        let locked = generate(Protection::Password("correct horse")).unwrap();
+        assert!(SigningKey::read(&locked.secret, Some("wrong")).is_err());
+        let key = SigningKey::read(&locked.secret, Some("correct horse")).unwrap();
+        assert_eq!(Some(key.public().unwrap().as_str()), locked.public.lines().last());
+        let text = key.sign(b"text", "a comment").unwrap();
+        assert_eq!(text.lines().count(), SIGNATURE_LINES, "{text}");
+        let mut ring = Keyring::default();
+        ring.add(&locked.public, Origin::Configured).unwrap();
+        let signer = ring.verify("this", b"text", text.as_bytes()).unwrap();
+        assert_eq!((signer.comment.as_str(), &signer.key_id), ("a comment", &locked.key_id));
+        assert!(ring.verify("this", b"texd", text.as_bytes()).is_err());
+        for junk in ["", "x", "untrusted comment: x\nRW"] {
+            assert!(SigningKey::read(junk, Some("x")).is_err(), "{junk}");
+            assert!(ring.add(junk, Origin::Configured).is_err(), "{junk}");
+        }
+    }
+
+    #[test]
+    fn the_built_in_keys_are_readable() {
+        let mut ids = vec![];
+        for (name, text) in BUILT_IN {
+            Keyring::default().add(text, Origin::BuiltIn).unwrap_or_else(|why| panic!("{name}: {why}"));
+            ids.push(text.lines().last().and_then(key_id));
+        }
+        assert!(ids[0].is_some() && ids[0] != ids[1]);
+        assert_eq!(Keyring::built_in().0.len(), 2);
     }
 }

@@ -20,23 +20,24 @@ mod journal;
 pub mod keys;
 pub mod manifest;
 mod recover;
+#[cfg(test)]
+mod sim_disk;
 pub mod slots;
 pub mod supervise;
+pub mod testing;
 #[cfg(test)]
-mod measure;
-#[cfg(test)]
-mod testing;
+mod tests;
 mod upload;
 
 pub use error::{Error, Result};
 pub use install::{Config, SlotStatus, Status, Updater};
-pub use journal::{Journal, JournalFile, Outcome, Phase, Release};
+pub use journal::{Journal, JournalFile, Outcome, Phase, Previous, Release};
 pub use slots::Slots;
 pub use upload::{MAX_PIECE, Plan, Progress, Range};
 
 /// The exit code by which `hob serve` asks the supervisor to start the chosen slot.
 pub const RESTART_CODE: u8 = 75;
-/// The environment variable that tells `hob serve` its supervisor's root.
+/// The environment variable by which `hob serve` knows its supervisor's root.
 pub const SLOTS_VARIABLE: &str = "HOB_SLOTS";
 /// The environment variable with the slot, `a` or `b`, that `hob serve` runs from.
 pub const SLOT_VARIABLE: &str = "HOB_SLOT";

@@ -117,6 +117,25 @@ pub struct Device {
     pub data_schema: u32,
 }
 
+impl Device {
+    /// This device, running `version`: the board is that of `hob.board=` on the kernel's command line.
+    ///
+    /// # Errors
+    /// `BadRequest` when `version` is none.
+    pub fn this(version: &str) -> Result<Self> {
+        let version =
+            version.parse().map_err(|_| Error::BadRequest(format!("`{version}` is not a version: write 1.2.3")))?;
+        let text = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
+        let board = text.split_whitespace().find_map(|word| word.strip_prefix("hob.board="));
+        Ok(Self {
+            version,
+            target: target(),
+            board: board.unwrap_or("generic").into(),
+            data_schema: crate::DATA_SCHEMA,
+        })
+    }
+}
+
 /// The machine this program was built for: `x86_64-linux`, `aarch64-linux`.
 pub fn target() -> String {
     format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS)
@@ -132,7 +151,9 @@ impl Manifest {
     /// `Refused` when a field is missing, unknown or out of bounds.
     pub fn read(bytes: &[u8]) -> Result<Self> {
         let manifest: Self = serde_json::from_slice(bytes).map_err(|why| {
-            Error::refused(format!("the manifest of this bundle cannot be read ({why}): a newer version may be needed first"))
+            Error::refused(format!(
+                "the manifest of this bundle cannot be read ({why}): a newer version may be needed first"
+            ))
         })?;
         manifest.check()?;
         Ok(manifest)
@@ -186,7 +207,9 @@ impl Manifest {
         }
         if !self.boards.is_empty() && !self.boards.contains(&device.board) {
             let (boards, own) = (self.boards.join(", "), &device.board);
-            return no(format!("this bundle is for the boards {boards}, and this one is {own}: get the bundle for {own}"));
+            return no(format!(
+                "this bundle is for the boards {boards}, and this one is {own}: get the bundle for {own}"
+            ));
         }
         if self.serial < floor {
             return no(format!(

@@ -2,8 +2,8 @@
 
 use crate::{
     error::Result,
-    journal::{Journal, Outcome, Phase, Release},
-    slots::{Running, Slots},
+    journal::{Journal, Outcome, Phase, Previous, Release},
+    slots::{Running, SlotManifest, Slots},
 };
 use semver::Version;
 
@@ -15,26 +15,33 @@ pub(crate) fn now() -> i64 {
 
 /// The end of an installation.
 pub(crate) fn outcome(what: &str, why: impl Into<String>, version: &Version) -> Option<Outcome> {
-    Some(Outcome { what: what.into(), why: why.into(), at: now(), version: version.to_string() })
+    Some(Outcome { what: what.into(), why: why.into(), at: now(), version: version.to_string(), tried: false })
 }
 
-/// Notes a commit: the only place where the floor rises.
-pub(crate) fn committed(journal: &mut Journal, release: Release) {
+/// The end of a version that was started and failed.
+pub(crate) fn tried_outcome(why: impl Into<String>, version: &Version) -> Option<Outcome> {
+    outcome("failed", why, version).map(|outcome| Outcome { tried: true, ..outcome })
+}
+
+/// Notes a commit: the only place where the floor rises. `before` is the content of the slot that was active.
+pub(crate) fn committed(journal: &mut Journal, release: Release, before: Option<SlotManifest>) {
+    journal.previous = before.map(|about| Previous { id: about.id, version: about.version });
     journal.floor = journal.floor.max(release.serial);
     journal.announced_key = release.next_key.clone();
     journal.outcome = outcome("committed", format!("Version {} is installed.", release.version), &release.version);
     journal.phase = Phase::Committed(release);
 }
 
-/// Notes a return to the version before.
-pub(crate) fn rolled_back(journal: &mut Journal, version: &Version) {
+/// Notes a return to the version before. `left` is the content of the slot that was active.
+pub(crate) fn rolled_back(journal: &mut Journal, version: &Version, left: Option<SlotManifest>) {
+    journal.previous = left.map(|about| Previous { id: about.id, version: about.version });
     journal.outcome = outcome("rolled_back", format!("A person went back to version {version}."), version);
     journal.phase = Phase::Idle;
 }
 
 /// Notes a trial that ended without a commit.
 fn failed(journal: &mut Journal, release: Release, why: String) {
-    journal.outcome = outcome("failed", why, &release.version);
+    journal.outcome = tried_outcome(why, &release.version);
     journal.phase = Phase::Failed(release);
 }
 
@@ -44,7 +51,8 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal)
     // journal was lost.
     let known = journal.phase.release().is_some_and(|release| release.slot == running.slot);
     let trial_is_known = known && matches!(journal.phase, Phase::Trying(_) | Phase::Failed(_));
-    if running.trial && !trial_is_known
+    if running.trial
+        && !trial_is_known
         && let Some(about) = slots.manifest(running.slot)?
     {
         let next_key = about.bundle.and_then(|bundle| bundle.next_key);
@@ -55,7 +63,8 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal)
         Phase::Trying(release) if running.slot == release.slot => {
             if !running.trial {
                 // The commit of the slot was the last thing done.
-                committed(journal, release);
+                let before = slots.manifest(release.slot.other())?;
+                committed(journal, release, before);
             }
         }
         Phase::Trying(release) => {
@@ -79,7 +88,8 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal)
             let complete = slots.manifest(release.slot)?.is_some_and(|about| about.id == release.id);
             if !complete || release.slot == running.slot {
                 let why = "The slot of the new version lost its content. Install it again.";
-                failed(journal, release, why.into());
+                journal.outcome = outcome("failed", why, &release.version);
+                journal.phase = Phase::Failed(release);
             }
         }
         Phase::Committed(release) if slots.active()? != release.slot => {
@@ -89,8 +99,9 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal)
                 return Ok(());
             }
             // The return to the version before was cut short after the slots had changed.
+            let left = slots.manifest(release.slot)?;
             let version = slots.manifest(slots.active()?)?.map_or(release.version, |about| about.version);
-            rolled_back(journal, &version);
+            rolled_back(journal, &version, left);
         }
         Phase::Idle | Phase::Writing(_) | Phase::Committed(_) | Phase::Failed(_) => {}
     }

@@ -5,7 +5,7 @@
 
 use crate::{
     RESTART_CODE, SLOT_VARIABLE, SLOTS_VARIABLE,
-    disk::{Disk, DiskFile, Mode, RealDisk},
+    disk::{Disk, Mode, RealDisk},
     error::{Error, Result},
     recover,
     slots::{
@@ -38,7 +38,7 @@ const STEADY: Duration = Duration::from_secs(60);
 pub struct Config {
     /// The folder with `slots/`, the selector and the journal.
     pub root: PathBuf,
-    /// The arguments of the program in a slot: `serve` and its own.
+    /// The arguments of `hob serve`.
     pub arguments: Vec<OsString>,
     /// The program that fills the first slot, and the other one when it is newer: this one.
     pub program: PathBuf,
@@ -56,12 +56,12 @@ pub struct Config {
 
 impl Config {
     /// The settings of a device, with this program for the first slot.
-    pub fn new(root: PathBuf, arguments: Vec<OsString>, version: Version) -> Self {
+    pub fn new(root: PathBuf, arguments: Vec<OsString>) -> Self {
         Self {
             root,
             arguments,
             program: "/proc/self/exe".into(),
-            version,
+            version: env!("CARGO_PKG_VERSION").parse().unwrap_or(Version::new(0, 0, 0)),
             // The health window of `serve`, a minute to start and a minute to spare.
             trial_window: Duration::from_secs(7 * 60),
             backoff_min: Duration::from_secs(1),
@@ -73,7 +73,7 @@ impl Config {
 
 /// The end of an attempt.
 enum End {
-    /// The supervisor was told to stop, and the program ended so.
+    /// The supervisor got a signal to stop, and the program ended so.
     Stopped(ExitStatus),
     /// The program could not be started.
     NotStarted(String),
@@ -155,7 +155,7 @@ pub async fn run(config: Config) -> Result<ExitCode> {
             let report = Some(TrialReport { slot, why, at: recover::now() });
             selector = Selector { active: other, trial: None, report };
             root.set_selector(&selector)?;
-            // Where the other cannot be started either, they alternate, each after a wait.
+            // If the other cannot be started either, they alternate, each after a wait.
         }
         wait = if steady { config.backoff_min } else { wait };
         tracing::warn!(%slot, why, wait = ?wait, "starting again after a wait");
@@ -249,14 +249,15 @@ fn describe(end: &End, window: Duration) -> String {
     }
 }
 
-/// Runs the program of a slot until it ends, the supervisor is told to stop, or its trial takes too long.
+/// Runs the program of a slot until it ends, the supervisor is to stop, or its trial takes too long.
 async fn attempt(config: &Config, root: &Root, slot: SlotName, trial: bool, signals: &mut Signals) -> Result<End> {
     let mut command = Command::new(root.program(slot));
-    command.args(&config.arguments).env(SLOTS_VARIABLE, &config.root).env(SLOT_VARIABLE, slot.letter());
+    command.arg("serve").args(&config.arguments).env(SLOTS_VARIABLE, &config.root).env(SLOT_VARIABLE, slot.letter());
     let mut child = match command.process_group(0).kill_on_drop(true).spawn() {
         Ok(child) => child,
         Err(why) => return Ok(End::NotStarted(why.to_string())),
     };
+    let group = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
     let mut left = trial.then(|| time::Instant::now() + config.trial_window);
     let beat = (config.trial_window / 50).clamp(Duration::from_millis(20), Duration::from_secs(1));
     loop {
@@ -269,6 +270,7 @@ async fn attempt(config: &Config, root: &Root, slot: SlotName, trial: bool, sign
         tokio::select! {
             status = child.wait() => {
                 let status = status.map_err(|why| Error::disk("the program cannot be waited for", &why))?;
+                kill_rest(group);
                 return Ok(End::Exited(status));
             }
             () = signals.received() => return Ok(End::Stopped(stop(&mut child, config.stop_grace).await?)),
@@ -284,6 +286,13 @@ async fn attempt(config: &Config, root: &Root, slot: SlotName, trial: bool, sign
     }
 }
 
+/// Kills the processes that a program started and left.
+fn kill_rest(group: Option<Pid>) {
+    if let Some(group) = group {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
 /// Asks a program to end, and kills it with all it started when it takes too long.
 async fn stop(child: &mut Child, grace: Duration) -> Result<ExitStatus> {
     let pid = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
@@ -293,11 +302,10 @@ async fn stop(child: &mut Child, grace: Duration) -> Result<ExitStatus> {
     let ended = match time::timeout(grace, child.wait()).await {
         Ok(ended) => ended,
         Err(_) => {
-            if let Some(pid) = pid {
-                let _ = kill_process_group(pid, Signal::KILL);
-            }
+            kill_rest(pid);
             child.wait().await
         }
     };
+    kill_rest(pid);
     ended.map_err(|why| Error::disk("the program cannot be waited for", &why))
 }

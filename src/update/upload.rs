@@ -12,7 +12,10 @@ use crate::{
 };
 use serde::Serialize;
 use sha2::Digest as _;
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// The longest piece of one call of [`Upload::put`].
 pub const MAX_PIECE: usize = 1 << 20;
@@ -26,7 +29,7 @@ pub struct Range {
     pub length: u64,
 }
 
-/// What a device lacks of a bundle.
+/// The bytes of a bundle that a device lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
@@ -56,6 +59,22 @@ pub struct Progress {
     pub written: u64,
     /// Bytes of the finished slot.
     pub total: u64,
+}
+
+/// The progress of the open upload, readable while a step of it runs.
+#[derive(Debug, Clone, Default)]
+pub struct SharedProgress(Arc<Mutex<Option<Progress>>>);
+
+impl SharedProgress {
+    /// The progress; `None` without an upload.
+    pub fn get(&self) -> Option<Progress> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Replaces it.
+    pub fn set(&self, progress: Option<Progress>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = progress;
+    }
 }
 
 /// The state of a chunk.
@@ -98,6 +117,7 @@ pub struct Upload {
     sources: Vec<Box<dyn DiskFile>>,
     targets: Vec<Box<dyn DiskFile>>,
     progress: Progress,
+    shared: SharedProgress,
 }
 
 /// The images on the device that chunks can come from.
@@ -115,7 +135,8 @@ impl Sources {
     fn scan(&mut self, head: &Head, image: usize, file: Box<dyn DiskFile>, length: u64) -> Result<()> {
         let place = self.files.len();
         // The first bytes of the image may be the earlier release; a partition is longer than its image.
-        let bases = head.layout.bases.iter().enumerate().filter(|(_, base)| base.image == image && base.length <= length);
+        let bases =
+            head.layout.bases.iter().enumerate().filter(|(_, base)| base.image == image && base.length <= length);
         let mut hashers: Vec<_> = bases.map(|(at, base)| (at, base.length, sha2::Sha256::new())).collect();
         let wanted: HashMap<[u8; 32], usize> = head.layout.chunks.iter().map(|c| (c.hash, c.length)).collect();
         chunks::for_each_chunk(&*file, length, |offset, chunk| {
@@ -164,7 +185,7 @@ impl Sources {
 
 impl Upload {
     /// Opens the slot for writing and finds out what is missing. Bytes of an interrupted upload count as present.
-    pub fn open(slots: &dyn Slots, head: Head, running: SlotName) -> Result<Self> {
+    pub fn open(slots: &dyn Slots, head: Head, running: SlotName, shared: SharedProgress) -> Result<Self> {
         let slot = running.other();
         let sources = Sources::of(slots, &head, running)?;
         let mut targets = vec![];
@@ -179,6 +200,7 @@ impl Upload {
             sources: sources.files,
             targets,
             progress: Progress { total: head.manifest.images.iter().map(|i| i.length).sum(), ..Progress::default() },
+            shared,
             head,
         };
         let mut buffer = vec![0; MAX_CHUNK];
@@ -201,6 +223,7 @@ impl Upload {
             }
         }
         upload.blobs.sort_by_key(|blob| blob.place.offset);
+        upload.share();
         Ok(upload)
     }
 
@@ -229,14 +252,20 @@ impl Upload {
         self.blobs.sort_by_key(|blob| blob.place.offset);
     }
 
-    /// What is still missing.
+    /// The ranges that are still missing.
     pub fn plan(&self) -> Plan {
         let mut needed: Vec<Range> = vec![];
         for blob in self.blobs.iter().filter(|blob| !blob.received) {
-            let length = u64::from(blob.place.stored.length);
+            // Of a blob that began to arrive only the rest is needed.
+            let partial = self
+                .partial
+                .as_ref()
+                .filter(|partial| self.blobs.get(partial.blob).is_some_and(|b| b.place == blob.place));
+            let here = partial.map_or(0, |partial| partial.bytes.len() as u64);
+            let (offset, length) = (blob.place.offset + here, u64::from(blob.place.stored.length) - here);
             match needed.last_mut() {
-                Some(last) if last.offset + last.length == blob.place.offset => last.length += length,
-                _ => needed.push(Range { offset: blob.place.offset, length }),
+                Some(last) if last.offset + last.length == offset => last.length += length,
+                _ => needed.push(Range { offset, length }),
             }
         }
         let manifest = &self.head.manifest;
@@ -248,6 +277,10 @@ impl Upload {
             needed,
             total_bytes: manifest.bundle_length,
         }
+    }
+
+    fn share(&self) {
+        self.shared.set(Some(self.progress()));
     }
 
     /// How far it has come.
@@ -263,7 +296,8 @@ impl Upload {
         }
         let (mut at, mut rest) = (offset, piece);
         while !rest.is_empty() {
-            let place = self.blobs.partition_point(|blob| blob.place.offset + u64::from(blob.place.stored.length) <= at);
+            let place =
+                self.blobs.partition_point(|blob| blob.place.offset + u64::from(blob.place.stored.length) <= at);
             let blob = self.blobs.get(place).copied().filter(|blob| blob.place.offset <= at);
             let Some(blob) = blob else {
                 return Err(Error::BadRequest(format!("the bytes at {at} are not needed: ask again which ranges are")));
@@ -294,6 +328,7 @@ impl Upload {
                 false => self.partial = Some(Partial { blob: place, bytes }),
             }
         }
+        self.share();
         Ok(())
     }
 
@@ -316,26 +351,32 @@ impl Upload {
         };
         let content = content.and_then(|content| match blake3::hash(&content) == chunk.hash {
             true => Ok(content),
-            false => Err(Error::refused("a chunk of the bundle is not what the index declares: do not use this bundle")),
+            false => {
+                Err(Error::refused("a chunk of the bundle is not what the index declares: do not use this bundle"))
+            }
         });
-        self.progress.received += bytes.len() as u64;
-        if let Some(blob) = self.blobs.get_mut(place) {
-            blob.received = true;
-        }
         match content {
-            Ok(content) => self.write(blob.chunk, &content),
+            Ok(content) => {
+                self.write(blob.chunk, &content)?;
+                self.note_received(place);
+                self.share();
+                Ok(())
+            }
             // The running version does not read back as it did: the chunk itself is still to be had.
             Err(why) if blob.base.is_some() => {
                 tracing::warn!(%why, chunk = blob.chunk, "a delta did not fit; the whole chunk is fetched instead");
+                self.note_received(place);
                 self.expect_whole(blob.chunk);
                 Ok(())
             }
-            Err(why) => {
-                if let Some(blob) = self.blobs.get_mut(place) {
-                    blob.received = false;
-                }
-                Err(why)
-            }
+            Err(why) => Err(why),
+        }
+    }
+
+    fn note_received(&mut self, place: usize) {
+        if let Some(blob) = self.blobs.get_mut(place) {
+            blob.received = true;
+            self.progress.received += u64::from(blob.place.stored.length);
         }
     }
 
@@ -349,6 +390,7 @@ impl Upload {
         }
         *state = State::Written;
         self.progress.written += content.len() as u64;
+        self.share();
         Ok(())
     }
 

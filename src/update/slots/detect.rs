@@ -7,7 +7,10 @@ use super::{
     pi_tryboot::{PiTrybootSlots, slot_of_partition},
     uboot::{UbootSlots, slot_of_command_line},
 };
-use crate::disk::Disk;
+use crate::{
+    disk::Disk,
+    error::{Error, Result},
+};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -27,45 +30,51 @@ pub struct Machine {
     pub state: PathBuf,
 }
 
-/// The slots of a machine and the folder of their journal.
-#[derive(Debug, Clone)]
-pub struct Detected {
-    /// The slots.
-    pub slots: Arc<dyn Slots>,
-    /// The folder for [`crate::Config::state`].
-    pub state: PathBuf,
+/// The folder on the data partition of the image for the journal and the descriptions of slots.
+const STATE: &str = "/data/hob/update";
+
+/// The slots of this machine; `None` when it has none, and updates come by other means.
+///
+/// # Errors
+/// `Disk` when the machine has slots and they cannot be used.
+pub fn find(disk: Arc<dyn Disk>) -> Result<Option<Arc<dyn Slots>>> {
+    let variable = |name| std::env::var_os(name);
+    let slot = variable(crate::SLOT_VARIABLE).and_then(|slot| SlotName::parse(slot.to_str()?));
+    let supervisor = variable(crate::SLOTS_VARIABLE).map(PathBuf::from).zip(slot);
+    let machine = Machine { supervisor, proc: "/proc".into(), selector: "/boot".into(), state: STATE.into() };
+    machine.detect(disk)
 }
 
 impl Machine {
-    /// This machine; `state` is used where no supervisor has a root.
-    pub fn this(state: PathBuf) -> Self {
-        let variable = |name| std::env::var_os(name);
-        let slot = variable(crate::SLOT_VARIABLE).and_then(|slot| SlotName::parse(slot.to_str()?));
-        let supervisor = variable(crate::SLOTS_VARIABLE).map(PathBuf::from).zip(slot);
-        Self { supervisor, proc: "/proc".into(), selector: "/boot".into(), state }
-    }
-
-    /// The slots; `None` when the machine has none, and updates come by other means.
-    pub fn detect(&self, disk: Arc<dyn Disk>) -> Option<Detected> {
+    /// The slots; `None` when the machine has none.
+    ///
+    /// # Errors
+    /// `Disk` when the machine has slots and they cannot be used.
+    pub fn detect(&self, disk: Arc<dyn Disk>) -> Result<Option<Arc<dyn Slots>>> {
         if let Some((root, running)) = &self.supervisor {
-            let slots = Arc::new(DirSlots::new(disk, root.clone(), *running));
-            return Some(Detected { slots, state: root.clone() });
+            return Ok(Some(Arc::new(DirSlots::new(disk, root.clone(), *running))));
         }
         let text = |path: &Path| fs::read_to_string(path).unwrap_or_default();
         let mounts = text(&self.proc.join("mounts"));
-        let partitions = || Partitions::beside(disk.clone(), &self.selector, &mounts, self.state.clone());
+        let selector = self.selector.display();
+        let partitions = || {
+            let found = Partitions::beside(disk.clone(), &self.selector, &mounts, self.state.clone());
+            found.ok_or_else(|| {
+                Error::Disk(format!("the partition with the switch of the slots is not mounted at {selector}"))
+            })
+        };
         if let Some(running) = slot_of_command_line(&text(&self.proc.join("cmdline"))) {
-            let slots = Arc::new(UbootSlots::new(partitions()?, self.selector.join("slot.env"), running));
-            return Some(Detected { slots, state: self.state.clone() });
+            let file = self.selector.join("slot.env");
+            return Ok(Some(Arc::new(UbootSlots::new(partitions()?, file, running))));
         }
         let autoboot = self.selector.join("autoboot.txt");
-        if text(&autoboot).contains("tryboot_a_b=1") {
-            let number = fs::read(self.proc.join("device-tree/chosen/bootloader/partition")).ok()?;
-            let running = slot_of_partition(&number)?;
+        let number = fs::read(self.proc.join("device-tree/chosen/bootloader/partition")).unwrap_or_default();
+        if text(&autoboot).contains("tryboot_a_b=1")
+            && let Some(running) = slot_of_partition(&number)
+        {
             let boot_id = text(&self.proc.join("sys/kernel/random/boot_id")).trim().to_owned();
-            let slots = Arc::new(PiTrybootSlots::new(partitions()?, autoboot, &self.state, boot_id, running));
-            return Some(Detected { slots, state: self.state.clone() });
+            return Ok(Some(Arc::new(PiTrybootSlots::new(partitions()?, autoboot, &self.state, boot_id, running))));
         }
-        None
+        Ok(None)
     }
 }

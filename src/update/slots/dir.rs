@@ -147,8 +147,22 @@ impl Root {
             renamed => renamed.map_err(failed)?,
         }
         self.disk.sync_folder(&folder).map_err(failed)?;
+        self.describe(slot, manifest)
+    }
+
+    fn describe(&self, slot: SlotName, manifest: &SlotManifest) -> Result<()> {
+        let failed = |why: io::Error| Error::disk(format!("slot {slot} cannot be described"), &why);
         let text = serde_json::to_vec_pretty(manifest).map_err(|why| failed(io::Error::other(why)))?;
         self.disk.replace(&self.manifest_file(slot), &text).map_err(failed)
+    }
+
+    fn discard(&self, slot: SlotName, complete: bool) -> Result<()> {
+        let failed = |why: io::Error| Error::disk(format!("slot {slot} cannot be cleared"), &why);
+        if complete {
+            self.disk.remove(&self.manifest_file(slot)).map_err(failed)?;
+        }
+        self.disk.remove(&self.new_program(slot)).map_err(failed)?;
+        self.disk.sync_folder(&self.folder(slot)).map_err(failed)
     }
 
     fn is_there(&self, path: &Path) -> bool {
@@ -223,9 +237,12 @@ impl Slots for DirSlots {
         self.root.finish(slot, manifest)
     }
 
-    fn discard(&self, slot: SlotName) -> Result<()> {
-        let path = self.root.new_program(slot);
-        self.root.disk.remove(&path).map_err(|why| Error::disk(format!("{} cannot be removed", path.display()), &why))
+    fn describe(&self, slot: SlotName, manifest: &SlotManifest) -> Result<()> {
+        self.root.describe(slot, manifest)
+    }
+
+    fn discard(&self, slot: SlotName, complete: bool) -> Result<()> {
+        self.root.discard(slot, complete)
     }
 
     fn set_trial(&self, slot: Option<SlotName>) -> Result<()> {
@@ -241,6 +258,10 @@ impl Slots for DirSlots {
 
     fn trial_report(&self) -> Result<Option<TrialReport>> {
         Ok(self.selector()?.report)
+    }
+
+    fn state_folder(&self) -> Option<PathBuf> {
+        Some(self.root.path.clone())
     }
 
     fn restart(&self, _trial: bool) -> Restart {

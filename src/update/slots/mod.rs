@@ -6,6 +6,8 @@ pub mod partitions;
 pub mod pi_tryboot;
 pub mod uboot;
 
+pub use detect::find;
+
 use crate::{
     disk::{Disk, DiskFile},
     error::{Error, Result},
@@ -13,7 +15,10 @@ use crate::{
 };
 use semver::Version;
 use serde::{Deserialize, Serialize};
-use std::{fmt, path::Path};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 /// Slot A or B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -193,11 +198,17 @@ pub trait Slots: Send + Sync + fmt::Debug {
     /// `Disk`.
     fn finish(&self, slot: SlotName, manifest: &SlotManifest) -> Result<()>;
 
-    /// Removes a half-written version.
+    /// Replaces the description of a slot whose content stays.
     ///
     /// # Errors
     /// `Disk`.
-    fn discard(&self, slot: SlotName) -> Result<()>;
+    fn describe(&self, slot: SlotName, manifest: &SlotManifest) -> Result<()>;
+
+    /// Removes a half-written version, and with `complete` also one that was declared complete.
+    ///
+    /// # Errors
+    /// `Disk`.
+    fn discard(&self, slot: SlotName, complete: bool) -> Result<()>;
 
     /// Makes the next start try a slot once; `None` clears that.
     ///
@@ -216,6 +227,9 @@ pub trait Slots: Send + Sync + fmt::Debug {
     /// # Errors
     /// `Disk`.
     fn trial_report(&self) -> Result<Option<TrialReport>>;
+
+    /// The folder for the journal, where the kind of slots has one.
+    fn state_folder(&self) -> Option<PathBuf>;
 
     /// The way into the chosen slot; `trial` when it is to be tried.
     fn restart(&self, trial: bool) -> Restart;

@@ -44,6 +44,10 @@ impl Partitions {
         Some(Self::new(disk, devices, state))
     }
 
+    pub(super) fn state(&self) -> &Path {
+        &self.state
+    }
+
     fn device(&self, slot: SlotName, image: &str) -> Result<&Path> {
         let place = Payload::System.images().iter().position(|name| *name == image);
         let [a, b] = &self.devices;
@@ -87,7 +91,8 @@ impl Partitions {
     }
 
     pub(super) fn finish(&self, slot: SlotName, manifest: &SlotManifest) -> Result<()> {
-        let failed = |why: io::Error| Error::disk(format!("slot {slot} cannot be completed"), &why);
+        let failed = |why: io::Error| Error::disk(format!("slot {slot} cannot be described"), &why);
+        self.disk.create_folder(&self.state).map_err(failed)?;
         let text = serde_json::to_vec_pretty(manifest).map_err(|why| failed(io::Error::other(why)))?;
         self.disk.replace(&self.manifest_file(slot), &text).map_err(failed)
     }

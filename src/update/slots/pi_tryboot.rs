@@ -121,7 +121,11 @@ impl Slots for PiTrybootSlots {
         self.partitions.finish(slot, manifest)
     }
 
-    fn discard(&self, slot: SlotName) -> Result<()> {
+    fn describe(&self, slot: SlotName, manifest: &SlotManifest) -> Result<()> {
+        self.partitions.finish(slot, manifest)
+    }
+
+    fn discard(&self, slot: SlotName, _complete: bool) -> Result<()> {
         self.partitions.invalidate(slot)
     }
 
@@ -139,6 +143,10 @@ impl Slots for PiTrybootSlots {
 
     fn trial_report(&self) -> Result<Option<TrialReport>> {
         Ok(None)
+    }
+
+    fn state_folder(&self) -> Option<PathBuf> {
+        Some(self.partitions.state().to_owned())
     }
 
     fn restart(&self, trial: bool) -> Restart {

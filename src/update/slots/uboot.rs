@@ -31,7 +31,9 @@ pub fn slot_of_command_line(text: &str) -> Option<SlotName> {
 fn parse(text: &str) -> (Option<SlotName>, Option<SlotName>) {
     let value = |name: &str| {
         let mut lines = text.split(['\n', '\r', '\0']);
-        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).and_then(|value| SlotName::parse(value.trim()))
+        lines
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+            .and_then(|value| SlotName::parse(value.trim()))
     };
     (value("active"), value("try"))
 }
@@ -103,7 +105,11 @@ impl Slots for UbootSlots {
         self.partitions.finish(slot, manifest)
     }
 
-    fn discard(&self, slot: SlotName) -> Result<()> {
+    fn describe(&self, slot: SlotName, manifest: &SlotManifest) -> Result<()> {
+        self.partitions.finish(slot, manifest)
+    }
+
+    fn discard(&self, slot: SlotName, _complete: bool) -> Result<()> {
         self.partitions.invalidate(slot)
     }
 
@@ -117,6 +123,10 @@ impl Slots for UbootSlots {
 
     fn trial_report(&self) -> Result<Option<TrialReport>> {
         Ok(None)
+    }
+
+    fn state_folder(&self) -> Option<PathBuf> {
+        Some(self.partitions.state().to_owned())
     }
 
     fn restart(&self, _trial: bool) -> Restart {
