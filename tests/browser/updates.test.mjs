@@ -21,7 +21,7 @@ function bundle(version, serial, does, lines = 2000) {
   const [image, out] = [join(folder, `program-${version}`), join(folder, `hob-${version}.hobupdate`)];
   writeFileSync(image, `#!/bin/sh\n# hob ${version}\n${does}\n${noise(serial, lines)}\n`);
   chmodSync(image, 0o755);
-  execFileSync(program, ['bundle', 'build', out, '--version', version, '--serial', String(serial), '--hob', image, '--key', key, '--no-password', '--notes', `What is new in ${version}.`]);
+  execFileSync(program, ['bundle', 'build', '--out', out, '--key', key, '--version', version, '--serial', String(serial), '--app', image, '--compression', 'fast']);
   return out;
 }
 const good = (version, serial, lines) => bundle(version, serial, `exec ${program} "$@"`, lines);

@@ -18,7 +18,7 @@ use std::{
 };
 use update::{
     builder::{Contents, build},
-    keys::SigningKey,
+    keys::{Protection, SigningKey},
     manifest::{Payload, target},
 };
 
@@ -42,7 +42,7 @@ type Change<'a> = &'a dyn Fn(&mut Contents);
 
 impl Signer {
     pub fn new() -> Self {
-        let made = update::keys::generate(None).unwrap();
+        let made = update::keys::generate(Protection::None).unwrap();
         let public = made.public.lines().rfind(|line| !line.is_empty()).unwrap().to_owned();
         Self { folder: Folder::new(), key: SigningKey::read(&made.secret, None).unwrap(), public }
     }
