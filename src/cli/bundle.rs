@@ -31,7 +31,7 @@ pub enum BundleCommand {
         no_password: bool,
     },
     /// Make a bundle: of the program with --app, or of a whole system with --boot and --root.
-    Build(BuildArgs),
+    Build(Box<BuildArgs>),
     /// Print what a bundle says about itself, without checking it.
     Inspect {
         /// The bundle, or its head.
@@ -139,7 +139,7 @@ enum Compression {
 pub fn bundle(command: BundleCommand) -> Result<()> {
     match command {
         BundleCommand::Keygen { name, no_password } => keygen(&name, no_password),
-        BundleCommand::Build(args) => build(args),
+        BundleCommand::Build(args) => build(*args),
         BundleCommand::Inspect { file, manifest, json } => inspect(&file, manifest.as_deref(), json),
         BundleCommand::Channel(args) => channel(args),
         BundleCommand::Verify { file, key } => verify(&file, &key),
