@@ -1,7 +1,7 @@
 //! `hob first-boot`: takes over the settings that a person wrote on the card of the firmware image, and removes them from it.
 //!
-//! What concerns Hob is stored as if an admin had entered it. What concerns the network is written to small files, one value
-//! each, which the scripts of the image read. Only then is the settings file emptied, so a power cut repeats the whole.
+//! Settings of Hob itself are stored as if an admin had entered them. Settings of the network are written to small files, one
+//! value each, which the scripts of the image read. Only then is the settings file emptied, so a power cut repeats the whole.
 
 mod settings_file;
 

@@ -339,7 +339,7 @@ mod tests {
                 false => text.into_bytes(),
             };
             let settings = Settings::parse(&wide);
-            // What comes out can stand in the files of the image: one line each, of known letters.
+            // Each value fits on one line of the files that the image reads.
             for (key, value) in &settings.values {
                 prop_assert!(!value.is_empty() && value.len() <= 512 && !value.chars().any(char::is_control), "{key:?}");
                 if matches!(key, Key::WifiPassword | Key::ClaimCode) {
