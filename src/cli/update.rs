@@ -7,7 +7,6 @@ use super::{
 };
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
-use semver::Version;
 use serde_json::{Value, json};
 use std::{
     ffi::OsString,
@@ -90,9 +89,7 @@ pub fn location(data: Option<PathBuf>, config: Option<PathBuf>) -> Vec<OsString>
 /// Runs the supervisor.
 pub async fn run_supervisor(root: &Path, trial: Duration, arguments: Vec<OsString>) -> Result<ExitCode> {
     let root = std::path::absolute(root)?;
-    let arguments = std::iter::once("serve".into()).chain(arguments).collect();
-    let version = Version::parse(env!("CARGO_PKG_VERSION"))?;
-    let config = supervise::Config { trial_window: trial, ..supervise::Config::new(root, arguments, version) };
+    let config = supervise::Config { trial_window: trial, ..supervise::Config::new(root, arguments) };
     supervise::run(config).await.map_err(Into::into)
 }
 

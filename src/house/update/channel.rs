@@ -67,16 +67,16 @@ impl UpdateService {
     }
 
     async fn fetch(&self) -> Result<Option<Offer>> {
-        check(&self.0.http, &self.updater()?, &self.0.config.channel).await.map_err(door_error)
+        check(&self.updater()?, &self.0.config.channel).await.map_err(door_error)
     }
 
     /// Fetches what the channel offers into the other slot, and returns the id of the upload.
     pub(super) async fn download(&self) -> Result<String> {
         let offer = self.offered().ok_or_else(|| Error::unavailable("the channel offers nothing newer"))?;
         let updater = self.updater()?;
-        let (http, runtime) = (self.0.http.clone(), tokio::runtime::Handle::current());
+        let runtime = tokio::runtime::Handle::current();
         // On a thread of its own: the compiler cannot prove that this future may change threads.
-        let fetched = tokio::task::spawn_blocking(move || runtime.block_on(download(&http, &updater, &offer))).await;
+        let fetched = tokio::task::spawn_blocking(move || runtime.block_on(download(&updater, &offer))).await;
         let fetched = fetched.map_err(|_| Error::failed("the download broke off: the log has more"))?;
         Ok(fetched.map_err(door_error)?.id)
     }

@@ -12,8 +12,6 @@ use api::{
 };
 use futures::{FutureExt, future::BoxFuture};
 use home::mqtt::UpdateState;
-use http_client::DownloadHttp;
-use semver::Version;
 use std::{
     path::Path,
     sync::{
@@ -28,11 +26,8 @@ use update::{
     Plan, SlotStatus, Status, Updater,
     disk::RealDisk,
     keys::{Keyring, Origin},
-    manifest::{Device, target},
-    slots::{
-        Restart as Switch,
-        detect::{Detected, Machine},
-    },
+    manifest::Device,
+    slots::{self, Restart as Switch},
 };
 
 /// The least time between two events about the progress of an upload.
@@ -62,7 +57,6 @@ pub(super) struct Inner {
     /// Whether an update is being prepared, and what went wrong with the last installation.
     pub job: Mutex<Job>,
     pub channel: Mutex<ChannelState>,
-    pub http: DownloadHttp,
     /// The way into the slot whose turn it is.
     switch: Mutex<Switch>,
     progressed: Mutex<Option<Instant>>,
@@ -89,20 +83,13 @@ fn keyring(config: &config::Update) -> Result<Keyring, ::update::Error> {
 /// Why there is none, as a sentence.
 pub fn open_updater(config: &config::Update, data: &Path) -> Result<Updater, String> {
     let disk = Arc::new(RealDisk);
-    let Some(Detected { slots, state }) = Machine::this(data.join(STATE)).detect(disk.clone()) else {
+    let Some(slots) = slots::find(disk.clone()).map_err(|error| error.to_string())? else {
         return Err("this Hob runs without a second copy to update: start it with `hob supervise --root DIR`".into());
     };
-    let version = Version::parse(env!("CARGO_PKG_VERSION")).map_err(|error| error.to_string())?;
-    let device = Device { version, target: target(), board: board(), data_schema: ::update::DATA_SCHEMA };
+    let state = slots.state_folder().unwrap_or_else(|| data.join(STATE));
+    let device = Device::this(env!("CARGO_PKG_VERSION")).map_err(|error| error.to_string())?;
     let keys = keyring(config).map_err(|error| error.to_string())?;
     Updater::open(disk, slots, ::update::Config { state, keys, device }).map_err(|error| error.to_string())
-}
-
-/// The board that the image was made for, as the kernel's command line names it.
-fn board() -> String {
-    let line = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
-    let named = line.split_whitespace().find_map(|word| word.strip_prefix("hob.board="));
-    named.filter(|name| !name.is_empty()).unwrap_or("generic").to_owned()
 }
 
 /// An error of the updater for doors.
@@ -135,7 +122,6 @@ impl UpdateService {
             restarting: AtomicBool::new(false),
             job: Mutex::default(),
             channel: Mutex::default(),
-            http: DownloadHttp::default(),
             switch: Mutex::new(Switch::Exit),
             progressed: Mutex::default(),
         }))
