@@ -23,6 +23,12 @@ pub fn domain_of(id: &str) -> &str {
     id.split_once('.').map_or(id, |(domain, _)| domain)
 }
 
+/// A name without characters that cannot be seen, or that change the direction of writing.
+pub(crate) fn visible(name: &str) -> String {
+    let hidden = |c: &char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    name.chars().filter(|c| !hidden(c)).collect()
+}
+
 impl Entity {
     /// Its domain: `light`.
     pub fn domain(&self) -> &str {
@@ -36,7 +42,7 @@ impl Entity {
             let (_, object) = self.id.split_once('.').unwrap_or(("", &self.id));
             text_kit::capitalized(&object.replace('_', " "))
         });
-        text_kit::truncate(name.trim(), 100)
+        text_kit::truncate(visible(&name).trim(), 100)
     }
     /// Its class: `garage`, `temperature`.
     pub fn class(&self) -> Option<&str> {

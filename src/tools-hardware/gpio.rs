@@ -43,6 +43,7 @@ pub fn family(pins: Pins) -> Family<Pins> {
         .tool("name_pin", Risk::Write, |pins: Pins, cx, args| names::name(pins.names, cx, args))
         .tags("pin call label rename device lamp pump sensor door")
         .persists_instructions()
+        .opens_where(|pins: &Pins, args| pins.names.unguards(args))
         .idempotent()
         .tool("configure_pin", Risk::Actuate, configure::configure)
         .tags("pin direction input output pull debounce kind safety interlock boot fail-safe button")

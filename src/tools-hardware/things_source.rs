@@ -81,7 +81,7 @@ impl PinSource {
             kind,
             verbs: verbs(kind),
             state: state(kind, named.kind(), high),
-            guarded: named.kind().is_some_and(|kind| kind.opens_at().is_some()),
+            guarded: named.opens_at().is_some(),
         })
     }
 }

@@ -130,6 +130,14 @@ fn what_opens_something_opens_it_by_any_name() {
         assert_eq!(home.get(0).opens(verb, level, None), opens, "{verb:?}");
         assert_eq!(home.get(1).opens(verb, level, None), verb == Unlock, "{verb:?} of a lamp");
     }
+    let mut opener = thing("opener", "Gate opener", "", Kind::Switch, "off");
+    opener.guarded = true;
+    let things = Things::default();
+    things.add(DemoSource::new(vec![opener]));
+    let home = things.home();
+    for (verb, opens) in [(TurnOn, true), (Toggle, true), (TurnOff, false)] {
+        assert_eq!(home.get(0).opens(verb, None, None), opens, "{verb:?} of a guarded switch");
+    }
 }
 
 #[test]

@@ -241,6 +241,8 @@ fn entity(component: &str, id: &str, config: &Map<String, Value>, device: &Map<S
             "percentage_value_template",
             it.number("speed_range_max", 100.0),
         )),
+        // With 0 for open, "0 %" would open what it is to close.
+        Kind::Cover if is_inverted(config) => None,
         Kind::Cover => {
             Some(("set_position_topic", "position_topic", "position_template", it.number("position_open", 100.0)))
         }
@@ -256,6 +258,12 @@ fn entity(component: &str, id: &str, config: &Map<String, Value>, device: &Map<S
     let commands = made.command.is_some() || made.level.is_some() || made.target.is_some() || made.mode.is_some();
     let useful = commands || made.inputs.iter().any(|input| input.part != Part::Availability);
     useful.then_some(made)
+}
+
+/// Whether a cover counts its position from open to closed.
+fn is_inverted(config: &Map<String, Value>) -> bool {
+    let position = |key: &str, usual: f64| config.get(key).and_then(Value::as_f64).unwrap_or(usual);
+    position("position_open", 100.0) <= position("position_closed", 0.0)
 }
 
 fn words(made: &mut Entity, it: &Reader) {

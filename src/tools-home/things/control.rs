@@ -65,7 +65,7 @@ pub(super) fn opens(things: &Things, args: &Value) -> bool {
 /// Whether it opens now, or when the time of `for` is over.
 fn opens_thing(home: &Home, at: usize, verb: Verb, control: &Control) -> bool {
     let known = home.get(at);
-    let back = || matches!(verb, Verb::Close | Verb::Lock | Verb::Arm) || verb == Verb::SetLevel;
+    let back = || matches!(verb, Verb::Close | Verb::Lock | Verb::Arm | Verb::TurnOff | Verb::SetLevel);
     known.opens(verb, control.level, control.by)
         || control.lasts.is_some() && back() && known.opens(Verb::Open, None, None)
 }
