@@ -279,6 +279,11 @@ mod tests {
         }
         let read = call("gpio_read", json!({"pin": 4})).await.unwrap().content;
         assert_eq!(read, json!({"pin": 4, "high": false, "driven": false, "name": "Front door", "sensor": true}));
+        // The page learns which level opens something.
+        call("name_pin", json!({"pin": 22, "name": "Garage door"})).await.unwrap();
+        let listed = call("gpio_list", json!({})).await.unwrap().content;
+        let opens_at = |pin: usize| listed["pins"][pin].get("opensAt").cloned();
+        assert_eq!((opens_at(22), opens_at(4), opens_at(17)), (Some(json!(true)), None, None));
     }
 
     #[tokio::test]

@@ -40,6 +40,9 @@ pub(crate) struct NamedLevel {
     name: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     sensor: bool,
+    /// The level that opens, unlocks or disarms something: the page asks before it.
+    #[serde(rename = "opensAt", skip_serializing_if = "Option::is_none")]
+    opens_at: Option<bool>,
 }
 
 impl PinNames {
@@ -129,7 +132,8 @@ impl PinNames {
     pub fn named(names: &BTreeMap<u8, PinName>, level: Level) -> NamedLevel {
         let named = names.get(&level.pin.number());
         let sensor = named.is_some_and(|named| named.sensor);
-        NamedLevel { level, name: named.map(|named| named.name.clone()), sensor }
+        let opens_at = named.and_then(PinName::opens_at);
+        NamedLevel { level, name: named.map(|named| named.name.clone()), sensor, opens_at }
     }
 
     /// Changes the record of a pin, or makes it; a change that leaves nothing removes it. The name must be free.
