@@ -1,12 +1,11 @@
 //! The registries of areas, floors, devices and entities.
 
-use crate::{Area, Details, entity::visible};
+use crate::{Area, Details, entity::NAME};
 use serde::{Deserialize, Deserializer};
 use std::{collections::HashMap, sync::Arc};
 
-/// The most aliases of one thing, and of characters in each.
+/// The most aliases of one thing.
 const ALIASES: usize = 20;
-const LONG: usize = 100;
 /// The most areas and entities, and the longest id: more than the model has.
 const AREAS: usize = 500;
 const ENTITIES: usize = 20_000;
@@ -75,7 +74,7 @@ fn clean(names: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 fn name_of(text: &str) -> String {
-    text_kit::truncate(visible(&text_kit::one_line(text)).trim(), LONG)
+    text_kit::plain_name(text, NAME)
 }
 
 /// The four lists while they arrive.

@@ -48,6 +48,8 @@ pub struct Known<'a> {
     pub voice: bool,
     /// Whose words its names are.
     pub label: Label,
+    /// Whether one of its names comes from its source and reads as a sentence.
+    pub strange: bool,
 }
 
 impl Known<'_> {
@@ -131,6 +133,7 @@ impl Home {
             hidden: slot.hidden,
             voice: slot.voice,
             label: slot.label,
+            strange: slot.strange,
         }
     }
 

@@ -104,6 +104,8 @@ pub(crate) fn read(rest: &str, payload: &str) -> Option<Vec<Entity>> {
         "state_topic",
         "command_topic",
     ];
+    let is_hob = config.get("origin").and_then(|origin| origin.get("name")).and_then(Value::as_str) == Some("Hob");
+    let hob = Reader(&device).text("name").filter(|_| is_hob);
     let all = components.iter().take(COMPONENTS).filter_map(|(name, own)| {
         let mut own = expanded(own.as_object()?.clone());
         for key in shared {
@@ -112,7 +114,7 @@ pub(crate) fn read(rest: &str, payload: &str) -> Option<Vec<Entity>> {
             }
         }
         let platform = own.get("platform")?.as_str()?.to_owned();
-        entity(&platform, &format!("{id}_{name}"), &own, &device)
+        entity(&platform, &format!("{id}_{name}"), &own, &device).map(|made| Entity { hob: hob.clone(), ..made })
     });
     Some(all.collect())
 }

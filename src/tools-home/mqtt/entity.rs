@@ -71,6 +71,8 @@ pub(crate) struct Entity {
     pub state: State,
     /// Whether its device says it is reachable; `None` where it reports nothing.
     pub available: Option<bool>,
+    /// The name of the Hob that announced it.
+    pub hob: Option<String>,
 }
 
 impl Words {
@@ -108,6 +110,7 @@ impl Entity {
             retain: false,
             state: State { value: "unknown".into(), ..State::default() },
             available: None,
+            hob: None,
         }
     }
 

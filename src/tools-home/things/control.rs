@@ -207,7 +207,8 @@ pub(super) async fn control(things: Things, cx: Cx, args: Control) -> Result<Out
     let Some(verb) = args.action else { return Err(Error::bad_args("`action` is missing: it says what to do")) };
     let lasts = args.lasts.as_deref().map(lasting::read).transpose()?;
     let home = things.home();
-    let found = found(&home, &args, verb, &|at| target::is_for(&cx, &home, at))?;
+    let found = found(&home, &args, verb, &|at| target::is_for(&cx, &home, at));
+    let found = found.map_err(|error| target::for_caller(&cx, error))?;
     // What was decided about was this call; a name may have got another meaning since.
     if !cx.is_opening() && found.iter().any(|at| opens_thing(&home, *at, verb, &args)) {
         return Err(Error::denied(
@@ -391,5 +392,7 @@ fn report(
         [one] => one.take(),
         _ => json!({"results": results, "done": count, "failed": failed.len()}),
     };
-    Ok(Output::json(content)?.say(said))
+    let output = Output::json(content)?.say(said);
+    let strange = all.iter().any(|(at, _)| home.get(*at).strange);
+    Ok(if strange { output.from_outside() } else { output })
 }
