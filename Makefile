@@ -2,10 +2,11 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: run test check web setup setup-test lint unit browser clients home-proof head pictures audit proof bench aarch64 clean
+.PHONY: run test check web setup setup-test lint unit browser clients home-proof head pictures audit proof bench aarch64 release release-check release-try clean
 
 DATA ?= .hob
 PORT ?= 4620
+TARGET := $(or $(CARGO_TARGET_DIR),target)
 LISTEN := $(if $(LAN),0.0.0.0,127.0.0.1):$(PORT)
 PAGE := $(filter-out web/src/openapi.ts,$(shell find web/src web/public web/index.html web/package-lock.json web/openapi.mjs web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)) tests/golden/openapi.json
 
@@ -24,7 +25,7 @@ run:
 ## The whole test suite.
 test: setup setup-test web/dist/index.html
 	cargo test --workspace
-	$(MAKE) --no-print-directory browser clients
+	$(MAKE) --no-print-directory browser clients release-check
 
 ## What is quick: format, lints, unit tests, and the frame (layers, lengths, licences, golden files).
 check: setup web/dist/index.html lint unit
@@ -70,7 +71,7 @@ proof: setup setup-test web/dist/index.html
 	LOG_KILLS=2000 HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob -- log_kills::
 	CUTS=10000 cargo test -p store --lib -- tests_cuts::
 	HOB_BIN=$(CURDIR)/target/release/hob $(MAKE) --no-print-directory home-proof
-	$(MAKE) --no-print-directory aarch64
+	$(MAKE) --no-print-directory release release-try
 
 ## A release for 64-bit ARM in target/aarch64/, run once under emulation, and the tests of the embedding's kernels for it.
 aarch64: setup web/dist/index.html
@@ -78,6 +79,25 @@ aarch64: setup web/dist/index.html
 	cross/kernels.sh
 	cross/build.sh
 	cross/try.sh
+
+## A release in target/release-out/VERSION: packages for Debian and archives for arm64 and amd64, checksums, materials, licences,
+## and the image with an update bundle if `make image` made one. HOB_SIGNING_KEY=FILE signs the bundles, RELEASE_URL=ADDRESS is
+## where the files will be.
+release: setup web/dist/index.html
+	@.ci/setup release
+	cargo build --release
+	$(MAKE) --no-print-directory aarch64
+	@cross/release/release.py arm64=$(TARGET)/aarch64/hob amd64=$(TARGET)/release/hob
+
+## What a release packs, tested with small inputs.
+release-check: web/dist/index.html
+	python3 tests/release/test_release.py
+
+## The packed package in a new Debian that starts with systemd in a container, and the same release packed again.
+release-try:
+	@.ci/setup release-try
+	cross/release/again.sh
+	cross/release/try.sh $(wildcard $(TARGET)/release-out/*/hob_*_amd64.deb)
 
 ## The benchmarks, against the release: tables, and target/bench/*.json. ONLY="start memory" picks some; BENCH_LONG=1
 ## also waits until an idle Hob has let go of its model.

@@ -19,6 +19,7 @@ mod incoming;
 mod input;
 mod screen;
 mod show;
+mod support;
 mod terminal;
 mod tokens;
 mod tools;
@@ -205,14 +206,25 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Write a backup of all data to FILE, without passwords and keys.
+    /// Write a backup of all data to FILE: with a passphrase encrypted and with the keys of services, else without them.
     Backup {
         /// A file that does not exist yet.
         file: PathBuf,
+        /// A file with the passphrase in its first line; `-` reads it from the input.
+        #[arg(long, value_name = "FILE")]
+        passphrase_file: Option<PathBuf>,
     },
-    /// Replace all data with a backup, while Hob is stopped.
+    /// Replace all data with a backup, while Hob is stopped; asks for the passphrase of an encrypted one.
     Restore {
         /// A file written by `hob backup`.
+        file: PathBuf,
+        /// A file with the passphrase in its first line; `-` reads it from the input.
+        #[arg(long, value_name = "FILE")]
+        passphrase_file: Option<PathBuf>,
+    },
+    /// Write a text about this device for those who help you to FILE, without secrets and names.
+    Support {
+        /// A file that does not exist yet.
         file: PathBuf,
     },
 }
@@ -363,7 +375,7 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
                 None => Ok(()),
             }
         }
-        Command::Restore { file } => backup::restore(&data, &file),
+        Command::Restore { file, passphrase_file } => backup::restore(&data, &file, passphrase_file.as_deref()),
         command => {
             // Check the data file first, so that an invalid configuration does not prevent it.
             if let Command::Doctor { backup } = &command {
@@ -444,7 +456,8 @@ async fn send(client: &Client, command: Command) -> Result<()> {
             TokenCommand::Revoke { token } => tokens::revoke(client, &token).await,
         },
         Command::Doctor { backup } => doctor::doctor(client, &backup).await,
-        Command::Backup { file } => backup::backup(client, &file).await,
+        Command::Backup { file, passphrase_file } => backup::backup(client, &file, passphrase_file.as_deref()).await,
+        Command::Support { file } => support::support(client, &file).await,
         Command::Serve { .. } | Command::Restore { .. } | Command::Discover { .. } => Ok(()),
     }
 }

@@ -2,6 +2,7 @@
 //! which override it.
 
 pub mod settings;
+pub mod support;
 
 use anyhow::{Context, Result, bail};
 use board::{BoardKind, PinsConfig, SimConfig};
@@ -43,6 +44,7 @@ pub struct Config {
     pub limits: registry::PerMinute,
     pub approvals: questions::Timeouts,
     pub storage: Storage,
+    pub power: care::PowerConfig,
     pub services: Services,
     /// Whether the name was given with `--name`, which overrides everything.
     #[serde(skip)]
@@ -75,6 +77,7 @@ pub struct Wyoming {
 #[serde(default, deny_unknown_fields)]
 pub struct Storage {
     pub compact_hours: String,
+    pub daily_write_mb: u64,
 }
 
 impl Storage {
@@ -96,7 +99,7 @@ impl Storage {
 
 impl Default for Storage {
     fn default() -> Self {
-        Self { compact_hours: "2-5".into() }
+        Self { compact_hours: "2-5".into(), daily_write_mb: 0 }
     }
 }
 
@@ -174,6 +177,7 @@ impl Default for Config {
             limits: registry::PerMinute::default(),
             approvals: questions::Timeouts::default(),
             storage: Storage::default(),
+            power: care::PowerConfig::default(),
             services: Services::default(),
             name_is_fixed: false,
         }
@@ -241,6 +245,11 @@ impl Config {
         }
         self.pins.check().map_err(anyhow::Error::msg)?;
         self.storage.hours()?;
+        self.power.check().map_err(anyhow::Error::msg)?;
+        let twice = |pin: u8| self.pins.named.iter().find(|(_, named)| named.table.pin.number() == pin);
+        if let Some((name, _)) = self.power.pins().find_map(twice) {
+            bail!("`pins.{name}` is also a pin of `[power]`: use another pin for one of the two");
+        }
         if self.latitude.read("latitude", 90.0)?.is_some() != self.longitude.read("longitude", 180.0)?.is_some() {
             bail!("`latitude` and `longitude` belong together: give both, or neither");
         }
@@ -406,6 +415,8 @@ mod tests {
             ("[pins.pump]\npin = 4\nmax_on_seconds = 999999", "more than 604800"),
             ("[pins.pump]\ndirection = \"output\"", "missing field `pin`"),
             ("[sim]\nscript = \"x\"", "`sim.script`: did you mean `sim.scenario`?"),
+            ("[power]\nshutdown_pin = 40", "40 is not a pin"),
+            ("[power]\nshutdown_pin = 4\n[pins]\nbell = 4", "`pins.bell` is also a pin of `[power]`"),
             ("[wyoming]\nlisten = \"kitchen\"", "0.0.0.0:10620"),
             ("x", "expected"),
         ] {

@@ -3,9 +3,11 @@
 
 mod awaited;
 mod background;
+mod care_parts;
 mod compacting;
 mod home_assistant;
 mod known_hosts;
+mod notify;
 pub mod restart;
 pub mod serve;
 #[cfg(test)]
@@ -183,6 +185,7 @@ fn build_with(
     let voice_servers = voice::servers(&config.network);
     let (limits, hours) = (config.agent.clone(), config.storage.hours()?);
     let (models, provider) = Models::new(config.model.clone(), deps, choices.clone())?;
+    let care_config = care_parts::CareConfig::of(&config);
     let settings =
         Arc::new(Settings::new(config, store.device_id(), choices, network.clone(), system_clock, scheduler.clone()));
     let named = settings.clone();
@@ -196,6 +199,7 @@ fn build_with(
     };
     let uploads = Uploads::new(&store, data.join(store::FILES));
     uploads.tidy();
+    let care = care_parts::care(care_config, &store, &uploads, &board, &ports, &entry.scrubber);
     families.push(tools_home::voice::family(voice_servers.clone(), uploads.clone()).into_parts());
     let parts = agent::Parts {
         registry: registry.clone(),
@@ -250,6 +254,7 @@ fn build_with(
         event_streams: EventStreams::default(),
         closing,
         lasting: false,
+        care: care.clone(),
     };
     Ok((
         house,
@@ -264,6 +269,7 @@ fn build_with(
             ports: checking,
             compacting,
             mqtt,
+            care,
         },
     ))
 }

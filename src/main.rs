@@ -19,7 +19,11 @@ impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         // Each write is a whole line.
         let _ = match std::str::from_utf8(bytes) {
-            Ok(line) => std::io::stderr().write_all(self.0.text(line, How::All).as_bytes()),
+            Ok(line) => {
+                let line = self.0.text(line, How::All);
+                care::log().push(&line);
+                std::io::stderr().write_all(line.as_bytes())
+            }
             Err(_) => std::io::stderr().write_all(bytes),
         };
         Ok(bytes.len())
@@ -36,6 +40,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 fn main() -> ExitCode {
     let command = cli::parse();
+    care::begin();
     // Keep other programs of the same user from reading keys in this process's memory.
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     // Before the first thread, because each gets its own arena.

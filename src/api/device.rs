@@ -1,22 +1,17 @@
-//! `/api/v1/device`, `/discover`, `/events` and `/backup`: the device, its neighbours, its events, and a copy of its data.
+//! `/api/v1/device`, `/discover` and `/events`: the device, its neighbours and its events.
 
 use crate::{
     AppState, Caller, KEEP_ALIVE, Neighbour,
-    describe::{Routes, get, post},
-    document::Download,
+    describe::{Routes, get},
     envelope::{Answer, Failure, Json, ok},
     network::bracketed,
     query::Query,
 };
 use axum::{
     Extension,
-    body::Body,
     extract::State,
-    http::{HeaderMap, header},
-    response::{
-        IntoResponse,
-        sse::{Event, KeepAlive, Sse},
-    },
+    http::HeaderMap,
+    response::sse::{Event, KeepAlive, Sse},
 };
 use futures::{Stream, StreamExt, stream};
 use identity::TokenScope;
@@ -26,7 +21,6 @@ use std::{
     net::{IpAddr, SocketAddr},
     time::Duration,
 };
-use tokio::io::AsyncReadExt;
 use tool::{
     BusEvent, Id, Topics,
     prelude::{JsonSchema, schemars},
@@ -34,8 +28,6 @@ use tool::{
 
 /// The interval at which a listener's credential is checked again.
 const RECHECK: Duration = Duration::from_secs(15);
-/// The size of a chunk of a backup, in bytes.
-const CHUNK: usize = 64 * 1024;
 
 pub(crate) fn routes() -> Routes<AppState> {
     let reads = Routes::new()
@@ -53,10 +45,6 @@ pub(crate) fn routes() -> Routes<AppState> {
         .scope(TokenScope::Device);
     Routes::new()
         .route("/events", get(events, "Stream the events that concern the caller.").scope(TokenScope::Events))
-        .route(
-            "/backup",
-            post(backup, "Download a copy of all data except secrets.").admin().secret().scope(TokenScope::Admin),
-        )
         .merge(reads)
 }
 
@@ -204,34 +192,4 @@ pub(crate) async fn events(
         }
     };
     Ok(Sse::new(events.take_until(Box::pin(end))).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
-}
-
-/// A consistent copy of all data but the secrets, with the files people sent, as a download.
-pub(crate) async fn backup(State(house): State<AppState>) -> Result<Download, Failure> {
-    // Beside the data: the system's temporary folder is often in RAM.
-    let folder = house.store.folder().map_or_else(std::env::temp_dir, std::path::Path::to_path_buf);
-    let file = folder.join(format!("backup-{}.tmp", Id::new()));
-    // Runs to completion even if the client disconnects, so that no copy is left behind.
-    let copy = tokio::spawn(async move {
-        let size = house.uploads.backup(file.clone()).await.map_err(Failure::from);
-        let opened = tokio::fs::File::open(&file).await;
-        // The open file stays readable.
-        let _ = tokio::fs::remove_file(&file).await;
-        let broken = |e| Failure::new(422, "failed", format!("the backup could not be read: {e}"));
-        Ok::<_, Failure>((size?, opened.map_err(broken)?))
-    });
-    let broken = |_| Failure::new(422, "failed", "the backup broke off: the log has more");
-    let (size, opened) = copy.await.map_err(broken)??;
-    let pieces = stream::try_unfold(opened, |mut file| async {
-        let mut piece = vec![0; CHUNK];
-        let read = file.read(&mut piece).await?;
-        piece.truncate(read);
-        Ok::<_, std::io::Error>((read > 0).then_some((piece, file)))
-    });
-    let headers = [
-        (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
-        (header::CONTENT_LENGTH, size.to_string()),
-        (header::CONTENT_DISPOSITION, "attachment; filename=\"backup.hob\"".to_owned()),
-    ];
-    Ok(Download((headers, Body::from_stream(pieces)).into_response()))
 }

@@ -4,7 +4,7 @@ use crate::{
     AppState,
     auth_middleware::{COOKIE, SECURE_COOKIE},
     describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, event, get},
-    envelope::{Created, Data, Failure, FailureResponse, Json, Meta, PathId, PathText, Raw},
+    envelope::{Created, Data, Failure, FailureResponse, Json, Meta, OptionalJson, PathId, PathText, Raw},
     query::Query,
 };
 use axum::response::{IntoResponse, Response};
@@ -80,6 +80,12 @@ impl<T: JsonSchema> DescribeInput for Json<T> {
             (415, "The body is not JSON."),
         ];
         refused(schemas, operation, codes);
+    }
+}
+
+impl<T: JsonSchema> DescribeInput for OptionalJson<T> {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        Json::<T>::describe(schemas, operation);
     }
 }
 

@@ -167,7 +167,12 @@ impl From<Error> for Failure {
 
 impl From<store::Error> for Failure {
     fn from(e: store::Error) -> Self {
-        if e == store::Error::Restoring { Self::restoring() } else { Error::from(e).into() }
+        match e {
+            store::Error::Restoring => Self::restoring(),
+            store::Error::NoPassphrase => Self::new(422, "passphrase_needed", e.to_string()),
+            store::Error::WrongPassphrase => Self::new(422, "wrong_passphrase", e.to_string()),
+            e => Error::from(e).into(),
+        }
     }
 }
 
@@ -218,6 +223,20 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
         json(request).await.map(Json)
+    }
+}
+
+/// A JSON body of a known shape, or none: the defaults.
+pub(crate) struct OptionalJson<T>(pub T);
+
+impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalJson<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+        if !request.headers().contains_key(header::CONTENT_TYPE) && request.body().size_hint().exact() == Some(0) {
+            return Ok(Self(T::default()));
+        }
+        json(request).await.map(Self)
     }
 }
 

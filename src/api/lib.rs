@@ -8,7 +8,9 @@ mod approvals;
 mod auth;
 mod auth_middleware;
 mod automation;
+mod backup;
 mod board;
+mod care;
 mod changes;
 mod chat;
 mod check;
@@ -145,6 +147,8 @@ pub struct AppParts {
     pub event_streams: EventStreams,
     /// Cancelled at shutdown: streams end.
     pub closing: CancellationToken,
+    /// Backups, checks, power, and what is written to the disk.
+    pub care: ::care::Care,
     /// Whether this is the daemon, which resumes suspended runs; a process for one command leaves them to the daemon.
     pub lasting: bool,
 }
@@ -207,6 +211,8 @@ fn routes() -> Routes<AppState> {
         .merge(check::routes())
         .merge(storage::routes())
         .merge(voice::routes())
+        .merge(backup::routes())
+        .merge(care::routes())
         .merge(restore::routes())
         .merge(document::routes())
         .nest("/custom-tools", custom_tools::routes())

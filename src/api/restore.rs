@@ -13,7 +13,7 @@ use axum::{
     Extension,
     body::{Body, HttpBody},
     extract::{FromRequest, Request, State},
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
 use futures::StreamExt;
@@ -40,6 +40,9 @@ pub const UPLOAD: (&str, &str) = ("restore-", ".tmp");
 const DISK_FRACTION: u64 = 3;
 /// Disk space that stays free, in bytes.
 const SPARE: u64 = 32 << 20;
+/// The header of the passphrase, and its largest length.
+const PASSPHRASE: &str = "x-backup-passphrase";
+const MAX_PASSPHRASE: usize = 8192;
 /// The timeout for the next chunk of the body.
 const SILENCE: Duration = Duration::from_secs(20);
 /// The time for the response to be sent before shutdown.
@@ -49,7 +52,14 @@ pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
         .route(
             "/restore",
-            post(restore, "Replace all data with a backup, and restart.").admin().secret().streams_body(),
+            post(
+                restore,
+                "Replace all data with a backup, and restart. The passphrase of an encrypted one is in the header \
+                 X-Backup-Passphrase, percent-encoded.",
+            )
+            .admin()
+            .secret()
+            .streams_body(),
         )
         .scope(TokenScope::Admin)
 }
@@ -77,7 +87,7 @@ impl Restart {
 /// That a backup replaces the data.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Restoring {
-    /// True: Hob restarts. No backup contains tokens and sessions, so sign in again then.
+    /// True: Hob restarts. No backup contains tokens for Hob and sessions, so sign in again then.
     restarting: bool,
     /// The size of the backup in bytes.
     size: u64,
@@ -131,6 +141,7 @@ impl Drop for Temporary {
 pub(crate) async fn restore(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
     BodyStream(body): BodyStream,
 ) -> Result<Accepted<Restoring>, Failure> {
     let Some(folder) = house.store.folder().filter(|_| house.lasting).map(Path::to_path_buf) else {
@@ -141,15 +152,24 @@ pub(crate) async fn restore(
     let Some(_busy) = taken.ok().filter(|_| !house.restart.is_asked()) else {
         return Err(Failure::new(409, "unavailable", "another backup is being restored: wait for it to end"));
     };
-    let upload = folder.join(format!("{}{}{}", UPLOAD.0, Id::new(), UPLOAD.1));
-    let mut temporary = Temporary(Some(upload.clone()));
+    let passphrase = passphrase(&headers)?;
+    let temporary = || folder.join(format!("{}{}{}", UPLOAD.0, Id::new(), UPLOAD.1));
+    let (upload, ready) = (temporary(), temporary());
+    let (mut received, mut decrypted) = (Temporary(Some(upload.clone())), Temporary(Some(ready.clone())));
     let size = receive(body, &upload, room(&folder)?).await?;
     let cx = house.cx(&caller);
     // Runs to completion even if the client disconnects: the backup is complete.
     let verified = tokio::task::spawn_blocking(move || {
-        store::verify_backup(&upload)?;
-        put_in_place(&upload, &folder)?;
-        temporary.0.take();
+        if store::is_encrypted(&upload) {
+            house.store.prepare_restore(&upload, &ready, passphrase.as_deref())?;
+            put_in_place(&ready, &folder)?;
+            decrypted.0.take();
+            drop(received);
+        } else {
+            store::verify_backup(&upload)?;
+            put_in_place(&upload, &folder)?;
+            received.0.take();
+        }
         house.registry.audit_change(&cx, "restore", &serde_json::json!({"size": size}));
         // Before the response: no write that the restore discards is acknowledged after it.
         house.store.seal_for_restore();
@@ -163,6 +183,14 @@ pub(crate) async fn restore(
     let broken = |_| Failure::new(422, "failed", "checking the backup broke off: the log has more");
     verified.await.map_err(broken)??;
     Ok(Accepted(Restoring { restarting: true, size }))
+}
+
+/// The passphrase in the headers.
+fn passphrase(headers: &HeaderMap) -> Result<Option<String>, Failure> {
+    let Some(given) = headers.get(PASSPHRASE) else { return Ok(None) };
+    let text = given.to_str().ok().filter(|text| text.len() <= MAX_PASSPHRASE);
+    let odd = || Failure::new(400, "bad_args", "the header X-Backup-Passphrase is not percent-encoded text");
+    Ok(Some(text_kit::percent_decode(text.ok_or_else(odd)?)))
 }
 
 /// The largest upload, in bytes.

@@ -54,6 +54,17 @@ pub(crate) fn throttling(sys: &Path) -> Option<Throttling> {
     })
 }
 
+/// Whether the supply gives too little voltage now; `None` where nobody measures it.
+pub(crate) fn under_voltage(sys: &Path) -> Option<bool> {
+    let by_firmware = throttling(sys).map(|throttling| throttling.under_voltage);
+    by_firmware.or_else(|| {
+        let sensors = fs::read_dir(sys.join("class/hwmon")).ok()?.flatten();
+        let is_supply = |path: &Path| fs::read_to_string(path.join("name")).is_ok_and(|name| name.trim() == "rpi_volt");
+        let supply = sensors.map(|entry| entry.path()).find(|path| is_supply(path))?;
+        Some(fs::read_to_string(supply.join("in0_lcrit_alarm")).ok()?.trim() == "1")
+    })
+}
+
 /// The most worn storage device.
 pub(crate) fn wear(sys: &Path) -> Option<Wear> {
     let devices = fs::read_dir(sys.join("block")).ok()?.flatten();
@@ -98,6 +109,15 @@ mod tests {
             fs::write(path, text).unwrap();
         };
         assert_eq!((throttling(&root), wear(&root), wifi(&root)), (None, None, None));
+        assert_eq!(under_voltage(&root), None);
+        write("class/hwmon/hwmon0/name", "cpu_thermal\n");
+        write("class/hwmon/hwmon1/name", "rpi_volt\n");
+        for (alarm, low) in [("0\n", false), ("1\n", true)] {
+            write("class/hwmon/hwmon1/in0_lcrit_alarm", alarm);
+            assert_eq!(under_voltage(&root), Some(low));
+        }
+        write("devices/platform/soc/soc:firmware/get_throttled", "50000\n");
+        assert_eq!(under_voltage(&root), Some(false), "the firmware knows best");
         write("devices/platform/soc/soc:firmware/get_throttled", "50005\n");
         write("block/mmcblk0/device/life_time", "0x02 0x03\n");
         write("block/mmcblk0/device/pre_eol_info", "0x01\n");

@@ -277,6 +277,14 @@ impl Board {
         Description { driver: pins.driver_name(), why: self.0.why.clone(), pins: pins.all() }
     }
 
+    /// Whether the supply of the device gives too little voltage now; `None` where nobody measures it.
+    pub fn under_voltage(&self) -> Option<bool> {
+        match &self.0.simulator {
+            Some(simulator) => Some(simulator.under_voltage()),
+            None => health::under_voltage(std::path::Path::new("/sys")),
+        }
+    }
+
     /// The world around a simulated board; `None` for others.
     pub fn simulator(&self) -> Option<Simulator> {
         self.0.simulator.clone()

@@ -14,7 +14,10 @@ use crate::{
 use devices::Devices;
 use serde::{Deserialize, Serialize};
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -49,6 +52,7 @@ impl Line {
 struct World {
     lines: Mutex<Vec<Line>>,
     devices: Mutex<Devices>,
+    under_voltage: AtomicBool,
     sink: Sink,
 }
 
@@ -62,7 +66,7 @@ pub(crate) struct Sim(Simulator);
 impl Sim {
     pub fn new(sink: Sink, config: &SimConfig) -> Self {
         let lines = Mutex::new(Pin::all().map(|_| Line::default()).collect());
-        let world = Arc::new(World { lines, devices: Mutex::default(), sink });
+        let world = Arc::new(World { lines, devices: Mutex::default(), under_voltage: AtomicBool::new(false), sink });
         scenario::follow(Arc::downgrade(&world), &config.scenario);
         Self(Simulator(world))
     }
@@ -148,6 +152,16 @@ impl Simulator {
     /// The signal at a pin.
     pub fn wave(&self, pin: Pin) -> Option<Wave> {
         self.line(pin).wave
+    }
+
+    /// Whether the supply gives too little voltage.
+    pub fn under_voltage(&self) -> bool {
+        self.0.under_voltage.load(Ordering::Relaxed)
+    }
+
+    /// Weakens the supply, or makes it right again.
+    pub fn set_under_voltage(&self, low: bool) {
+        self.0.under_voltage.store(low, Ordering::Relaxed);
     }
 
     /// Warms or cools a thermometer: the one on I2C, or those on 1-Wire with this id. Whether there is such a one.

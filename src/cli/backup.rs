@@ -4,14 +4,54 @@ use super::{client::Client, terminal::put};
 use anyhow::{Context, Result, bail};
 use futures::StreamExt;
 use std::{
-    io::{ErrorKind, Write},
+    io::{BufRead, ErrorKind, IsTerminal, Read, Write},
     os::unix::fs::OpenOptionsExt,
     path::Path,
 };
 
+/// The longest passphrase file, in bytes.
+const MAX_PASSPHRASE_FILE: u64 = 8192;
+
+/// Reads a passphrase from the first line of a file, or of the input.
+fn read_passphrase(file: &Path) -> Result<String> {
+    let mut text = String::new();
+    if file == Path::new("-") {
+        std::io::stdin().lock().read_line(&mut text).context("could not read the passphrase from the input")?;
+    } else {
+        let opened = store::open_plain(file);
+        let read = opened.and_then(|file| file.take(MAX_PASSPHRASE_FILE).read_to_string(&mut text));
+        read.with_context(|| format!("could not read the passphrase from {}", file.display()))?;
+    }
+    let line = text.lines().next().unwrap_or_default();
+    if line.trim().is_empty() {
+        bail!("{} has no passphrase in its first line", file.display());
+    }
+    Ok(line.to_owned())
+}
+
+/// Asks for a passphrase at the terminal, without showing it.
+fn ask_passphrase() -> Result<String> {
+    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+    let input = std::io::stdin();
+    let before = tcgetattr(&input)?;
+    let mut hidden = before.clone();
+    hidden.local_modes.remove(LocalModes::ECHO);
+    eprint!("Passphrase: ");
+    tcsetattr(&input, OptionalActions::Now, &hidden)?;
+    let mut line = String::new();
+    let read = input.lock().read_line(&mut line);
+    let _ = tcsetattr(&input, OptionalActions::Now, &before);
+    eprintln!();
+    read?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
 /// Writes a backup to `file`.
-pub async fn backup(client: &Client, file: &Path) -> Result<()> {
+pub async fn backup(client: &Client, file: &Path, passphrase_file: Option<&Path>) -> Result<()> {
     let shown = file.display();
+    let passphrase = passphrase_file.map(read_passphrase).transpose()?;
+    let encrypted = passphrase.is_some();
+    let body = passphrase.map(|passphrase| serde_json::json!({"passphrase": passphrase}));
     let mut out = match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!("{shown} exists already: choose another name"),
         opened => {
@@ -19,7 +59,7 @@ pub async fn backup(client: &Client, file: &Path) -> Result<()> {
         }
     };
     let write = async {
-        let mut chunks = client.stream("POST", "/api/v1/backup", None).await?.into_stream().boxed();
+        let mut chunks = client.stream("POST", "/api/v1/backup", body).await?.into_stream().boxed();
         let mut size = 0;
         while let Some(chunk) = chunks.next().await {
             let chunk = chunk?;
@@ -30,6 +70,12 @@ pub async fn backup(client: &Client, file: &Path) -> Result<()> {
         anyhow::Ok(size)
     };
     match write.await {
+        Ok(size) if encrypted => {
+            put(format_args!(
+                "wrote {shown} ({size} bytes), encrypted, with the keys of services; keep the passphrase: without it nobody can open the file\n"
+            ))?;
+            Ok(())
+        }
         Ok(size) => {
             put(format_args!(
                 "wrote {shown} ({size} bytes); secrets are not in it: keys, tokens and sessions stay on this device\n"
@@ -45,14 +91,25 @@ pub async fn backup(client: &Client, file: &Path) -> Result<()> {
 }
 
 /// Replaces the data with a backup; no daemon may run.
-pub fn restore(data: &Path, file: &Path) -> Result<()> {
-    let before = store::restore(data, file).context("nothing was restored")?;
+pub fn restore(data: &Path, file: &Path, passphrase_file: Option<&Path>) -> Result<()> {
+    let encrypted = store::is_encrypted(file);
+    let passphrase = match passphrase_file {
+        Some(file) => Some(read_passphrase(file)?),
+        None if encrypted && std::io::stdin().is_terminal() => Some(ask_passphrase()?),
+        None if encrypted => bail!(
+            "nothing was restored: {} is encrypted, give its passphrase with --passphrase-file FILE, or - to read it from the input",
+            file.display()
+        ),
+        None => None,
+    };
+    let before = store::restore_with(data, file, passphrase.as_deref()).context("nothing was restored")?;
     // A backup uploaded to the daemon earlier must not replace this one at the next start.
     let _ = std::fs::remove_file(data.join(api::PENDING));
-    put(format_args!(
-        "restored {}; keys, tokens and sessions are in no backup: enter and make them anew\n",
-        file.display()
-    ))?;
+    let missing = match encrypted {
+        true => "with the keys of services; tokens for Hob and sessions are in no backup: sign in again",
+        false => "keys, tokens and sessions are in no backup without a passphrase: enter and make them anew",
+    };
+    put(format_args!("restored {}; {missing}\n", file.display()))?;
     let previous = [
         ("the previous data is", before.data),
         ("its log, which could not be read, is", before.log),

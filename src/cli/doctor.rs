@@ -132,10 +132,34 @@ pub async fn doctor(client: &Client, backups: &[PathBuf]) -> Result<()> {
         };
         put(format_args!("{label:<8} {line}\n"))?;
     }
-    if !failed.is_empty() {
-        bail!("problems found: see {} above", failed.join(" and "));
+    let checks = client.data("GET", "/api/v1/doctor", None).await?;
+    let wrong = show_checks(&checks)?;
+    let all: Vec<&str> = failed.into_iter().chain(wrong.iter().map(String::as_str)).collect();
+    if !all.is_empty() {
+        bail!("problems found: see {} above", all.join(" and "));
     }
     Ok(())
+}
+
+/// Prints the lines of the checks; returns the names of those that are wrong. Models were asked before.
+fn show_checks(checks: &Value) -> Result<Vec<String>> {
+    let mut wrong = vec![];
+    for check in checks["checks"].as_array().into_iter().flatten().filter(|check| check["name"] != "answers") {
+        let text = |key: &str| check[key].as_str().unwrap_or_default();
+        let word = match text("outcome") {
+            "wrong" => "Wrong: ",
+            "careful" => "Careful: ",
+            _ => "",
+        };
+        put(format_args!("{:<8} {word}{}\n", text("name"), text("text")))?;
+        if let Some(todo) = check["todo"].as_str() {
+            put(format_args!("         To do: {todo}.\n"))?;
+        }
+        if text("outcome") == "wrong" {
+            wrong.push(text("name").to_owned());
+        }
+    }
+    Ok(wrong)
 }
 
 /// Prints the size of the data file and the state of its compaction.

@@ -1,7 +1,5 @@
 //! Hob's name on the network: the configured one, unless it is taken.
 
-use std::path::Path;
-
 /// The longest label of a name.
 const LABEL: usize = 63;
 /// How many numbers are tried before the device's id settles it.
@@ -55,12 +53,30 @@ pub(crate) fn machine() -> String {
 pub(crate) fn other_responder() -> bool {
     // The file outlives a killed daemon; its process id shows whether it runs.
     let pid = std::fs::read_to_string("/run/avahi-daemon/pid").ok();
-    pid.and_then(|text| text.trim().parse::<u32>().ok()).is_some_and(|pid| Path::new(&format!("/proc/{pid}")).exists())
+    pid.and_then(|text| text.trim().parse().ok()).is_some_and(is_alive)
+}
+
+/// Whether there is a process with this id. Not by /proc: a service may be kept from seeing the processes of others there.
+fn is_alive(pid: i32) -> bool {
+    use rustix::{io::Errno, process};
+    // The file may hold any number; negative ones are no processes.
+    let pid = (pid > 0).then(|| process::Pid::from_raw(pid)).flatten();
+    pid.is_some_and(|pid| matches!(process::test_kill_process(pid), Ok(()) | Err(Errno::PERM)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_is_alive_until_it_ended() {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        assert!(is_alive(pid) && is_alive(1));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!is_alive(pid) && !is_alive(0) && !is_alive(-1));
+    }
 
     #[test]
     fn names_are_numbered_and_stay_labels() {

@@ -1,7 +1,7 @@
 //! One connection, from its handshake to its end.
 
 use crate::{
-    Access, Connection, Details, Settings,
+    Access, Change, Connection, Details, Settings,
     model::{Facts, read_services},
     opening,
     registries::{FullRow, Registries},
@@ -32,6 +32,9 @@ const EVENT: usize = 8 * 1024;
 /// Entities whose aliases are asked for at once, and scripts that are read.
 const BATCH: usize = 250;
 const SCRIPTS: usize = 500;
+/// Changed entities that are published at once, and the pause before the next ones.
+const PUBLISHED: usize = 250;
+const PAUSE: Duration = Duration::from_millis(5);
 
 type Socket = WebSocketStream<http_client::Upgraded>;
 
@@ -337,7 +340,19 @@ impl Session<'_> {
         // A script that is loaded again was away for a moment.
         let came = changes.iter().filter(|change| change.before.as_ref().is_none_or(|before| !before.is_available()));
         let came: Vec<Arc<str>> = came.filter_map(|c| c.now.as_ref()).map(|now| now.id.clone()).collect();
-        self.shared.publish(changes, self.access);
+        let mut changes = changes.into_iter();
+        loop {
+            let some: Vec<Change> = changes.by_ref().take(PUBLISHED).collect();
+            if some.is_empty() {
+                break;
+            }
+            let more = some.len() == PUBLISHED;
+            self.shared.publish(some, self.access);
+            // A restart changes thousands of entities at once, more than listeners of the bus may be behind.
+            if more {
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
         self.is_ready = true;
         self.note_synced();
         self.read_scripts(came).await

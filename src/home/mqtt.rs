@@ -1,8 +1,8 @@
 //! Hob at the MQTT broker of the home: its named pins, readings and rules as one device in Home Assistant, and plain topics for
 //! other programs.
 //!
-//! Below the base topic (`hob/NAME`): `status`, `pin/N/state`, `pin/N/set`, `sensor/ID`, `rule/ID/state|set|run`, `update`, and
-//! `event/…`. Only named pins obey, by calls like any other: as a member, over [`Channel::Machine`], so that what opens or unlocks
+//! Below the base topic (`hob/NAME`): `status`, `pin/N/state`, `pin/N/set`, `pin/N/press`, `sensor/ID`, `rule/ID/state|set|run`,
+//! `rule/fired`, `update`, and `event/…`. Only named pins obey, by calls like any other: as a member, over [`Channel::Machine`], so that what opens or unlocks
 //! is refused.
 
 mod announce;
@@ -11,7 +11,7 @@ mod command;
 use ::mqtt::{Message, Mqtt, Phase, Subscription};
 use announce::{Announcement, Rule, announcement};
 use board::Device;
-use command::Request;
+use command::{Request, Requests};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,22 +19,31 @@ use std::{
     time::Duration,
 };
 use things::{Thing, Things};
-use tokio::{sync::mpsc, task::JoinHandle, time::Instant};
+use tokio::{
+    task::{JoinHandle, JoinSet},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 use tool::{AgentId, BusEvent, Channel, Cx, Peer, Principal, Role, Topics, UserId, Via};
 use tools_home::mqtt::{MqttHome, MqttSettings, object_id};
 
-/// Requests that wait; in a flood the others are dropped.
-const REQUESTS: usize = 64;
 /// How often everything is looked at again, and how often readings are published.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 const READ_EVERY: Duration = Duration::from_secs(60);
 /// The least time between two looks at the pins: a flapping pin is one message then.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// How long changes of rules are gathered before the rules are read again.
+const READ_RULES_AFTER: Duration = Duration::from_millis(200);
+/// How many components are removed in one message, and from how many bytes on it has nothing else.
+const REMOVED: usize = 300;
+const LONG: usize = 32 * 1024;
 /// What Home Assistant gets as events, and other programs as `event/…`.
-const EVENTS: [&str; 2] = ["pin:press", "rule:fired"];
-/// The most rules that are announced.
+const EVENTS: [&str; 3] = ["pin:press", "rule:fired", "trigger:fired"];
+/// The most rules that are announced, and how many of them are read at once.
 const RULES: usize = 200;
+const PAGE: usize = 50;
+/// How many rules run at once that a message started: one may wait for minutes.
+const RUNNING: usize = 16;
 
 /// What the door needs.
 #[derive(Clone)]
@@ -62,17 +71,26 @@ impl Door {
     }
 
     async fn run(self) {
-        let (requests, mut waiting) = mpsc::channel(REQUESTS);
-        command::listen(&self.home, requests);
-        let topics =
-            Topics::parse("pin:*,pin-names:*,things:*,rule*,config:*,mqtt-things:*,mqtt:connection,settings:*");
+        let requests = Requests::default();
+        command::listen(&self.home, requests.clone());
+        let topics = Topics::parse(
+            "pin:*,pin-names:*,things:*,rule*,trigger*,config:*,mqtt-things:*,mqtt:connection,settings:*",
+        );
         let mut events = self.home.ports().bus.listen_to(None, topics.unwrap_or_default());
         let mut status = self.home.client().watch();
         let mut published = Published::default();
-        let (mut rules, mut rules_are_old) = (vec![], true);
+        // When the rules are read again.
+        let (mut rules, mut rules_at) = (vec![], Some(Instant::now()));
         let mut next_reading = Instant::now();
         let mut settings_are_old = true;
+        let mut running = JoinSet::new();
+        // Pins may change hundreds of times a second, and events are passed on without a pause.
+        let (mut look_at, mut refresh_at) = (Some(Instant::now()), Instant::now() + LOOK_EVERY);
         loop {
+            let now = Instant::now();
+            if now >= refresh_at {
+                (settings_are_old, look_at, refresh_at) = (true, Some(now), now + LOOK_EVERY);
+            }
             if std::mem::take(&mut settings_are_old) {
                 self.home.refresh(&(self.name)());
                 // Also after an undo.
@@ -81,50 +99,66 @@ impl Door {
             let settings = self.home.settings();
             let connected = status.borrow_and_update().state == Phase::Connected;
             if let Some(settings) = settings.as_ref().filter(|_| connected) {
-                if rules_are_old {
-                    (rules, rules_are_old) = (self.rules().await, false);
+                if look_at.into_iter().chain(rules_at).any(|at| now >= at) {
+                    look_at = None;
+                    if rules_at.is_some_and(|at| now >= at) {
+                        match self.rules().await {
+                            Ok(read) => (rules, rules_at) = (read, None),
+                            // Those from before stay.
+                            Err(error) => {
+                                rules_at = Some(now + LOOK_EVERY);
+                                tracing::info!(%error, "the rules could not be announced over MQTT");
+                            }
+                        }
+                    }
+                    published.follow(self.home.client(), settings, self.home.device());
+                    self.publish(&mut published, settings, &rules);
                 }
-                published.follow(self.home.client(), settings, self.home.device());
-                self.publish(&mut published, settings, &rules);
-                if Instant::now() >= next_reading {
+                if now >= next_reading {
                     self.publish_readings(settings).await;
-                    next_reading = Instant::now() + READ_EVERY;
+                    next_reading = now + READ_EVERY;
                 }
             } else {
                 published = Published::default();
-                rules_are_old = true;
-                next_reading = Instant::now();
+                rules_at = Some(now);
+                next_reading = now;
+                look_at = Some(now);
             }
+            let looks = if connected && settings.is_some() { look_at.into_iter().chain(rules_at).min() } else { None };
+            let wake = looks.map_or(refresh_at, |at| at.min(refresh_at));
             tokio::select! {
                 event = events.next() => match event {
                     Some(BusEvent::Event(event)) => {
-                        rules_are_old |= event.topic.starts_with("rule") && event.topic != "rule:fired";
-                        settings_are_old = ["config:", "settings:"].iter().any(|part| event.topic.starts_with(part));
+                        if ["rules:", "triggers:"].iter().any(|part| event.topic.starts_with(part)) {
+                            rules_at.get_or_insert_with(|| Instant::now() + READ_RULES_AFTER);
+                        }
+                        settings_are_old |= ["config:", "settings:"].iter().any(|part| event.topic.starts_with(part));
                         if event.topic.starts_with("mqtt-things:") {
                             self.home.load();
                         }
-                        if let Some(settings) = settings.as_ref().filter(|_| connected) {
+                        // What happens to one member alone is not for everybody at the broker.
+                        let shown = event.to.is_none_or(|to| to == UserId::OWNER);
+                        if let Some(settings) = settings.as_ref().filter(|_| connected && shown) {
                             self.forward(settings, &event.topic, &event.data);
                         }
-                        // Pins may change thousands of times a second.
-                        tokio::time::sleep(LOOK_AGAIN).await;
                     }
-                    Some(BusEvent::Resync) => (rules_are_old, settings_are_old) = (true, true),
+                    Some(BusEvent::Resync) => (rules_at, settings_are_old) = (Some(Instant::now()), true),
                     None => return,
                 },
-                request = waiting.recv() => match request {
-                    Some(Request::Renew) => published.renew(),
-                    Some(Request::Announced(keys)) => published.left_over(keys),
-                    Some(request) => {
+                request = requests.next() => match request {
+                    Request::Renew => published.renew(),
+                    Request::Announced(keys) => published.left_over(keys),
+                    request => {
                         if let Some(settings) = &settings {
-                            self.obey(settings, request).await;
+                            self.obey(settings, request, &mut running).await;
                         }
                     }
-                    None => return,
                 },
                 _ = status.changed() => {}
-                () = tokio::time::sleep(LOOK_EVERY) => settings_are_old = true,
+                Some(_) = running.join_next() => continue,
+                () = tokio::time::sleep_until(wake) => continue,
             }
+            look_at = look_at.or_else(|| Some(Instant::now() + LOOK_AGAIN));
         }
     }
 
@@ -172,11 +206,18 @@ impl Door {
         }
         let base = &settings.config.base;
         let publish = |topic: String, data: &Value| {
-            let _ = self.home.client().publish(Message::event(topic, data.to_string()));
+            if let Err(error) = self.home.client().publish(Message::event(topic, data.to_string())) {
+                tracing::debug!(%error, "an event was not passed on over MQTT");
+            }
         };
         publish(format!("{base}/event/{}", topic.replace(':', "/")), data);
-        if let ("pin:press", Some(pin), Some(kind)) = (topic, data["pin"].as_u64(), data["kind"].as_str()) {
-            publish(format!("{base}/pin/{pin}/press"), &json!({"event_type": kind}));
+        if topic == "pin:press" {
+            if let (Some(pin), Some(kind)) = (data["pin"].as_u64(), data["kind"].as_str()) {
+                publish(format!("{base}/pin/{pin}/press"), &json!({"event_type": kind}));
+            }
+        } else if let Some(status) = data["status"].as_str() {
+            let fired = json!({"event_type": status, "rule": data["name"], "rule_id": data["id"]});
+            publish(format!("{base}/rule/fired"), &fired);
         }
     }
 
@@ -186,15 +227,20 @@ impl Door {
         Cx::root(self.home.ports().clone(), principal, via)
     }
 
-    /// The rules of the household; none while there are no rules here.
-    async fn rules(&self) -> Vec<Rule> {
-        match self.cx().call("list_rules", json!({"limit": 50})).await {
-            Ok(output) => announce::rules(&output.content, RULES),
-            Err(_) => vec![],
+    /// The rules of the household.
+    async fn rules(&self) -> tool::Result<Vec<Rule>> {
+        let mut all: Vec<Rule> = vec![];
+        for offset in (0..RULES).step_by(PAGE) {
+            let page = self.cx().call("list_rules", json!({"limit": PAGE, "offset": offset})).await?.content;
+            all.extend(announce::rules(&page, PAGE));
+            if page["hasMore"] != true {
+                break;
+            }
         }
+        Ok(all)
     }
 
-    async fn obey(&self, settings: &MqttSettings, request: Request) {
+    async fn obey(&self, settings: &MqttSettings, request: Request, running: &mut JoinSet<()>) {
         if !settings.control {
             return;
         }
@@ -209,7 +255,19 @@ impl Door {
             Request::EnableRule(rule, enabled) => {
                 self.cx().call("update_rule", json!({"ruleId": rule, "enabled": enabled})).await
             }
-            Request::RunRule(rule) => self.cx().call("run_rule", json!({"ruleId": rule})).await,
+            Request::RunRule(rule) => {
+                // It may wait for minutes, and pins obey meanwhile.
+                if running.len() >= RUNNING {
+                    return tracing::info!(rule, "a rule was not run over MQTT: {RUNNING} of them run already");
+                }
+                let cx = self.cx();
+                running.spawn(async move {
+                    if let Err(error) = cx.call("run_rule", json!({"ruleId": rule})).await {
+                        tracing::info!(rule, %error, "a rule that was run over MQTT failed");
+                    }
+                });
+                return;
+            }
             Request::Renew | Request::Announced(_) => return,
         };
         if let Err(error) = made {
@@ -275,12 +333,16 @@ impl Published {
         }
         let now: BTreeMap<String, String> = announce::components(&config);
         let gone: Vec<_> = self.components.iter().filter(|(key, _)| !now.contains_key(*key)).collect();
-        if !gone.is_empty() {
-            // Home Assistant removes a component that is only a platform. Not retained, so that it stays in the queue beside
-            // the announcement without it.
+        // Home Assistant removes a component that is only a platform. Not retained, so that it stays in the queue beside the
+        // announcement without it. Beside a long announcement there is no place for it.
+        let is_long = config.to_string().len() > LONG;
+        for some in gone.chunks(REMOVED) {
             let mut removing = config.clone();
-            for (key, platform) in gone {
-                removing["cmps"][key] = json!({"p": platform});
+            if is_long {
+                removing["cmps"] = json!({});
+            }
+            for (key, platform) in some {
+                removing["cmps"][*key] = json!({"p": platform});
             }
             if client.publish(Message::event(topic.clone(), removing.to_string())).is_err() {
                 return;

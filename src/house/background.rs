@@ -52,6 +52,7 @@ pub struct BackgroundTasks {
     pub(super) ports: Ports,
     pub(super) compacting: IdleHours,
     pub(super) mqtt: home::mqtt::Door,
+    pub(super) care: care::Care,
 }
 
 impl BackgroundTasks {
@@ -75,8 +76,9 @@ impl BackgroundTasks {
         tokio::spawn(closing.clone().run_until_cancelled_owned(tend_words(self.store.clone())));
         tokio::spawn(closing.clone().run_until_cancelled_owned(check_slowly(self.store, self.ports)));
         let (mqtt, calling) = (self.mqtt.start(closing), self.scheduler.start(closing.clone()));
+        let caring = tokio::spawn(self.care.work(closing.clone()));
         Ok(tokio::spawn(async move {
-            let _ = tokio::join!(mqtt, calling);
+            let _ = tokio::join!(mqtt, calling, caring);
         }))
     }
 }

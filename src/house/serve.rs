@@ -1,6 +1,6 @@
 //! The daemon: builds the application, listens, and runs until it is asked to stop.
 
-use super::{restart::Listened, voice};
+use super::{notify, restart::Listened, voice};
 use crate::{
     config::{COMMENTED, Config, Network},
     house,
@@ -51,6 +51,8 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     let lifetime = Duration::from_secs(doors.claim_seconds);
     let claiming = ClaimConfig { lifetime, preset: chosen_code()?, file: Some(data.join(CODE)) };
     let entry = house::Entry { token: token()?, claiming, scrubber: scrubber.clone() };
+    // From here on, because restoring a large backup takes long.
+    tokio::spawn(notify::keep_alive());
     let (mut parts, settings, background) = house::build(config, data, entry)?;
     parts.lasting = true;
     let house = AppState::from(parts);
@@ -79,11 +81,13 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
         stop_signal.await;
         signalled.cancel();
     });
-    let asked = stop.clone();
+    let (asked, power) = (stop.clone(), house.care.power.clone());
+    let end_of_power = power.clone();
     tokio::spawn(async move {
         tokio::select! {
-            () = asked.cancelled() => {}
+            () = asked.cancelled() => notify::stopping(),
             () = restart.asked() => {}
+            () = end_of_power.asked() => asked.cancel(),
         }
         tracing::info!("closing");
         // Runs end first, so that their listeners receive the last event. Runs that wait for a person are suspended.
@@ -101,6 +105,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     print_access(&house, data, at, door.as_ref());
     // Ignore write errors.
     let _ = writeln!(std::io::stdout(), "hob ready {}", local_link(at)).and_then(|()| std::io::stdout().flush());
+    notify::ready();
     tracing::info!(data = %data.display(), model = house.agent.model(), tools = house.registry.tools().len(), "ready");
     tokio::spawn(house.closing.clone().run_until_cancelled_owned(async {
         tokio::time::sleep(START_OVER_AFTER).await;
@@ -136,6 +141,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     let _ = std::fs::remove_file(data.join(SOCKET));
     let again = house.restart.is_asked();
     house::close(house).await;
+    power.finish();
     let again = again && !stop.is_cancelled();
     Ok(again.then_some(Listened { listen: at, tls: tls_at }))
 }

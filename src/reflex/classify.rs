@@ -263,7 +263,8 @@ impl<'a> Classifier<'a> {
 
     fn of_things(&self, s: &Sentence) -> Option<Classification> {
         let home = self.home.as_ref().filter(|_| self.has("control_thing"))?;
-        devices::home::classified(s, home, None, self.now)
+        let placed = devices::home::classified(s, home, None, self.now)?;
+        placed.proposes.as_ref().is_none_or(|(tool, _)| self.has(tool)).then_some(placed)
     }
 
     pub fn has(&self, tool: &str) -> bool {

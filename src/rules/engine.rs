@@ -135,11 +135,17 @@ impl Rules {
     pub(crate) fn put(&self, entry: &Entry<Trigger>) {
         let mut active = self.0.live.write().unwrap_or_else(PoisonError::into_inner);
         let before = active.all.remove(&entry.id);
+        let mut pins = BTreeSet::new();
         if let Some(live) = Live::new(entry, before.as_deref()) {
+            pins = live.awaited_pins();
             active.all.insert(entry.id, Arc::new(live));
         }
         active.index();
         drop(active);
+        // Not a moment later: somebody who makes a rule presses the button to try it.
+        for pin in pins.into_iter().filter_map(board::Pin::new) {
+            self.0.home.board.watch(pin);
+        }
         if let Some(before) = before {
             before.retire();
         }
@@ -168,25 +174,7 @@ impl Rules {
 
     /// The pins whose changes rules wait for, by number.
     pub fn awaited_pins(&self) -> BTreeSet<i64> {
-        let mut pins = BTreeSet::new();
-        for live in self.all_live() {
-            for (at, trigger) in live.definition.triggers.iter().enumerate() {
-                match trigger {
-                    Waits::Pin { pin, .. } => drop(pins.insert(i64::from(*pin))),
-                    Waits::Thing { thing, .. } => {
-                        pins.extend(thing.strip_prefix("pin:").and_then(|pin| pin.parse::<i64>().ok()));
-                    }
-                    _ => {}
-                }
-                if let Some((topics, conditions)) = live.event(at)
-                    && topics.hear("pin:changed")
-                {
-                    let pin = conditions.iter().find(|one| one.path == "pin" && one.op == crate::matching::Op::Eq);
-                    pins.extend(pin.and_then(|pin| pin.value.as_i64()));
-                }
-            }
-        }
-        pins
+        self.all_live().iter().flat_map(|live| live.awaited_pins()).collect()
     }
 
     /// The MQTT topics, with wildcards, whose messages rules wait for.

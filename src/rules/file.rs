@@ -7,7 +7,7 @@ use crate::{
     engine::Rules,
     planning::{forget_schedules, plan_schedules},
     reading::Written,
-    record::{BY_TRIGGER, Trigger},
+    record::{BY_TRIGGER, COLLECTION, Trigger},
 };
 use serde_json::Map;
 use std::{io::Read, path::Path, sync::PoisonError, time::Duration};
@@ -154,6 +154,7 @@ impl Rules {
         });
         if let Some(entry) = stored.await? {
             self.put(&entry);
+            self.publish_change(id, "changed");
         }
         Ok(())
     }
@@ -179,8 +180,15 @@ impl Rules {
             });
             removed.await?;
             self.drop_live(id);
+            self.publish_change(id, "deleted");
         }
         Ok(())
+    }
+
+    /// Lets the page and other programs know.
+    fn publish_change(&self, id: Id, change: &str) {
+        let data = json!({"id": id, "change": change});
+        self.parts().ports.bus.publish(format!("{COLLECTION}:changed"), Some(UserId::OWNER), data);
     }
 }
 

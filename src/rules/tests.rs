@@ -44,6 +44,7 @@ fn thing(key: &str, name: &str, area: &str, kind: Kind, value: &str, number: Opt
         verbs: vec![Verb::TurnOn],
         state: State { value: value.into(), active, number, ..State::default() },
         guarded: false,
+        class: String::new(),
     }
 }
 

@@ -7,9 +7,9 @@ use crate::{
     medium::{LOG, remove_log},
     meta::{self, read_meta},
     open::{self, CACHE_BYTES},
-    open_plain,
     quietly::quietly,
-    secrets,
+    sealed_backup,
+    secrets::{self, DeviceKey},
     snapshot::Snapshot,
     snapshot::Table,
 };
@@ -37,17 +37,50 @@ const SET_ASIDE: usize = 3;
 
 /// Copies a snapshot into a new file next to `file`, then renames it to `file`; returns its size in bytes.
 pub(crate) fn backup(engine: &Engine, file: &Path, without: &BTreeSet<String>) -> Result<u64> {
+    let part = begin(engine, file)?;
+    finish(copy(engine, &part, without), &part, file)
+}
+
+/// The same with all secrets, encrypted with the passphrase. What is not encrypted yet is only ever in the data folder.
+pub(crate) fn sealed(
+    engine: &Engine,
+    file: &Path,
+    without: &BTreeSet<String>,
+    (passphrase, key): (&str, &DeviceKey),
+) -> Result<u64> {
+    let part = begin(engine, file)?;
+    let plain = engine.folder().map_or_else(std::env::temp_dir, Path::to_path_buf);
+    // Removed at the next start, if a power cut leaves it behind.
+    let plain = plain.join(format!("backup-{}.tmp", tool::Id::new()));
+    let without = without.iter().filter(|name| *name != secrets::TABLE).cloned().collect();
+    let made = begin(engine, &plain).and_then(|_| copy(engine, &plain, &without)).and_then(|()| {
+        let _ = fs::remove_file(&part);
+        sealed_backup::seal(&plain, &part, passphrase, key)
+    });
+    let _ = fs::remove_file(&plain);
+    finish(made, &part, file)
+}
+
+/// Refuses what cannot work; returns the temporary name of the file.
+fn begin(engine: &Engine, file: &Path) -> Result<PathBuf> {
     if file.exists() {
         return Err(Error::Io(format!("{} exists already: choose another name, or delete it first", file.display())));
     }
-    let (part, files) = (part_path(file), engine.folder().map(|folder| folder.join(FILES)));
-    if let Some(files) = &files {
-        has_room(file, files::size(files)?, engine.size())?;
+    if let Some(folder) = engine.folder() {
+        has_room(file, files::size(&folder.join(FILES))?, engine.size())?;
     }
-    let copied = engine.read_again(TRIES, |tx| copy_all(tx, &part, without, files.as_deref()));
-    let made = copied.and_then(|()| put_in_place(&part, file));
+    Ok(part_path(file))
+}
+
+fn copy(engine: &Engine, to: &Path, without: &BTreeSet<String>) -> Result<()> {
+    let files = engine.folder().map(|folder| folder.join(FILES));
+    engine.read_again(TRIES, |tx| copy_all(tx, to, without, files.as_deref()))
+}
+
+fn finish(made: Result<()>, part: &Path, file: &Path) -> Result<u64> {
+    let made = made.and_then(|()| put_in_place(part, file));
     if made.is_err() {
-        let _ = fs::remove_file(&part);
+        let _ = fs::remove_file(part);
     }
     made?;
     file.metadata().map(|m| m.len()).map_err(|e| Error::io("look at the backup", &e))
@@ -152,23 +185,39 @@ impl PreviousData {
     }
 }
 
-/// Replaces the data in `dir` with the backup `file`, and adds its files to those in `dir`. Secrets of this device
-/// are preserved; the previous data remains as `hob.redb.before-restore` and `uploads.before-restore`.
+/// Restores a backup that needs no passphrase; see [`restore_with`].
 ///
 /// # Errors
-/// `InUse` while a daemon runs; `Newer`, `Damaged`, `Full` or `Io` when the backup cannot be used. Nothing is changed
-/// then.
+/// As that, and `NoPassphrase` when the backup is encrypted.
 pub fn restore(dir: &Path, file: &Path) -> Result<PreviousData> {
+    restore_with(dir, file, None)
+}
+
+/// Replaces the data in `dir` with the backup `file`, and adds its files to those in `dir`. Secrets of this device
+/// are preserved, unless the backup has them: then it is encrypted with a passphrase. The previous data remains as
+/// `hob.redb.before-restore` and `uploads.before-restore`.
+///
+/// # Errors
+/// `InUse` while a daemon runs; `NoPassphrase`, `WrongPassphrase`, `Newer`, `Damaged`, `Full` or `Io` when the backup
+/// cannot be used. Nothing is changed then.
+pub fn restore_with(dir: &Path, file: &Path, passphrase: Option<&str>) -> Result<PreviousData> {
     folder::prepare(dir)?;
     let data = dir.join(FILE);
+    let key_file = dir.join(folder::KEY);
     // Locked until the end, as the new data is: a Hob that starts meanwhile would write to files that lose their names.
     let old = PreviousState::open(&data)?;
     remove_cut_off(dir);
     let (part, mut before, folder, files_aside) =
         (dir.join(PART), free_names(dir), dir.join(FILES), dir.join(FILES_PART));
     let prepare = || -> Result<fs::File> {
-        check_and_copy(file, &part, (&folder, &files_aside), &old)?;
+        let known = DeviceKey::load(&key_file)?;
+        let key = known.as_ref().map_or_else(DeviceKey::random, |key| Ok(DeviceKey::from_bytes(*key.bytes())))?;
+        check_and_copy((file, passphrase, &key), &part, (&folder, &files_aside), &old)?;
         let new = lock_synced(&part)?;
+        // Before the data: secrets without their key would be lost, and a key without data is noticed.
+        if known.is_none() {
+            key.save(&key_file).map_err(|e| Error::io(format!("make {}", key_file.display()), &e))?;
+        }
         // Files first: after a power cut at any point, every file that the data refers to exists.
         files::set_aside(&folder, &before.files)?;
         files::add(&files_aside, &folder)?;
@@ -342,14 +391,15 @@ fn builder() -> redb::Builder {
     builder
 }
 
-fn check_and_copy(file: &Path, part: &Path, files: (&Path, &Path), old: &PreviousState) -> Result<()> {
+fn check_and_copy(
+    (file, passphrase, key): (&Path, Option<&str>, &DeviceKey),
+    part: &Path,
+    files: (&Path, &Path),
+    old: &PreviousState,
+) -> Result<()> {
     let shown = file.display();
     let _ = fs::remove_file(part);
-    let mut from = open_plain(file).map_err(|e| Error::io(format!("read {shown}"), &e))?;
-    // A downloaded backup may be readable by everybody; the data must not be.
-    let to = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(part);
-    to.and_then(|mut to| std::io::copy(&mut from, &mut to))
-        .map_err(|e| Error::io(format!("copy {shown} to {}", part.display()), &e))?;
+    let theirs = sealed_backup::open(file, part, passphrase)?;
     let unusable =
         |what: String| Error::Damaged(format!("{shown} is not a usable backup ({what}): nothing was changed"));
     let opened = quietly(|| {
@@ -368,6 +418,7 @@ fn check_and_copy(file: &Path, part: &Path, files: (&Path, &Path), old: &Previou
     }
     // A copy of a data file that was in use: its log is not in it.
     meta::forget_log(&db)?;
+    theirs.map_or(Ok(()), |theirs| sealed_backup::seal_anew(&db, &theirs, key))?;
     let (folder, files_aside) = files;
     files::unpack(&mut db, files_aside)?;
     files::release_unknown(folder, &db)?;
@@ -376,15 +427,20 @@ fn check_and_copy(file: &Path, part: &Path, files: (&Path, &Path), old: &Previou
     match kept.unwrap_or_else(|| Err(Error::Damaged("its pages contradict each other".into()))) {
         Err(Error::Damaged(why)) => {
             tracing::error!("the secrets of the data that was here could not all be kept ({why}): enter them again");
-            Ok(())
         }
-        kept => kept,
+        kept => kept?,
     }
+    // Nothing was there before, or nothing that could be read.
+    if sealed_backup::has_incoming(&db)? { sealed_backup::take_incoming(&db, |_| Ok(None)) } else { Ok(()) }
 }
 
 /// Copies what belongs to this device and is in no backup: its secrets and the newest time it has seen.
 fn copy_device_data(from: &Snapshot, db: &Database) -> Result<()> {
-    copy_table(from, secrets::TABLE, db)?;
+    if sealed_backup::has_incoming(db)? {
+        sealed_backup::take_incoming(db, |name| from.get(secrets::TABLE, name.as_bytes()))?;
+    } else {
+        copy_table(from, secrets::TABLE, db)?;
+    }
     if let Some(last) = from.get(meta::META, meta::META_LAST)? {
         let tx = db.begin_write()?;
         tx.open_table(Table::new(meta::META))?.insert(meta::META_LAST, last.as_slice())?;

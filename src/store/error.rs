@@ -24,6 +24,14 @@ pub enum Error {
     /// The file, or a sealed secret, cannot be trusted.
     #[error("{0}")]
     Damaged(String),
+    /// A backup is encrypted, and no passphrase was given.
+    #[error("this backup is encrypted: give the passphrase it was made with. Nothing was changed")]
+    NoPassphrase,
+    /// The passphrase does not open the backup.
+    #[error(
+        "the passphrase is wrong: type it as it was when the backup was made; without it nobody can open this backup. Nothing was changed"
+    )]
+    WrongPassphrase,
     /// The disk is full.
     #[error(
         "the disk is full: nothing stored was lost, but nothing more can be kept. Free some space; Hob goes on by itself"
@@ -54,6 +62,11 @@ impl Error {
         }
         Error::Io(format!("could not {doing}: {e}"))
     }
+}
+
+/// A file that cannot be restored, and why.
+pub(crate) fn unusable(what: &str) -> Error {
+    Error::Damaged(format!("this is not a usable backup ({what}): nothing was changed"))
 }
 
 impl From<redb::StorageError> for Error {
@@ -91,7 +104,7 @@ impl From<Error> for tool::Error {
     fn from(e: Error) -> Self {
         let text = e.to_string();
         match e {
-            Error::Conflict(_) => tool::Error::BadArgs(text.into()),
+            Error::Conflict(_) | Error::NoPassphrase | Error::WrongPassphrase => tool::Error::BadArgs(text.into()),
             Error::Missing(_) => tool::Error::NotFound(text.into()),
             Error::Full | Error::InUse(_) | Error::Restoring => tool::Error::Unavailable(text.into()),
             Error::Newer { .. } | Error::Damaged(_) | Error::Io(_) => tool::Error::Failed(text.into()),

@@ -12,6 +12,7 @@
 //! A struct inside a record never changes (write it as JSON text where it may have to), an enum is stored as a number
 //! ([`Coded`]), and a new index needs a pass over the old records.
 
+mod age;
 mod backup;
 mod changes;
 mod check;
@@ -38,6 +39,7 @@ mod patrol;
 mod quietly;
 mod record;
 mod rows;
+mod sealed_backup;
 mod secrets;
 mod snapshot;
 mod staged_backend;
@@ -60,8 +62,10 @@ mod tests_damage;
 mod tests_disk;
 #[cfg(test)]
 mod tests_log;
+#[cfg(test)]
+mod tests_sealed;
 
-pub use backup::{PreviousData, restore};
+pub use backup::{PreviousData, restore, restore_with};
 pub use check::{Check, Damage, FileCheck, backup_has, check_file};
 pub use collection::Collection;
 pub use compact::{Compacted, Compaction, Space};
@@ -75,6 +79,7 @@ pub use medium::is_read_only;
 pub use patrol::Patrolled;
 pub use quietly::is_quiet;
 pub use record::{Audience, Coded, Key, Level, Record, coded};
+pub use sealed_backup::is_encrypted;
 pub use tx::Tx;
 pub use verify::verify_backup;
 pub use walk::{Visit, Walk, order};
@@ -328,6 +333,24 @@ impl Store {
             .unwrap_or_else(|e| Err(Error::Io(format!("the backup stopped: {e}"))))
     }
 
+    /// The same with all secrets, encrypted with a passphrase. Another device that restores it needs nothing else.
+    ///
+    /// # Errors
+    /// As [`Store::backup`].
+    pub async fn backup_sealed(&self, file: PathBuf, passphrase: String) -> Result<u64> {
+        let this = self.clone();
+        let staying = self.0.staying.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let work = move || backup::sealed(&this.0.engine, &file, &staying, (&passphrase, &this.0.key));
+        tokio::task::spawn_blocking(work).await.unwrap_or_else(|e| Err(Error::Io(format!("the backup stopped: {e}"))))
+    }
+    /// Checks an uploaded backup, and writes it to the new file `to` so that [`restore`] takes it without a passphrase.
+    /// Blocks; `to` must be deleted after an error.
+    ///
+    /// # Errors
+    /// `NoPassphrase`, `WrongPassphrase`, `Newer`, `Damaged`, `Full` or `Io`, as [`restore`].
+    pub fn prepare_restore(&self, file: &Path, to: &Path, passphrase: Option<&str>) -> Result<()> {
+        sealed_backup::prepare(file, to, passphrase, &self.0.key)
+    }
     /// Commits the writes that wait for a shared commit, and returns once they are on disk.
     ///
     /// # Errors

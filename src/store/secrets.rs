@@ -30,9 +30,13 @@ impl DeviceKey {
     }
 
     /// A known key.
-    #[cfg(test)]
     pub fn from_bytes(key: [u8; 32]) -> Self {
         Self(key)
+    }
+
+    /// The key itself, for a backup that is encrypted.
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
     }
 
     /// Reads the key, `None` where there is none yet; refuses a key that others may read.
@@ -64,7 +68,7 @@ impl DeviceKey {
     }
 
     /// Written to a temporary file and renamed: a power cut leaves a complete key or none.
-    fn save(&self, path: &Path) -> std::io::Result<()> {
+    pub fn save(&self, path: &Path) -> std::io::Result<()> {
         let part = path.with_extension("new");
         let _ = fs::remove_file(&part);
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;

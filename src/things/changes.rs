@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// What changes within this time is one change.
 const COALESCED: Duration = Duration::from_millis(50);
-/// The most changes of one look; the states of the others are taken over without a word.
+/// The most changes of one look; the others are found by the next one.
 const MOST: usize = 500;
 
 /// A thing that changed: the data of `thing:changed`.
@@ -74,26 +74,25 @@ impl Watcher {
         if self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &home)) {
             return vec![];
         }
-        let mut found = vec![];
+        let (mut found, mut is_whole) = (vec![], true);
         for at in 0..home.len() {
             let thing = home.get(at);
             match self.known.get_mut(thing.address) {
                 Some(before) if before == thing.state => {}
+                Some(_) if found.len() >= MOST => is_whole = false,
                 Some(before) => {
                     let was = std::mem::replace(before, thing.state.clone());
-                    if found.len() < MOST {
-                        found.push(Change {
-                            thing: thing.address.clone(),
-                            name: thing.name.to_owned(),
-                            kind: thing.kind,
-                            area: thing.area_name().to_owned(),
-                            value: thing.state.value.clone(),
-                            active: thing.state.active,
-                            number: thing.state.number,
-                            level: thing.state.level,
-                            before: was.value,
-                        });
-                    }
+                    found.push(Change {
+                        thing: thing.address.clone(),
+                        name: thing.name.to_owned(),
+                        kind: thing.kind,
+                        area: thing.area_name().to_owned(),
+                        value: thing.state.value.clone(),
+                        active: thing.state.active,
+                        number: thing.state.number,
+                        level: thing.state.level,
+                        before: was.value,
+                    });
                 }
                 None => {
                     self.known.insert(thing.address.clone(), thing.state.clone());
@@ -103,7 +102,7 @@ impl Watcher {
         if self.known.len() > home.len() {
             self.known.retain(|address, _| home.at(address).is_some());
         }
-        self.last = Some(home);
+        self.last = Some(home).filter(|_| is_whole);
         found
     }
 }

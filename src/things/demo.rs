@@ -48,6 +48,7 @@ pub fn thing(key: &str, name: &str, area: &str, kind: Kind, value: &str) -> Thin
         verbs: verbs.to_vec(),
         state,
         guarded: matches!(kind, Kind::Lock | Kind::Alarm),
+        class: String::new(),
     }
 }
 

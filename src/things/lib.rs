@@ -18,6 +18,7 @@ mod command;
 #[allow(dead_code)]
 mod demo;
 mod home;
+pub mod lasting;
 pub mod notes;
 mod source;
 mod state_words;

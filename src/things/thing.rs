@@ -121,4 +121,7 @@ pub struct Thing {
     pub state: State,
     /// Whether telling it to do so would open, unlock or disarm something, so that a person is asked: doors, gates, alarms.
     pub guarded: bool,
+    /// The device class of Home Assistant, within the kind: `garage`, `curtain`, `motion`, `valve`; empty where none is known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub class: String,
 }

@@ -43,6 +43,20 @@ pub fn family(store: &Store) -> Family<RecordStore<Contact>> {
         .tags("remove erase person address book")
 }
 
+/// The names, addresses and numbers of everybody's contacts, for a text in which none of them may be.
+///
+/// # Errors
+/// As every read.
+pub fn contact_names(store: &Store) -> Result<Vec<String>> {
+    let mut names = vec![];
+    store.collection::<Contact>().scan(|entry| {
+        let Contact { name, email, phone, company, .. } = entry.value;
+        names.push(name);
+        names.extend([email, phone, company].into_iter().flatten());
+    })?;
+    Ok(names)
+}
+
 /// Adds somebody, or completes the one contact of that name: "mum's birthday is 12 March" is about the mum who is there. What is
 /// known already is never replaced, and a run that read from outside only adds.
 async fn add_or_complete(contacts: RecordStore<Contact>, cx: Cx, args: Args<Contact, Add>) -> Result<Output> {

@@ -16,7 +16,7 @@ mod undo;
 pub use bookmarks::family as bookmarks;
 pub use calendar::{NextEvent, NextEvents, family as calendar, next_events};
 pub use config::family as config;
-pub use contacts::family as contacts;
+pub use contacts::{contact_names, family as contacts};
 pub use memory::family as memory;
 pub use notes::family as notes;
 pub use notices::family as notices;

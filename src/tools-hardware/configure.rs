@@ -6,7 +6,8 @@ use text_kit::{duration_words, join_and};
 use tool::prelude::*;
 
 /// Configure a header pin: what is connected, direction, pull, debounce, and its safety: boot and fail-safe state, maximum
-/// on-time, interlock. Fields that are left out stay as they are. Settings of hob.toml cannot be changed here.
+/// on-time, interlock. Fields that are left out stay as they are; `reset` takes settings back. Settings of hob.toml cannot be
+/// changed here.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Configure {
@@ -42,6 +43,49 @@ pub(crate) struct Configure {
     /// Within how many milliseconds a second press makes it double (default: 300). 0: never, short presses are reported at once.
     #[schemars(range(max = 10_000))]
     double_press_ms: Option<u32>,
+    /// Settings to take back, so that their defaults hold: names of the fields above, or "all".
+    #[schemars(length(max = 13))]
+    reset: Option<Vec<Field>>,
+}
+
+/// A setting that can be taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Field {
+    All,
+    Kind,
+    Direction,
+    Pull,
+    DebounceMs,
+    ActiveLow,
+    Boot,
+    FailSafe,
+    MaxOnSeconds,
+    Interlock,
+    InterlockSwitches,
+    LongPressMs,
+    DoublePressMs,
+}
+
+/// The settings without those that are taken back.
+fn without(table: PinTable, reset: &[Field]) -> PinTable {
+    let has = |field: Field| !reset.contains(&field) && !reset.contains(&Field::All);
+    PinTable {
+        kind: table.kind.filter(|_| has(Field::Kind)),
+        direction: table.direction.filter(|_| has(Field::Direction)),
+        pull: table.pull.filter(|_| has(Field::Pull)),
+        debounce_ms: table.debounce_ms.filter(|_| has(Field::DebounceMs)),
+        active_low: table.active_low.filter(|_| has(Field::ActiveLow)),
+        boot: table.boot.filter(|_| has(Field::Boot)),
+        fail_safe: table.fail_safe.filter(|_| has(Field::FailSafe)),
+        max_on_seconds: table.max_on_seconds.filter(|_| has(Field::MaxOnSeconds)),
+        interlock: table.interlock.filter(|_| has(Field::Interlock)),
+        interlock_switches: table.interlock_switches.filter(|_| has(Field::InterlockSwitches)),
+        long_press_ms: table.long_press_ms.filter(|_| has(Field::LongPressMs)),
+        double_press_ms: table.double_press_ms.filter(|_| has(Field::DoublePressMs)),
+        ..table
+    }
 }
 
 impl Configure {
@@ -108,10 +152,22 @@ pub(crate) async fn configure(pins: Pins, cx: Cx, args: Configure) -> Result<Out
             "pin {pin} may not be driven: it is not in `pins.allow` of hob.toml. Use another pin, or add it there"
         )));
     }
-    let (base, asked) = (file.clone(), given.clone());
+    let (base, asked, reset) = (file.clone(), given.clone(), args.reset.unwrap_or_default());
+    if let Some(file) = &file {
+        // All that can be taken back are those of the file, too.
+        let named: Vec<Field> = reset.iter().copied().filter(|field| *field != Field::All).collect();
+        if without(file.clone(), &named) != *file {
+            return Err(Error::denied(format!("hob.toml sets some of these of pin {pin}: change it there")));
+        }
+    }
     pins.names
         .change(&cx, "configure_pin", pin.number(), move |old| {
             let before = old.table().unwrap_or_else(|| PinTable::new(pin));
+            let reads = |table: &PinTable| table.settings().direction == Some(Direction::Input);
+            let left = without(before.clone(), &reset);
+            // Where its kind or direction made it a sensor, it is none without.
+            let old = if reads(&before) && !reads(&left) { old.driven() } else { old };
+            let before = left;
             // A kind of the other direction, or a direction of the other kind, is replaced.
             let before = match (asked.kind.map(PinKind::is_input), asked.direction) {
                 (Some(_), None) => PinTable { direction: None, ..before },

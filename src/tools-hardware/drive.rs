@@ -30,7 +30,7 @@ pub(crate) struct Toggle {
 pub(crate) async fn toggle(pins: Pins, cx: Cx, Toggle { pin }: Toggle) -> Result<Output> {
     let names = pins.names.all(&cx)?;
     let name = called(&names, pin);
-    crate::lasting::forget(&pins, &cx, &name).await;
+    pins.forget_way_back(&cx, &name).await;
     let high = !pins.board.read(pin).await?.high;
     let level = pins.switch(pin, high, &name).await?;
     answer(&names, level)

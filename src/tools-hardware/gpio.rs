@@ -1,7 +1,7 @@
 //! GPIO: look at and drive the header pins.
 
 use crate::{
-    blink, buses, configure, drive, lasting, map,
+    blink, buses, configure, drive, map,
     names::{self, PinNames, answer, called},
     pins::Pins,
     pwm,
@@ -11,6 +11,7 @@ use crate::{
 use board::{Level, Pin};
 use std::{collections::BTreeMap, time::Duration};
 use text_kit::join_and;
+use things::lasting;
 use tool::prelude::*;
 
 /// The pin that a call names.
@@ -116,9 +117,9 @@ async fn write(pins: Pins, cx: Cx, Write { pin, high, lasts }: Write) -> Result<
     let name = called(&names, pin);
     let lasts = lasts.as_deref().map(lasting::read).transpose()?;
     // Written down first: whatever happens then, nothing stays on.
-    lasting::forget(&pins, &cx, &name).await;
+    pins.forget_way_back(&cx, &name).await;
     let back = match lasts {
-        Some(lasts) => Some((lasts, lasting::plan(&pins, &cx, (pin, &name), !high, lasts).await?)),
+        Some(lasts) => Some((lasts, pins.plan_way_back(&cx, (pin, &name), !high, lasts).await?)),
         None => None,
     };
     let level = pins.switch(pin, high, &name).await?;

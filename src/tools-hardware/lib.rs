@@ -5,7 +5,6 @@ mod buses;
 mod configure;
 mod drive;
 mod gpio;
-mod lasting;
 mod map;
 mod names;
 mod pin_use;

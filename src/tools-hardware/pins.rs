@@ -5,6 +5,7 @@ use crate::{
     pin_use::PinUse,
 };
 use board::{Board, Pin};
+use jiff::SignedDuration;
 use records::Undoer;
 use std::{
     collections::HashSet,
@@ -12,7 +13,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 use store::Store;
-use tool::{Result, UserId};
+use things::lasting::{self, WayBack};
+use tool::{Cx, Result, UserId};
 
 /// The header, the names and settings of its pins, and whether the household uses it; cheap to clone.
 #[derive(Clone)]
@@ -57,13 +59,33 @@ impl Pins {
         opens_at.is_some_and(|level| high.is_none_or(|high| high == level))
     }
 
-    /// Whether this person may have a plan to switch a pin back.
-    pub(crate) fn may_have_plans(&self, user: UserId) -> bool {
-        self.without_plans.lock().is_ok_and(|all| !all.contains(&user))
+    /// Schedules the way back of a pin, and returns its moment.
+    pub(crate) async fn plan_way_back(
+        &self,
+        cx: &Cx,
+        (pin, name): (Pin, &str),
+        high: bool,
+        lasts: SignedDuration,
+    ) -> Result<String> {
+        self.note_plans(cx.user(), true);
+        let arguments = serde_json::json!({"pin": pin, "high": high});
+        lasting::plan(cx, WayBack { title: way_back_title(name, high), tool: "gpio_write", arguments }, lasts).await
     }
 
-    /// Notes whether this person has such a plan.
-    pub(crate) fn plans(&self, user: UserId, has: bool) {
+    /// Takes back an earlier way back of this pin, unless a schedule asks.
+    pub(crate) async fn forget_way_back(&self, cx: &Cx, name: &str) {
+        let may_have_plans = self.without_plans.lock().is_ok_and(|all| !all.contains(&cx.user()));
+        if !may_have_plans {
+            return;
+        }
+        let titles = [way_back_title(name, true), way_back_title(name, false)];
+        if let Some(has_plans) = lasting::forget(cx, "again", &titles).await {
+            self.note_plans(cx.user(), has_plans);
+        }
+    }
+
+    /// Notes whether this person has a plan to switch a pin back.
+    fn note_plans(&self, user: UserId, has: bool) {
         if let Ok(mut all) = self.without_plans.lock() {
             if has {
                 all.remove(&user)
@@ -76,4 +98,9 @@ impl Pins {
     pub(crate) fn are_used(&self) -> bool {
         self.used.is_used() && self.board.has_driver()
     }
+}
+
+/// The name of the schedule that switches a pin back.
+fn way_back_title(name: &str, high: bool) -> String {
+    format!("{name} {} again", if high { "on" } else { "off" })
 }

@@ -94,6 +94,11 @@ impl PinName {
         Self { name: name.to_owned(), sensor, ..self }
     }
 
+    /// The same pin, not only read.
+    pub fn driven(self) -> Self {
+        Self { sensor: false, ..self }
+    }
+
     /// A pin of hob.toml.
     pub fn of_file(name: &str, table: &PinTable) -> Self {
         Self { name: name.to_owned(), ..Self::default() }.with(table)

@@ -82,6 +82,7 @@ impl PinSource {
             verbs: verbs(kind),
             state: state(kind, named.kind(), high),
             guarded: named.opens_at().is_some(),
+            class: String::new(),
         })
     }
 }

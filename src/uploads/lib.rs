@@ -209,13 +209,17 @@ impl Uploads {
     }
 
     /// Back up all data with all files: [`Store::backup`]. Deletions wait, so that every file in the copy's records
-    /// is in the copy. Returns its size in bytes.
+    /// is in the copy. With a passphrase it is encrypted, and has the secrets: [`Store::backup_sealed`]. Returns its size
+    /// in bytes.
     ///
     /// # Errors
     /// As [`Store::backup`].
-    pub async fn backup(&self, file: PathBuf) -> store::Result<u64> {
+    pub async fn backup(&self, file: PathBuf, passphrase: Option<String>) -> store::Result<u64> {
         let _copying = self.copying.write().await;
-        self.records.store().backup(file).await
+        match passphrase {
+            Some(passphrase) => self.records.store().backup_sealed(file, passphrase).await,
+            None => self.records.store().backup(file).await,
+        }
     }
 
     /// Remove partial and released files at start-up, before any upload. Files of unknown origin stay.

@@ -411,6 +411,67 @@ test('a backup is a download', async () => {
   await context.close();
 });
 
+test('a backup under a passphrase, backups by themselves, and the support file', async () => {
+  const it = house();
+  const { page, context, problems } = await visit(it, { at: '#/device', size: phone });
+  const backup = part(page, 'Backup');
+  await backup.getByText('There is no backup yet.').waitFor();
+  await button(backup, 'Download with a passphrase').click();
+  const fill = async (first, second) => {
+    await backup.getByLabel('Passphrase', { exact: true }).fill(first);
+    await backup.getByLabel('Passphrase again').fill(second);
+  };
+  await fill('short', 'short');
+  await button(backup, 'Download').click();
+  await backup.getByRole('alert').getByText('at least 8').waitFor();
+  await fill('four words in a row', 'four words in a raw');
+  await button(backup, 'Download').click();
+  await backup.getByRole('alert').getByText('not the same').waitFor();
+  assert.deepEqual(it.calls, []);
+  await fill('four words in a row', 'four words in a row');
+  const coming = page.waitForEvent('download');
+  await button(backup, 'Download').click();
+  await coming;
+  await backup.getByText('Keep the passphrase').waitFor();
+  assert.deepEqual(last(it)[2], { passphrase: 'four words in a row' });
+  await button(backup, 'Change').click();
+  await backup.getByLabel('How often').selectOption('day');
+  await backup.getByLabel('Folder').fill('/media/usb');
+  await fill('four words in a row', 'four words in a row');
+  await accessible(page, 'the plan of backups');
+  await button(backup, 'Save').click();
+  await backup.getByText('Every night at 3:00, into /media/usb; the last 7 stay, encrypted.').waitFor();
+  assert.deepEqual(last(it)[2], { every: 'day', folder: '/media/usb', keep: 7, hour: 3, passphrase: 'four words in a row' });
+  await button(backup, 'Back up now').click();
+  await backup.getByText('Backup made').waitFor();
+  const health = part(page, 'Health');
+  await health.getByText('There is no backup yet. To do: download one').waitFor();
+  const file = page.waitForEvent('download');
+  await button(health, 'Download a support file').click();
+  assert.equal((await file).suggestedFilename(), 'hob-support.txt');
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test('an encrypted backup asks for its passphrase', async () => {
+  const it = house();
+  let answer = bad(422, 'wrong_passphrase', 'the passphrase is wrong. Nothing was changed');
+  let given;
+  const { page, context } = await visit(it, { at: '#/device', size: phone });
+  await page.route('**/api/v1/restore', (route) => ((given = route.request().headers()['x-backup-passphrase']), route.fulfill(answer)));
+  const backup = part(page, 'Backup');
+  await backup.locator('input[type=file]').setInputFiles({ name: 'old.hob.age', mimeType: '', buffer: Buffer.from('age-encryption.org/v1\n…') });
+  await backup.getByText('This backup is encrypted.').waitFor();
+  await backup.getByLabel('Passphrase').fill('wörds');
+  await button(backup, 'Replace everything').click();
+  await backup.getByRole('alert').getByText('the passphrase is wrong').waitFor();
+  assert.equal(given, 'w%C3%B6rds');
+  answer = { status: 202, json: { success: true, data: { restarting: true, size: 8 } } };
+  await button(backup, 'Replace everything').click();
+  await backup.getByText('Hob is restarting').waitFor();
+  await context.close();
+});
+
 test('a backup is restored once that is confirmed', async () => {
   const it = house();
   const answers = { 'POST /api/v1/restore': bad(422, 'failed', 'this is not a usable backup: nothing was changed') };

@@ -62,6 +62,17 @@ export function session(it) {
 }
 
 /** What the house answers; `body` is what was sent. */
+/** A device without backups, and its checks. */
+const BACKUPS = { plan: { every: 'off', folder: '', keep: 7, hour: 3, encrypted: false }, next: null, last: null, problem: null };
+const DOCTOR = {
+  well: true,
+  checks: [
+    { name: 'clock', outcome: 'well', text: 'It is 26 November 2026, 20:30 (Europe/Vienna).' },
+    { name: 'backup', outcome: 'careful', text: 'There is no backup yet.', todo: 'download one on the page, at Device, Backup, or plan them there' },
+  ],
+  writes: { device: 'mmcblk0', kind: 'SD card', size: 32e9, ownToday: 12e6, allToday: 240e6, ownAverage: null, allAverage: null, budget: 1.3e9, exceeded: false, errors: 0, say: 'Hob wrote 12 MB today, and everything on this device 240 MB, to the SD card (mmcblk0).' },
+};
+
 const ROUTES = {
   'GET /healthz': () => good({}),
   'GET /api/v1/session': (it) => (it.in ? good(session(it)) : bad(401, 'unauthorized', 'who are you?')),
@@ -122,6 +133,11 @@ const ROUTES = {
   'DELETE /api/v1/tokens/*': (it, _, id) => ((it.tokens = it.tokens.filter((t) => t.id !== id)), good({ deleted: true })),
   'GET /api/v1/sessions': (it) => good({ count: it.sessions.length, sessions: it.sessions }),
   'DELETE /api/v1/sessions/*': (it, _, id) => ((it.sessions = it.sessions.filter((s) => s.id !== id)), good({ deleted: true })),
+  'GET /api/v1/backup': (it) => good(it.backups ?? BACKUPS),
+  'PUT /api/v1/backup/plan': (it, { every, folder, keep, hour, passphrase }) => good((it.backups = { ...BACKUPS, plan: { every, folder, keep, hour, encrypted: Boolean(passphrase) }, next: every === 'off' ? null : Date.now() + DAY })),
+  'POST /api/v1/backup/run': (it) => good((it.backups = { ...it.backups, problem: null, last: { at: Date.now(), size: 4_200_000, path: '/media/usb/x.hob.age', encrypted: true } })),
+  'GET /api/v1/doctor': () => good(DOCTOR),
+  'POST /api/v1/support': () => ({ contentType: 'text/plain', headers: { 'content-disposition': 'attachment; filename="hob-support.txt"' }, body: 'Hob support bundle.' }),
   'POST /api/v1/backup': () => ({ contentType: 'application/octet-stream', headers: { 'content-disposition': 'attachment; filename="backup.hob"' }, body: 'HOB1 everything' }),
 };
 

@@ -56,6 +56,10 @@ class Broker:
 
         until("mosquitto listens", listens)
 
+    def restart(self):
+        self.stop()
+        self.start()
+
     def log(self):
         return (self.folder / "mosquitto.log").read_text()
 
@@ -69,10 +73,10 @@ class Broker:
 class Peer:
     """Another program at the broker."""
 
-    def __init__(self, port, user=None, password=None, ca=None):
+    def __init__(self, port, user=None, password=None, ca=None, topics="#"):
         self.client = paho.Client(paho.CallbackAPIVersion.VERSION2)
         self.messages = []
-        self.client.on_connect = lambda *_: self.client.subscribe("#", 1)
+        self.client.on_connect = lambda *_: self.client.subscribe(topics, 1)
         self.client.on_message = lambda _, __, message: self.messages.append(message)
         subscribed = []
         self.client.on_subscribe = lambda *_: subscribed.append(True)
@@ -100,3 +104,31 @@ class Peer:
     def close(self):
         self.client.disconnect()
         self.client.loop_stop()
+
+
+class Flood:
+    """A client that only publishes, faster than paho does: `rate` messages a second over some topics."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        # Version 3.1.1, a clean session, no keep-alive.
+        self.socket.sendall(b"\x10\x11\x00\x04MQTT\x04\x02\x00\x00\x00\x05flood")
+        assert self.socket.recv(4) == b"\x20\x02\x00\x00"
+
+    def send(self, topics, seconds, rate=10_000):
+        """Each message has its number as its payload."""
+        sent, begun = 0, time.monotonic()
+        while sent < rate * seconds:
+            messages = bytearray()
+            for n in range(sent, sent + rate // 50):
+                body = topics[n % len(topics)].encode()
+                body = len(body).to_bytes(2, "big") + body + str(n).encode()
+                messages += bytes([0x30, len(body)]) + body
+            self.socket.sendall(messages)
+            sent += rate // 50
+            time.sleep(max(0, begun + sent / rate - time.monotonic()))
+        return sent
+
+    def close(self):
+        self.socket.sendall(b"\xe0\x00")
+        self.socket.close()

@@ -258,6 +258,11 @@ class Peer:
     def loses(self, what, seconds):
         until(f"{what} goes", lambda: self.sees(what) is None, seconds)
 
+    def stop(self):
+        """Takes back what was registered, and ends."""
+        self.process.stdin.close()
+        self.process.wait(10)
+
     def tell(self, **service):
         """Registers a service: kind, name, host, address, port, txt."""
         self.process.stdin.write(json.dumps(service) + "\n")

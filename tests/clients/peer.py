@@ -1,6 +1,7 @@
 """Python's zeroconf at work in another namespace: prints what it sees as JSON, registers what it is told on stdin."""
 
 import json
+import os
 import queue
 import socket
 import sys
@@ -38,6 +39,9 @@ def main():
             )
             zeroconf.register_service(info)
             say(f"told {told['name']}", True)
+        # Nothing more is to come: it says goodbye.
+        zeroconf.close()
+        os._exit(0)
 
     ServiceBrowser(zeroconf, KINDS, handlers=[heard])
     threading.Thread(target=read, daemon=True).start()

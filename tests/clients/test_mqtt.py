@@ -4,11 +4,12 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 
 import httpx
 import pytest
-from broker import Broker, Peer, until
+from broker import Broker, Flood, Peer, until
 from daemon import TOKEN
 
 BASE = "hob/kitchen"
@@ -256,7 +257,9 @@ def test_devices_that_announce_themselves_are_read(hob, broker, peer):
     until("gone", lambda: hob.call("mqtt_status")["announcedThings"] == 0)
 
 
-def test_a_flood_leaves_memory_steady(hob, broker, peer):
+def test_a_flood_leaves_memory_steady(hob, broker):
+    peer = Peer(broker.port, topics=f"{BASE}/pin/17/state")
+    pours = Flood(broker.port)
     hob.call("name_pin", pin=17, name="Hall lamp")
     hob.set_up(broker.port)
     hob.call("add_mqtt_thing", name="Meter", kind="sensor", stateTopic="flood/0")
@@ -265,9 +268,8 @@ def test_a_flood_leaves_memory_steady(hob, broker, peer):
 
     def flood(count):
         before = hob.call("mqtt_status")["received"]
-        for n in range(count):
-            peer.client.publish("flood/0", f"{n}", 0)
-            peer.client.publish(f"{BASE}/pin/17/set", "nonsense", 0)
+        # Half of them are nonsense for a pin.
+        pours.send(["flood/0", f"{BASE}/pin/17/set"], 1, 2 * count)
         until("received", lambda: hob.call("mqtt_status")["received"] >= before + count, 120)
 
     flood(10_000)
@@ -281,3 +283,54 @@ def test_a_flood_leaves_memory_steady(hob, broker, peer):
     # It still obeys.
     peer.publish(f"{BASE}/pin/17/set", "ON")
     peer.wait(f"{BASE}/pin/17/state", "ON")
+    pours.close()
+    peer.close()
+
+
+def test_ten_thousand_messages_a_second_drown_nothing(hob, broker):
+    """Rules listen to the flood, and to a button; a person switches a lamp."""
+    # Who looks on has not to follow the flood, too.
+    peer = Peer(broker.port, topics=f"{BASE}/pin/17/state")
+    hob.call("name_pin", pin=17, name="Hall lamp")
+    hob.set_up(broker.port)
+    rule = lambda name, trigger, action: hob.call(  # noqa: E731
+        "create_rule", name=name, triggers=[trigger], actions=[action], mode="queued", maxPerHour=36_000)["id"]
+    never = rule("Never", {"type": "threshold", "topic": "meter/#", "above": 1e12}, {"type": "pin", "pin": 20, "high": True})
+    bell = rule("Bell", {"type": "mqtt", "topic": "button", "payload": "single"}, {"type": "pin", "pin": 21, "toggle": True})
+    hob.is_("connected")
+    until("both topics", lambda: hob.call("mqtt_status")["subscriptions"] >= 9)
+    fired = lambda which: hob.call("get_rule", ruleId=which)["fired"]  # noqa: E731
+    meters = [f"meter/{n}" for n in range(40)] + [f"{BASE}/pin/30/set"]
+    flood, sent = Flood(broker.port), []
+
+    def pour(seconds):
+        pouring = threading.Thread(target=lambda: sent.append(flood.send(meters, seconds)))
+        pouring.start()
+        return pouring
+
+    pour(3).join()
+    before = hob.memory()
+    pouring, presses = pour(12), 0
+    while pouring.is_alive():
+        # A press, and that it is over, as zigbee2mqtt reports it.
+        peer.publish("button", "single")
+        peer.publish("button", "")
+        presses += 1
+        until(f"press {presses}", lambda: fired(bell) == presses)
+        state = "ON" if presses % 2 else "OFF"
+        peer.publish(f"{BASE}/pin/17/set", state)
+        peer.wait(f"{BASE}/pin/17/state", state)
+    status = hob.call("mqtt_status")
+    grown = hob.memory() - before
+    print(f"{sum(sent)} sent, {status['received']} received, {status['dropped']} thinned, {presses} presses, {grown} KB more")
+    assert fired(bell) == presses and fired(never) == 0
+    assert grown < 12 * 1024, f"{grown} KB more"
+    # The last word counts, however fast it came.
+    for n in range(3000):
+        peer.client.publish(f"{BASE}/pin/17/set", "ON" if n % 2 else "OFF", 0)
+    peer.publish(f"{BASE}/pin/17/set", "ON")
+    until("the last of them was obeyed", lambda: hob.high(17) and peer.latest(f"{BASE}/pin/17/state") == "ON")
+    peer.publish(f"{BASE}/pin/17/set", "OFF")
+    peer.wait(f"{BASE}/pin/17/state", "OFF")
+    flood.close()
+    peer.close()

@@ -252,6 +252,53 @@ def test_hob_finds_others(lan, client, zeroconf):
     assert "http://kitchen.local:4620" in said and ", claimed" in said and "\x1b" not in said
 
 
+def test_others_that_move_or_get_another_name_are_followed(lan, client):
+    """Each look finds them where they are now: neither a daemon that runs on nor avahi holds on to what was."""
+    ask = client.avahi("client")
+    board, hub = lan.machine("board", "10.77.0.5"), lan.machine("hub", "10.77.0.8")
+    hob, other = lan.machine("study", "10.77.0.4").hob("study"), board.hob(None)
+    other.owned("PATCH", "/api/v1/device", {"name": "Kitchen"})
+    home = {"kind": "_home-assistant._tcp.local.", "port": 8123, "host": "abc.local.", "txt": {"uuid": "abc", "version": "2024.12.5"}}
+    first = hub.peer()
+    first.tell(**home, name="Home", address="10.77.0.8")
+
+    def browsed(kind):
+        lines = [line.split(";") for line in ask("avahi-browse", "-rpt", kind).splitlines()]
+        return sorted((line[3], line[7]) for line in lines if line[0] == "=" and line[3] != "study")
+
+    def daemon():
+        found = hob.owned("GET", "/api/v1/discover")["found"]
+        return sorted((one["name"], one["url"]) for one in found if not one["self"] and one["kind"] in ("hob", "home-assistant"))
+
+    def command():
+        found = [one for one in discovered(client) if one["name"] != "study" and one["kind"] in ("hob", "home-assistant")]
+        return sorted((one["name"], *one["addresses"]) for one in found)
+
+    def are(hob_now, home_now):
+        """By avahi, by the command, and by a daemon that remembers what it has heard."""
+        wanted = sorted([hob_now, home_now])
+        urls = sorted([(hob_now[0], f"http://{hob_now[0]}.local:4620"), (home_now[0], f"http://{home_now[1]}:8123")])
+        avahi = lambda: sorted(browsed("_hob._tcp") + browsed("_home-assistant._tcp"))  # noqa: E731
+        for look, expected in [(avahi, wanted), (command, wanted), (daemon, urls)]:
+            until(f"{expected}: {look()}", lambda: look() == expected, 60)
+
+    are(("kitchen", "10.77.0.5"), ("Home", "10.77.0.8"))
+    # A new lease, and a new name.
+    board.run("ip", "address", "flush", "dev", "eth0")
+    board.run("ip", "address", "add", "10.77.0.51/24", "dev", "eth0")
+    are(("kitchen", "10.77.0.51"), ("Home", "10.77.0.8"))
+    other.owned("PATCH", "/api/v1/device", {"name": "Cellar"})
+    are(("cellar", "10.77.0.51"), ("Home", "10.77.0.8"))
+    # Home Assistant moves to another machine without a word, and later gets another name.
+    first.process.kill()
+    second = lan.machine("new", "10.77.0.9").peer()
+    second.tell(**home, name="Home", address="10.77.0.9")
+    are(("cellar", "10.77.0.51"), ("Home", "10.77.0.9"))
+    second.stop()
+    lan.machine("newest", "10.77.0.10").peer().tell(**home | {"host": "def.local."}, name="House", address="10.77.0.10")
+    are(("cellar", "10.77.0.51"), ("House", "10.77.0.10"))
+
+
 def test_discover_without_a_network_says_so(lan):
     nowhere = lan.machine("nowhere")
     nowhere.run("ip", "link", "set", "eth0", "down")

@@ -247,6 +247,11 @@ impl Hob {
         ended(&mut child).and_then(|s| s.code())
     }
 
+    /// Waits until the daemon ends by itself; returns its exit code.
+    pub fn ended(&mut self) -> Option<i32> {
+        ended(&mut self.child.take().unwrap()).and_then(|s| s.code())
+    }
+
     /// Asserts that it still runs and answers.
     pub fn assert_alive(&mut self) {
         let health = self.request("GET", "/healthz").send().json();

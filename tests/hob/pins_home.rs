@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use std::{fs::OpenOptions, io::Write, path::PathBuf, process::Command, thread};
 
 /// A daemon with a pipe to its simulated board.
-struct Home {
-    hob: Hob,
+pub struct Home {
+    pub hob: Hob,
     pipe: PathBuf,
 }
 
 impl Home {
-    fn with(config: &str) -> Self {
+    pub fn with(config: &str) -> Self {
         let folder = Folder::new();
         let pipe = folder.path("pins");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -25,17 +25,17 @@ impl Home {
     }
 
     /// Makes something happen at the pins.
-    fn simulate(&self, steps: &str) {
+    pub fn simulate(&self, steps: &str) {
         let mut pipe = OpenOptions::new().write(true).open(&self.pipe).unwrap();
         pipe.write_all(format!("{steps}\n").as_bytes()).unwrap();
     }
 
-    fn is_on(&self, pin: u8) -> bool {
+    pub fn is_on(&self, pin: u8) -> bool {
         self.hob.result("gpio_read", json!({"pin": pin}))["high"] == true
     }
 
     /// A pin on the board's map.
-    fn on_map(&self, pin: u8) -> Value {
+    pub fn on_map(&self, pin: u8) -> Value {
         let map = self.hob.get("/api/v1/board").data(200);
         map["pins"].as_array().unwrap().iter().find(|one| one["pin"] == pin).unwrap().clone()
     }
@@ -86,7 +86,7 @@ fn gpio_watch_waits_for_a_change_and_ends() {
 }
 
 /// Resident memory of the daemon in KB.
-fn resident(hob: &Hob) -> u64 {
+pub fn resident(hob: &Hob) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", hob.pid())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
@@ -186,6 +186,49 @@ fn people_configure_pins_within_what_the_file_allows() {
     assert_eq!(home.on_map(4)["name"], "Front door bell");
     assert_eq!((&home.on_map(5)["name"], &home.on_map(5)["maxOnSeconds"]), (&json!("up"), &json!(30)));
     assert_eq!(home.hob.say("turn on up")["response"], "Up is on.");
+}
+
+#[test]
+fn settings_are_taken_back() {
+    let home = Home::with("[pins.up]\npin = 5\nmax_on_seconds = 30\n");
+    let hob = &home.hob;
+    let set = |arguments: Value| hob.call("configure_pin", arguments);
+    hob.result("name_pin", json!({"pin": 6, "name": "Hall button"}));
+    let bell = json!({"pin": 6, "kind": "button", "pull": "up", "debounce_ms": 20, "long_press_ms": 900});
+    set(bell).data(200);
+    let plain = || home.on_map(6);
+    assert_eq!(
+        (&plain()["kind"], &plain()["pull"], &plain()["watched"]),
+        (&json!("button"), &json!("up"), &json!(true))
+    );
+    let why = hob.call("gpio_write", json!({"pin": 6, "high": true})).refusal(403, "denied");
+    assert!(why.contains("is an input"), "{why}");
+    // One of them, another set in the same call, then all: it is driven as before it was configured.
+    let told = set(json!({"pin": 6, "reset": ["long_press_ms", "pull"], "debounce_ms": 30})).data(200);
+    assert_eq!(told["result"]["settings"], json!({"pin": 6, "kind": "button", "debounce_ms": 30}));
+    let told = set(json!({"pin": 6, "reset": ["all"]})).data(200);
+    assert_eq!(told["result"]["settings"], json!({"pin": 6}), "{told}");
+    assert_eq!(
+        (&plain()["name"], &plain()["kind"], &plain()["direction"]),
+        (&json!("Hall button"), &Value::Null, &Value::Null)
+    );
+    hob.result("gpio_write", json!({"pin": 6, "high": true}));
+    assert!(home.is_on(6));
+    let things = hob.result("list_things", json!({"query": "hall button"}));
+    assert_eq!(things["things"][0]["kind"], "switch", "{things}");
+    // Undone, it is a button again.
+    hob.result("undo", json!({}));
+    hob.result("undo", json!({}));
+    assert_eq!(plain()["kind"], "button");
+    for (arguments, kind) in [
+        (json!({"pin": 5, "reset": ["max_on_seconds"]}), (403, "denied")),
+        (json!({"pin": 6, "reset": ["name"]}), (400, "bad_args")),
+        (json!({"pin": 6, "reset": "all of it"}), (400, "bad_args")),
+    ] {
+        set(arguments).refusal(kind.0, kind.1);
+    }
+    set(json!({"pin": 5, "reset": ["all"]})).data(200);
+    assert_eq!(home.on_map(5)["maxOnSeconds"], 30, "hob.toml holds");
 }
 
 #[test]

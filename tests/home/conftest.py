@@ -14,7 +14,11 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+# Networks of namespaces, and brokers.
+sys.path.append(str(HERE.parent / "clients"))
+os.environ.setdefault("HOB_BIN", str(HERE.parent.parent / "target/debug/hob"))
 import ha as home_assistant  # noqa: E402
+from lan import Lan  # noqa: E402
 
 TOKEN = "a-token-of-at-least-32-characters-for-tests"
 
@@ -34,23 +38,42 @@ def start_ha(folder, *more):
 
 
 class Hob:
-    """A claimed daemon over a data folder of its own."""
+    """A claimed daemon over a data folder of its own. What is written to its pipe happens at its simulated pins."""
 
-    def __init__(self, folder, arguments=("--no-mdns",), env=()):
+    def __init__(self, folder, arguments=("--no-mdns",), env=(), config=""):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        config = self.folder / "test.toml"
-        config.write_text("[limits]\ncalls = 0\n[approvals]\nin_call_seconds = 1\n")
+        self.pipe = self.folder / "pins"
+        os.mkfifo(self.pipe)
+        config += "[limits]\ncalls = 0\n[approvals]\nin_call_seconds = 1\n[pins]\nswitches_per_second = 0\n"
+        (self.folder / "test.toml").write_text(f'{config}[sim]\nscenario = "{self.pipe}"\n')
         self.log = self.folder / "log"
-        env = {"PATH": os.environ["PATH"], "HOB_TOKEN": TOKEN, "HOB_LOG": "info", **dict(env)}
-        binary = os.environ.get("HOB_BIN", str(HERE.parent.parent / "target/debug/hob"))
-        command = [binary, "serve", "--data", self.folder / "data", "--board", "sim", "--listen", "127.0.0.1:0",
-                   "--config", config, *arguments]
+        self.arguments, self.env = arguments, dict(env)
+        self.start()
+
+    def start(self):
+        env = {"PATH": os.environ["PATH"], "HOB_TOKEN": TOKEN, "HOB_LOG": "info", **self.env}
+        command = [os.environ["HOB_BIN"], "serve", "--data", self.folder / "data", "--board", "sim", "--listen", "127.0.0.1:0",
+                   "--config", self.folder / "test.toml", *self.arguments]
         with open(self.log, "a") as errors:
             self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=errors, text=True)
         line = self.process.stdout.readline().split()
         assert line, self.log.read_text()[-3000:]
         self.url = line[-1].rstrip("/")
+
+    def kill(self):
+        """As by a power cut."""
+        self.process.kill()
+        self.process.wait()
+
+    def simulate(self, steps):
+        with open(self.pipe, "w") as pipe:
+            pipe.write(steps + "\n")
+
+    def resident(self):
+        """What it has in memory, in KB."""
+        status = open(f"/proc/{self.process.pid}/status").read()
+        return int(status.partition("VmRSS:")[2].split()[0])
 
     def request(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
@@ -102,6 +125,13 @@ class Hob:
         self.process.terminate()
         assert self.process.wait(20) == 0, self.log.read_text()[-4000:]
         assert not (self.folder / "data" / "crash").exists(), self.log.read_text()[-4000:]
+
+
+@pytest.fixture
+def lan(tmp_path):
+    made = Lan(tmp_path)
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import re
 import signal
 import subprocess
 import time
@@ -253,6 +252,41 @@ def test_home_assistant_restarts(connected, home):
     assert [next(events)["data"]["state"] for _ in range(2)][0] == "lost"
 
 
+def test_rules_see_each_change_once_over_restarts(connected, home):
+    """That Home Assistant, or Hob, was away for a while is no change of a lamp that is on before and after."""
+    lamp = "light.ceiling_lights"
+    rules = [
+        connected.call("create_rule", name=name, triggers=[trigger], actions=[{"type": "pin", "pin": 17, "toggle": True}])["id"]
+        for name, trigger in [("Entity", {"type": "ha", "entity": lamp, "to": "on"}),
+                              ("Thing", {"type": "thing", "thing": f"ha:{lamp}", "to": "on"})]
+    ]
+
+    def switched(times):
+        events = connected.listen("thing:changed")
+        for service in ("turn_off", "turn_on"):
+            connected.call("ha_call_service", domain="light", service=service, entity=lamp)
+            next(e for e in events if (e["data"]["thing"], e["data"]["value"]) == (f"ha:{lamp}", service[5:]))
+        end = time.monotonic() + 20
+        while (runs := [connected.call("get_rule", ruleId=rule)["fired"] for rule in rules]) != [times, times]:
+            assert time.monotonic() < end and max(runs) <= times, runs
+
+    switched(1)
+    home.stop(signal.SIGKILL)
+    connected.wait_for_state("lost")
+    subprocess.run([HERE / "ha", "restart", "--dir", home.folder], check=True, stdout=subprocess.DEVNULL, timeout=240)
+    home.about = json.loads((home.folder / "ha.json").read_text())
+    connected.wait_for_state("connected", 90)
+    assert state(home, lamp)["state"] == "on"
+    switched(2)
+    connected.kill()
+    connected.start()
+    connected.wait_for_state("connected", 90)
+    assert state(home, lamp)["state"] == "on"
+    switched(3)
+    for rule in rules:
+        connected.call("delete_rule", ruleId=connected.call("get_rule", ruleId=rule)["name"])
+
+
 def test_a_process_that_hangs_is_noticed_and_recovered(connected, home):
     os.kill(home.pid, signal.SIGSTOP)
     try:
@@ -263,9 +297,7 @@ def test_a_process_that_hangs_is_noticed_and_recovered(connected, home):
 
 
 def test_memory_is_steady(connected, home):
-    def resident():
-        status = open(f"/proc/{connected.process.pid}/status").read()
-        return int(re.search(r"VmRSS:\s+(\d+)", status)[1])
+    resident = connected.resident
 
     async def churn(rounds):
         for n in range(rounds):

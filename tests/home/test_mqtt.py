@@ -2,13 +2,13 @@
 
 import asyncio
 import pathlib
+import subprocess
 import sys
 import time
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "clients"))
-from broker import Broker  # noqa: E402
+from broker import Broker
 
 
 def until(what, check, patience=60):
@@ -41,6 +41,25 @@ def entities(home):
 
 def state(home, entity):
     return rest(home, "GET", f"/api/states/{entity}")["state"]
+
+
+def attributes(home, entity):
+    return rest(home, "GET", f"/api/states/{entity}")["attributes"]
+
+
+def act(home, entity, service):
+    rest(home, "POST", f"/api/services/{entity.split('.')[0]}/{service}", {"entity_id": entity})
+
+
+def make_rule(hob, name, actions, trigger=None):
+    """A rule, and the keys of its switch and its button."""
+    triggers = [trigger or {"type": "event", "topic": "custom:never"}]
+    key = "rule_" + hob.call("create_rule", name=name, triggers=triggers, actions=actions, mode="queued")["id"]
+    return key.removeprefix("rule_"), key, f"{key}_run"
+
+
+def is_high(hob, pin):
+    return hob.call("gpio_read", pin=pin)["high"]
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +104,165 @@ def test_a_name_that_goes_takes_its_entity_with_it(joined, hob):
     until("gone", lambda: "pin_22" not in entities(joined))
 
 
+def test_a_rule_is_a_button_that_runs_it_and_a_switch_that_arms_it(joined, hob):
+    rule, switch, button = make_rule(hob, "Evening", [{"type": "pin", "pin": 18, "high": True}],
+                                     {"type": "pin", "pin": 5, "edge": "rising"})
+    found = until("the rule", lambda: {switch, button} <= set(f := entities(joined)) and f)
+    assert found[switch].startswith("switch.") and found[button].startswith("button.")
+    until("it is armed", lambda: state(joined, found[switch]) == "on")
+    act(joined, found[button], "press")
+    until("its pin is high", lambda: is_high(hob, 18))
+    hob.call("gpio_write", pin=18, high=False)
+    # Disarmed in Home Assistant it does nothing, and armed again it does.
+    enabled = lambda: hob.call("get_rule", ruleId=rule)["enabled"]  # noqa: E731
+    act(joined, found[switch], "turn_off")
+    until("it is disarmed", lambda: not enabled())
+    until("Home Assistant knows", lambda: state(joined, found[switch]) == "off")
+    hob.simulate("high 5\nwait 50\nlow 5\nwait 50\nhigh 6")
+    until("the edges have been", lambda: is_high(hob, 6))
+    assert not is_high(hob, 18) and hob.call("get_rule", ruleId=rule)["fired"] == 1
+    act(joined, found[switch], "turn_on")
+    until("it is armed", enabled)
+    hob.simulate("high 5\nwait 50\nlow 5\nlow 6")
+    until("its pin is high", lambda: is_high(hob, 18))
+    # What is changed at Hob is seen in Home Assistant: armed, its name, and that it is gone.
+    hob.call("update_rule", ruleId=rule, enabled=False)
+    until("disarmed", lambda: state(joined, found[switch]) == "off")
+    hob.call("update_rule", ruleId=rule, name="Late evening")
+    until("a new name", lambda: "Late evening" in attributes(joined, found[switch])["friendly_name"])
+    assert entities(joined)[switch] == found[switch], "the same entity under a new name"
+    hob.call("delete_rule", ruleId="Late evening")
+    until("gone", lambda: not {switch, button} & set(entities(joined)))
+
+
+def test_a_rule_that_waits_keeps_nothing_waiting(joined, hob):
+    wait = [{"type": "wait", "seconds": 500}]
+    rule, _, button = make_rule(hob, "Slow", wait)
+    until("the rule", lambda: button in entities(joined))
+    # Home Assistant presses nothing that it does not know to be there.
+    until("it can be pressed", lambda: state(joined, entities(joined)[button]) != "unavailable")
+    act(joined, entities(joined)[button], "press")
+    until("it runs", lambda: hob.call("rule_log", ruleId=rule)["log"])
+    lamp = entities(joined)["pin_17"]
+    act(joined, lamp, "turn_on")
+    until("the lamp is on", lambda: is_high(hob, 17) and state(joined, lamp) == "on")
+    act(joined, lamp, "turn_off")
+    until("the lamp is off", lambda: not is_high(hob, 17) and state(joined, lamp) == "off")
+    hob.call("delete_rule", ruleId="Slow")
+
+
+def test_presses_are_events(joined, hob):
+    event = entities(joined)["press_4"]
+    assert attributes(joined, event)["event_types"] == ["short", "long", "double"]
+    last = state(joined, event)
+    # Times that hold on a busy machine, too.
+    hob.call("configure_pin", pin=4, long_press_ms=2000, double_press_ms=2000)
+    for steps, kind in [("press 4 60", "short"), ("press 4 2500", "long"), ("press 4 40\nwait 60\npress 4 40", "double"),
+                        ("press 4 60", "short")]:
+        hob.simulate(steps)
+        until(kind, lambda: state(joined, event) != last and attributes(joined, event)["event_type"] == kind)
+        last = state(joined, event)
+
+
+def test_a_rule_that_fires_is_an_event(joined, hob):
+    event = entities(joined)["rule_fired"]
+    trigger = {"type": "pin", "pin": 5, "edge": "rising"}
+    lamp, *_ = make_rule(hob, "Lamp", [{"type": "pin", "pin": 18, "high": False}], trigger)
+    fired = lambda: {k: attributes(joined, event).get(k) for k in ("event_type", "rule", "rule_id")}  # noqa: E731
+    hob.simulate("high 5\nwait 50\nlow 5")
+    until("it fired", lambda: fired() == {"event_type": "ok", "rule": "Lamp", "rule_id": lamp})
+    hob.call("delete_rule", ruleId="Lamp")
+    # An input cannot be driven.
+    broken, *_ = make_rule(hob, "Broken", [{"type": "pin", "pin": 19, "high": True}], trigger)
+    hob.call("configure_pin", pin=19, direction="input")
+    hob.simulate("high 5\nwait 50\nlow 5")
+    until("it failed", lambda: fired() == {"event_type": "failed", "rule": "Broken", "rule_id": broken})
+    hob.call("delete_rule", ruleId="Broken")
+
+
+def test_many_rules_are_all_there(joined, hob):
+    rules = [make_rule(hob, f"Rule number {n}", [{"type": "pin", "pin": 18, "high": False}]) for n in range(70)]
+    wanted = {key for _, *keys in rules for key in keys}
+    until("all of them", lambda: wanted <= set(entities(joined)))
+    for n in range(70):
+        hob.call("delete_rule", ruleId=f"Rule number {n}")
+    until("all are gone", lambda: not wanted & set(entities(joined)))
+
+
+@pytest.fixture(scope="module")
+def keeper(joined, hob):
+    """A rule that stays over restarts: its id, and the keys of its switch and its button."""
+    trigger = {"type": "mqtt", "topic": "home/button", "payload": "press"}
+    made = make_rule(hob, "Keeper", [{"type": "pin", "pin": 17, "high": False}], trigger)
+    until("the rule", lambda: made[2] in entities(joined))
+    return made
+
+
+def runs(hob, rule):
+    return hob.call("get_rule", ruleId=rule)["fired"]
+
+
+def works(home, hob, keeper):
+    """That pins and rules work in both directions, and once."""
+    rule, switch, button = keeper
+    found = entities(home)
+    lamp, before = found["pin_17"], runs(hob, rule)
+    hob.call("gpio_write", pin=17, high=False)
+    until("off", lambda: state(home, lamp) == "off")
+    act(home, lamp, "turn_on")
+    until("the pin is high", lambda: is_high(hob, 17))
+    until("on", lambda: state(home, lamp) == "on")
+    act(home, found[button], "press")
+    until("it ran", lambda: runs(hob, rule) > before)
+    until("the lamp is off", lambda: state(home, lamp) == "off")
+    assert runs(hob, rule) == before + 1 and state(home, found[switch]) == "on"
+
+
+def publish(home, topic, payload, retain=False):
+    """Home Assistant publishes a message."""
+    body = {"topic": topic, "payload": payload, "qos": 1, "retain": retain}
+    rest(home, "POST", "/api/services/mqtt/publish", body)
+
+
+def test_the_broker_restarts_and_nothing_is_lost_or_doubled(joined, hob, broker, keeper):
+    works(joined, hob, keeper)
+    known = entities(joined)
+    lamp, rule = known["pin_17"], keeper[0]
+    # Without persistence: the broker has forgotten everything that was retained.
+    broker.stop()
+    until("unavailable", lambda: state(joined, lamp) == "unavailable")
+    hob.call("gpio_write", pin=17, high=True)
+    broker.start()
+    until("as it is now", lambda: state(joined, lamp) == "on", 120)
+    until("the rule too", lambda: state(joined, known[keeper[1]]) == "on")
+    works(joined, hob, keeper)
+    assert entities(joined) == known
+    # A rule hears its topic again, and a message that the broker had retained is no news.
+    before = runs(hob, rule)
+    publish(joined, "home/button", "press", True)
+    until("it ran", lambda: runs(hob, rule) == before + 1)
+    hob.kill()
+    hob.start()
+    until("connected", lambda: hob.call("mqtt_status")["state"] == "connected")
+    until("heard", lambda: hob.call("mqtt_read", topic="home/button")["messages"])
+    works(joined, hob, keeper)
+    assert runs(hob, rule) == before + 2 and entities(joined) == known
+    publish(joined, "home/button", "", True)
+
+
+def test_hob_is_killed_and_comes_back_as_it_was(joined, hob, keeper):
+    known = entities(joined)
+    lamp = known["pin_17"]
+    hob.kill()
+    until("unavailable", lambda: state(joined, lamp) == "unavailable")
+    # What is commanded meanwhile is not made up for.
+    act(joined, lamp, "turn_on")
+    hob.start()
+    until("back", lambda: state(joined, lamp) == "off")
+    works(joined, hob, keeper)
+    assert entities(joined) == known
+
+
 def test_hob_is_unavailable_without_its_broker_and_comes_back(joined, hob, broker):
     lamp = entities(joined)["pin_17"]
     hob.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": 1})
@@ -93,16 +271,15 @@ def test_hob_is_unavailable_without_its_broker_and_comes_back(joined, hob, broke
     until("back", lambda: state(joined, lamp) == "off")
 
 
-def test_home_assistant_restarts_and_knows_it_all_again(joined, hob):
-    import subprocess
-
+def test_home_assistant_restarts_and_knows_it_all_again(joined, hob, keeper):
+    known = entities(joined)
     here = pathlib.Path(sys.modules["ha"].__file__).parent
     subprocess.run([here / "ha", "restart", "--dir", joined.folder], check=True, stdout=subprocess.DEVNULL, timeout=240)
     import ha
 
     again = ha.Home(joined.folder)
     lamp = entities(again)["pin_17"]
-    until("known again", lambda: state(again, lamp) == "off")
-    rest(again, "POST", f"/api/services/{lamp.split('.')[0]}/turn_on", {"entity_id": lamp})
-    until("the pin is high", lambda: hob.call("gpio_read", pin=17)["high"])
+    until("known again", lambda: state(again, lamp) == ("on" if is_high(hob, 17) else "off"))
+    works(again, hob, keeper)
+    assert entities(again) == known
     joined.about = again.about

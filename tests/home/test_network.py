@@ -3,24 +3,12 @@
 import json
 import os
 import pathlib
-import sys
-
-import pytest
 
 from conftest import HERE
 
-sys.path.append(str(HERE.parent / "clients"))
-os.environ.setdefault("HOB_BIN", str(HERE.parent.parent / "target/debug/hob"))
-from lan import Lan, until  # noqa: E402
+from lan import until
 
 ENTRIES = "/api/v1/config-services/home_assistant/entries"
-
-
-@pytest.fixture
-def lan(tmp_path):
-    made = Lan(tmp_path)
-    yield made
-    made.close()
 
 
 def test_it_is_found_offered_and_followed(lan, tmp_path):
@@ -51,6 +39,8 @@ def test_it_is_found_offered_and_followed(lan, tmp_path):
         hob.owned("PATCH", f"{ENTRIES}/default", {"fields": {**entry, "url": offered[0]["url"]}})
         until("a connection", lambda: call("ha_status")["state"] == "connected", 60)
         call("ha_call_service", domain="light", service="turn_off", entity="light.ceiling_lights")
+        rule = call("create_rule", name="Light", triggers=[{"type": "ha", "entity": "light.ceiling_lights", "to": "on"}],
+                    actions=[{"type": "pin", "pin": 17, "high": True}])["id"]
 
         # The cable is pulled: nothing says so, and it is noticed all the same. Meanwhile the home changes.
         hub.join(False)
@@ -60,6 +50,10 @@ def test_it_is_found_offered_and_followed(lan, tmp_path):
         hub.join(True)
         until("a connection", lambda: call("ha_status")["state"] == "connected", 150)
         assert call("ha_get_state", entity="light.ceiling_lights")["state"] == "on"
+        # The change is caught up with, and a rule runs for it once.
+        until("the rule", lambda: call("gpio_read", pin=17)["high"])
+        call("ha_call_service", domain="light", service="turn_off", entity="light.ceiling_lights")
+        assert call("get_rule", ruleId=rule)["fired"] == 1
         hob.stop()
     finally:
         if (pathlib.Path(tmp_path) / "ha" / "ha.json").exists():

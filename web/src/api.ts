@@ -160,11 +160,19 @@ export const chooseModel = (body: Body<'PUT /api/v1/model'>) => call('PUT /api/v
 /** Copying all data takes as long as the disk needs. */
 const BACKUP_MS = 15 * 60_000;
 
-export const backup = () => downloaded('POST /api/v1/backup', 'backup.hob', BACKUP_MS);
+/** A copy of all data; with a passphrase encrypted, and with the keys to other services. */
+export const backup = (passphrase = '') => downloaded('POST /api/v1/backup', 'backup.hob', BACKUP_MS, passphrase ? { passphrase } : undefined);
+export type Backups = Data<'GET /api/v1/backup'>;
+export const backups = () => call('GET /api/v1/backup');
+export const planBackups = (body: Body<'PUT /api/v1/backup/plan'>) => call('PUT /api/v1/backup/plan', { body });
+export const runBackup = () => call('POST /api/v1/backup/run', {}, { timeoutMs: BACKUP_MS });
+export const doctor = () => call('GET /api/v1/doctor');
+export const support = () => downloaded('POST /api/v1/support', 'hob-support.txt', BACKUP_MS);
 
 /** Replaces all data with a backup; Hob restarts, and this session ends. */
-export async function restore(file: File): Promise<void> {
-  await uploaded('/api/v1/restore', file, () => undefined, AbortSignal.timeout(BACKUP_MS));
+export async function restore(file: File, passphrase = ''): Promise<void> {
+  const headers: Record<string, string> = passphrase ? { 'x-backup-passphrase': id(passphrase) } : {};
+  await uploaded('/api/v1/restore', file, () => undefined, AbortSignal.timeout(BACKUP_MS), headers);
 }
 
 // Tools.

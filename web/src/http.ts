@@ -161,7 +161,7 @@ export async function* streamed(operation: Operation, params: AnyParams, abort: 
 }
 
 /** Uploads a file; `onProgress` gets the fraction sent, which only XMLHttpRequest reports. */
-export function uploaded(address: string, file: File, onProgress: (fraction: number) => void, signal: AbortSignal): Promise<unknown> {
+export function uploaded(address: string, file: File, onProgress: (fraction: number) => void, signal: AbortSignal, headers: Record<string, string> = {}): Promise<unknown> {
   return retried(async () => open(await new Promise<Response>((resolve, reject) => {
     const request = new XMLHttpRequest();
     const lose = () => reject(new Unreachable('no answer'));
@@ -169,6 +169,7 @@ export function uploaded(address: string, file: File, onProgress: (fraction: num
     request.setRequestHeader('accept', 'application/json');
     request.setRequestHeader('content-type', file.type || 'application/octet-stream');
     if (csrf) request.setRequestHeader('x-csrf-token', csrf);
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
     request.onload = () => resolve(new Response(request.responseText, { status: request.status, headers: { 'retry-after': request.getResponseHeader('retry-after') ?? '' } }));
     request.onerror = () => (reportUnreachable(), lose());
@@ -179,10 +180,10 @@ export function uploaded(address: string, file: File, onProgress: (fraction: num
 }
 
 /** Downloads what an operation answers, with the file name the daemon gives it. */
-export function downloaded(operation: Operation, fallbackName: string, timeoutMs: number): Promise<{ file: Blob; name: string }> {
+export function downloaded(operation: Operation, fallbackName: string, timeoutMs: number, body?: unknown): Promise<{ file: Blob; name: string }> {
   const [method, address] = addressed(operation, {});
   return retried(async () => {
-    const answer = await send(method, address, undefined, AbortSignal.timeout(timeoutMs));
+    const answer = await send(method, address, body, AbortSignal.timeout(timeoutMs));
     if (!answer.ok) await open(answer);
     const name = /filename="?([^";]+)/.exec(answer.headers.get('content-disposition') ?? '')?.[1] ?? fallbackName;
     try {

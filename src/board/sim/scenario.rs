@@ -8,6 +8,7 @@
 //! bounce 4 high 5         # times
 //! flap 4 10000 2000       # hertz, milliseconds
 //! temperature i2c 30.5    # or the id of a 1-Wire thermometer
+//! supply weak             # or right
 //! ```
 
 use super::{Simulator, World};
@@ -35,6 +36,7 @@ enum Step {
     Bounce(Pin, bool, u32),
     Flap(Pin, u32, Duration),
     Temperature(String, f64),
+    Supply { weak: bool },
 }
 
 fn parse(line: &str) -> Option<Step> {
@@ -54,6 +56,8 @@ fn parse(line: &str) -> Option<Step> {
         ["bounce", number, level, times] => Step::Bounce(pin(number)?, high(level)?, times.parse().ok()?),
         ["flap", number, hertz, ms] => Step::Flap(pin(number)?, hertz.parse().ok()?, time(ms)?),
         ["temperature", id, celsius] => Step::Temperature(id.into(), celsius.parse().ok()?),
+        ["supply", "weak"] => Step::Supply { weak: true },
+        ["supply", "right"] => Step::Supply { weak: false },
         _ => return None,
     })
 }
@@ -65,6 +69,7 @@ fn take(simulator: &Simulator, step: Step) {
         Step::Press(pin, time) => simulator.press(pin, time),
         Step::Bounce(pin, high, times) => simulator.bounce(pin, high, times.min(10_000)),
         Step::Flap(pin, hertz, time) => drop(simulator.flap(pin, hertz, time)),
+        Step::Supply { weak } => simulator.set_under_voltage(weak),
         Step::Temperature(id, celsius) => {
             if !simulator.temperature(&id, celsius) {
                 tracing::warn!(%id, "the scenario names a thermometer that is not there");
@@ -139,10 +144,12 @@ mod tests {
             ("bounce 4 high 5", Step::Bounce(pin, true, 5)),
             ("flap 4 10000 2000", Step::Flap(pin, 10_000, ms(2000))),
             ("temperature i2c -3.5", Step::Temperature("i2c".into(), -3.5)),
+            ("supply weak", Step::Supply { weak: true }),
+            ("supply right", Step::Supply { weak: false }),
         ] {
             assert_eq!(parse(line), Some(step), "{line}");
         }
-        for line in ["", "high", "high 28", "press 4", "bounce 4 up 5", "wait soon", "temperature 4"] {
+        for line in ["", "high", "high 28", "press 4", "bounce 4 up 5", "wait soon", "temperature 4", "supply"] {
             assert_eq!(parse(line), None, "{line}");
         }
     }

@@ -64,6 +64,11 @@ pub(super) fn obeys(pin: &Thing) -> bool {
         && pin.verbs.contains(&Verb::TurnOff)
 }
 
+/// The longest announcement: a message has 64 KB at most. Rules that find no place are not announced.
+const LONGEST: usize = 60 * 1024;
+/// How a run of a rule ends; see `rule:fired`.
+const OUTCOMES: [&str; 3] = ["ok", "failed", "interrupted"];
+
 /// The announcement. Its entities have ids that stay when the device or a pin gets another name.
 pub(super) fn announcement(all: &Announcement, settings: &MqttSettings) -> Value {
     let (id, base) = (object_id(all.device), &settings.config.base);
@@ -106,24 +111,41 @@ pub(super) fn announcement(all: &Announcement, settings: &MqttSettings) -> Value
         }
         add(reading.id.to_owned(), "sensor", component);
     }
-    for rule in all.rules.iter().filter(|_| settings.control) {
-        let at = format!("{base}/rule/{}", rule.id);
-        let run = json!({"name": format!("Run {}", rule.name), "cmd_t": format!("{at}/run")});
-        add(format!("rule_{}_run", rule.id), "button", run);
-        let armed = json!({"name": rule.name, "stat_t": format!("{at}/state"), "cmd_t": format!("{at}/set"), "ent_cat": "config"});
-        add(format!("rule_{}", rule.id), "switch", armed);
-    }
+    let fired = json!({"name": "Rule fired", "stat_t": format!("{base}/rule/fired"), "evt_typ": OUTCOMES});
+    add("rule_fired".to_owned(), "event", fired);
     add(
         "update".to_owned(),
         "update",
         json!({"name": "Update", "stat_t": format!("{base}/update"), "ent_cat": "diagnostic"}),
     );
+    let mut left = LONGEST.saturating_sub(Value::Object(components.clone()).to_string().len());
+    for (at, rule) in all.rules.iter().enumerate().filter(|_| settings.control) {
+        let two = rule_components(rule, &id, base);
+        let size: usize = two.iter().map(|(key, component)| key.len() + component.to_string().len() + 4).sum();
+        let Some(rest) = left.checked_sub(size) else {
+            tracing::warn!(announced = at, rules = all.rules.len(), "not all rules find a place in Home Assistant");
+            break;
+        };
+        left = rest;
+        components.extend(two);
+    }
     json!({
         "dev": {"ids": [id], "name": all.name, "mf": "Hob", "mdl": "Hob", "sw": all.version},
         "o": {"name": "Hob", "sw": all.version},
         "avty_t": settings.config.status_topic(),
         "cmps": components,
     })
+}
+
+/// A button that runs a rule, and a switch that arms it.
+fn rule_components(rule: &Rule, id: &str, base: &str) -> [(String, Value); 2] {
+    let (at, key) = (format!("{base}/rule/{}", rule.id), format!("rule_{}", rule.id));
+    let run_key = format!("{key}_run");
+    let run = json!({"p": "button", "uniq_id": format!("{id}_{run_key}"), "name": format!("Run {}", rule.name),
+                     "cmd_t": format!("{at}/run")});
+    let armed = json!({"p": "switch", "uniq_id": format!("{id}_{key}"), "name": rule.name, "ent_cat": "config",
+                       "stat_t": format!("{at}/state"), "cmd_t": format!("{at}/set")});
+    [(run_key, run), (key, armed)]
 }
 
 /// The components of an announcement with their platforms.
@@ -180,6 +202,7 @@ mod tests {
             verbs,
             state: State::default(),
             guarded,
+            class: String::new(),
         }
     }
 
@@ -212,12 +235,29 @@ mod tests {
                 ("press_4", "event"),
                 ("rule_01X", "switch"),
                 ("rule_01X_run", "button"),
+                ("rule_fired", "event"),
                 ("update", "update"),
             ],
             "a guarded pin is only seen"
         );
         let seen = announcement(&all, &settings(false));
         assert!(!seen.to_string().contains("cmd_t"), "without permission nothing is offered: {seen}");
+    }
+
+    #[test]
+    fn rules_that_find_no_place_are_left_out() {
+        let rules: Vec<Rule> =
+            (0..200).map(|n| Rule { id: format!("{n:026}"), name: "long name ".repeat(20), enabled: true }).collect();
+        let device = tool::Id::from_bytes([7; 16]);
+        let pins = [pin(17, "Hall lamp", Kind::Light, false)];
+        let all = Announcement { pins: &pins, rules: &rules, name: "Kitchen", version: "1.2.3", device };
+        let made = announcement(&all, &settings(true));
+        let platforms = components(&made);
+        let buttons = platforms.values().filter(|platform| *platform == "button").count();
+        let switches = platforms.values().filter(|platform| *platform == "switch").count();
+        assert!((40..200).contains(&buttons) && buttons == switches, "{buttons} {switches}");
+        assert!(made.to_string().len() <= ::mqtt::MAX_PAYLOAD, "it can be published");
+        assert!(platforms.contains_key("pin_17") && platforms.contains_key("update"));
     }
 
     #[test]

@@ -2,9 +2,12 @@
 
 use super::announce;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 use things::Verb;
-use tokio::sync::mpsc;
+use tokio::sync::Notify;
 use tools_home::mqtt::{MqttHome, MqttSettings, object_id};
 
 /// What a message asks for.
@@ -22,14 +25,73 @@ pub(super) enum Request {
     Announced(BTreeMap<String, String>),
 }
 
-/// Passes requests on; those that find no place are dropped.
-pub(super) fn listen(home: &MqttHome, requests: mpsc::Sender<Request>) {
+impl Request {
+    /// Whether an older request means nothing any more: the last word of several counts.
+    fn replaces(&self, older: &Self) -> bool {
+        match (self, older) {
+            (Self::Pin(pin, Verb::TurnOn | Verb::TurnOff), Self::Pin(other, _)) => pin == other,
+            (Self::EnableRule(rule, _), Self::EnableRule(other, _)) => rule == other,
+            (Self::Renew, Self::Renew) | (Self::Announced(_), Self::Announced(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+/// How many requests may wait, and from how many on older ones that mean nothing any more are dropped. Others keep their order.
+const MOST: usize = 256;
+const MANY: usize = 32;
+
+/// The requests that wait.
+#[derive(Clone, Default)]
+pub(super) struct Requests(Arc<(Mutex<VecDeque<Request>>, Notify)>);
+
+impl Requests {
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Request>> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, request: Request) {
+        let mut waiting = self.waiting();
+        if waiting.len() >= MANY {
+            waiting.retain(|older| !request.replaces(older));
+        }
+        if waiting.len() >= MOST {
+            return tracing::debug!("a command over MQTT was dropped: there are too many");
+        }
+        waiting.push_back(request);
+        drop(waiting);
+        self.0.1.notify_one();
+    }
+
+    /// Waits for the next one.
+    pub async fn next(&self) -> Request {
+        loop {
+            if let Some(request) = self.waiting().pop_front() {
+                return request;
+            }
+            self.0.1.notified().await;
+        }
+    }
+}
+
+/// Passes requests on.
+pub(super) fn listen(home: &MqttHome, requests: Requests) {
     let own = object_id(home.device());
     home.on_message(move |settings, message| {
         if let Some(request) = read(settings, &own, &message.topic, &message.payload, message.retain) {
-            let _ = requests.try_send(request);
+            requests.push(request);
         }
     });
+}
+
+/// A pin by its number.
+fn pin_number(text: &str) -> Option<String> {
+    text.parse::<u8>().ok().filter(|pin| *pin < 64).map(|pin| pin.to_string())
+}
+
+/// A rule by its id.
+fn rule_id(text: &str) -> Option<String> {
+    text.parse::<tool::Id>().ok().map(|_| text.to_owned())
 }
 
 /// What a message asks for; `None` for any other message. A command that the broker has retained is old, and not obeyed.
@@ -54,13 +116,13 @@ fn read(settings: &MqttSettings, own: &str, topic: &str, payload: &[u8], retaine
         _ => None,
     };
     match rest.split('/').collect::<Vec<_>>()[..] {
-        ["pin", pin, "set"] => Some(Request::Pin(pin.to_owned(), switched?)),
+        ["pin", pin, "set"] => Some(Request::Pin(pin_number(pin)?, switched?)),
         ["rule", rule, "set"] => match switched? {
-            Verb::TurnOn => Some(Request::EnableRule(rule.to_owned(), true)),
-            Verb::TurnOff => Some(Request::EnableRule(rule.to_owned(), false)),
+            Verb::TurnOn => Some(Request::EnableRule(rule_id(rule)?, true)),
+            Verb::TurnOff => Some(Request::EnableRule(rule_id(rule)?, false)),
             _ => None,
         },
-        ["rule", rule, "run"] => Some(Request::RunRule(rule.to_owned())),
+        ["rule", rule, "run"] => Some(Request::RunRule(rule_id(rule)?)),
         _ => None,
     }
 }
@@ -68,6 +130,39 @@ fn read(settings: &MqttSettings, own: &str, topic: &str, payload: &[u8], retaine
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const RULE: &str = "01a219a7-69e5-7000-9d90-7bad2cb79742";
+
+    #[tokio::test]
+    async fn in_a_flood_the_last_word_counts() {
+        let requests = Requests::default();
+        let pin = |pin: &str, verb| Request::Pin(pin.into(), verb);
+        // As many as people send keep their order.
+        for verb in [Verb::TurnOn, Verb::Toggle, Verb::TurnOff] {
+            requests.push(pin("4", verb));
+        }
+        for verb in [Verb::TurnOn, Verb::Toggle, Verb::TurnOff] {
+            assert_eq!(requests.next().await, pin("4", verb));
+        }
+        requests.push(Request::RunRule(RULE.into()));
+        for n in 0..100_000 {
+            requests.push(pin("17", if n % 2 == 0 { Verb::TurnOn } else { Verb::TurnOff }));
+            requests.push(Request::EnableRule(RULE.into(), n % 2 == 0));
+            requests.push(Request::Renew);
+        }
+        assert!(requests.waiting().len() <= MANY);
+        let mut left = vec![];
+        while !requests.waiting().is_empty() {
+            left.push(requests.next().await);
+        }
+        assert_eq!(left[0], Request::RunRule(RULE.into()));
+        let last = |wanted: fn(&Request) -> bool| left.iter().rfind(|request| wanted(request)).cloned();
+        assert_eq!(last(|request| matches!(request, Request::Pin(..))), Some(pin("17", Verb::TurnOff)));
+        let armed = last(|request| matches!(request, Request::EnableRule(..)));
+        assert_eq!(armed, Some(Request::EnableRule(RULE.into(), false)));
+        (0..10 * MOST).for_each(|_| requests.push(Request::RunRule(RULE.into())));
+        assert_eq!(requests.waiting().len(), MOST);
+    }
 
     #[test]
     fn messages_are_read_strictly() {
@@ -98,8 +193,20 @@ mod tests {
             ("hob/k/pin/17/state", "ON", false, None),
             ("hob/kk/pin/17/set", "ON", false, None),
             ("hob/k/call", "gpio_write", false, None),
-            ("hob/k/rule/a/set", "ON", false, Some(Request::EnableRule("a".into(), true))),
-            ("hob/k/rule/a/run", "PRESS", false, Some(Request::RunRule("a".into()))),
+            ("hob/k/pin/lamp/set", "ON", false, None),
+            (
+                "hob/k/rule/01a219a7-69e5-7000-9d90-7bad2cb79742/set",
+                "ON",
+                false,
+                Some(Request::EnableRule(RULE.into(), true)),
+            ),
+            (
+                "hob/k/rule/01a219a7-69e5-7000-9d90-7bad2cb79742/run",
+                "PRESS",
+                false,
+                Some(Request::RunRule(RULE.into())),
+            ),
+            ("hob/k/rule/Evening/run", "PRESS", false, None),
             ("homeassistant/status", "online", false, Some(Request::Renew)),
             ("homeassistant/status", "online", true, None),
             ("homeassistant/status", "offline", false, None),

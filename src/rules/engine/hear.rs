@@ -81,7 +81,11 @@ impl Rules {
                 }
                 _ => Heard::Nothing,
             },
-            waits => state_of(waits, event),
+            Waits::Ha { .. } | Waits::Thing { .. } => match self.state_before(live, trigger, waits, event) {
+                Some(before) => state_of(waits, event, &before),
+                None => Heard::Nothing,
+            },
+            waits => state_of(waits, event, &event.data["before"]),
         };
         let lasts = match waits {
             Waits::Ha { lasts, .. } | Waits::Thing { lasts, .. } => *lasts,
@@ -99,6 +103,36 @@ impl Rules {
                 self.begin(live, trigger, cause, lasts);
             }
         }
+    }
+
+    /// The state that a change is compared with; `None` where it is none. A thing that cannot be reached for a while is in no
+    /// other state: what came before and what comes after are compared, and its first state after a start is no change.
+    fn state_before(&self, live: &Live, trigger: usize, waits: &Waits, event: &Event) -> Option<Value> {
+        let data = &event.data;
+        let (now, from, to) = match (&*event.topic, waits) {
+            ("thing:changed", Waits::Thing { thing, from, to, .. }) if data["thing"] == **thing => {
+                (&data["value"], from, to)
+            }
+            ("ha:state", Waits::Ha { entity, from, to, .. }) if data["entity"] == **entity => {
+                (&data["state"], from, to)
+            }
+            _ => return None,
+        };
+        let before = &data["before"];
+        if [from, to].into_iter().flatten().any(|named| is_absent(&json!(named))) {
+            return Some(before.clone());
+        }
+        let (away, was_away) = (is_absent(now), is_absent(before));
+        let known = live.watch(trigger, |watch| match (away, was_away) {
+            (true, true) => None,
+            (true, false) => watch.known.replace(before.clone()),
+            (false, true) => watch.known.replace(now.clone()),
+            (false, false) => {
+                watch.known = Some(now.clone());
+                Some(before.clone())
+            }
+        });
+        known.flatten().filter(|_| !away)
     }
 
     /// Starts a rule, at once or once its state has lasted.
@@ -197,7 +231,7 @@ fn said(pin: u8, high: bool) -> String {
 }
 
 /// The meaning of an event for a state: of a button, a thing, an entity, a topic.
-fn state_of(waits: &Waits, event: &Event) -> Heard {
+fn state_of(waits: &Waits, event: &Event, before: &Value) -> Heard {
     let data = &event.data;
     match (&*event.topic, waits) {
         ("pin:press", Waits::Pin { pin, press: Some(press), .. }) if data["pin"] == *pin => {
@@ -212,10 +246,10 @@ fn state_of(waits: &Waits, event: &Event) -> Heard {
         }
         ("thing:changed", Waits::Thing { thing, from, to, .. }) if data["thing"] == **thing => {
             let name = data["name"].as_str().unwrap_or(thing);
-            changed(name, &data["value"], &data["before"], data["active"].as_bool(), from, to)
+            changed(name, &data["value"], before, data["active"].as_bool(), from, to)
         }
         ("ha:state", Waits::Ha { entity, from, to, .. }) if data["entity"] == **entity => {
-            changed(entity, &data["state"], &data["before"], None, from, to)
+            changed(entity, &data["state"], before, None, from, to)
         }
         ("mqtt:message", Waits::Mqtt { topic, payload, path }) => {
             let arrived = data["topic"].as_str().unwrap_or_default();
@@ -263,6 +297,12 @@ fn changed(
     let was = from.as_ref().is_none_or(|from| is(before, active.map(|active| !active), from));
     let left = from.as_ref().is_none_or(|from| to.is_some() || !is(now, active, from));
     if was && left { Heard::Fires(format!("{name} is {} now", crate::sentences::shown(now))) } else { Heard::Nothing }
+}
+
+/// Whether a state only says that the thing cannot be reached, or was not seen yet.
+fn is_absent(state: &Value) -> bool {
+    let absent = |text: &str| ["", "unavailable", "unknown"].iter().any(|word| text.eq_ignore_ascii_case(word));
+    state.is_null() || state.as_str().is_some_and(absent)
 }
 
 /// A number, also as a text.

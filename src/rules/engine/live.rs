@@ -2,12 +2,12 @@
 
 use crate::{
     definition::{Definition, Mode, Trigger as Waits},
-    matching::{FieldCondition, parse_conditions},
+    matching::{FieldCondition, Op, parse_conditions},
     record::{Config, Kind, Trigger},
 };
 use jiff::{SignedDuration, Timestamp};
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -61,6 +61,8 @@ pub(crate) struct Watch {
     pub seen: Option<Value>,
     /// Whether the number was beyond the limit.
     pub beyond: Option<bool>,
+    /// The last state of a thing while it could be reached.
+    pub known: Option<Value>,
     /// Waits until a state has lasted.
     pub hold: Option<CancellationToken>,
     /// The next time by the sun, and the last one that fired.
@@ -161,6 +163,27 @@ impl Live {
     /// The event a trigger waits for.
     pub fn event(&self, trigger: usize) -> Option<&(Topics, Vec<FieldCondition>)> {
         self.events.get(trigger)?.as_ref()
+    }
+
+    /// The pins whose changes it waits for, by number.
+    pub fn awaited_pins(&self) -> BTreeSet<i64> {
+        let mut pins = BTreeSet::new();
+        for (at, trigger) in self.definition.triggers.iter().enumerate() {
+            match trigger {
+                Waits::Pin { pin, .. } => drop(pins.insert(i64::from(*pin))),
+                Waits::Thing { thing, .. } => {
+                    pins.extend(thing.strip_prefix("pin:").and_then(|pin| pin.parse::<i64>().ok()));
+                }
+                _ => {}
+            }
+            if let Some((topics, conditions)) = self.event(at)
+                && topics.hear("pin:changed")
+            {
+                let pin = conditions.iter().find(|one| one.path == "pin" && one.op == Op::Eq);
+                pins.extend(pin.and_then(|pin| pin.value.as_i64()));
+            }
+        }
+        pins
     }
 
     /// Changes the state of a trigger.

@@ -101,6 +101,53 @@ async fn a_number_fires_beyond_its_limit_and_again_only_after_it_came_back() {
     assert_eq!(at.called()[0].1["text"], "it has 25.1");
 }
 
+#[tokio::test]
+async fn a_thing_that_was_away_for_a_while_has_not_changed() {
+    let at = At::new().with_settling().await;
+    for (name, trigger) in [
+        ("Thing", json!({"thing": "front door", "to": "open"})),
+        ("Entity", json!({"entity": "light.desk", "to": "on"})),
+        ("Any", json!({"entity": "light.any"})),
+        ("Away", json!({"entity": "light.desk", "to": "unavailable"})),
+    ] {
+        at.make(json!({"name": name, "triggers": trigger, "mode": "queued", "actions": {"message": name}})).await;
+    }
+    let door = |before: Value, value: &str| json!({"thing": "ha:binary_sensor.door", "value": value, "active": value == "open", "before": before});
+    let desk = |before: Value, state: &str| json!({"entity": "light.desk", "state": state, "before": before});
+    let any = |before: Value, state: &str| json!({"entity": "light.any", "state": state, "before": before});
+    for (topic, data, wanted) in [
+        // After a start it is seen for the first time.
+        ("ha:state", desk(json!(null), "on"), None),
+        ("ha:state", desk(json!("on"), "unavailable"), Some("Away")),
+        ("ha:state", desk(json!("unavailable"), "unknown"), None),
+        ("ha:state", desk(json!("unknown"), "on"), None),
+        ("ha:state", desk(json!("on"), "off"), None),
+        ("ha:state", desk(json!("off"), "on"), Some("Entity")),
+        // It was switched while it could not be reached.
+        ("ha:state", desk(json!("on"), "off"), None),
+        ("ha:state", desk(json!("off"), "unavailable"), Some("Away")),
+        ("ha:state", desk(json!("unavailable"), "on"), Some("Entity")),
+        ("ha:state", any(json!("blue"), "unavailable"), None),
+        ("ha:state", any(json!("unavailable"), "blue"), None),
+        ("ha:state", any(json!("blue"), "red"), Some("Any")),
+        ("thing:changed", door(json!("closed"), "open"), Some("Thing")),
+        ("thing:changed", door(json!("open"), "unavailable"), None),
+        ("thing:changed", door(json!("unavailable"), "open"), None),
+        ("thing:changed", door(json!("open"), "unavailable"), None),
+        ("thing:changed", door(json!("unavailable"), "closed"), None),
+        ("thing:changed", door(json!("closed"), "open"), Some("Thing")),
+    ] {
+        let before = at.called().len();
+        at.tell(topic, data.clone());
+        at.settle().await;
+        if wanted.is_some() {
+            at.until(|| at.called().len() > before).await;
+        }
+        let new: Vec<Value> = at.called().into_iter().skip(before).map(|(_, args)| args["text"].clone()).collect();
+        assert_eq!(new, wanted.map(|name| json!(name)).into_iter().collect::<Vec<_>>(), "{topic} {data}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_state_has_to_last() {
     let at = At::new();
@@ -121,14 +168,22 @@ async fn a_state_has_to_last() {
     assert_eq!(at.calls(1).await[0].1["action"], "turn_on");
     pass(900).await;
     assert_eq!(at.house.called().len(), 1, "once for each time it is opened");
+    // While it cannot be reached it is as open as before.
+    at.tell("thing:changed", door("closed", "open"));
+    at.tell("thing:changed", door("open", "closed"));
+    pass(200).await;
+    at.tell("thing:changed", door("unavailable", "open"));
+    at.tell("thing:changed", door("open", "unavailable"));
+    pass(101).await;
+    assert_eq!(at.calls(2).await.len(), 2);
     at.level(5, true).await;
     pass(5).await;
     at.level(5, false).await;
     at.level(5, true).await;
     pass(6).await;
-    assert_eq!(at.house.called().len(), 1);
+    assert_eq!(at.house.called().len(), 2);
     pass(5).await;
-    assert_eq!(at.calls(2).await[1].1["action"], "turn_off");
+    assert_eq!(at.calls(3).await[2].1["action"], "turn_off");
 }
 
 #[tokio::test]

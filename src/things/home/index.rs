@@ -58,6 +58,7 @@ impl Fingerprint {
         let mut hasher = DefaultHasher::new();
         for thing in lists.iter().flat_map(|list| list.iter()) {
             (&thing.address, &thing.name, &thing.aliases, &thing.area, thing.kind, thing.guarded).hash(&mut hasher);
+            thing.class.hash(&mut hasher);
         }
         lists.iter().for_each(|list| list.len().hash(&mut hasher));
         areas.iter().for_each(|area| (&area.name, &area.aliases, &area.parent).hash(&mut hasher));

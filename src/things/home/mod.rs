@@ -36,6 +36,8 @@ pub struct Known<'a> {
     pub kind: Kind,
     /// What its source says it is.
     pub own_kind: Kind,
+    /// Its device class; empty where none is known.
+    pub class: &'a str,
     /// What it can be told to do.
     pub verbs: &'a [Verb],
     /// Its state.
@@ -127,6 +129,7 @@ impl Home {
             area: slot.area.map(|area| &self.index.areas[area]),
             kind: slot.kind,
             own_kind: own.kind,
+            class: &own.class,
             verbs: &own.verbs,
             state: &own.state,
             guarded: slot.guarded,
@@ -149,6 +152,7 @@ impl Home {
             verbs: known.verbs.to_vec(),
             state: known.state.clone(),
             guarded: known.guarded,
+            class: known.class.to_owned(),
         }
     }
 

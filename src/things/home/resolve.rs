@@ -139,6 +139,8 @@ impl Home {
             });
             let Some((one, things)) = chosen else { return Err(NotResolved::Nothing { near: vec![] }) };
             let group = kind.plural || quantified || all || !areas.is_empty();
+            // "The thermostat" is the one of that name where another is called "Office thermostat".
+            let things = if group { things } else { self.called(spans, said, things) };
             return match things.len() {
                 1 => Ok(Target { things, area, kind: Some(one), group }),
                 _ if group => Ok(Target { things, area, kind: Some(one).filter(|_| kind.class.is_none()), group }),
@@ -156,25 +158,45 @@ impl Home {
         }
     }
 
-    /// Those of a class, by a word of their name or alias; where none says what it is, all whose names say nothing else.
+    /// Those whose whole name is what was said of their kind; all where that is not one.
+    fn called(&self, spans: &[Span], said: &[&str], things: Vec<usize>) -> Vec<usize> {
+        let Some(span) = spans.iter().find(|span| matches!(span.what, What::Kind(_))) else { return things };
+        let name = key(&said[span.at..span.end].concat());
+        let such: Vec<usize> = things.iter().copied().filter(|at| key(self.get(*at).name) == name).collect();
+        if such.len() == 1 { such } else { things }
+    }
+
+    /// Whether the name of a thing ends with this word: a "Garage door" is a door.
+    fn name_ends(&self, at: usize, class: &str) -> bool {
+        words(self.get(at).name).last().is_some_and(|word| stem(word) == class)
+    }
+
+    /// Those of a class, by their device class, else by a word of their name or alias; where none says what it is, all whose names say nothing else.
     fn of_class(&self, things: Vec<usize>, class: Option<&str>) -> Vec<usize> {
         const CLASSES: &[&str] = &[
             "curtain", "drape", "blind", "shade", "shutter", "awning", "window", "gate", "garage", "door", "tv",
-            "speaker",
+            "speaker", "valve",
         ];
         let Some(class) = class else { return things };
-        let has = |at: usize, classes: &[&str]| {
+        let named = |at: usize, classes: &[&str]| {
             let known = self.get(at);
             let mut own = std::iter::once(known.name).chain(known.aliases.iter().map(String::as_str)).flat_map(words);
             own.any(|word| classes.contains(&stem(&word).as_str()))
         };
-        let such: Vec<usize> = things.iter().copied().filter(|at| has(*at, &[class])).collect();
+        let own = |at: usize| self.get(at).class.trim_end_matches("_door");
+        let is = |at: &usize| match own(*at) {
+            "" | "opening" => named(*at, &[class]),
+            // What is called a door is one, whatever its class.
+            own => own == class || self.name_ends(*at, class),
+        };
+        let such: Vec<usize> = things.iter().copied().filter(is).collect();
         // A door's lock says no more than the name of the door.
         let is_lock = |at: &usize| class == "door" && self.get(*at).kind == Kind::Lock;
         if !such.is_empty() && !things.iter().any(&is_lock) {
             return such;
         }
-        things.into_iter().filter(|at| is_lock(at) || !has(*at, CLASSES)).collect()
+        let is_neutral = |at: &usize| ["", "opening"].contains(&own(*at)) && !named(*at, CLASSES);
+        things.into_iter().filter(|at| is_lock(at) || is_neutral(at)).collect()
     }
 
     /// The names of some things, with their areas where they are needed to tell them apart.

@@ -40,26 +40,23 @@ pub struct Span {
 /// Which words are no part of a name by themselves: "turn", "the".
 pub type Skip<'a> = &'a dyn Fn(&str) -> bool;
 
-const EVERYWHERE: &[&[&str]] = &[
-    &["everywhere"],
-    &["house"],
-    &["home"],
-    &["apartment"],
-    &["flat"],
-    &["every", "room"],
-    &["each", "room"],
-    &["all", "the", "rooms"],
-    &["all", "my", "rooms"],
-    &["all", "our", "rooms"],
-    &["all", "rooms"],
-    &["every", "area"],
-    &["each", "area"],
-    &["all", "areas"],
-    &["all", "the", "areas"],
-    &["all", "over"],
-];
+const EVERYWHERE: &[&[&str]] = &[&["everywhere"], &["house"], &["home"], &["apartment"], &["flat"], &["all", "over"]];
 /// Words before "house" that belong to it.
 const WHOLE: &[&str] = &["whole", "entire"];
+
+/// How many words from the first say "in all rooms": "every room", "each and every room", "all of the floors".
+fn all_rooms(words: &[&str]) -> Option<usize> {
+    const QUANTIFIERS: &[&str] = &["all", "every", "each"];
+    const BETWEEN: &[&str] = &["of", "the", "my", "our", "and", "single", "every"];
+    const ROOMS: &[&str] = &["room", "rooms", "area", "areas", "floor", "floors"];
+    if !QUANTIFIERS.contains(words.first()?) {
+        return None;
+    }
+    let at = 1 + words[1..].iter().take_while(|word| BETWEEN.contains(word)).count();
+    // "All floor lamps" are lamps.
+    let is_part = words.get(at + 1).is_some_and(|next| kind_word(&[next]).is_some());
+    (ROOMS.contains(words.get(at)?) && !is_part).then_some(at + 1)
+}
 
 impl Home {
     /// What the words of a sentence name, the longest names first at each place. `fits` says which things count. Slips of
@@ -115,6 +112,9 @@ impl Home {
 
     fn longest_at(&self, words: &[&str], fits: &dyn Fn(usize) -> bool) -> Option<(usize, What)> {
         let index = self.index();
+        if let Some(count) = all_rooms(words) {
+            return Some((count, What::Everywhere));
+        }
         let most = words.len().min(index.longest.max(vocabulary::LONGEST) + 1);
         for count in (1..=most).rev() {
             let said = &words[..count];

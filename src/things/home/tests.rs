@@ -189,6 +189,21 @@ fn large() -> Vec<Thing> {
 }
 
 #[test]
+fn when_everything_changes_at_once_nothing_is_lost() {
+    let (things, source) = (Things::default(), DemoSource::new(large()));
+    things.add(source.clone());
+    let mut watcher = Watcher::new(&things);
+    (0..2000).for_each(|n| source.change(&format!("t{n}"), |thing| thing.state.value = "on".into()));
+    let mut found = vec![];
+    let looks = (0..10).map(|_| watcher.look()).take_while(|some| !some.is_empty()).map(|some| found.extend(some));
+    assert_eq!(looks.count(), 4);
+    assert!(found.iter().all(|change| (&*change.before, &*change.value) == ("off", "on")));
+    found.sort_by_key(|change| change.thing.clone());
+    found.dedup_by_key(|change| change.thing.clone());
+    assert_eq!(found.len(), 2000);
+}
+
+#[test]
 fn two_thousand_things_are_found_as_few_are() {
     let (things, source) = (Things::default(), DemoSource::new(large()));
     things.add(source.clone());

@@ -31,12 +31,13 @@ const WORDS: &[(&str, Option<&str>, &[Kind])] = &[
     ("drape", Some("curtain"), COVER),
     ("blind", Some("blind"), COVER),
     ("shade", Some("shade"), COVER),
-    ("shutter", Some("shutter"), COVER),
+    ("shutter", Some("shutter"), DOOR),
     ("awning", Some("awning"), COVER),
-    ("window", Some("window"), COVER),
-    ("gate", Some("gate"), COVER),
+    ("window", Some("window"), DOOR),
+    ("gate", Some("gate"), DOOR),
     ("cover", None, COVER),
-    ("garage door", Some("garage"), COVER),
+    ("valve", Some("valve"), COVER),
+    ("garage door", Some("garage"), DOOR),
     ("door", Some("door"), DOOR),
     ("lock", None, &[Kind::Lock]),
     ("door lock", None, &[Kind::Lock]),
@@ -62,6 +63,10 @@ const WORDS: &[(&str, Option<&str>, &[Kind])] = &[
     ("vacuum", None, &[Kind::Vacuum]),
     ("vacuum cleaner", None, &[Kind::Vacuum]),
     ("hoover", None, &[Kind::Vacuum]),
+    ("robot", None, &[Kind::Vacuum]),
+    ("robot vacuum", None, &[Kind::Vacuum]),
+    ("robot vacuum cleaner", None, &[Kind::Vacuum]),
+    ("vacuum robot", None, &[Kind::Vacuum]),
     ("mower", None, &[Kind::Vacuum]),
     ("sensor", None, &[Kind::Sensor, Kind::Contact]),
     ("scene", None, &[Kind::Scene]),
@@ -69,7 +74,7 @@ const WORDS: &[(&str, Option<&str>, &[Kind])] = &[
 ];
 
 /// The most words of one.
-pub(crate) const LONGEST: usize = 2;
+pub(crate) const LONGEST: usize = 3;
 
 /// The kind that these words mean.
 pub fn kind_word(words: &[&str]) -> Option<KindWord> {

@@ -102,6 +102,14 @@ pub(super) fn is_word(text: &str) -> bool {
     text.len() <= WORD && text.chars().all(plain)
 }
 
+/// The device class of an entity. Valves have another list of classes, and are told from covers by this word.
+fn class_of(entity: &Entity) -> &str {
+    match entity.domain() {
+        "valve" => "valve",
+        _ => entity.class().filter(|class| is_word(class)).unwrap_or_default(),
+    }
+}
+
 /// The state of an entity as that of a thing.
 pub(super) fn state_of(entity: &Entity, temperature_unit: &str) -> State {
     let attributes = &entity.attributes;
@@ -164,6 +172,7 @@ pub(super) fn thing_of(entity: &Entity, details: &Details, temperature_unit: &st
         verbs: verbs_of(entity),
         state: state_of(entity, temperature_unit),
         guarded,
+        class: class_of(entity).to_owned(),
     })
 }
 

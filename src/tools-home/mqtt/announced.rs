@@ -204,6 +204,7 @@ fn entity(component: &str, id: &str, config: &Map<String, Value>, device: &Map<S
     made.json = config.get("schema").and_then(Value::as_str) == Some("json");
     made.opens = ["door", "garage_door", "window", "opening"].contains(&class.as_str());
     made.guarded |= kind == Kind::Cover && ["door", "garage", "gate"].contains(&class.as_str());
+    made.class = class;
     made.unit = it.text("unit_of_measurement");
     words(&mut made, &it);
     let mut inputs = vec![];

@@ -57,6 +57,8 @@ pub(crate) struct Entity {
     pub kind: Kind,
     /// For contacts, what `on` means: `open` for doors, windows and gates.
     pub opens: bool,
+    /// The device class; empty where none was announced.
+    pub class: String,
     pub guarded: bool,
     pub unit: Option<String>,
     pub inputs: Vec<Input>,
@@ -98,6 +100,7 @@ impl Entity {
             area: String::new(),
             kind,
             opens: false,
+            class: String::new(),
             guarded: kind == Kind::Lock,
             unit: None,
             inputs: vec![],
@@ -153,6 +156,7 @@ impl Entity {
             verbs: self.verbs(),
             state,
             guarded: self.guarded,
+            class: self.class.clone(),
         }
     }
 

@@ -1,7 +1,11 @@
 //! Tells things what to do: finds them, checks that they can, and makes the calls that their sources plan.
 
-use super::{lasting, target, undo, words};
-use ::things::{Address, Command, Home, Kind, State, Things, Verb, state_words};
+use super::{target, undo, words};
+use ::things::{
+    Address, Command, Home, Kind, State, Things, Verb,
+    lasting::{self, WayBack},
+    state_words,
+};
 use futures::{StreamExt, stream};
 use jiff::SignedDuration;
 use std::time::Duration;
@@ -15,6 +19,8 @@ const AT_ONCE: usize = 8;
 /// How long is waited for a thing to say that it did what it was told, before the answer says that it is doing it.
 const SETTLES: Duration = Duration::from_millis(500);
 const LOOKS: Duration = Duration::from_millis(25);
+/// The end of the names of schedules that take things back.
+const AGAIN: &str = "as before again";
 /// Tools whose own changes are noted for undoing.
 const NOTE_THEMSELVES: &str = "gpio_";
 
@@ -217,7 +223,8 @@ pub(super) async fn control(things: Things, cx: Cx, args: Control) -> Result<Out
     }
     found.iter().for_each(|at| cx.taint(home.get(*at).label));
     let names: Vec<&str> = found.iter().map(|at| home.get(*at).name).collect();
-    lasting::forget(&cx, &names).await;
+    let plans: Vec<String> = names.iter().map(|name| way_back_title(name)).collect();
+    lasting::forget(&cx, AGAIN, &plans).await;
     let one = |at: usize| {
         let (things, cx, home, args) = (&things, &cx, &home, &args);
         async move { (at, tell(things, cx, home, at, (verb, args, lasts)).await) }
@@ -225,6 +232,11 @@ pub(super) async fn control(things: Things, cx: Cx, args: Control) -> Result<Out
     let all: Vec<(usize, Result<Told>)> =
         stream::iter(found.iter().copied()).map(one).buffered(AT_ONCE).collect().await;
     report(&things, &home, all, lasts)
+}
+
+/// The name of the schedule that takes a thing back.
+fn way_back_title(name: &str) -> String {
+    format!("{name}: {AGAIN}")
 }
 
 async fn tell(
@@ -250,8 +262,6 @@ async fn tell(
         // A pin plans its own way back.
         if planned.tool == "gpio_write" {
             planned.args["for"] = args.lasts.clone().into();
-            let at = cx.ports().clock.local().checked_add(lasts).map_err(|e| Error::bad_args(e.to_string()))?;
-            until = Some(at.strftime("%Y-%m-%dT%H:%M:%S").to_string());
         } else {
             let back = back.clone().filter(|back| back.verb != command.verb || back.level != command.level);
             let back = back.or_else(|| opposite(&command)).filter(|back| thing.verbs.contains(&back.verb));
@@ -260,11 +270,13 @@ async fn tell(
             })?;
             // Written down first: whatever happens then, nothing stays on.
             let arguments = undo::arguments(&thing.address, &back);
-            until = Some(lasting::plan(cx, &thing.name, arguments, lasts).await?);
+            let back = WayBack { title: way_back_title(&thing.name), tool: "control_thing", arguments };
+            until = Some(lasting::plan(cx, back, lasts).await?);
         }
     }
     let output = cx.call(planned.tool, planned.args).await?;
     cx.taint(output.label);
+    let until = until.or_else(|| output.content["until"].as_str().filter(|_| lasts.is_some()).map(str::to_owned));
     let (state, reached) = settled(things, &thing.address, &command).await;
     let note = back.filter(|_| state != before && !planned.tool.starts_with(NOTE_THEMSELVES));
     if let (Some(back), Some(notes)) = (note, things.notes())

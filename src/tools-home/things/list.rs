@@ -150,11 +150,12 @@ pub(super) async fn list(things: Things, cx: Cx, args: List) -> Result<Output> {
     Ok(Output { label, ..Output::json(content)?.say(said) })
 }
 
-/// Whether the names and the area of a thing contain every word of a query.
+/// Whether the names, the area and the device class of a thing contain every word of a query.
 fn has_words(home: &Home, at: usize, query: &str) -> bool {
     let known = home.get(at);
     let area = known.area.map(|area| area.name.as_str()).unwrap_or_default();
-    let all = format!("{} {} {area}", known.name, known.aliases.join(" ")).to_lowercase();
+    let class = known.class.replace('_', " ");
+    let all = format!("{} {} {area} {class}", known.name, known.aliases.join(" ")).to_lowercase();
     query.to_lowercase().split_whitespace().all(|word| all.contains(word))
 }
 

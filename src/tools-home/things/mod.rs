@@ -5,7 +5,6 @@ mod control;
 #[cfg(test)]
 #[path = "../../things/demo.rs"]
 mod demo;
-mod lasting;
 mod list;
 mod notes;
 mod target;

@@ -8,6 +8,7 @@ import { href } from '../rooms';
 import { Sentence } from '../sentence';
 import { facts, text, when } from '../text';
 import { modelTrouble } from '../text/model-trouble';
+import { Doctor } from './doctor';
 import { Part, LoadState, useAdmin, useRead } from './part';
 import { size, span } from './units';
 
@@ -55,6 +56,7 @@ export function Health(): JSX.Element {
   const read = useRead(() => api.execute('system_info'));
   const storage = useRead(() => api.storage());
   const troubles = useModelTrouble();
+  const admin = useAdmin();
 
   useEffect(() => {
     let last = Date.now();
@@ -98,6 +100,7 @@ export function Health(): JSX.Element {
           </dl>
         </>
       )}
+      {admin && <Doctor />}
     </Part>
   );
 }

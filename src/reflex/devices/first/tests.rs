@@ -22,6 +22,7 @@ impl Source for Pins {
             verbs: vec![],
             state: State::default(),
             guarded: false,
+            class: String::new(),
         };
         [(17, "Hall lamp"), (6, "Porch lamp"), (22, "Garage door")].map(thing).into()
     }

@@ -3,12 +3,13 @@
 use super::{
     super::times::Times,
     Before, emit,
-    grammar::{HIDDEN, SUN},
+    grammar::{BEFORE_NAMES, HIDDEN, SUN},
     reader::{Reader, Set},
+    sun::SunTime,
     which,
 };
 use crate::{
-    classification::{Classification, fixed_reply},
+    classification::{Classification, Stage, fixed_reply},
     sentence::Sentence,
     slots::number,
 };
@@ -56,17 +57,27 @@ const VACUUM: &[Kind] = &[Kind::Vacuum];
 
 /// A command in a sentence.
 pub(super) fn command(s: &Sentence, home: &Home, before: Option<&Before>, now: &Zoned) -> Option<Classification> {
+    if let Some((rest, sun)) = SunTime::apart(s)
+        && let Some(proposed) = Reader::of(&rest, home, false).and_then(|reader| reader.at_the_sun(&sun, None, now))
+    {
+        return Some(proposed);
+    }
     Reader::of(s, home, before.is_some())?.read(before, None, now)
 }
 
 /// A command whose target was chosen after the question which one.
 pub(super) fn command_about(s: &Sentence, home: &Home, chosen: &Before, now: &Zoned) -> Option<Classification> {
+    if let Some((rest, sun)) = SunTime::apart(s) {
+        return Reader::of(&rest, home, true)?.at_the_sun(&sun, Some(chosen), now);
+    }
     Reader::of(s, home, true)?.read(None, Some(chosen), now)
 }
 
 impl Reader<'_> {
-    fn first_value(&self) -> Option<&Set> {
-        self.values.first().map(|(.., set)| set)
+    /// The value; of "from blue to white" the second.
+    fn value(&self) -> Option<&Set> {
+        let value = if self.has(&["from"]) { self.values.last() } else { self.values.first() };
+        value.map(|(.., set)| set)
     }
     fn kinds_named(&self) -> Vec<Kind> {
         let of = |span: &Span| match &span.what {
@@ -79,7 +90,7 @@ impl Reader<'_> {
 
     /// What is to be done. The order decides: what is said of volume is of no light.
     fn act(&self) -> Option<Act> {
-        let (named, value) = (self.kinds_named(), self.first_value());
+        let (named, value) = (self.kinds_named(), self.value());
         let is = |kind: Kind| named.contains(&kind);
         let up = self.has(&["up", "increase", "raise", "louder"]);
         let down = self.has(&["down", "decrease", "lower", "reduce", "quieter", "softer"]);
@@ -95,7 +106,8 @@ impl Reader<'_> {
             let mute = self.has(&["mute"]);
             return Some(Act { mute: Some(mute), ..Act::new(Verb::Mute, MEDIA) });
         }
-        if self.has(&["volume", "louder", "quieter", "softer"]) {
+        let sounds = (up || down) && self.has(&["sound", "audio"]);
+        if sounds || self.has(&["volume", "louder", "quieter", "softer"]) {
             return match amount(value).filter(|_| !self.has(&["by"])) {
                 Some(level) => Act::leveled(level, MEDIA),
                 None if up => Some(Act::changed(by(LOUDER), MEDIA)),
@@ -118,7 +130,8 @@ impl Reader<'_> {
             return media(Verb::Previous);
         }
         let track = self.has(&["track", "song", "item", "one", "video", "episode"]);
-        let again = self.has(&["last"]) && track && self.has(&["go", "play", "skip", "back"]);
+        let plays_last = self.has(&["play"]) && !self.has(&["show", "shows", "music"]);
+        let again = self.has(&["last"]) && (track && self.has(&["go", "skip", "back"]) || plays_last);
         let back = self.has(&["go"]) && self.has(&["back"]) && !self.spans.is_empty();
         if other_media && (again || back || self.begins(&["replay"])) {
             return media(Verb::Previous);
@@ -132,20 +145,42 @@ impl Reader<'_> {
         if other_media && self.begins(&["resume", "unpause", "continue", "play"]) {
             return media(Verb::Play);
         }
-        if self.begins(&["unlock"]) {
+        // What opens is told so by the verb: "the front door unlock …" may be the beginning of anything.
+        let opens = |verb: &str| self.word(self.first) == verb && !self.is_named(self.first);
+        if opens("unlock") {
             return Some(Act::new(Verb::Unlock, &[Kind::Lock]));
         }
         if self.word(self.first) == "lock" && !self.is_named(self.first) {
             return Some(Act::new(Verb::Lock, &[Kind::Lock]));
         }
-        if self.begins(&["arm", "disarm"]) {
-            let verb = if self.has(&["disarm"]) { Verb::Disarm } else { Verb::Arm };
+        if opens("disarm") || self.begins(&["arm"]) {
+            let verb = if opens("disarm") { Verb::Disarm } else { Verb::Arm };
             return Some(Act::new(verb, &[Kind::Alarm]));
+        }
+        // "turn the kitchen up to 40 %" is said of what is heard; "turn up the kitchen to 40 %" of what is seen.
+        let tuned =
+            (1..self.words.len()).any(|at| self.word(at) == "to" && ["up", "down"].contains(&self.word(at - 1)));
+        let unnamed = named.is_empty() && !self.has(&["brightness", "temperature", "temp", "it", "them", "that"]);
+        let warms = |n: f64| (10.0..=30.0).contains(&n) && self.areas_have(Kind::Climate);
+        let heard = match value {
+            Some(Set::Percent(n)) => Some(n),
+            Some(Set::Bare(n)) if !warms(*n) => Some(n),
+            _ => None,
+        };
+        if let Some(n) = heard
+            && tuned
+            && unnamed
+            && self.begins(&["turn"])
+            && self.areas_have(Kind::Media)
+        {
+            return Act::leveled(*n, MEDIA);
         }
         if let Some(act) = self.of_level(&named, value, (up, down), &by) {
             return act;
         }
-        if self.begins(&["open"]) || is(Kind::Cover) && self.begins(&["raise"]) {
+        // "All gates open" is rather asked.
+        let tells = opens("open") || self.begins(&["open"]) && !self.has(&["all", "every", "each", "both"]);
+        if tells || is(Kind::Cover) && self.begins(&["raise", "lift"]) {
             return Some(Act::new(Verb::Open, COVER));
         }
         let shuts = is(Kind::Cover) && self.begins(&["shut", "lower"]);
@@ -158,6 +193,9 @@ impl Reader<'_> {
             return Some(Act::new(Verb::Return, VACUUM));
         }
         let only_areas = named.is_empty();
+        if self.begins(&["start", "begin"]) && self.has(&["cleaning", "vacuuming", "hoovering"]) && only_areas {
+            return Some(Act::new(Verb::TurnOn, VACUUM));
+        }
         if self.begins(&["clean", "vacuum", "hoover"]) && (only_areas || is(Kind::Vacuum)) {
             return Some(Act::new(Verb::TurnOn, VACUUM));
         }
@@ -178,25 +216,41 @@ impl Reader<'_> {
     fn switched(&self) -> Option<Act> {
         let on = || Some(Act::new(Verb::TurnOn, LIGHT));
         let off = || Some(Act::new(Verb::TurnOff, SWITCHED));
-        if self.begins(&["toggle"]) {
+        if self.begins(&["toggle"]) && self.states().is_empty() {
             return Some(Act::new(Verb::Toggle, LIGHT));
         }
         if self.begins(&["deactivate", "disable", "kill"]) || self.begins(&["cut"]) && self.states().is_empty() {
             return off();
         }
         let lights_up = self.begins(&["light"]) && self.has(&["up"]) || self.begins(&["illuminate"]);
-        let starts = self.begins(&["activate", "enable", "start", "run", "trigger"])
+        // "Start the day with coffee" starts no machine.
+        let close = |at: usize| {
+            let between = |at: usize| BEFORE_NAMES.contains(&self.word(at)) || self.word(at) == "up";
+            (self.first + 1..at).all(between)
+        };
+        let is_thing = |span: &Span| matches!(span.what, What::Names { .. } | What::Kind(_));
+        let names = self.spans.iter().any(|span| is_thing(span) && close(span.at)) || self.after_names().is_some();
+        let makes = self.begins(&["make", "brew", "prepare"]) && self.is_one_switch();
+        let starts = self.begins(&["activate", "enable"])
+            || makes
+            || names && self.begins(&["start", "run", "trigger"])
             || self.begins(&["power"]) && self.has(&["up"]);
         if lights_up || starts && !self.states().contains(&false) {
             return on();
         }
         let states = self.states();
+        // "The bench light" is said to somebody who switches it on.
+        if states.is_empty() && self.is_a_light() {
+            return on();
+        }
         let (first, rest) = states.split_first()?;
         if rest.iter().any(|other| other != first) {
             return None;
         }
-        const VERBS: &[&str] =
-            &["turn", "switch", "put", "pop", "flick", "power", "get", "set", "make", "bring", "shut", "leave", "cut"];
+        const VERBS: &[&str] = &[
+            "turn", "switch", "toggle", "change", "put", "pop", "flick", "flip", "power", "get", "set", "make",
+            "bring", "shut", "leave", "keep", "cut",
+        ];
         let verb = self.word(self.first);
         let has_verb = VERBS.contains(&verb) && !self.is_named(self.first);
         // "get off the sofa" is said to a child.
@@ -204,9 +258,22 @@ impl Reader<'_> {
             return None;
         }
         // "hall lamp on for ten minutes", "all lights off", "everything off".
-        let names_first = self.spans.iter().any(|span| span.at <= self.first + 3);
+        let names_first = self.after_names().is_some() || self.spans.iter().any(|span| span.at <= self.first + 3);
         (has_verb || self.wishes || names_first || ["on", "off"].contains(&verb))
             .then(|| if *first { on() } else { off() })?
+    }
+
+    /// Whether what is named is one switch: "make coffee" switches the coffee machine on.
+    fn is_one_switch(&self) -> bool {
+        let [Span { what: What::Names { things, .. }, .. }] = &self.spans[..] else { return false };
+        matches!(things[..], [at] if self.home.get(at).kind == Kind::Switch) && self.values.is_empty()
+    }
+
+    /// Whether nothing is said but the whole name of one light, of two words or more.
+    fn is_a_light(&self) -> bool {
+        let [Span { at, end, what: What::Names { things, whole: true } }] = &self.spans[..] else { return false };
+        let [light] = things[..] else { return false };
+        self.home.get(light).kind == Kind::Light && end - at > 1 && self.after_names() == Some(self.words.len())
     }
 
     /// Brightness, colour, position, temperature, mode.
@@ -221,11 +288,35 @@ impl Reader<'_> {
         let relative = self.has(&["by"]);
         let set = |temperature: f64| Act { temperature: Some(temperature), ..Act::new(Verb::SetTemperature, CLIMATE) };
         let sets = self.has(&[
-            "set", "change", "adjust", "turn", "put", "make", "dim", "brighten", "open", "close", "raise", "lower",
-            "increase", "decrease", "reduce", "heat", "cool", "warm", "bring", "switch", "to",
-        ]) || self.is_named(self.first)
-            || ["brightness", "temperature", "the"].contains(&self.word(self.first));
-        let bright = self.has(&["brightness", "bright", "dim", "brighten"]);
+            "set",
+            "change",
+            "adjust",
+            "turn",
+            "put",
+            "make",
+            "dim",
+            "brighten",
+            "open",
+            "close",
+            "raise",
+            "lower",
+            "increase",
+            "decrease",
+            "reduce",
+            "heat",
+            "cool",
+            "warm",
+            "bring",
+            "switch",
+            "to",
+            "lift",
+            "shut",
+            "color",
+            "colour",
+            "brightness",
+        ]) || self.after_names().is_some()
+            || ["temperature", "the"].contains(&self.word(self.first));
+        let bright = self.has(&["brightness", "bright", "dim", "brighten", "intensity"]);
         let warm = self.has(&["temperature", "temp", "warm", "heat", "cool"]) || is(Kind::Climate);
         match value {
             Some(Set::Degrees(n)) if sets && !relative => return Some(Some(set(*n))),
@@ -236,10 +327,12 @@ impl Reader<'_> {
             Some(Set::Color(color)) if sets && (named.is_empty() || is(Kind::Light)) => {
                 return Some(Some(Act { text: Some(color.clone()), ..Act::new(Verb::SetColor, LIGHT) }));
             }
-            // "set the living room to 21" warms it; its lights are dimmed in percent.
+            // "set the living room to 21" warms it; where nothing there heats, or it would be too hot, its lights are meant.
             Some(Set::Bare(n)) if sets && !relative && named.is_empty() && !bright => {
-                let warms = (5.0..=35.0).contains(n) && self.areas_have(Kind::Climate);
-                return Some(if warms { Some(set(*n)) } else { None });
+                let warms = (10.0..=30.0).contains(n) && self.areas_have(Kind::Climate);
+                let says_so = self.after_names().is_none() || self.has(&["to"]);
+                let dims = says_so && self.areas_have(Kind::Light);
+                return Some(if warms { Some(set(*n)) } else { Act::leveled(*n, LIGHT).filter(|_| dims) });
             }
             Some(Set::Percent(n) | Set::Bare(n)) if sets && !relative => {
                 let usual = if bright || named.is_empty() {
@@ -251,10 +344,14 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        if self.has(&["brighter", "brighten"]) || bright && up {
+        // "lights down", "lower the lights"; but "power the lights up".
+        let lights = !named.is_empty() && named.iter().all(|kind| *kind == Kind::Light) && self.states().is_empty();
+        let verb = self.words[self.first].starts_with(HIDDEN);
+        let dims = bright || lights && !verb && !self.begins(&["power"]);
+        if self.has(&["brighter", "brighten"]) || dims && up || self.begins(&["bright"]) {
             return Some(Some(Act::changed(by(LIGHTER), LIGHT)));
         }
-        if self.has(&["darker", "dimmer", "dim"]) || bright && down {
+        if self.has(&["darker", "dimmer", "dim"]) || dims && down {
             return Some(Some(Act::changed(-by(LIGHTER), LIGHT)));
         }
         let warmer = self.has(&["warmer", "hotter"]) || warm && up;
@@ -299,6 +396,30 @@ impl Reader<'_> {
         self.calls(&act, &target, now)
     }
 
+    /// The question whether to make a rule of a command: the sun is no time that a schedule knows.
+    fn at_the_sun(&self, sun: &SunTime, chosen: Option<&Before>, now: &Zoned) -> Option<Classification> {
+        let placed = self.read(None, chosen, now)?;
+        let (Some("control_thing"), [], Value::Object(mut action)) =
+            (placed.tool.as_deref(), &placed.more[..], placed.arguments.clone())
+        else {
+            // A question which one, or that nothing is called that.
+            return placed.tool.is_none().then_some(placed);
+        };
+        if !["thing", "things", "area"].iter().any(|part| action.contains_key(*part)) {
+            action.insert("area".to_owned(), "everywhere".into());
+        }
+        let words: Vec<&str> = self.s.tokens.iter().map(|token| token.word.as_str()).collect();
+        let words = words.join(" ");
+        action.insert("type".to_owned(), "thing".into());
+        let rule = json!({"triggers": [sun.trigger()], "actions": [action]});
+        let say = format!("Shall I make this a rule: {}, {words}? Say yes or no.", sun.words());
+        Some(Classification {
+            proposes: Some(("create_rule".to_owned(), rule)),
+            stage: Stage::Asked,
+            ..fixed_reply(&say, "a rule by the sun")
+        })
+    }
+
     /// The things that are meant, or the target before, or a reply.
     #[allow(clippy::type_complexity)]
     fn target(
@@ -317,10 +438,11 @@ impl Reader<'_> {
                 let fits = before.things.iter().all(|at| able(*at));
                 return fits.then(|| Err(Ok(before.target.clone())));
             }
-            if self.has(&["it", "that", "them", "those", "these"]) && act.usual != MEDIA {
+            let lights_up = self.words[self.first].starts_with(HIDDEN) && act.usual == LIGHT;
+            if self.has(&["it", "that", "them", "those", "these"]) && act.usual != MEDIA && !lights_up {
                 return None;
             }
-            if self.is_here() {
+            if self.is_here() || lights_up {
                 return reply(fixed_reply("I can't tell which room you are in: say its name.", "which room is meant"));
             }
             // What plays is paused, what is on is dimmed.
@@ -334,7 +456,8 @@ impl Reader<'_> {
                 _ => reply(fixed_reply("Say which one, or in which room.", "several things fit")),
             };
         }
-        if self.is_here() && !self.spans.iter().any(|span| matches!(span.what, What::Area(_) | What::Names { .. })) {
+        let placed = |span: &Span| matches!(span.what, What::Area(_) | What::Names { .. } | What::Everywhere);
+        if self.is_here() && !self.spans.iter().any(placed) {
             return reply(fixed_reply("I can't tell which room you are in: say its name.", "which room is meant"));
         }
         let said: Vec<&str> = self.words.iter().map(|word| word.trim_start_matches(HIDDEN)).collect();
@@ -384,8 +507,9 @@ impl Reader<'_> {
         let tokens: Vec<_> = (0..self.words.len()).filter(left).map(|at| self.s.tokens[at].clone()).collect();
         let rest = Sentence { tokens, ..self.s.clone() };
         if rest.mentions(SUN) {
-            let say = "I don't know when the sun rises or sets, so I can't do that by itself. With a time I can, as in “… at 17:00”.";
-            return Some(fixed_reply(say, "the sun is not known"));
+            let say = "By the sun I do things every day, at sunset or sunrise or some time before or after: “… half an hour before sunset”. \
+                       With a time I can do it once, as in “… at 17:00”.";
+            return Some(fixed_reply(say, "another time by the sun"));
         }
         let timed = (0..self.words.len()).filter(left).any(|at| self.is_timed(at));
         let times = if timed { Times::read(&rest, now) } else { Times::default() };

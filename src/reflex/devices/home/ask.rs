@@ -33,27 +33,31 @@ pub(super) fn asked(s: &Sentence, home: &Home, before: Option<&Before>) -> Optio
     if !(0..words.len()).all(|at| named(at) || in_question(words[at])) {
         return None;
     }
-    // "was", "will", "when" and "why" ask for more than how things are now.
-    if ["was", "did", "will", "can", "could", "would", "if"].contains(&words[0]) {
+    // "was", "will", "when" and "why" ask for more than how things are now; "tell me if …" asks for that.
+    if ["was", "did", "will", "can", "could", "would"].contains(&words[0]) || words[0] == "if" && !s.only_asks {
         return None;
     }
     let has = |all: &[&str]| (0..words.len()).any(|at| !named(at) && all.contains(&words[at]));
-    let warm = has(&["temperature", "temp", "warm", "hot", "cold"]);
+    let warm = has(&["temperature", "temp", "warm", "hot", "cold", "cool"]);
     if warm || has(&["humidity"]) {
         return climate(&words, home, &spans, warm);
     }
     let locks = has(&["locked", "unlocked"]);
+    let moves = has(&["opening", "closing", "shutting"]);
+    let of_kind = spans.iter().any(|span| matches!(span.what, What::Kind(_)));
     let state = STATES.iter().find(|(word, _)| (0..words.len()).any(|at| is_state(&words, &spans, at, word)));
+    // "How many lights are on upstairs", "on my floor": where no other word is a state, "on" is one.
+    let state = state.or_else(|| STATES.first().filter(|_| !moves && of_kind && has(&["on"])));
     let tells = has(&["state", "status"]) || words.contains(&"how");
     if spans.is_empty() {
         let before = before.filter(|_| has(&["it", "that", "they", "them"]) && state.is_some())?;
         return about(home, before);
     }
-    if state.is_none() && !tells {
+    if state.is_none() && !tells && !moves {
         return None;
     }
     let all = has(&["all", "every", "each"]);
-    let several = has(&["any", "which", "many", "all", "every", "each"]) || words[0] == "what" && !tells;
+    let several = has(&["any", "some", "which", "many", "all", "every", "each"]) || words[0] == "what" && !tells;
     let fits = |at: usize| match locks {
         // "Is the front door locked" asks for its lock, and not for its contact.
         true => home.get(at).kind == Kind::Lock || !spans.iter().any(|span| matches!(span.what, What::Kind(_))),
@@ -61,6 +65,7 @@ pub(super) fn asked(s: &Sentence, home: &Home, before: Option<&Before>) -> Optio
     };
     let usual: &[Kind] = match state {
         Some((_, _)) if has(&["open", "opened", "closed", "shut"]) => &[Kind::Cover, Kind::Contact],
+        _ if moves => &[Kind::Cover],
         _ if locks => &[Kind::Lock],
         Some(_) => &[Kind::Light, Kind::Switch, Kind::Fan, Kind::Media],
         None => &[],
@@ -95,7 +100,8 @@ pub(super) fn asked(s: &Sentence, home: &Home, before: Option<&Before>) -> Optio
     {
         return emit::calls(vec![("get_thing", Value::Object(emit::one(home, *at)))], "asks about a thing");
     }
-    if let ([at], false) = (&target.things[..], several) {
+    let named_one = !several || spans.iter().any(|span| matches!(span.what, What::Names { whole: true, .. }));
+    if let ([at], true) = (&target.things[..], named_one) {
         return emit::calls(vec![("get_thing", Value::Object(emit::one(home, *at)))], "asks about a thing");
     }
     // "Are all doors locked?": those that are not are the answer.

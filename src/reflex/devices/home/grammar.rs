@@ -2,11 +2,12 @@
 //! these, a name, a value or a time.
 
 use super::super::command;
+use crate::slots::number;
 
 /// Words before a command.
 pub(super) const LEADS: &[&str] = &[
     "please", "ok", "okay", "right", "now", "and", "just", "yes", "can", "could", "would", "will", "you", "hob", "hey",
-    "then",
+    "then", "kindly",
 ];
 /// Words around names.
 const AROUND: &[&str] = &[
@@ -35,7 +36,11 @@ const AROUND: &[&str] = &[
     "here",
     "this",
     "room",
+    "rooms",
     "space",
+    "area",
+    "areas",
+    "floors",
     "again",
     "back",
     "across",
@@ -66,6 +71,10 @@ const AROUND: &[&str] = &[
     "floor",
     "about",
     "around",
+    "point",
+    "your",
+    "indoor",
+    "interior",
 ];
 /// Verbs, and what says how.
 const VERBS: &[&str] = &[
@@ -94,6 +103,7 @@ const VERBS: &[&str] = &[
     "open",
     "close",
     "raise",
+    "lift",
     "lower",
     "lock",
     "unlock",
@@ -132,10 +142,16 @@ const VERBS: &[&str] = &[
     "halt",
     "rewind",
     "replay",
+    "flip",
+    "keep",
+    "bright",
+    "begin",
+    "brew",
+    "prepare",
 ];
 const ABOUT: &[&str] = &[
     "brightness",
-    "bright",
+    "intensity",
     "brighter",
     "darker",
     "dimmer",
@@ -153,6 +169,12 @@ const ABOUT: &[&str] = &[
     "speed",
     "color",
     "colour",
+    "colors",
+    "colours",
+    "audio",
+    "cup",
+    "vacuuming",
+    "hoovering",
     "level",
     "percent",
     "%",
@@ -162,10 +184,17 @@ const ABOUT: &[&str] = &[
     "celsius",
     "fahrenheit",
     "track",
+    "tracks",
     "song",
+    "songs",
     "item",
     "music",
+    "media",
     "show",
+    "shows",
+    "videos",
+    "movies",
+    "episodes",
     "playback",
     "sound",
     "base",
@@ -276,6 +305,15 @@ const QUESTIONS: &[&str] = &[
     "if",
     "check",
     "currently",
+    "presently",
+    "current",
+    "present",
+    "cool",
+    "turned",
+    "switched",
+    "opening",
+    "closing",
+    "shutting",
     "still",
     "already",
     "right",
@@ -338,9 +376,13 @@ pub(super) fn in_question(word: &str) -> bool {
         || is_number(word)
 }
 
+/// Words that may stand before the first name: "in all of our rooms", "for the TV".
+pub(super) const BEFORE_NAMES: &[&str] =
+    &["the", "my", "our", "a", "an", "all", "every", "each", "and", "single", "both", "of", "in", "on", "at", "for"];
+
 /// Marks a word that is a verb here, so that it names no kind.
 pub(super) const HIDDEN: char = '\u{1}';
 
 fn is_number(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_digit()) || word == "hundred"
+    word.starts_with(|c: char| c.is_ascii_digit()) || number::words().any(|number| number == word)
 }

@@ -8,10 +8,13 @@
 mod act;
 mod ask;
 mod emit;
+mod empty;
 mod grammar;
 mod reader;
+mod sense;
 #[cfg(test)]
 mod strangers;
+mod sun;
 #[cfg(test)]
 mod tests;
 
@@ -38,11 +41,26 @@ pub(crate) struct Before {
 
 /// The classification of a sentence about things.
 pub(crate) fn classified(s: &Sentence, home: &Home, before: Option<&Before>, now: &Zoned) -> Option<Classification> {
-    if s.len() == 0 || s.len() > MOST || home.is_empty() {
+    if s.len() == 0 || s.len() > MOST {
         return None;
     }
-    let asks = (opens_question(s) || s.asks) && !s.requests || s.word(0) == "any" || s.mentions(&["status", "state"]);
-    if asks || s.has(0, &["tell", "me"]) { ask::asked(s, home, before) } else { act::command(s, home, before, now) }
+    if home.is_empty() {
+        return empty::reply(s);
+    }
+    let some = ["any", "some"].contains(&s.word(0));
+    // "All the curtains closed" tells nobody to do anything.
+    let all = ["all", "every", "each"].contains(&s.word(0))
+        && s.mentions(&["closed", "opened", "locked", "unlocked", "opening", "closing", "shutting"]);
+    let asks = (opens_question(s) || s.asks) && !s.requests && !reader::is_passive(s)
+        || some
+        || all
+        || s.mentions(&["status", "state"]);
+    if asks || s.has(0, &["tell", "me"]) {
+        let asked = ask::asked(s, home, before);
+        asked.or_else(|| sense::detected(s, home)).or_else(|| sense::measured(s, home))
+    } else {
+        act::command(s, home, before, now)
+    }
 }
 
 /// What a sentence means after the exchanges before: the answer to "Which one?", or more about the same things.

@@ -1,6 +1,6 @@
 //! What a command is made of: the words, what they name, values, states and times.
 
-use super::grammar::{COLORS, HIDDEN, LEADS, LEVELS, MODES, TIMED, in_command};
+use super::grammar::{BEFORE_NAMES, COLORS, HIDDEN, LEADS, LEVELS, MODES, TIMED, in_command};
 use crate::{sentence::Sentence, slots::number};
 use things::{Home, Span};
 
@@ -46,6 +46,22 @@ impl<'a> Reader<'a> {
                 .filter(|word| ["is", "are", "be", "that"].contains(&word.as_str()))
                 .for_each(|word| *word = "the".to_owned());
         }
+        // "Can the lights be turned off?" asks for it.
+        if is_passive(s) {
+            for word in &mut words {
+                let verb = match word.as_str() {
+                    "be" => "the",
+                    "turned" => "turn",
+                    "switched" => "switch",
+                    "changed" => "change",
+                    "dimmed" => "dim",
+                    "closed" => "close",
+                    "locked" => "lock",
+                    _ => continue,
+                };
+                verb.clone_into(word);
+            }
+        }
         let next = words.get(first + 1).map(String::as_str).unwrap_or_default();
         let is_verb = match words.get(first).map(String::as_str) {
             Some("lock") => !["on", "off"].contains(&next),
@@ -57,7 +73,22 @@ impl<'a> Reader<'a> {
         if is_verb {
             words[first].insert(0, HIDDEN);
         }
+        // What a "TV show" is played on is not said.
+        for at in 1..words.len() {
+            if ["show", "shows"].contains(&words[at].as_str()) && ["tv", "television"].contains(&words[at - 1].as_str())
+            {
+                "the".clone_into(&mut words[at - 1]);
+            }
+        }
         let said: Vec<&str> = words.iter().map(String::as_str).collect();
+        // "Timer" is no slip of "Dinner time".
+        if said.iter().any(|word| ELSEWHERE.contains(word)) {
+            let exact = home.scan(&said, &in_command, &|_| true, 0);
+            let named = |at: usize| exact.iter().any(|span| (span.at..span.end).contains(&at));
+            if (0..said.len()).any(|at| ELSEWHERE.contains(&said[at]) && !named(at)) {
+                return None;
+            }
+        }
         let fits = |at: usize| home.get(at).is_controlled();
         let known = |spans: &[Span]| {
             let named = |at: usize| spans.iter().any(|span| (span.at..span.end).contains(&at));
@@ -90,11 +121,16 @@ impl<'a> Reader<'a> {
     }
     /// Whether the first word is one of these, or the last after what it is about: "tv pause".
     pub fn begins(&self, words: &[&str]) -> bool {
+        let is = |at: usize| words.contains(&self.word(at)) && !self.is_named(at);
         let last = self.words.len().saturating_sub(1);
-        let ends = self.is_named(self.first) || ["the", "on", "in", "my"].contains(&self.word(self.first));
-        let after = self.spans.first().map_or(0, |span| span.end);
-        words.contains(&self.word(self.first)) && !self.is_named(self.first)
-            || ends && (words.contains(&self.word(last)) || words.contains(&self.word(after)))
+        is(self.first) || self.after_names().is_some_and(|after| is(last) || is(after))
+    }
+    /// The word after the names, where the sentence begins with them: "in the kitchen", "all of my lights".
+    pub fn after_names(&self) -> Option<usize> {
+        let passed = |at: &usize| self.is_named(*at) || BEFORE_NAMES.contains(&self.word(*at));
+        let after = (self.first..self.words.len()).find(|at| !passed(at)).unwrap_or(self.words.len());
+        self.spans.first().filter(|span| span.at < after)?;
+        Some(after)
     }
     /// Media, brightness and warmth may be told without saying of what.
     pub fn is_bare(&self) -> bool {
@@ -120,6 +156,7 @@ impl<'a> Reader<'a> {
             "mute",
             "unmute",
             "temperature",
+            "temp",
             "thermostat",
             "play",
             "illuminate",
@@ -128,11 +165,12 @@ impl<'a> Reader<'a> {
         self.has(BARE) || self.words[self.first].starts_with(HIDDEN) && self.word(self.first) == "light"
     }
     pub fn is_here(&self) -> bool {
-        let this = |at: usize| self.word(at) == "this" && ["room", "space"].contains(&self.word(at + 1));
         let mine = |at: usize| {
-            ["my", "our", "the"].contains(&self.word(at)) && self.word(at + 1) == "room" && !self.is_named(at + 1)
+            ["my", "our", "the", "this"].contains(&self.word(at))
+                && ["room", "space", "area"].contains(&self.word(at + 1))
+                && !self.is_named(at + 1)
         };
-        self.has(&["here"]) || (0..self.words.len()).any(|at| this(at) || mine(at))
+        self.has(&["here"]) || (0..self.words.len()).any(mine)
     }
 
     fn find_values(&self) -> Vec<(usize, usize, Set)> {
@@ -158,11 +196,14 @@ impl<'a> Reader<'a> {
                 // "all but one": a small word is no value; "a" neither.
                 let digits = !["a", "an", "one", "half"].contains(&word) || more > 0;
                 let to = at > 0
-                    && ["to", "at", "volume", "brightness", "temperature", "position"].contains(&self.word(at - 1));
+                    && ["to", "at", "volume", "brightness", "temperature", "position", "level"]
+                        .contains(&self.word(at - 1));
                 // "on at 7" is a time, "set it at 40" is not.
                 let to = to && (self.word(at - 1) != "at" || self.has(SETTING));
                 let last = at + count == self.words.len();
-                if digits && (more > 0 || to || last && at > 0 && self.is_named(at - 1)) {
+                let named = at > 0 && self.is_named(at - 1);
+                let bright = self.word(at + count) == "brightness";
+                if digits && (more > 0 || to || last && named || bright) {
                     found.push((at, at + count + more, set));
                     at += count + more;
                     continue;
@@ -187,11 +228,11 @@ impl<'a> Reader<'a> {
         let is_place = |at: usize| {
             let next = at + 1;
             let names = self.is_named(next) || ["the", "my", "our", "this"].contains(&self.word(next));
-            names && at != self.first + 1
+            names && (at != self.first + 1 || self.is_named(self.first))
         };
         let state = |at: usize, strict: bool| match self.word(at) {
             "on" if !strict || !is_place(at) => Some(true),
-            "off" if !["to", "work"].contains(&self.word(at + 1)) => Some(false),
+            "off" if !["to", "work"].contains(&self.word(at + 1)) || self.is_named(at + 1) => Some(false),
             "out" => Some(false),
             _ => None,
         };
@@ -215,6 +256,32 @@ impl<'a> Reader<'a> {
         }
     }
 }
+
+/// Whether a sentence asks whether something can be done, as in "could the lights be dimmed?".
+pub(super) fn is_passive(s: &Sentence) -> bool {
+    ["can", "could", "would"].contains(&s.word(0)) && s.mentions(&["be"])
+}
+
+/// What other sentences are about, unless a thing is called so.
+const ELSEWHERE: &[&str] = &[
+    "timer",
+    "timers",
+    "reminder",
+    "reminders",
+    "list",
+    "lists",
+    "note",
+    "notes",
+    "calendar",
+    "event",
+    "events",
+    "meeting",
+    "task",
+    "tasks",
+    "todo",
+    "message",
+    "email",
+];
 
 /// Words that set a value: a bare number after "at" is one then.
 const SETTING: &[&str] = &["set", "put", "dim", "keep", "volume", "brightness", "temperature", "position", "speed"];

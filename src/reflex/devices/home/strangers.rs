@@ -45,6 +45,7 @@ fn home(described: &Value) -> Things {
             ..State::default()
         },
         guarded: one["kind"] == "lock",
+        class: text(&one["class"]),
     };
     let area = |one: &Value| AreaOfSource { name: text(&one["name"]), aliases: vec![], parent: text(&one["parent"]) };
     let things = Things::default();

@@ -97,6 +97,20 @@ fn sentences_control_the_demo_home() {
         ("start rover", "turn_on rover"),
         ("send rover back to its base", "return rover"),
         ("turn on the ceiling fan and the desk lamp", "turn_on bedroom_fan,office_lamp"),
+        ("each and every light off", "turn_off light"),
+        ("illuminate all of our rooms", "turn_on light"),
+        ("lift the kitchen blind", "open kitchen_blind"),
+        ("could the lights in the kitchen be turned off?", "turn_off Kitchen light"),
+        ("lower the lights in the kitchen", "set_level Kitchen light -20"),
+        ("turn the living room up to 40 %", "set_level tv 40"),
+        ("increase the volume of the kitchen radio to ninety", "set_level radio 90"),
+        ("bedroom lamp 25 brightness", "set_level bedroom_lamp 25"),
+        ("change the desk lamp from red to blue", "set_color office_lamp blue"),
+        ("the sofa lamp", "turn_on sofa"),
+        ("start the robot vacuum", "turn_on rover"),
+        ("make coffee", "turn_on coffee"),
+        ("the thermostat off", "turn_off living_climate"),
+        ("turn off the lights in my area", "“I can't tell which room you are in: say its name.”"),
         ("close the curtain", "“Which one: Curtain left or Curtain right?”"),
         ("pause", "“Which one: Kitchen radio or TV?”"),
         ("turn on the lights in here", "“I can't tell which room you are in: say its name.”"),
@@ -104,8 +118,67 @@ fn sentences_control_the_demo_home() {
     ] {
         assert_eq!(shown(classified(&Sentence::read(text), &home, None, &now())), wanted, "{text}");
     }
-    let sun = shown(classified(&Sentence::read("turn on the hall lamp at sunset"), &home, None, &now()));
-    assert!(sun.contains("the sun"), "{sun}");
+    let sun = shown(classified(&Sentence::read("turn on the hall lamp tonight at sunset"), &home, None, &now()));
+    assert!(sun.contains("By the sun"), "{sun}");
+}
+
+#[test]
+fn sentences_with_the_sun_become_rules() {
+    let home = home();
+    for (text, event, offset, action, asked) in [
+        (
+            "turn on the hall lamp at sunset",
+            "sunset",
+            0,
+            json!({"thing": "demo:hall_lamp", "action": "turn_on"}),
+            "every day at sunset, turn on the hall lamp",
+        ),
+        (
+            "half an hour before sunset, close all the blinds",
+            "sunset",
+            -30,
+            json!({"thing": "demo:kitchen_blind", "action": "close"}),
+            "every day 30 minutes before sunset, close all the blinds",
+        ),
+        (
+            "turn off all lights every day 10 minutes after sunrise",
+            "sunrise",
+            10,
+            json!({"kind": "light", "area": "everywhere", "action": "turn_off"}),
+            "every day 10 minutes after sunrise, turn off all lights",
+        ),
+        (
+            "at dawn dim the kitchen to 30 % for 5 minutes",
+            "sunrise",
+            0,
+            json!({"area": "Kitchen", "kind": "light", "action": "set_level", "level": 30, "for": "PT5M"}),
+            "every day at sunrise, dim the kitchen to 30 percent for 5 minutes",
+        ),
+    ] {
+        let placed = classified(&Sentence::read(text), &home, None, &now()).unwrap_or_else(|| panic!("{text}"));
+        let (tool, rule) = placed.proposes.unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(tool, "create_rule", "{text}");
+        assert_eq!(rule["triggers"], json!([{"type": "sun", "event": event, "offsetMinutes": offset}]), "{text}");
+        let mut wanted = action;
+        wanted["type"] = "thing".into();
+        assert_eq!(rule["actions"], json!([wanted]), "{text}");
+        assert_eq!(
+            placed.say.as_deref(),
+            Some(&*format!("Shall I make this a rule: {asked}? Say yes or no.")),
+            "{text}"
+        );
+    }
+    let which = shown(classified(&Sentence::read("close the curtain at sunset"), &home, None, &now()));
+    assert!(which.starts_with("“Which one: Curtain left"), "{which}");
+    for text in [
+        "unlock your potential at sunset",
+        "watch the sunset",
+        "the lights are pretty at sunset",
+        "how hot is it at dawn",
+    ] {
+        let placed = classified(&Sentence::read(text), &home, None, &now());
+        assert!(placed.is_none(), "{text}: {placed:?}");
+    }
 }
 
 #[test]
@@ -121,6 +194,9 @@ fn sentences_ask_about_the_demo_home() {
         ("which lights are on?", "list_things light true"),
         ("are any curtains open in the living room?", "list_things Living room cover curtains true"),
         ("are all the lights off upstairs?", "list_things Upstairs light true"),
+        ("tell me if there are any lights on", "list_things light true"),
+        ("are any curtains closing", "list_things cover curtains"),
+        ("all the curtains closed", "list_things cover curtains true"),
         ("what is the state of the tv?", "get tv"),
     ] {
         assert_eq!(shown(classified(&Sentence::read(text), &home, None, &now())), wanted, "{text}");
@@ -161,6 +237,13 @@ fn only_commands_act() {
         "how hot is the sun",
         "set an alarm for 7",
         "when was the front door opened",
+        "all the gates open",
+        "is the garage door unlock",
+        "make a note about the coffee",
+        "start the day with coffee",
+        "I want a timer set for 10 minutes",
+        "tell me the value of my current car",
+        "the front door unlock code is 1234",
     ] {
         let placed = classified(&Sentence::read(text), &home, None, &now());
         assert!(placed.as_ref().is_none_or(|placed| placed.tool.is_none()), "{text}: {placed:?}");

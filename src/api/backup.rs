@@ -1,0 +1,111 @@
+//! `/api/v1/backup`: a copy of all data as a download, and backups that are made by themselves. Restoring one: `restore.rs`.
+
+use crate::{
+    AppState, Caller,
+    describe::{Routes, post, put},
+    document::Download,
+    envelope::{Answer, Failure, Json, OptionalJson, ok},
+};
+use ::care::{BackupView, PlanChange};
+use axum::{Extension, body::Body, extract::State, http::header, response::IntoResponse};
+use futures::stream;
+use identity::TokenScope;
+use serde::Deserialize;
+use tokio::io::AsyncReadExt;
+use tool::{
+    Id,
+    prelude::{JsonSchema, schemars},
+};
+
+/// The size of a chunk of a backup, in bytes.
+const CHUNK: usize = 64 * 1024;
+
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        .route(
+            "/backup",
+            post(backup, "Download a copy of all data; under a passphrase with all secrets, encrypted.")
+                .admin()
+                .secret()
+                .get(view, "Get when backups are made by themselves, and the last one.")
+                .admin(),
+        )
+        .route("/backup/plan", put(plan, "Plan backups that are made by themselves into a folder.").admin().secret())
+        .route("/backup/run", post(run, "Make the planned backup now.").admin())
+        .scope(TokenScope::Admin)
+}
+
+/// How the copy is protected.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct BackupRequest {
+    /// Encrypts the copy, in the format of `age`; at least 8 characters. With it the copy contains all keys and passwords of
+    /// services, without it none.
+    passphrase: Option<String>,
+}
+
+/// A consistent copy of all data, with the files people sent, as a download.
+pub(crate) async fn backup(
+    State(house): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    OptionalJson(request): OptionalJson<BackupRequest>,
+) -> Result<Download, Failure> {
+    let passphrase = request.passphrase.filter(|passphrase| !passphrase.is_empty());
+    if let Some(passphrase) = &passphrase {
+        house.care.backups.check_passphrase(passphrase)?;
+    }
+    let encrypted = passphrase.is_some();
+    // Beside the data: the system's temporary folder is often in RAM.
+    let folder = house.store.folder().map_or_else(std::env::temp_dir, std::path::Path::to_path_buf);
+    let file = folder.join(format!("backup-{}.tmp", Id::new()));
+    let cx = house.cx(&caller);
+    // Runs to completion even if the client disconnects, so that no copy is left behind.
+    let copy = tokio::spawn(async move {
+        let size = house.uploads.backup(file.clone(), passphrase).await.map_err(Failure::from);
+        let opened = tokio::fs::File::open(&file).await;
+        // The open file stays readable.
+        let _ = tokio::fs::remove_file(&file).await;
+        let broken = |e| Failure::new(422, "failed", format!("the backup could not be read: {e}"));
+        let (size, opened) = (size?, opened.map_err(broken)?);
+        // Only a daemon's are of use to know: a command may run beside another device's data.
+        if house.lasting {
+            house.care.backups.downloaded(size, encrypted).await;
+        }
+        house.registry.audit_change(&cx, "backup", &serde_json::json!({"size": size, "encrypted": encrypted}));
+        Ok::<_, Failure>((size, opened))
+    });
+    let broken = |_| Failure::new(422, "failed", "the backup broke off: the log has more");
+    let (size, opened) = copy.await.map_err(broken)??;
+    let pieces = stream::try_unfold(opened, |mut file| async {
+        let mut piece = vec![0; CHUNK];
+        let read = file.read(&mut piece).await?;
+        piece.truncate(read);
+        Ok::<_, std::io::Error>((read > 0).then_some((piece, file)))
+    });
+    let name = if encrypted { "backup.hob.age" } else { "backup.hob" };
+    let headers = [
+        (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
+        (header::CONTENT_LENGTH, size.to_string()),
+        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
+    ];
+    Ok(Download((headers, Body::from_stream(pieces)).into_response()))
+}
+
+pub(crate) async fn view(State(house): State<AppState>) -> Answer<BackupView> {
+    Ok(ok(house.care.backups.view()?))
+}
+
+pub(crate) async fn plan(
+    State(house): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Json(change): Json<PlanChange>,
+) -> Answer<BackupView> {
+    let details = serde_json::json!({"every": change.every, "folder": change.folder});
+    let view = house.care.backups.set(change).await?;
+    house.registry.audit_change(&house.cx(&caller), "backup_plan", &details);
+    Ok(ok(view))
+}
+
+pub(crate) async fn run(State(house): State<AppState>) -> Answer<BackupView> {
+    Ok(ok(house.care.backups.run().await?))
+}

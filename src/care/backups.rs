@@ -1,0 +1,381 @@
+//! Backups that are made by themselves into a folder: when they are due, how many stay, and what is said when one fails.
+
+use crate::{
+    Telling,
+    plan::{BackupPlan, Every, PlanChange, PlanView, check_passphrase},
+    tell_household,
+};
+use futures::future::BoxFuture;
+use scrub::Scrubber;
+use serde::{Deserialize, Serialize};
+use std::{
+    fs,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use store::{Collection, Level, Record, Stamp, Store};
+use tokio_util::sync::CancellationToken;
+use tool::{
+    Error, Id, Ports, Result, Scope,
+    prelude::{JsonSchema, schemars},
+};
+
+/// The ids of the only records.
+const PLAN: Id = Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 8]);
+const STATE: Id = Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 9]);
+/// The sealed passphrase of backups that are made by themselves.
+const PASSPHRASE: &str = "backup-passphrase";
+/// Delay after a start before the first look, and how often is looked.
+const FIRST: Duration = Duration::from_secs(120);
+const EVERY: Duration = Duration::from_secs(60);
+/// How long after a failure another attempt is made, and how often the household is told.
+const AGAIN_MS: u64 = 3_600_000;
+const TELL_MS: u64 = 24 * 3_600_000;
+/// From when on the last backup counts as old, where they are made by themselves.
+const OLD_DAYS: [(Every, u64); 2] = [(Every::Day, 3), (Every::Week, 15)];
+/// How many files of a folder are looked at.
+const FILES: usize = 10_000;
+
+/// Copies the data into a new file, encrypted where there is a passphrase; returns its size.
+pub type Copying = Arc<dyn Fn(PathBuf, Option<String>) -> BoxFuture<'static, store::Result<u64>> + Send + Sync>;
+
+/// What became of the last backups. New fields go last.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct BackupState {
+    /// The last one that was made, also by download: milliseconds since 1970, bytes, its path, whether it is encrypted.
+    made_ms: u64,
+    size: u64,
+    path: String,
+    encrypted: bool,
+    /// The last attempt that was made by itself, and why it failed.
+    tried_ms: u64,
+    problem: String,
+    told_ms: u64,
+}
+
+impl Record for BackupState {
+    const NAME: &'static str = "backup-state";
+    const WORD: &'static str = "state of backups";
+    const LEVEL: Level = Level::Household;
+    const STAYS: bool = true;
+}
+
+/// The last backup.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LastBackup {
+    /// Milliseconds since 1970.
+    pub at: u64,
+    /// Bytes.
+    pub size: u64,
+    /// The file; empty when it was downloaded.
+    pub path: String,
+    /// Whether it is encrypted, and contains keys and passwords.
+    pub encrypted: bool,
+}
+
+/// The state of backups.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BackupView {
+    pub plan: PlanView,
+    /// When the next one is made by itself: milliseconds since 1970.
+    pub next: Option<u64>,
+    /// Null when there was none on this device.
+    pub last: Option<LastBackup>,
+    /// Why the last attempt failed, and what to do.
+    pub problem: Option<String>,
+    /// Whether there is no recent one although they are made by themselves.
+    #[serde(skip)]
+    pub is_old: bool,
+}
+
+/// Backups that are made by themselves; cheap to clone.
+#[derive(Clone)]
+pub struct Backups(Arc<Inner>);
+
+struct Inner {
+    plans: Collection<BackupPlan>,
+    states: Collection<BackupState>,
+    store: Store,
+    ports: Ports,
+    copy: Copying,
+    tell: Telling,
+    /// Learns the passphrase.
+    scrubber: Scrubber,
+    /// One at a time.
+    busy: tokio::sync::Mutex<()>,
+}
+
+impl Backups {
+    pub fn new(store: &Store, ports: Ports, copy: Copying, tell: Telling, scrubber: Scrubber) -> Self {
+        let (plans, states, store) = (store.collection(), store.collection(), store.clone());
+        let this =
+            Self(Arc::new(Inner { plans, states, store, ports, copy, tell, scrubber, busy: Default::default() }));
+        this.learn();
+        this
+    }
+
+    /// The passphrase of backups that are made by themselves.
+    fn passphrase(&self) -> Option<String> {
+        let sealed = self.0.store.unseal_if_ours(PASSPHRASE).ok().flatten();
+        sealed.and_then(|bytes| String::from_utf8(bytes).ok())
+    }
+
+    fn learn(&self) {
+        self.0.scrubber.set("backup", self.passphrase());
+    }
+
+    fn plan(&self) -> Result<BackupPlan> {
+        Ok(self.0.plans.get_in(Scope::Household, PLAN)?.map(|entry| entry.value).unwrap_or_default())
+    }
+
+    fn state(&self) -> Result<BackupState> {
+        Ok(self.0.states.get_in(Scope::Household, STATE)?.map(|entry| entry.value).unwrap_or_default())
+    }
+
+    async fn change_state(&self, change: impl Fn(&mut BackupState) + Send + 'static) -> Result<()> {
+        let states = self.0.states.clone();
+        let write = move |tx: &store::Tx| {
+            let mut state = states.read(tx, Scope::Household, STATE)?.map(|entry| entry.value).unwrap_or_default();
+            change(&mut state);
+            states.put(tx, STATE, &Stamp::household("care"), &state).map(drop)
+        };
+        Ok(self.0.store.write(write).await?)
+    }
+
+    /// The plan, and what became of the last backups.
+    ///
+    /// # Errors
+    /// As every read.
+    pub fn view(&self) -> Result<BackupView> {
+        let (plan, state, now) = (self.plan()?, self.state()?, self.0.ports.clock.local());
+        let BackupState { made_ms, size, path, encrypted, problem, .. } = state;
+        let now_ms = u64::try_from(now.timestamp().as_millisecond()).unwrap_or(0);
+        let days = OLD_DAYS.iter().find(|(every, _)| *every == plan.every).map(|(_, days)| *days);
+        let age_ms = now_ms.saturating_sub(made_ms.max(plan.since_ms));
+        Ok(BackupView {
+            next: plan.next_ms(&now),
+            last: (made_ms > 0).then_some(LastBackup { at: made_ms, size, path, encrypted }),
+            problem: (!problem.is_empty()).then_some(problem),
+            is_old: days.is_some_and(|days| age_ms > days * 24 * 3_600_000),
+            plan: plan.view(),
+        })
+    }
+
+    /// Refuses a passphrase that is no protection.
+    ///
+    /// # Errors
+    /// `BadArgs`.
+    pub fn check_passphrase(&self, passphrase: &str) -> Result<()> {
+        check_passphrase(passphrase)
+    }
+
+    /// Stores a new plan, and its passphrase.
+    ///
+    /// # Errors
+    /// `BadArgs` when it cannot work, such as a folder that does not exist.
+    pub async fn set(&self, change: PlanChange) -> Result<BackupView> {
+        let mut plan = self.plan()?.changed(&change, self.now_ms())?;
+        if plan.encrypted && change.passphrase.is_none() && self.passphrase().is_none() {
+            return Err(Error::bad_args("the passphrase of the backups is not here any more: enter it again"));
+        }
+        if plan.every != Every::Off
+            && let Some(data) = self.0.store.folder()
+        {
+            let folder = plan.folder(data);
+            make_folder(&plan, &folder)?;
+            plan.other_disk = is_other_disk(&folder, data);
+            is_writable(&folder)?;
+        }
+        let (plans, this) = (self.0.plans.clone(), self.clone());
+        let write = move |tx: &store::Tx| {
+            match change.passphrase.as_deref() {
+                None => {}
+                Some("") => this.0.store.seal_in(tx, PASSPHRASE, None)?,
+                Some(passphrase) => this.0.store.seal_in(tx, PASSPHRASE, Some(passphrase.as_bytes()))?,
+            }
+            plans.put(tx, PLAN, &Stamp::household("care"), &plan).map(drop)
+        };
+        self.0.store.write(write).await?;
+        self.learn();
+        // What failed before was another plan.
+        self.change_state(|state| state.problem.clear()).await?;
+        self.view()
+    }
+
+    /// Notes one that somebody downloaded.
+    pub async fn downloaded(&self, size: u64, encrypted: bool) {
+        let made_ms = self.now_ms();
+        let noted = self.change_state(move |state| {
+            (state.made_ms, state.size, state.encrypted) = (made_ms, size, encrypted);
+            state.path.clear();
+        });
+        if let Err(error) = noted.await {
+            tracing::warn!(%error, "the time of the backup was not stored");
+        }
+    }
+
+    /// Makes one now, as planned.
+    ///
+    /// # Errors
+    /// `Unavailable` and `Failed`, with what to do. The failure is also stored.
+    pub async fn run(&self) -> Result<BackupView> {
+        let this = self.clone();
+        // Runs to completion even if nobody waits any more.
+        let made = tokio::spawn(async move {
+            let _busy = this.0.busy.lock().await;
+            let (made, now_ms) = (this.make().await, this.now_ms());
+            let change: Box<dyn Fn(&mut BackupState) + Send> = match &made {
+                Ok((path, size, encrypted)) => {
+                    let (path, size, encrypted) = (path.display().to_string(), *size, *encrypted);
+                    tracing::info!(size, "made a backup");
+                    Box::new(move |state: &mut BackupState| {
+                        (state.made_ms, state.size, state.encrypted) = (now_ms, size, encrypted);
+                        state.path.clone_from(&path);
+                        (state.tried_ms, state.told_ms) = (now_ms, 0);
+                        state.problem.clear();
+                    })
+                }
+                Err(error) => {
+                    let problem = error.message().to_owned();
+                    tracing::error!(%problem, "no backup was made");
+                    Box::new(move |state: &mut BackupState| {
+                        state.tried_ms = now_ms;
+                        state.problem.clone_from(&problem);
+                    })
+                }
+            };
+            this.change_state(change).await?;
+            made.map(drop)
+        });
+        made.await.unwrap_or_else(|e| Err(Error::failed(format!("the backup broke off: {e}"))))?;
+        self.view()
+    }
+
+    async fn make(&self) -> Result<(PathBuf, u64, bool)> {
+        let plan = self.plan()?;
+        let Some(data) = self.0.store.folder().map(Path::to_path_buf) else {
+            return Err(Error::unavailable("the data is in memory only: there is nothing to back up"));
+        };
+        let passphrase = match plan.encrypted {
+            false => None,
+            true => Some(self.passphrase().ok_or_else(|| {
+                let text =
+                    "the passphrase of the backups is not here any more: enter it again on the page, at Device, Backup";
+                Error::unavailable(text)
+            })?),
+        };
+        let folder = plan.folder(&data);
+        make_folder(&plan, &folder)?;
+        if plan.other_disk && !is_other_disk(&folder, &data) {
+            return Err(Error::unavailable(format!(
+                "the disk of {} is not connected: plug it in, or choose another folder on the page, at Device, Backup",
+                folder.display()
+            )));
+        }
+        let start = format!("hob-backup-{}-", short(self.0.store.device_id()));
+        let now = self.0.ports.clock.local();
+        let end = if passphrase.is_some() { "hob.age" } else { "hob" };
+        let file = folder.join(format!("{start}{}.{end}", now.strftime("%Y%m%d-%H%M%S")));
+        let encrypted = passphrase.is_some();
+        let size = (self.0.copy)(file.clone(), passphrase).await?;
+        let keep = usize::try_from(plan.keep).unwrap_or(1).max(1);
+        remove_old(&folder, &start, keep);
+        Ok((file, size, encrypted))
+    }
+
+    /// Makes backups when they are due, until `closing`.
+    pub async fn watch(self, closing: CancellationToken) {
+        let work = async {
+            tokio::time::sleep(FIRST).await;
+            loop {
+                if let Err(error) = self.look().await {
+                    tracing::warn!(%error, "the plan of backups cannot be read");
+                }
+                tokio::time::sleep(EVERY).await;
+            }
+        };
+        let _ = closing.run_until_cancelled(work).await;
+    }
+
+    async fn look(&self) -> Result<()> {
+        let (plan, state, now) = (self.plan()?, self.state()?, self.0.ports.clock.local());
+        let failed = !state.problem.is_empty() && self.now_ms() >= state.tried_ms.saturating_add(AGAIN_MS);
+        if plan.every == Every::Off || !(failed || plan.is_due(&now, state.tried_ms)) {
+            return Ok(());
+        }
+        let Err(error) = self.run().await else { return Ok(()) };
+        if self.now_ms() >= state.told_ms.saturating_add(TELL_MS) {
+            let now_ms = self.now_ms();
+            self.change_state(move |state| state.told_ms = now_ms).await?;
+            let text =
+                format!("The backup failed: {}. Hob tries again every hour.", error.message().trim_end_matches('.'));
+            tell_household(&self.0.tell, "No backup", &text).await;
+        }
+        Ok(())
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.0.ports.clock.now().as_millisecond()).unwrap_or(0)
+    }
+}
+
+/// The end of a device's id, in names of files: several Hobs may share a stick.
+fn short(device: Id) -> String {
+    let text = device.to_string();
+    text[text.len().saturating_sub(8)..].to_owned()
+}
+
+/// Makes the folder in the data folder; any other one must exist.
+fn make_folder(plan: &BackupPlan, folder: &Path) -> Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let shown = folder.display();
+    if !plan.folder.is_empty() {
+        return Err(Error::unavailable(format!(
+            "there is no folder {shown}: plug the disk in, or create the folder, or choose another one"
+        )));
+    }
+    let made = fs::DirBuilder::new().mode(0o700).create(folder);
+    made.map_err(|e| Error::unavailable(format!("could not create {shown}: {e}")))
+}
+
+fn is_writable(folder: &Path) -> Result<()> {
+    let probe = folder.join(format!(".hob-{}", Id::new()));
+    let write = fs::File::create_new(&probe).and_then(|_| fs::remove_file(&probe));
+    write.map_err(|e| {
+        let why = format!("Hob cannot write to {} ({e}): choose another folder, or change its owner", folder.display());
+        Error::unavailable(why)
+    })
+}
+
+fn is_other_disk(folder: &Path, data: &Path) -> bool {
+    let device = |path: &Path| path.metadata().map(|about| about.dev());
+    matches!((device(folder), device(data)), (Ok(a), Ok(b)) if a != b)
+}
+
+/// Removes all but the newest backups of this device. Their names begin with `start`, and then with the time.
+fn remove_old(folder: &Path, start: &str, keep: usize) {
+    let of_ours = |name: &str| {
+        let rest = name.strip_prefix(start)?;
+        let (time, end) = rest.split_once('.')?;
+        let is_time = time.len() == 15 && time.chars().all(|c| c.is_ascii_digit() || c == '-');
+        (is_time && ["hob", "hob.age"].contains(&end)).then(|| name.to_owned())
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(FILES);
+    let plain = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    let mut names: Vec<String> = plain.filter_map(|entry| of_ours(entry.file_name().to_str()?)).collect();
+    names.sort();
+    for name in names.iter().rev().skip(keep) {
+        if let Err(error) = fs::remove_file(folder.join(name)) {
+            tracing::warn!(%error, %name, "an old backup could not be removed");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
