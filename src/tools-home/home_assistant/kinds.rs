@@ -3,6 +3,10 @@
 use home_assistant::{Details, Entity};
 use things::{Address, Kind, State, Thing, Verb};
 
+/// Temperatures beyond this are faults.
+const HOTTEST: f64 = 1000.0;
+/// Readings beyond this are faults too, and not worth their three hundred digits.
+const LARGEST: f64 = 1e15;
 /// The id of the source.
 pub(super) const SOURCE: &str = "ha";
 
@@ -124,13 +128,14 @@ pub(super) fn state_of(entity: &Entity, temperature_unit: &str) -> State {
         "media_player" => state.level = percent("volume_level", 1.0),
         "humidifier" => state.level = percent("humidity", 100.0),
         "climate" | "water_heater" => {
-            state.temperature = attributes.number("current_temperature");
-            state.target = attributes.number("temperature");
+            let degrees = |name: &str| attributes.number(name).filter(|degrees| degrees.abs() <= HOTTEST);
+            state.temperature = degrees("current_temperature");
+            state.target = degrees("temperature");
             state.unit = Some(temperature_unit.to_owned()).filter(|unit| !unit.is_empty());
             state.detail = attributes.text("hvac_action").filter(|action| is_word(action)).map(str::to_owned);
         }
         "sensor" | "air_quality" => {
-            state.number = entity.state.parse().ok().filter(|n: &f64| n.is_finite());
+            state.number = entity.state.parse().ok().filter(|n: &f64| n.abs() < LARGEST);
             state.unit = attributes.text("unit_of_measurement").filter(|unit| is_word(unit)).map(str::to_owned);
         }
         "binary_sensor" => state.detail = entity.class().filter(|class| is_word(class)).map(str::to_owned),
@@ -256,6 +261,15 @@ mod tests {
         ] {
             assert_eq!(state(id, text, json!({})).active, active, "{id} {text}");
         }
+    }
+
+    #[test]
+    fn readings_that_cannot_be_are_left_out() {
+        let hot =
+            state_of(&entity("climate.a", "heat", json!({"current_temperature": -1e308, "temperature": 1e308})), "°C");
+        assert_eq!((hot.temperature, hot.target), (None, None));
+        assert_eq!(state_of(&entity("sensor.a", "1e308", json!({})), "").number, None);
+        assert_eq!(state_of(&entity("sensor.a", "-40", json!({})), "").number, Some(-40.0));
     }
 
     #[test]
