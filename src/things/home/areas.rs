@@ -78,8 +78,8 @@ pub(crate) fn collect(
 
 /// The label of names that a source gives: those that read as sentences come from outside.
 fn of_source(name: &str, aliases: &[String]) -> Label {
-    let names = std::iter::once(name).chain(aliases.iter().map(String::as_str));
-    if names.into_iter().all(text_kit::reads_as_name) { Label::Own } else { Label::Outside }
+    let mut names = std::iter::once(name).chain(aliases.iter().map(String::as_str));
+    if names.all(text_kit::reads_as_name) { Label::Own } else { Label::Outside }
 }
 
 /// Whether an area is another one or inside of it.

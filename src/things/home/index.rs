@@ -88,9 +88,9 @@ pub(crate) fn stem(word: &str) -> String {
 /// Whether one of the shown texts comes from the source, and is no name: people name the pins, and write the notes.
 fn is_strange(thing: &Thing, name: &str, aliases: &[String], area: &str) -> bool {
     let own = [(&*thing.name, name), (&*thing.area, area)].into_iter().filter(|(own, shown)| own == shown);
-    let own =
+    let mut own =
         own.map(|(own, _)| own).chain(thing.aliases.iter().filter(|own| aliases.contains(own)).map(String::as_str));
-    thing.address.source != "pin" && own.into_iter().any(|text| !text_kit::reads_as_name(text))
+    thing.address.source != "pin" && own.any(|text| !text_kit::reads_as_name(text))
 }
 
 impl Index {

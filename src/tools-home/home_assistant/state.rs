@@ -76,8 +76,8 @@ pub(super) async fn get_state(ha: Ha, _: Cx, GetState { entity }: GetState) -> R
 /// Whether a name or room of an entity reads as a sentence of a stranger.
 pub(super) fn is_strange(entity: &Entity, details: &Details) -> bool {
     let area = details.area.as_ref();
-    let places = area.iter().flat_map(|area| [&area.name].into_iter().chain(&area.floor));
-    !text_kit::reads_as_name(&entity.name()) || places.into_iter().any(|place| !text_kit::reads_as_name(place))
+    let mut places = area.iter().flat_map(|area| [&area.name].into_iter().chain(&area.floor));
+    !text_kit::reads_as_name(&entity.name()) || places.any(|place| !text_kit::reads_as_name(place))
 }
 
 /// Whether a value holds only numbers and words.
