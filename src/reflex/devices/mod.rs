@@ -59,6 +59,7 @@ struct Mention {
 pub(crate) fn as_thing((tool, arguments): (String, Value)) -> (String, Value) {
     let thing = json!(format!("pin:{}", arguments["pin"]));
     match (tool.as_str(), arguments["high"].as_bool()) {
+        ("gpio_list", _) => ("list_things".to_owned(), json!({})),
         ("gpio_read", _) => ("get_thing".to_owned(), json!({"thing": thing})),
         ("gpio_write", Some(high)) => {
             let mut args = json!({"thing": thing, "action": if high { "turn_on" } else { "turn_off" }});

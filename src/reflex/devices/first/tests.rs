@@ -1,7 +1,8 @@
 //! First sentences about a home of three named pins, and about none.
 
-use super::{Device, classified};
+use super::{super::as_thing, Device, classified};
 use crate::sentence::Sentence;
+use serde_json::json;
 use std::sync::Arc;
 use things::{Address, Command, Home, Kind, PlannedCall, Source, State, Thing, Things};
 use tool::{Error, Result};
@@ -84,4 +85,24 @@ fn first_sentences_are_understood() {
         assert!(said == wanted || wanted.len() > 8 && said.starts_with(wanted), "{text}: {said}");
     }
     assert!(said("what devices are there", None).starts_with("I know of nothing yet"));
+}
+
+#[test]
+fn by_voice_a_pin_is_a_thing() {
+    for (call, wanted) in [
+        (("gpio_read", json!({"pin": 4})), ("get_thing", json!({"thing": "pin:4"}))),
+        (
+            ("gpio_write", json!({"pin": 17, "high": true, "for": "PT5M"})),
+            ("control_thing", json!({"thing": "pin:17", "action": "turn_on", "for": "PT5M"})),
+        ),
+        (
+            ("gpio_write", json!({"pin": 17, "high": false})),
+            ("control_thing", json!({"thing": "pin:17", "action": "turn_off"})),
+        ),
+        (("gpio_list", json!({})), ("list_things", json!({}))),
+        (("add_task", json!({"title": "milk"})), ("add_task", json!({"title": "milk"}))),
+    ] {
+        let (tool, arguments) = as_thing((call.0.to_owned(), call.1));
+        assert_eq!((tool.as_str(), arguments), wanted);
+    }
 }
