@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: run test check web setup setup-test lint unit browser clients home-proof head pictures audit proof bench aarch64 release release-check release-try clean
+.PHONY: run test check web setup setup-test lint unit browser clients home-proof head pictures audit proof bench aarch64 image image-test release release-check release-try clean
 
 DATA ?= .hob
 PORT ?= 4620
@@ -98,6 +98,20 @@ release-try:
 	@.ci/setup release-try
 	cross/release/again.sh
 	cross/release/try.sh $(wildcard $(TARGET)/release-out/*/hob_*_amd64.deb)
+
+## A flashable image in target/image/BOARD/hob.img.zst; BOARD=qemu-virt is for the emulator, BOARD=rpi for a Raspberry Pi 3, 4
+## or Zero 2 W. HOB_ARM=FILE takes that program instead of building it.
+BOARD ?= qemu-virt
+HOB_ARM ?=
+image: setup web/dist/index.html
+	@.ci/setup image
+	@[ -n "$(HOB_ARM)" ] || { .ci/setup aarch64 && cross/build.sh; }
+	firmware-image/build $(BOARD) $(or $(HOB_ARM),$${CARGO_TARGET_DIR:-target}/aarch64/hob)
+
+## Boots the image of BOARD in the emulator and plays updates, faults and power cuts. ONLY="panic hang" picks some; CUTS=30
+## cuts the power more often.
+image-test: image
+	firmware-image/test/run $(BOARD) $(ONLY)
 
 ## The benchmarks, against the release: tables, and target/bench/*.json. ONLY="start memory" picks some; BENCH_LONG=1
 ## also waits until an idle Hob has let go of its model.

@@ -3,10 +3,11 @@
 //! Modules use only those before them: `terminal` (output), `wrap` (line breaks), `screen` and `input` with its `editor` and
 //! `history` (both sides of a chat), `client` (requests over the local socket), `show` (blocks as text), `answer` and `consent`
 //! (questions and approvals at the terminal), `continued` (the conversation of a short answer), `incoming` (events while one
-//! types), then one module a command.
+//! types), then one module a command, `first_boot` with the parser of its `settings_file`.
 
 mod answer;
 mod backup;
+mod bundle;
 mod chat;
 mod client;
 mod consent;
@@ -14,6 +15,8 @@ mod continued;
 mod discover;
 mod doctor;
 mod editor;
+mod factory_reset;
+mod first_boot;
 mod history;
 mod incoming;
 mod input;
@@ -23,12 +26,13 @@ mod support;
 mod terminal;
 mod tokens;
 mod tools;
+mod update;
 mod voice;
 mod wrap;
 
 use crate::{
     config::{Config, data_dir},
-    house::{restart, serve},
+    house::{self, serve},
 };
 use anyhow::Result;
 use board::BoardKind;
@@ -36,7 +40,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind
 use client::Client;
 use scrub::Scrubber;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf, process::ExitCode, time::Duration};
 use terminal::{plain, put};
 use tracing_subscriber::EnvFilter;
 
@@ -214,6 +218,21 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         passphrase_file: Option<PathBuf>,
     },
+    /// Make, inspect and verify update bundles, for releases and your own builds.
+    Bundle {
+        #[command(subcommand)]
+        command: bundle::BundleCommand,
+    },
+    /// Take over the settings file on the card of the firmware image, and empty it.
+    #[command(hide = true)]
+    FirstBoot {
+        /// The settings file.
+        #[arg(long)]
+        file: PathBuf,
+        /// The folder for what the network needs.
+        #[arg(long)]
+        out: PathBuf,
+    },
     /// Replace all data with a backup, while Hob is stopped; asks for the passphrase of an encrypted one.
     Restore {
         /// A file written by `hob backup`.
@@ -226,6 +245,30 @@ enum Command {
     Support {
         /// A file that does not exist yet.
         file: PathBuf,
+    },
+    /// See which version runs, and install another.
+    Update {
+        #[command(subcommand)]
+        command: update::UpdateCommand,
+    },
+    /// Run `hob serve` so that it can be updated: two copies in DIR/slots, of which one runs.
+    #[command(after_help = update::SUPERVISE)]
+    Supervise {
+        /// The folder of the two copies; it is made when it is missing.
+        #[arg(long, value_name = "DIR")]
+        root: PathBuf,
+        /// How long a new version may take until it is confirmed; twice `update.window_seconds` and five minutes if left out.
+        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+        try_seconds: Option<u64>,
+        /// The arguments of `hob serve`.
+        #[arg(last = true, value_name = "ARGS")]
+        arguments: Vec<OsString>,
+    },
+    /// Remove everything that is stored, people and keys included; the device can then be claimed again.
+    FactoryReset {
+        /// Do not ask for the device's name.
+        #[arg(long)]
+        yes: bool,
     },
 }
 
@@ -348,34 +391,55 @@ fn one_line(error: &str) -> String {
 
 /// The default log level: `info` for the daemon, `error` for other commands.
 pub fn default_filter(cli: &Cli) -> EnvFilter {
-    EnvFilter::new(if matches!(cli.command, Command::Serve { .. }) { "info" } else { "error" })
+    let runs_long = matches!(cli.command, Command::Serve { .. } | Command::Supervise { .. });
+    EnvFilter::new(if runs_long { "info" } else { "error" })
 }
 
 /// Runs the command. `scrubber` learns the application's secrets and redacts them in the log.
-pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
+pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<ExitCode> {
+    if let Command::Bundle { command } = cli.command {
+        return bundle::bundle(command).map(|()| ExitCode::SUCCESS);
+    }
     if let Command::Discover { json } = cli.command {
         // Without readable data the defaults apply.
         let config = data_dir(cli.location.data).and_then(|data| Config::load(cli.location.config.as_deref(), &data));
-        return discover::discover(&config.unwrap_or_default().network.ignore, json).await;
+        discover::discover(&config.unwrap_or_default().network.ignore, json).await?;
+        return Ok(ExitCode::SUCCESS);
     }
-    let data = data_dir(cli.location.data)?;
+    let data = data_dir(cli.location.data.clone())?;
     let config = || Config::load(cli.location.config.as_deref(), &data);
     match cli.command {
         Command::Serve { listen, name, board, tls, no_mdns } => {
-            let mut config = config()?;
-            config.listen = listen.unwrap_or(config.listen);
-            config.doors.tls = tls.unwrap_or(config.doors.tls);
-            config.network.announce &= !no_mdns;
-            config.name_is_fixed = name.is_some();
-            config.name = name.unwrap_or(config.name);
-            config.board = board.unwrap_or(config.board);
-            config.check()?;
-            match serve::daemon(config, &data, scrubber).await? {
-                Some(addresses) => restart::start_again(addresses),
-                None => Ok(()),
-            }
+            let settings = || {
+                let mut config = config()?;
+                config.listen = listen.clone().unwrap_or(config.listen);
+                config.doors.tls = tls.clone().unwrap_or(config.doors.tls);
+                config.network.announce &= !no_mdns;
+                config.name_is_fixed = name.is_some();
+                config.name = name.clone().unwrap_or(config.name);
+                config.board = board.unwrap_or(config.board);
+                config.check()?;
+                anyhow::Ok(config)
+            };
+            house::update::reported(&data, serve::serve(&data, settings, scrubber)).await
         }
-        Command::Restore { file, passphrase_file } => backup::restore(&data, &file, passphrase_file.as_deref()),
+        Command::Supervise { root, try_seconds, arguments } => {
+            // Hob itself says what is wrong with a configuration that cannot be read.
+            let window = config().unwrap_or_default().update.window();
+            let trial = try_seconds.map_or(2 * window + update::TRIAL_SPARE, Duration::from_secs);
+            let before = update::location(cli.location.data, cli.location.config);
+            update::run_supervisor(&root, trial, before.into_iter().chain(arguments).collect()).await
+        }
+        Command::FactoryReset { yes } => {
+            factory_reset::factory_reset(&data, config, scrubber, yes).await.map(|()| ExitCode::SUCCESS)
+        }
+        Command::Restore { file, passphrase_file } => {
+            backup::restore(&data, &file, passphrase_file.as_deref()).map(|()| ExitCode::SUCCESS)
+        }
+        Command::FirstBoot { file, out } => {
+            let first = first_boot::first_boot(&file, &out, || Client::connect(&data, config, scrubber));
+            first.await.map(|()| ExitCode::SUCCESS)
+        }
         command => {
             // Check the data file first, so that an invalid configuration does not prevent it.
             if let Command::Doctor { backup } = &command {
@@ -384,7 +448,7 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
             let client = Client::connect(&data, config, scrubber).await?;
             let outcome = send(&client, command).await;
             client.close().await;
-            outcome
+            outcome.map(|()| ExitCode::SUCCESS)
         }
     }
 }
@@ -458,6 +522,13 @@ async fn send(client: &Client, command: Command) -> Result<()> {
         Command::Doctor { backup } => doctor::doctor(client, &backup).await,
         Command::Backup { file, passphrase_file } => backup::backup(client, &file, passphrase_file.as_deref()).await,
         Command::Support { file } => support::support(client, &file).await,
-        Command::Serve { .. } | Command::Restore { .. } | Command::Discover { .. } => Ok(()),
+        Command::Update { command } => update::update(client, command).await,
+        Command::Serve { .. }
+        | Command::Restore { .. }
+        | Command::Discover { .. }
+        | Command::Bundle { .. }
+        | Command::FirstBoot { .. }
+        | Command::Supervise { .. }
+        | Command::FactoryReset { .. } => Ok(()),
     }
 }

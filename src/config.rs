@@ -3,6 +3,9 @@
 
 pub mod settings;
 pub mod support;
+mod update;
+
+pub use self::update::{FactoryReset, Update};
 
 use anyhow::{Context, Result, bail};
 use board::{BoardKind, PinsConfig, SimConfig};
@@ -45,6 +48,8 @@ pub struct Config {
     pub approvals: questions::Timeouts,
     pub storage: Storage,
     pub power: care::PowerConfig,
+    pub update: Update,
+    pub factory_reset: FactoryReset,
     pub services: Services,
     /// Whether the name was given with `--name`, which overrides everything.
     #[serde(skip)]
@@ -178,6 +183,8 @@ impl Default for Config {
             approvals: questions::Timeouts::default(),
             storage: Storage::default(),
             power: care::PowerConfig::default(),
+            update: Update::default(),
+            factory_reset: FactoryReset::default(),
             services: Services::default(),
             name_is_fixed: false,
         }
@@ -250,6 +257,8 @@ impl Config {
         if let Some((name, _)) = self.power.pins().find_map(twice) {
             bail!("`pins.{name}` is also a pin of `[power]`: use another pin for one of the two");
         }
+        self.update.check()?;
+        self.factory_reset.check()?;
         if self.latitude.read("latitude", 90.0)?.is_some() != self.longitude.read("longitude", 180.0)?.is_some() {
             bail!("`latitude` and `longitude` belong together: give both, or neither");
         }
@@ -407,6 +416,11 @@ mod tests {
             ("[storage]\ncompact_hours = \"2-25\"", "write it as \"2-5\""),
             ("[storage]\ncompact_hours = \"3-3\"", "write it as \"2-5\""),
             ("[agent]\nmax_turns = 0", "at least 1"),
+            ("[update]\nchannel = \"stable\"", "write it as https://"),
+            ("[update]\nwindow_seconds = 0", "`update.window_seconds`"),
+            ("[update]\nkeys = [\"abc\"]", "`update.keys`"),
+            ("[factory_reset]\npin = 28", "`factory_reset.pin`"),
+            ("[factory_reset]\nhold_seconds = 0", "`factory_reset.hold_seconds`"),
             ("[pins]\nburts = 3", "`pins.burts`: did you mean `pins.burst`?"),
             ("[pins]\ndoor = 28", "28 is not a pin"),
             ("[pins]\ndoor = \"four\"", "did you mean"),

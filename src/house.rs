@@ -5,6 +5,7 @@ mod awaited;
 mod background;
 mod care_parts;
 mod compacting;
+pub mod factory_reset;
 mod home_assistant;
 mod known_hosts;
 mod notify;
@@ -13,6 +14,7 @@ pub mod serve;
 #[cfg(test)]
 mod tests_answers;
 mod undo;
+pub mod update;
 mod voice;
 
 use crate::config::{
@@ -49,6 +51,7 @@ use things::Things;
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use tools_home::mqtt::MqttHome;
+use self::update::UpdateService;
 use uploads::Uploads;
 
 /// Idle time after which the model and the JavaScript engine are unloaded.
@@ -80,6 +83,7 @@ fn build_with(
     entry: Entry,
 ) -> Result<(AppParts, Arc<Settings>, BackgroundTasks)> {
     // Parts.
+    factory_reset::finish(data)?;
     restart::finish_restore(data);
     let store = Store::open(data)?;
     let choices = Choices::open(&store)?;
@@ -184,6 +188,8 @@ fn build_with(
     };
     let voice_servers = voice::servers(&config.network);
     let (limits, hours) = (config.agent.clone(), config.storage.hours()?);
+    let restart = Restart::default();
+    let updates = UpdateService::open(config.update.clone(), data, ports.bus.clone(), restart.clone());
     let (models, provider) = Models::new(config.model.clone(), deps, choices.clone())?;
     let care_config = care_parts::CareConfig::of(&config);
     let settings =
@@ -196,6 +202,10 @@ fn build_with(
         device: device.clone(),
         name,
         version: env!("CARGO_PKG_VERSION"),
+        updates: Arc::new({
+            let updates = updates.clone();
+            move || updates.for_home_assistant()
+        }),
     };
     let uploads = Uploads::new(&store, data.join(store::FILES));
     uploads.tidy();
@@ -249,7 +259,8 @@ fn build_with(
         started,
         device,
         pins: pins.clone(),
-        restart: Restart::default(),
+        restart,
+        updates: Arc::new(updates.clone()),
         requests: requests.clone(),
         event_streams: EventStreams::default(),
         closing,
@@ -270,6 +281,7 @@ fn build_with(
             compacting,
             mqtt,
             care,
+            updates,
         },
     ))
 }

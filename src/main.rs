@@ -74,7 +74,7 @@ fn main() -> ExitCode {
     // Do not wait for tasks that block on a device or a socket.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "hob: {error:#}");

@@ -4,7 +4,9 @@ use crate::{
     AppState,
     auth_middleware::{COOKIE, SECURE_COOKIE},
     describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, event, get},
-    envelope::{Created, Data, Failure, FailureResponse, Json, Meta, OptionalJson, PathId, PathText, Raw},
+    envelope::{
+        Accepted, Created, Data, Failure, FailureResponse, Json, Meta, OptionalJson, PathId, PathText, Raw,
+    },
     query::Query,
 };
 use axum::response::{IntoResponse, Response};
@@ -128,6 +130,12 @@ pub(crate) fn good<T: JsonSchema>(schemas: &mut Schemas, operation: &mut Operati
 impl<T: JsonSchema> DescribeOutput for Data<T> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         good::<T>(schemas, operation, 200);
+    }
+}
+
+impl<T: JsonSchema> DescribeOutput for Accepted<T> {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        good::<T>(schemas, operation, 202);
     }
 }
 

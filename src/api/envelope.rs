@@ -81,6 +81,9 @@ pub(crate) struct Data<T>(pub T);
 /// Status 201 with the same: something was created.
 pub(crate) struct Created<T>(pub T);
 
+/// Status 202 with the same: the work happens after this response.
+pub(crate) struct Accepted<T>(pub T);
+
 /// A response with status 200.
 pub(crate) fn ok<T: Serialize>(data: T) -> Data<T> {
     Data(data)
@@ -95,6 +98,12 @@ impl<T: Serialize> IntoResponse for Data<T> {
 impl<T: Serialize> IntoResponse for Created<T> {
     fn into_response(self) -> Response {
         (StatusCode::CREATED, Data(self.0)).into_response()
+    }
+}
+
+impl<T: Serialize> IntoResponse for Accepted<T> {
+    fn into_response(self) -> Response {
+        (StatusCode::ACCEPTED, Data(self.0)).into_response()
     }
 }
 

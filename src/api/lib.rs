@@ -26,6 +26,7 @@ mod entrance;
 mod envelope;
 mod estimate;
 mod event_streams;
+mod factory_reset;
 mod files;
 mod home;
 mod host_check;
@@ -40,6 +41,7 @@ mod people;
 mod policy_routes;
 mod query;
 mod response_headers;
+mod restart;
 mod restore;
 mod rules;
 mod runs;
@@ -50,15 +52,22 @@ mod tls;
 mod today;
 mod tokens;
 mod tools;
+mod update;
 mod voice;
 
 pub use event_streams::EventStreams;
+pub use factory_reset::{FACTORY_RESET, ask_for_factory_reset};
 pub use metrics::RequestCounts;
 pub use network::{Network, Tls, bracketed};
-pub use restore::{PENDING, Restart, UPLOAD};
+pub use restart::{Leave, Restart};
+pub use restore::{PENDING, UPLOAD};
 pub use serve::{Listeners, serve};
 pub use settings::{DeviceSettings, Home, HomeChange, Neighbour};
 pub use tls::Certificate;
+pub use update::{
+    BundleUpload, ByteRange, MAX_HEAD, MAX_PIECE, OpenUpload, PieceTaken, Switching, UpdateAvailable, UpdateChannel, UpdateOutcome,
+    UpdateProgress, UpdateSlot, UpdateView, Updates,
+};
 
 use ::models::Models;
 use agent::Agent;
@@ -141,6 +150,8 @@ pub struct AppParts {
     pub pins: tools_hardware::Pins,
     /// Shuts down and starts again.
     pub restart: Restart,
+    /// Installs other versions.
+    pub updates: Arc<dyn Updates>,
     /// Requests since the start.
     pub requests: RequestCounts,
     /// The open event streams of each person.
@@ -214,6 +225,8 @@ fn routes() -> Routes<AppState> {
         .merge(backup::routes())
         .merge(care::routes())
         .merge(restore::routes())
+        .merge(update::routes())
+        .merge(factory_reset::routes())
         .merge(document::routes())
         .nest("/custom-tools", custom_tools::routes())
         .nest("/config-services", config_services::routes())

@@ -5,9 +5,10 @@
 
 use crate::{
     AppState, Caller,
-    describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, post},
-    document::{good, refused},
-    envelope::{Failure, ok},
+    describe::{DescribeInput, Operation, Routes, Schemas, post},
+    document::refused,
+    envelope::{Accepted, Failure},
+    restart::Leave,
 };
 use axum::{
     Extension,
@@ -22,11 +23,9 @@ use serde::Serialize;
 use std::{
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 use tokio::io::AsyncWriteExt;
-use tokio_util::sync::CancellationToken;
 use tool::{
     Id,
     prelude::{JsonSchema, schemars},
@@ -45,8 +44,6 @@ const PASSPHRASE: &str = "x-backup-passphrase";
 const MAX_PASSPHRASE: usize = 8192;
 /// The timeout for the next chunk of the body.
 const SILENCE: Duration = Duration::from_secs(20);
-/// The time for the response to be sent before shutdown.
-const RESPONSE_TIME: Duration = Duration::from_millis(300);
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
@@ -64,26 +61,6 @@ pub(crate) fn routes() -> Routes<AppState> {
         .scope(TokenScope::Admin)
 }
 
-/// Requests a restart; cheap to clone.
-#[derive(Clone, Default)]
-pub struct Restart {
-    asked: CancellationToken,
-    /// Held while a backup is received: one at a time.
-    busy: Arc<tokio::sync::Mutex<()>>,
-}
-
-impl Restart {
-    /// Waits for a request.
-    pub async fn asked(&self) {
-        self.asked.cancelled().await;
-    }
-
-    /// Whether it was requested.
-    pub fn is_asked(&self) -> bool {
-        self.asked.is_cancelled()
-    }
-}
-
 /// That a backup replaces the data.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Restoring {
@@ -93,23 +70,8 @@ pub(crate) struct Restoring {
     size: u64,
 }
 
-/// Status 202: the work happens after this response.
-pub(crate) struct Accepted<T>(T);
-
-impl<T: Serialize> IntoResponse for Accepted<T> {
-    fn into_response(self) -> Response {
-        (StatusCode::ACCEPTED, ok(self.0)).into_response()
-    }
-}
-
-impl<T: JsonSchema> DescribeOutput for Accepted<T> {
-    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
-        good::<T>(schemas, operation, 202);
-    }
-}
-
 /// The body as a stream.
-pub(crate) struct BodyStream(Body);
+pub(crate) struct BodyStream(pub Body);
 
 impl<S: Send + Sync> FromRequest<S> for BodyStream {
     type Rejection = Failure;
@@ -148,8 +110,7 @@ pub(crate) async fn restore(
         let text = "no daemon runs over this data: restore it with `hob restore FILE`";
         return Err(Failure::new(409, "unavailable", text));
     };
-    let taken = house.restart.busy.clone().try_lock_owned();
-    let Some(_busy) = taken.ok().filter(|_| !house.restart.is_asked()) else {
+    let Some(_busy) = house.restart.reserve() else {
         return Err(Failure::new(409, "unavailable", "another backup is being restored: wait for it to end"));
     };
     let passphrase = passphrase(&headers)?;
@@ -174,10 +135,7 @@ pub(crate) async fn restore(
         // Before the response: no write that the restore discards is acknowledged after it.
         house.store.seal_for_restore();
         tracing::info!(size, "a backup is restored: starting again");
-        tokio::spawn(async move {
-            tokio::time::sleep(RESPONSE_TIME).await;
-            house.restart.asked.cancel();
-        });
+        house.restart.soon(Leave::Again);
         Ok::<_, Failure>(())
     });
     let broken = |_| Failure::new(422, "failed", "checking the backup broke off: the log has more");

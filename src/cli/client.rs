@@ -78,6 +78,13 @@ impl Client {
         unwrap_envelope(status, &bytes)
     }
 
+    /// Sends a request with a body of any bytes, and returns `data` of its JSON response.
+    pub async fn send(&self, method: &str, path: &str, bytes: Vec<u8>) -> Result<Value> {
+        let response = self.local.send(method, path, bytes).await?;
+        let (status, bytes) = (response.status, response.bytes(MAX_RESPONSE).await?);
+        unwrap_envelope(status, &bytes)
+    }
+
     /// Sends a request and returns its response as a stream.
     pub async fn stream(&self, method: &str, path: &str, body: Option<Value>) -> Result<Streaming> {
         let response = self.request(method, path, body).await?;

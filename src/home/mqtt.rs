@@ -2,8 +2,8 @@
 //! other programs.
 //!
 //! Below the base topic (`hob/NAME_ID`): `status`, `pin/N/state`, `pin/N/set`, `pin/N/press`, `sensor/ID`, `rule/ID/state|set|run`,
-//! `rule/fired`, `update`, and `event/…`. Only named pins obey, by calls like any other: as a member, over [`Channel::Machine`], so that what opens or unlocks
-//! is refused.
+//! `rule/fired`, `update`, and `event/…`. Only named pins obey, by calls like any other: as a member, over
+//! [`Channel::Machine`], so that what opens or unlocks is refused.
 
 mod announce;
 mod command;
@@ -58,6 +58,36 @@ pub struct Door {
     pub name: Arc<dyn Fn() -> String + Send + Sync>,
     /// The version of this Hob.
     pub version: &'static str,
+    /// Other versions of it.
+    pub updates: Arc<dyn Fn() -> UpdateState + Send + Sync>,
+}
+
+/// The state of Home Assistant's update entity. It installs nothing: a person does, at the page or the command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UpdateState {
+    /// The version that runs; empty: the program's own.
+    pub installed: String,
+    /// The newest version that the channel offers, or the one that is being installed.
+    pub latest: Option<String>,
+    /// Whether another version is being written or tried.
+    pub in_progress: bool,
+    /// The release notes, or why the last one was taken back.
+    pub summary: String,
+}
+
+/// The longest summary that Home Assistant takes, in characters.
+const SUMMARY: usize = 255;
+
+impl UpdateState {
+    fn message(&self, version: &str) -> Value {
+        let version = if self.installed.is_empty() { version } else { &self.installed };
+        let mut message = json!({"installed_version": version, "latest_version": self.latest.as_deref().unwrap_or(version),
+                                 "title": "Hob", "in_progress": self.in_progress});
+        if !self.summary.is_empty() {
+            message["release_summary"] = self.summary.chars().take(SUMMARY).collect::<String>().into();
+        }
+        message
+    }
 }
 
 impl Door {
@@ -74,7 +104,7 @@ impl Door {
         let requests = Requests::default();
         command::listen(&self.home, requests.clone());
         let topics = Topics::parse(
-            "pin:*,pin-names:*,things:*,rule*,trigger*,config:*,mqtt-things:*,mqtt:connection,settings:*",
+            "pin:*,pin-names:*,things:*,rule*,trigger*,config:*,mqtt-things:*,mqtt:connection,settings:*,update:*",
         );
         let mut events = self.home.ports().bus.listen_to(None, topics.unwrap_or_default());
         let mut status = self.home.client().watch();
@@ -185,7 +215,7 @@ impl Door {
             let state = if rule.enabled { "ON" } else { "OFF" };
             published.state(self.home.client(), format!("{base}/rule/{}/state", rule.id), state.to_owned());
         }
-        let update = json!({"installed_version": self.version, "title": "Hob"}).to_string();
+        let update = (self.updates)().message(self.version).to_string();
         published.state(self.home.client(), format!("{base}/update"), update);
     }
 

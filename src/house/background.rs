@@ -4,6 +4,7 @@
 use super::{
     awaited::subscribe_for_rules,
     compacting::{IdleHours, compact_in_idle_hours},
+    update::{Probe, UpdateService},
 };
 use agent::Agent;
 use anyhow::Result;
@@ -12,7 +13,7 @@ use home_assistant::HomeAssistant;
 use memory::Memories;
 use rules::Rules;
 use scheduler::Scheduler;
-use std::time::Duration;
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 use store::Store;
 use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -53,9 +54,34 @@ pub struct BackgroundTasks {
     pub(super) compacting: IdleHours,
     pub(super) mqtt: home::mqtt::Door,
     pub(super) care: care::Care,
+    pub(super) updates: UpdateService,
 }
 
 impl BackgroundTasks {
+    /// Proves a version on trial, and follows the channel, until `closing`. `page` is the address of the page, and `network` says
+    /// whether the device has an address.
+    pub fn start_updates(
+        &self,
+        page: SocketAddr,
+        network: impl Fn() -> bool + Send + Sync + 'static,
+        closing: &CancellationToken,
+    ) {
+        let probe = Probe {
+            store: self.store.clone(),
+            page,
+            network: Arc::new(network),
+            home_assistant: self.home_assistant.clone(),
+            mqtt: self.mqtt.home.client().clone(),
+            board: self.board.clone(),
+            pins: self.pins.clone(),
+        };
+        let proving = self.updates.clone().prove(probe, self.ports.clone());
+        tokio::spawn(closing.clone().run_until_cancelled_owned(proving));
+        tokio::spawn(closing.clone().run_until_cancelled_owned(self.updates.clone().sweep()));
+        let following = self.updates.clone().follow_channel(self.ports.clone());
+        tokio::spawn(closing.clone().run_until_cancelled_owned(following));
+    }
+
     /// Runs schedules and triggers until `closing`. The returned task ends once the outcomes of the last calls are stored.
     pub fn start(self, closing: &CancellationToken) -> Result<JoinHandle<()>> {
         self.rules.watch(closing)?;
@@ -210,7 +236,7 @@ mod tests {
     use futures::future::BoxFuture;
     use persona::Documents;
     use serde_json::Value;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
     use tool::{BusEvent, Dispatch, Output, SystemClock, ToolInfo, Topics};
 
     /// Records the calls that are made.

@@ -39,15 +39,19 @@ pub fn finish_restore(data: &Path) {
     }
 }
 
-/// Replaces this process by a new one of the same program with the same arguments and addresses. Returns only when that fails;
-/// the process then ends with an error, and its supervisor starts it again.
-pub fn start_again(addresses: Listened) -> Result<()> {
+/// Replaces this process by a new one of the same program with the same arguments, and the same addresses where they are given.
+/// Returns only when that fails; the process then ends with an error, and its supervisor starts it again.
+pub fn start_again(addresses: Option<Listened>) -> Result<()> {
     let mut given = std::env::args_os();
     let name = given.next().unwrap_or_else(|| "hob".into());
     // Falls back to procfs when the file was removed.
     let program = std::env::current_exe().ok().filter(|file| file.exists()).unwrap_or_else(|| "/proc/self/exe".into());
-    let error = Command::new(program).arg0(name).args(arguments(given, addresses)).exec();
-    Err(anyhow!(error)).context("could not restart: start Hob, which then continues with the restored data")
+    let given = match addresses {
+        Some(addresses) => arguments(given, addresses),
+        None => given.collect(),
+    };
+    let error = Command::new(program).arg0(name).args(given).exec();
+    Err(anyhow!(error)).context("could not restart: start Hob, which then continues where it stopped")
 }
 
 /// The arguments of `serve`, with the actual addresses instead of the configured ones.

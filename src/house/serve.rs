@@ -1,12 +1,16 @@
 //! The daemon: builds the application, listens, and runs until it is asked to stop.
 
-use super::{notify, restart::Listened, voice};
+use super::{
+    factory_reset, notify,
+    restart::{self, Listened},
+    voice,
+};
 use crate::{
     config::{COMMENTED, Config, Network},
     house,
 };
 use anyhow::{Context, Result, bail};
-use api::{AppState, Certificate, Listeners, Tls, bracketed};
+use api::{AppState, Certificate, Leave, Listeners, Tls, bracketed};
 use discovery::{Announced, Announcer};
 use identity::ClaimConfig;
 use scrub::Scrubber;
@@ -15,6 +19,7 @@ use std::{
     net::SocketAddr,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    process::ExitCode,
     time::Duration,
 };
 use tokio::{
@@ -43,8 +48,53 @@ const SUSPEND_TIMEOUT: Duration = Duration::from_millis(50);
 /// Time for runs to stop before the listeners close.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Runs until SIGTERM or SIGINT, or until a restart is requested: then returns the addresses to listen on again.
-pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<Option<Listened>> {
+/// How the daemon ended.
+#[derive(Debug)]
+enum End {
+    /// It received a stop signal.
+    Stopped,
+    /// The same program is to start again, at these addresses.
+    Again(Listened),
+    /// The same program is to start again as it was started.
+    Anew,
+    /// The program of the slot whose turn it is starts: by the supervisor, or by a command that restarts the machine.
+    Switch(Vec<String>),
+}
+
+/// `hob serve`: a factory reset, if one was asked for, then the daemon, and what follows it.
+///
+/// # Errors
+/// When the daemon cannot start, or not start again.
+pub async fn serve(data: &Path, config: impl Fn() -> Result<Config>, scrubber: Scrubber) -> Result<ExitCode> {
+    if std::env::var_os(::update::SLOTS_VARIABLE).is_some() {
+        ::update::supervise::end_with_supervisor();
+    }
+    let mut is_reset = false;
+    let config = loop {
+        // Before the configuration is read: it goes, too.
+        is_reset |= factory_reset::finish(data)?.is_some();
+        let config = config()?;
+        // Once in a start: the button may be held longer.
+        if is_reset || !factory_reset::asked_at_start(&config, data).await? {
+            break config;
+        }
+    };
+    match daemon(config, data, scrubber).await? {
+        End::Stopped => Ok(ExitCode::SUCCESS),
+        End::Again(addresses) => restart::start_again(Some(addresses)).map(|()| ExitCode::SUCCESS),
+        End::Anew => restart::start_again(None).map(|()| ExitCode::SUCCESS),
+        End::Switch(command) => {
+            if let Some((program, arguments)) = command.split_first() {
+                let ran = std::process::Command::new(program).args(arguments).status();
+                ran.with_context(|| format!("could not restart the device by `{}`: restart it", command.join(" ")))?;
+            }
+            Ok(ExitCode::from(super::update::SWITCH))
+        }
+    }
+}
+
+/// Runs until SIGTERM or SIGINT, or until a restart is requested.
+async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<End> {
     let stop_signal = stop_requested();
     let (listen, doors, outside) = (config.listen.clone(), config.doors.clone(), config.network.clone());
     let voice = config.wyoming.listen.clone();
@@ -101,6 +151,9 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     // Recovered runs take their place in the queue before the first request.
     house.agent.recover(&house.ports)?;
     let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
+    let reached = house.settings.clone();
+    background.start_updates(at, move || !reached.addresses().is_empty(), &house.closing);
+    let updates = background.updates.clone();
     let calling = background.start(&house.closing)?;
     print_access(&house, data, at, door.as_ref());
     // Ignore write errors.
@@ -139,11 +192,15 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     let _ = calling.await;
     // Before the data is released: after that, a new process may have created its own socket.
     let _ = std::fs::remove_file(data.join(SOCKET));
-    let again = house.restart.is_asked();
+    let leave = house.restart.leave();
     house::close(house).await;
     power.finish();
-    let again = again && !stop.is_cancelled();
-    Ok(again.then_some(Listened { listen: at, tls: tls_at }))
+    Ok(match leave.filter(|_| !stop.is_cancelled()) {
+        None => End::Stopped,
+        Some(Leave::Again) => End::Again(Listened { listen: at, tls: tls_at }),
+        Some(Leave::Anew) => End::Anew,
+        Some(Leave::Switch) => End::Switch(updates.switch_command()),
+    })
 }
 
 /// Prints the certificate's fingerprint on the console and, until the device is claimed, links to claim it.

@@ -1,12 +1,13 @@
 //! HTTP to the outside: a guarded fetch for tools, a streaming client for model servers, a client of our own socket.
 //!
-//! Four clients for four degrees of trust. [`Guarded`] carries the requests of tools and never reaches into the
+//! Five clients for five degrees of trust. [`Guarded`] carries the requests of tools and never reaches into the
 //! house unless a person allowed it. [`ModelHttp`] talks to the address a person configured, wherever that is; [`ServiceHttp`] does so
 //! for services in the home, with WebSocket.
-//! [`Local`] reaches the running daemon over its unix socket. None of them reads proxy settings from the
+//! [`DownloadHttp`] fetches files whose content is verified. [`Local`] reaches the running daemon over its unix socket. None of them reads proxy settings from the
 //! environment: where a request goes is decided here alone.
 
 mod address;
+mod download;
 mod error;
 mod guard;
 mod guarded;
@@ -18,6 +19,7 @@ mod stream;
 mod testing;
 
 pub use bytes::Bytes;
+pub use download::DownloadHttp;
 pub use error::{Error, Result};
 pub use guarded::{Fetch, Fetched, Guarded, LIMIT, MAX_REDIRECTS, Redirected, Step, TIMEOUT};
 pub use local::Local;

@@ -1,7 +1,7 @@
 //! A client of the running daemon, over its unix socket.
 
 use crate::{Lazy, Result, Streaming, error::Error, stream::Clock};
-use reqwest::Method;
+use reqwest::{Method, RequestBuilder, header};
 use serde_json::Value;
 use std::{
     path::{Path, PathBuf},
@@ -30,16 +30,30 @@ impl Local {
     /// # Errors
     /// `Unreachable` when no daemon listens there, `BadRequest` for an unknown method or unusable path, `Broken`.
     pub async fn request(&self, method: &str, path_and_query: &str, body: Option<Value>) -> Result<Streaming> {
+        let request = self.to(method, path_and_query)?;
+        self.begin(if let Some(body) = body { request.json(&body) } else { request }).await
+    }
+
+    /// The same with a body of any bytes.
+    ///
+    /// # Errors
+    /// Those of [`Local::request`].
+    pub async fn send(&self, method: &str, path_and_query: &str, bytes: Vec<u8>) -> Result<Streaming> {
+        let request = self.to(method, path_and_query)?.header(header::CONTENT_TYPE, "application/octet-stream");
+        self.begin(request.body(bytes)).await
+    }
+
+    fn to(&self, method: &str, path_and_query: &str) -> Result<RequestBuilder> {
         let method = Method::from_bytes(method.as_bytes()).map_err(|_| {
             Error::BadRequest(format!("`{method}` is not an HTTP method: use GET, POST, PUT or DELETE"))
         })?;
         if !path_and_query.starts_with('/') {
             return Err(Error::BadRequest(format!("the path `{path_and_query}` must begin with a slash")));
         }
-        let mut request = self.client.get()?.request(method, format!("http://localhost{path_and_query}"));
-        if let Some(body) = body {
-            request = request.json(&body);
-        }
+        Ok(self.client.get()?.request(method, format!("http://localhost{path_and_query}")))
+    }
+
+    async fn begin(&self, request: RequestBuilder) -> Result<Streaming> {
         Streaming::begin(request, &self.path.to_string_lossy(), None, Clock::NONE).await
     }
 }

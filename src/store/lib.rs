@@ -46,6 +46,7 @@ mod staged_backend;
 mod tx;
 mod verify;
 mod walk;
+mod wipe;
 mod word_rows;
 mod words;
 mod writer;
@@ -83,6 +84,7 @@ pub use sealed_backup::is_encrypted;
 pub use tx::Tx;
 pub use verify::verify_backup;
 pub use walk::{Visit, Walk, order};
+pub use wipe::{FolderEntry, wipe, wipeable};
 pub use words::{Searching, Words};
 
 use secrets::DeviceKey;

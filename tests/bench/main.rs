@@ -1,7 +1,7 @@
 //! Measures one part from inside and prints one line of JSON: `bench writes ENGINE WRITERS SECONDS FOLDER`,
 //! `bench embed ROUNDS TEXT…`, `bench script CALLS`, `bench dispatch CALLS FOLDER [log]`, `bench decide ROUNDS`,
 //! `bench search ROUNDS`, `bench scheduler …`, `bench tasks ROUNDS FOLDER`, `bench pins ROUNDS`,
-//! `bench reflex ROWS`, `bench recall fill|built|saved|peer ROUNDS FOLDER`, `bench decade day|decade FOLDER`. `run` calls it
+//! `bench reflex ROWS`, `bench recall fill|built|saved|peer ROUNDS FOLDER`, `bench decade day|decade FOLDER`, `bench update …`. `run` calls it
 //! and compares.
 
 mod decade;
@@ -17,6 +17,7 @@ mod scheduler;
 mod script;
 mod search;
 mod tasks;
+mod update;
 mod vectors;
 mod writes;
 
@@ -31,7 +32,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const USAGE: &str = "usage: bench writes hob|sqlite WRITERS SECONDS FOLDER | embed ROUNDS TEXT... | script CALLS | dispatch \
                      CALLS FOLDER [log] | decide ROUNDS | search ROUNDS | scheduler ... | tasks ROUNDS FOLDER | pins ROUNDS | reflex ROWS | rules ROUNDS FOLDER | \
-                     recall fill|built|saved|peer ROUNDS FOLDER | decade day|decade FOLDER";
+                     recall fill|built|saved|peer ROUNDS FOLDER | decade day|decade FOLDER | \
+                     update build HOB OLD|- FOLDER | update apply whole|delta OLD|- FOLDER MACHINE";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -65,6 +67,8 @@ fn measure(arguments: &[&str]) -> Result<serde_json::Value> {
         ["pins", rounds] => pins::measure(rounds.parse()?),
         ["tasks", rounds, folder] => tasks::measure(rounds.parse()?, folder.as_ref()),
         ["rules", rounds, folder] => rules::measure(rounds.parse()?, folder.as_ref()),
+        ["update", "build", hob, old, folder] => update::build(hob.as_ref(), old, folder.as_ref()),
+        ["update", "apply", name, old, folder, machine] => update::apply(name, old, folder.as_ref(), machine.as_ref()),
         ["decade", name, folder] => decade::fill(name, folder.as_ref()),
         _ => Err(USAGE.into()),
     }

@@ -1,7 +1,7 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
     tests/bench/run [start memory request size writes embedding javascript page dispatch decide home search scheduler tasks
-                     recall turns decade reflex mqtt pins rules]
+                     recall turns decade reflex mqtt pins rules update]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -23,6 +23,7 @@ import decade as years
 import scripted_home
 import sentences as strangers
 import turns as around
+import updates
 from daemon import Daemon, ModelServer, copy_of
 from tables import middle, number, table, tenth
 
@@ -327,6 +328,10 @@ def pins(_):
     return found
 
 
+def update(scratch):
+    return updates.measure(parts(), HOB, scratch)
+
+
 def home(scratch):
     found = scripted_home.measure(HOB, scratch)
     table(f"Home Assistant: {found['entities']:,} entities, {found['rate']:.0f} changes a second", ["", ""],
@@ -569,7 +574,7 @@ def mqtt(_):
 
 
 ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, pins, home, search, scheduler, tasks,
-       recall, turns, decade, reflex, mqtt, rules]
+       recall, turns, decade, reflex, mqtt, rules, update]
 
 
 def main():

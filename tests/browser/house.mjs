@@ -15,6 +15,13 @@ export const state = (change = {}) => ({
   temperature: 51.4, uptime: 300_000, startedAt: new Date(Date.now() - 300_000_000).toISOString(), concerns: [], ...change,
 });
 
+/** What Hob says of its updates; `change` replaces parts of it. */
+export const update = (change = {}) => ({
+  state: 'idle', version: null, running: { slot: 'a', version: '0.1.0', system: false }, other: null, kind: 'dir', board: 'generic', floor: 0,
+  progress: null, upload: null, lastOutcome: null, channel: null, canInstall: true, whyNot: null, canRollBack: false, preparing: false,
+  problem: null, restarting: false, ...change,
+});
+
 /** The five levels, as Hob tells them. */
 export const LEVELS = [
   ['none', 'Hob asks before everything, also before it looks'], ['low', 'Hob looks by itself and asks before everything else'],
@@ -48,7 +55,7 @@ export function house(change = {}) {
     },
     model: { model: 'reflex', url: '', hasKey: false, from: 'built-in', changeable: true },
     autonomy: { level: 'medium', from: 'built-in', levels: LEVELS }, services: [], audit: [],
-    home: { name: '', timeZone: 'Europe/Vienna', units: 'metric' },
+    home: { name: '', timeZone: 'Europe/Vienna', units: 'metric' }, update: update(),
     arrival: { open: false, steps: ['you', 'home', 'people', 'model'].map((step) => ({ step, state: 'done' })) },
     state: state(), say: 'All is well: 27% of memory is in use, 41.2 GB of disk are free, it is 51 °C warm and kitchen has been up for 3 days.',
     ...change,
@@ -92,6 +99,12 @@ const ROUTES = {
   'POST /api/v1/tools/system_info/execute': (it) => good({ tool: 'system_info', result: it.state, say: it.say, isError: false }),
   'GET /api/v1/device': (it) => good(it.device),
   'PATCH /api/v1/device': (it, body) => good(Object.assign(it.device, { name: body.name, hostname: `${body.name.toLowerCase()}.local` })),
+  'GET /api/v1/update': (it) => good(it.update),
+  'POST /api/v1/update/install': (it) => good({ restarting: true, version: it.update.upload?.version ?? it.update.channel?.available?.version }, 202),
+  'POST /api/v1/update/rollback': (it) => good({ restarting: true, version: it.update.other.version }, 202),
+  'POST /api/v1/update/confirm': (it) => good(it.update),
+  'POST /api/v1/update/check': (it) => good(it.update),
+  'POST /api/v1/factory-reset': () => good({ resetting: true }, 202),
   'GET /api/v1/model': (it) => good(it.model),
   'PUT /api/v1/model': (it, body) => {
     if (body.model === '') it.model = { model: 'reflex', url: '', hasKey: false, from: 'file', changeable: true };

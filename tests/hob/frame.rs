@@ -32,6 +32,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("records", 2),
     ("scheduler", 2),
     ("things", 2),
+    ("update", 2),
     ("uploads", 2),
     ("interaction", 3),
     ("models", 3),
@@ -68,6 +69,8 @@ const ONE_USER: &[(&str, &str)] = &[
     ("if-addrs", "discovery"),
     ("infer", "uploads"),
     ("mdns-sd", "discovery"),
+    ("minisign", "update"),
+    ("minisign-verify", "update"),
     ("percent-encoding", "text-kit"),
     ("rcgen", "api"),
     ("redb", "store"),
@@ -86,6 +89,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("tokio-tungstenite", "home-assistant"),
     ("wasmi", "sandbox"),
     ("whatlang", "tools-utilities"),
+    ("zstd", "update"),
 ];
 
 /// Licences that only require their text.

@@ -38,6 +38,7 @@ const CLEAN: &[&str] = &[
     "tools-everyday",
     "tools-hardware",
     "tools-utilities",
+    "update",
     "uploads",
 ];
 

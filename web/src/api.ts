@@ -1,5 +1,5 @@
 // The operations every room uses, and the types of what they take and answer, all from the API's OpenAPI document.
-import { call, downloaded, id, streamed, uploaded, type Body, type Data } from './http';
+import { call, downloaded, id, sentBytes, streamed, uploaded, type Body, type Data } from './http';
 import type { Result } from './results';
 
 export { claim, id, Refused, session, signIn, Unreachable, whenLockedOut } from './http';
@@ -174,6 +174,30 @@ export async function restore(file: File, passphrase = ''): Promise<void> {
   const headers: Record<string, string> = passphrase ? { 'x-backup-passphrase': id(passphrase) } : {};
   await uploaded('/api/v1/restore', file, () => undefined, AbortSignal.timeout(BACKUP_MS), headers);
 }
+
+// Updates and the factory reset.
+
+export type Update = Data<'GET /api/v1/update'>;
+export type BundleUpload = Data<'POST /api/v1/update/uploads'>;
+/** The device hashes what it has, and the disk writes, before it answers. */
+const UPLOAD_MS = 120_000;
+/** The channel is asked over the internet. */
+const CHANNEL_MS = 60_000;
+
+export const update = () => call('GET /api/v1/update');
+export const checkUpdate = () => call('POST /api/v1/update/check', undefined, { timeoutMs: CHANNEL_MS });
+/** Installs a complete upload, or what the channel offers. */
+export const installUpdate = (uploadId?: string) => call('POST /api/v1/update/install', { body: uploadId ? { uploadId } : {} }, { timeoutMs: UPLOAD_MS });
+export const confirmUpdate = () => call('POST /api/v1/update/confirm');
+export const rollBack = () => call('POST /api/v1/update/rollback');
+/** Begins an upload by the head of a bundle, or continues the one it began. */
+export const beginUpload = (head: Blob) => sentBytes('POST', '/api/v1/update/uploads', head, UPLOAD_MS) as Promise<BundleUpload>;
+/** The upload, and what it still needs. */
+export const bundleUpload = (which: string) => call('GET /api/v1/update/uploads/{id}', { path: { id: which } }, { timeoutMs: UPLOAD_MS });
+export const sendPiece = (which: string, offset: number, piece: Blob) => sentBytes('PUT', `/api/v1/update/uploads/${id(which)}?offset=${offset}`, piece, UPLOAD_MS);
+export const cancelUpload = (which: string) => call('DELETE /api/v1/update/uploads/{id}', { path: { id: which } });
+/** Removes everything; `name` is the device's, as it was typed. */
+export const factoryReset = (name: string) => call('POST /api/v1/factory-reset', { body: { name } });
 
 // Tools.
 

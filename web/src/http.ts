@@ -160,6 +160,23 @@ export async function* streamed(operation: Operation, params: AnyParams, abort: 
   }
 }
 
+/** Sends bytes to an address, and reads the answer. Throws `Refused` or `Unreachable`. */
+export function sentBytes(method: 'POST' | 'PUT', address: string, bytes: Blob, timeoutMs: number): Promise<unknown> {
+  return retried(async () => {
+    const headers = { accept: 'application/json', 'content-type': 'application/octet-stream', ...(csrf && { 'x-csrf-token': csrf }) };
+    let answer: Response;
+    try {
+      answer = await fetch(address, { method, headers, body: bytes, cache: 'no-store', signal: AbortSignal.timeout(timeoutMs) });
+    } catch (cause) {
+      // A file that changed since it was chosen cannot be read; the device is not to blame.
+      if (cause instanceof DOMException && cause.name === 'NotReadableError') throw cause;
+      reportUnreachable();
+      throw new Unreachable('no answer', { cause });
+    }
+    return open(answer);
+  });
+}
+
 /** Uploads a file; `onProgress` gets the fraction sent, which only XMLHttpRequest reports. */
 export function uploaded(address: string, file: File, onProgress: (fraction: number) => void, signal: AbortSignal, headers: Record<string, string> = {}): Promise<unknown> {
   return retried(async () => open(await new Promise<Response>((resolve, reject) => {

@@ -13,10 +13,12 @@ import { useFocusKept } from './focus';
 import { Health } from './health';
 import { HouseContext, LinkedPart, Part, useRead } from './part';
 import { People } from './people';
+import { Reset } from './reset';
 import { Self } from './self';
 import { SetUp } from './set-up';
 import { Sessions } from './sessions';
 import { Tokens } from './tokens';
+import { Updates } from './updates';
 import { You } from './you';
 import './device.css';
 
@@ -63,6 +65,8 @@ function Parts({ admin }: { admin: boolean }): JSX.Element {
       <LinkedPart id="services" title={text.services.title} why={text.services.why} open={text.services.open} />
       <LinkedPart id="activity" title={text.activity.title} why={text.activity.why} open={text.activity.open} />
       {admin && <Backup />}
+      {admin && <Updates />}
+      {admin && <Reset />}
       <About />
     </div>
   );

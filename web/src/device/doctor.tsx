@@ -31,9 +31,9 @@ export function Doctor(): JSX.Element | null {
       <p class="soft small">{writes.say}</p>
       <details>
         <summary class="soft small">{words.all(checks.length)}</summary>
-        <dl class="facts-list">
-          {checks.map((check) => <div key={check.name + check.text}><dt>{check.name}</dt><dd>{check.text}</dd></div>)}
-        </dl>
+        <ul>
+          {checks.map((check) => <li key={check.name + check.text}>{check.name}: {check.text}</li>)}
+        </ul>
       </details>
       <p class="soft small">{words.supportWhat}</p>
       {act.problem && <Notice bad>{act.problem}</Notice>}

@@ -1,0 +1,222 @@
+"""A machine in the emulator with the image on its disk: switched on, off, and talked to over HTTP only."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import time
+
+# Where partitions begin, in MiB, as in firmware-image/build.
+SELECTOR, BOOT, ROOT, DATA = 1, {"a": 65, "b": 129}, {"a": 194, "b": 323}, 452
+MIB = 1 << 20
+# Twenty times what a boot takes on an idle machine: an emulator may wait long for its processor.
+PATIENCE = int(os.environ.get("PATIENCE", "300"))
+
+
+class Failed(Exception):
+    """What did not happen, and the end of the console."""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Machine:
+    """`image` is copied, so that a test may do with it what it likes."""
+
+    def __init__(self, image, folder, board="qemu-virt", size="2G", out=None):
+        self.board, self.folder, self.out = board, folder, out
+        self.disk = os.path.join(folder, "disk.img")
+        self.console = os.path.join(folder, "console.log")
+        subprocess.run(["cp", "--sparse=always", image, self.disk], check=True)
+        subprocess.run(["truncate", "-s", size, self.disk], check=True)
+        self.http, self.tls = free_port(), free_port()
+        self.process = None
+        self.cookie = self.csrf = self.token = None
+
+    # The machine.
+
+    def command(self):
+        network = f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.http}-:80,hostfwd=tcp:127.0.0.1:{self.tls}-:4621"
+        if self.board == "rpi":
+            debian = os.path.join(self.out, "debian/usr/lib")
+            (tree,) = [os.path.join(debian, f) for f in os.listdir(debian) if f.startswith("linux-image")]
+            return [
+                "qemu-system-aarch64", "-M", "raspi3b",
+                "-kernel", f"{debian}/u-boot/rpi_arm64/u-boot.bin",
+                "-dtb", f"{tree}/broadcom/bcm2837-rpi-3-b.dtb",
+                "-drive", f"file={self.disk},if=sd,format=raw",
+                "-netdev", network, "-device", "usb-net,netdev=n0",
+                "-display", "none", "-monitor", "none", "-serial", "null", "-serial", f"file:{self.console}",
+            ]  # fmt: skip
+        return [
+            "qemu-system-aarch64", "-M", "virt,acpi=off", "-cpu", "cortex-a53", "-smp", "2", "-m", "512",
+            "-bios", "/usr/lib/u-boot/qemu_arm64/u-boot.bin",
+            "-drive", f"if=none,id=d0,file={self.disk},format=raw,cache=writeback",
+            "-device", "virtio-blk-pci,drive=d0",
+            "-netdev", network, "-device", "virtio-net-pci,netdev=n0,romfile=",
+            "-device", "virtio-rng-pci",
+            "-device", "i6300esb", "-action", "watchdog=reset",
+            "-display", "none", "-monitor", "none", "-serial", f"file:{self.console}",
+        ]  # fmt: skip
+
+    def on(self):
+        assert self.process is None
+        open(self.console, "w").close()
+        self.process = subprocess.Popen(self.command())
+        self.began = time.monotonic()
+
+    def cut(self):
+        """The power fails."""
+        if self.process:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+            self.process = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.cut()
+
+    def console_text(self):
+        with open(self.console, errors="replace") as log:
+            return log.read()
+
+    def boots(self):
+        """What U-Boot chose since the machine was switched on, as [(slot, tried)]."""
+        lines = [line for line in self.console_text().splitlines() if line.startswith("hob: slot ")]
+        return [(line.split()[2].rstrip(","), line.split("=")[1].strip() == "1") for line in lines]
+
+    def wait(self, what, look, seconds=PATIENCE):
+        """Waits until `look` gives something true, and returns it."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self.process and self.process.poll() is not None:
+                raise Failed(f"the emulator ended with {self.process.returncode} before {what}")
+            try:
+                if found := look():
+                    return found
+            except (OSError, http.client.HTTPException):
+                pass
+            time.sleep(0.2)
+        raise Failed(f"not within {seconds} s: {what}\n" + "\n".join(self.console_text().splitlines()[-25:]))
+
+    def wait_for_page(self):
+        """Waits until hob answers; returns how many seconds after power-on."""
+        self.wait("hob answers", lambda: self.request("GET", "/healthz")[0] == 200)
+        return time.monotonic() - self.began
+
+    def restarts(self, count=1):
+        """A function that is true once the machine has booted `count` more times than now and answers."""
+        boots = len(self.boots()) + count
+        return lambda: len(self.boots()) >= boots and self.request("GET", "/healthz")[0] == 200
+
+    # HTTP.
+
+    def request(self, method, path, body=None, tls=False, raw=False, headers=None):
+        """One request; returns status and decoded body."""
+        if tls:
+            context = ssl.create_default_context()
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            connection = http.client.HTTPSConnection("127.0.0.1", self.tls, timeout=60, context=context)
+        else:
+            connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=60)
+        headers = dict(headers or {})
+        if self.cookie and tls:
+            headers |= {"Cookie": self.cookie, "X-CSRF-Token": self.csrf}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        if body is not None and not isinstance(body, bytes):
+            body, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            text = answer.read()
+            self.last_headers = answer.headers
+            return answer.status, text if raw else (json.loads(text) if text[:1] in b"{[" else text.decode())
+        finally:
+            connection.close()
+
+    def data(self, method, path, body=None, **options):
+        """As `request`, over TLS; returns `data` of a successful answer."""
+        status, answer = self.request(method, path, body, tls=True, **options)
+        if not 200 <= status < 300:
+            raise Failed(f"{method} {path} gave {status}: {answer}")
+        return answer["data"]
+
+    def claim(self, code):
+        session = self.data("POST", "/api/v1/claim", {"code": code, "person": "Ada"})
+        self.cookie = "; ".join(c.split(";")[0] for c in self.last_headers.get_all("Set-Cookie"))
+        self.csrf = session["csrfToken"]
+        self.token = self.data("POST", "/api/v1/tokens", {"name": "test", "role": "admin"})["token"]
+        self.cookie = None
+
+    def chat(self, text):
+        return self.data("POST", "/api/v1/chat", {"message": text})["response"]
+
+    def update(self):
+        return self.data("GET", "/api/v1/update")
+
+    # The card in another computer: only while the machine is off.
+
+    def at(self, mib):
+        return f"{self.disk}@@{mib * MIB}"
+
+    def read_card(self, name, mib=SELECTOR):
+        assert self.process is None
+        found = subprocess.run(["mtype", "-i", self.at(mib), f"::{name}"], capture_output=True)
+        return found.stdout.decode(errors="replace") if found.returncode == 0 else None
+
+    def write_card(self, name, content, mib=SELECTOR):
+        assert self.process is None
+        file = os.path.join(self.folder, "card-file")
+        with open(file, "wb") as out:
+            out.write(content if isinstance(content, bytes) else content.encode())
+        subprocess.run(["mcopy", "-o", "-i", self.at(mib), file, f"::{name}"], check=True)
+
+    def delete_from_card(self, name, mib=SELECTOR):
+        assert self.process is None
+        subprocess.run(["mdel", "-i", self.at(mib), f"::{name}"], check=True)
+
+    def read_bytes(self, name, mib):
+        file = os.path.join(self.folder, "card-file")
+        subprocess.run(["mcopy", "-n", "-o", "-i", self.at(mib), f"::{name}", file], check=True)
+        with open(file, "rb") as found:
+            return found.read()
+
+    def put_bytes(self, offset, content):
+        assert self.process is None
+        with open(self.disk, "r+b") as disk:
+            disk.seek(offset)
+            disk.write(content)
+
+    def get_bytes(self, offset, length):
+        with open(self.disk, "rb") as disk:
+            disk.seek(offset)
+            return disk.read(length)
+
+    def save(self):
+        """Remembers the disk as it is; `back` brings it back."""
+        assert self.process is None
+        subprocess.run(["cp", "--sparse=always", self.disk, self.disk + ".saved"], check=True)
+
+    def back(self):
+        self.cut()
+        subprocess.run(["cp", "--sparse=always", self.disk + ".saved", self.disk], check=True)
+
+
+def cpio(files):
+    """A cpio archive, newc, of `files` {name: (mode, bytes)}."""
+    out = b""
+    for number, (name, (mode, data)) in enumerate([*files.items(), ("TRAILER!!!", (0, b""))]):
+        fields = [number + 1, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0]
+        out += b"070701" + b"".join(b"%08x" % field for field in fields) + name.encode() + b"\0"
+        out += b"\0" * (-len(out) % 4) + data
+        out += b"\0" * (-len(out) % 4)
+    return out + b"\0" * (-len(out) % 512)

@@ -1,0 +1,133 @@
+//! The channel: read when somebody asks and now and then; people are notified of a new version once. Nothing is installed by itself.
+
+use super::service::{UpdateService, door_error};
+use api::{UpdateAvailable, UpdateChannel};
+use std::{sync::PoisonError, time::Duration};
+use tool::{Channel, Cx, Error, Id, Ports, Principal, Result, Via};
+use ::update::fetch::{Offer, check, download};
+
+/// The first look after a start, at least and at most; many devices that start together do not ask together.
+const FIRST: Duration = Duration::from_secs(120);
+const FIRST_SPREAD: u64 = 780;
+/// Of the interval, a tenth more or less.
+const SPREAD: u64 = 10;
+
+/// The last answer of the channel.
+#[derive(Default)]
+pub(super) struct ChannelState {
+    /// Milliseconds since 1970.
+    checked_at: Option<i64>,
+    problem: Option<String>,
+    available: Option<Offer>,
+}
+
+impl UpdateService {
+    /// The version that the channel offers beyond the running version.
+    pub(super) fn offered(&self) -> Option<Offer> {
+        self.0.channel.lock().unwrap_or_else(PoisonError::into_inner).available.clone()
+    }
+
+    pub(super) fn channel_view(&self) -> Option<UpdateChannel> {
+        let url = self.0.config.channel.clone();
+        let state = self.0.channel.lock().unwrap_or_else(PoisonError::into_inner);
+        (!url.is_empty()).then(|| UpdateChannel {
+            url,
+            checked_at: state.checked_at,
+            problem: state.problem.clone(),
+            available: state.available.as_ref().map(|offer| UpdateAvailable {
+                version: offer.release.version.to_string(),
+                notes: offer.release.notes.clone(),
+                bytes: offer.release.bytes,
+            }),
+        })
+    }
+
+    /// Reads the channel, and publishes a new version.
+    ///
+    /// # Errors
+    /// `Unavailable` when there is none; `Failed` when it cannot be read, or is not to be trusted.
+    pub(super) async fn check_channel(&self) -> Result<()> {
+        if self.0.config.channel.is_empty() {
+            return Err(Error::unavailable("no channel is set up: give its address as `update.channel` in hob.toml"));
+        }
+        let found = self.fetch().await;
+        {
+            let mut state = self.0.channel.lock().unwrap_or_else(PoisonError::into_inner);
+            state.problem = found.as_ref().err().map(|error| error.message().to_owned());
+            if let Ok(available) = &found {
+                state.checked_at = Some(Id::new().millis() as i64);
+                state.available.clone_from(available);
+            }
+        }
+        if let Some(Offer { release, .. }) = found? {
+            let data = serde_json::json!({"version": release.version.to_string(), "notes": release.notes});
+            self.0.bus.publish("update:available", None, data);
+        }
+        Ok(())
+    }
+
+    async fn fetch(&self) -> Result<Option<Offer>> {
+        check(&self.0.http, &self.updater()?, &self.0.config.channel).await.map_err(door_error)
+    }
+
+    /// Fetches what the channel offers into the other slot, and returns the id of the upload.
+    pub(super) async fn download(&self) -> Result<String> {
+        let offer = self.offered().ok_or_else(|| Error::unavailable("the channel offers nothing newer"))?;
+        let updater = self.updater()?;
+        let (http, runtime) = (self.0.http.clone(), tokio::runtime::Handle::current());
+        // On a thread of its own: the compiler cannot prove that this future may change threads.
+        let fetched = tokio::task::spawn_blocking(move || runtime.block_on(download(&http, &updater, &offer))).await;
+        let fetched = fetched.map_err(|_| Error::failed("the download broke off: the log has more"))?;
+        Ok(fetched.map_err(door_error)?.id)
+    }
+
+    /// Reads the channel now and then, for as long as it is polled.
+    pub async fn follow_channel(self, ports: Ports) {
+        let hours = self.0.config.check_hours;
+        if self.0.config.channel.is_empty() || hours == 0 || self.0.updater.is_err() {
+            return;
+        }
+        tokio::time::sleep(FIRST + Duration::from_secs(random(FIRST_SPREAD))).await;
+        let every = hours * 3600;
+        loop {
+            match self.check_channel().await {
+                Ok(()) => self.tell_of_available(&ports).await,
+                Err(error) => tracing::info!(%error, "the update channel could not be read"),
+            }
+            let spread = every / SPREAD;
+            tokio::time::sleep(Duration::from_secs(every - spread + random(2 * spread))).await;
+        }
+    }
+
+    /// A notice for the owner, once for each version.
+    async fn tell_of_available(&self, ports: &Ports) {
+        let Some(offer) = self.offered() else { return };
+        let version = offer.release.version.to_string();
+        if self.0.notes.get().told_version == version {
+            return;
+        }
+        let text = format!("Hob {version} is available. Install it under Device, Updates.");
+        if tell(ports, "Update", &text).await {
+            self.0.notes.change(|content| content.told_version = version);
+        }
+    }
+}
+
+/// A notice for the owner.
+pub(super) async fn tell(ports: &Ports, title: &str, text: &str) -> bool {
+    let cx = Cx::root(ports.clone(), Principal::owner(), Via::direct(Channel::Machine));
+    match cx.call("notify", serde_json::json!({"title": title, "text": text})).await {
+        Ok(_) => true,
+        Err(error) => {
+            tracing::warn!(%error, "the owner could not be told about an update");
+            false
+        }
+    }
+}
+
+/// A number below `most`.
+fn random(most: u64) -> u64 {
+    let bytes = *Id::new().as_bytes();
+    let last = u64::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]]);
+    last.checked_rem(most).unwrap_or_default()
+}

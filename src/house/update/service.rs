@@ -1,0 +1,507 @@
+//! [`api::Updates`] over the updater: uploads, installation and going back, and the state that page, command and Home Assistant show.
+
+use super::{
+    channel::ChannelState,
+    health::{PASSES, Probe},
+    notes::Notes,
+};
+use crate::config;
+use api::{
+    BundleUpload, ByteRange, Leave, OpenUpload, PieceTaken, Restart, Switching, UpdateOutcome, UpdateProgress, UpdateSlot,
+    UpdateView, Updates,
+};
+use futures::{FutureExt, future::BoxFuture};
+use home::mqtt::UpdateState;
+use http_client::DownloadHttp;
+use semver::Version;
+use std::{
+    path::Path,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+use tokio::task::spawn_blocking;
+use tool::{Bus, Error, Id, Result};
+use update::{
+    Plan, SlotStatus, Status, Updater,
+    disk::RealDisk,
+    keys::{Keyring, Origin},
+    manifest::{Device, target},
+    slots::{
+        Restart as Switch,
+        detect::{Detected, Machine},
+    },
+};
+
+/// The least time between two events about the progress of an upload.
+const PROGRESS_EVERY: Duration = Duration::from_millis(500);
+/// The folder of the journal, in the data folder, where the slots are partitions.
+const STATE: &str = "update";
+/// An upload that nobody continues for so long is given up, and how often is looked.
+const ABANDONED_MS: u64 = 7 * 24 * 3600 * 1000;
+const SWEEP_EVERY: Duration = Duration::from_secs(6 * 3600);
+
+/// Updates of this device; cheap to clone.
+#[derive(Clone)]
+pub struct UpdateService(pub(super) Arc<Inner>);
+
+pub(super) struct Inner {
+    /// The updater, or why there is none.
+    pub updater: Result<Arc<Updater>, String>,
+    pub config: config::Update,
+    pub bus: Bus,
+    pub notes: Notes,
+    pub restart: Restart,
+    pub probe: OnceLock<Probe>,
+    /// Checks that passed, of the version on trial.
+    pub passed: AtomicU32,
+    /// Whether Hob is about to restart into another version.
+    pub restarting: AtomicBool,
+    /// Whether an update is being prepared, and what went wrong with the last installation.
+    pub job: Mutex<Job>,
+    pub channel: Mutex<ChannelState>,
+    pub http: DownloadHttp,
+    /// The way into the slot whose turn it is.
+    switch: Mutex<Switch>,
+    progressed: Mutex<Option<Instant>>,
+}
+
+#[derive(Default, Clone)]
+pub(super) struct Job {
+    pub runs: bool,
+    pub problem: Option<String>,
+}
+
+/// The keys that are built in, and those of hob.toml.
+fn keyring(config: &config::Update) -> Result<Keyring, ::update::Error> {
+    let mut keys = Keyring::built_in();
+    for key in &config.keys {
+        keys.add(key, Origin::Configured)?;
+    }
+    Ok(keys)
+}
+
+/// The updater of this device.
+///
+/// # Errors
+/// Why there is none, as a sentence.
+pub fn open_updater(config: &config::Update, data: &Path) -> Result<Updater, String> {
+    let disk = Arc::new(RealDisk);
+    let Some(Detected { slots, state }) = Machine::this(data.join(STATE)).detect(disk.clone()) else {
+        return Err("this Hob runs without a second copy to update: start it with `hob supervise --root DIR`".into());
+    };
+    let version = Version::parse(env!("CARGO_PKG_VERSION")).map_err(|error| error.to_string())?;
+    let device = Device { version, target: target(), board: board(), data_schema: ::update::DATA_SCHEMA };
+    let keys = keyring(config).map_err(|error| error.to_string())?;
+    Updater::open(disk, slots, ::update::Config { state, keys, device }).map_err(|error| error.to_string())
+}
+
+/// The board that the image was made for, as the kernel's command line names it.
+fn board() -> String {
+    let line = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
+    let named = line.split_whitespace().find_map(|word| word.strip_prefix("hob.board="));
+    named.filter(|name| !name.is_empty()).unwrap_or("generic").to_owned()
+}
+
+/// An error of the updater for doors.
+pub(super) fn door_error(error: ::update::Error) -> Error {
+    use ::update::Error as E;
+    let text = error.to_string();
+    match error {
+        E::Refused(_) | E::Disk(_) | E::Network(_) => Error::failed(text),
+        E::Busy(_) => Error::unavailable(text),
+        E::BadRequest(_) => Error::bad_args(text),
+        E::NotFound(_) => Error::NotFound(text.into()),
+    }
+}
+
+impl UpdateService {
+    /// Updates over the slots of this machine, if there are any.
+    pub fn open(config: config::Update, data: &Path, bus: Bus, restart: Restart) -> Self {
+        let updater = open_updater(&config, data).map(Arc::new);
+        if let Err(why) = &updater {
+            tracing::debug!(%why, "no updates");
+        }
+        Self(Arc::new(Inner {
+            updater,
+            config,
+            bus,
+            notes: Notes::open(Some(data)),
+            restart,
+            probe: OnceLock::new(),
+            passed: AtomicU32::new(0),
+            restarting: AtomicBool::new(false),
+            job: Mutex::default(),
+            channel: Mutex::default(),
+            http: DownloadHttp::default(),
+            switch: Mutex::new(Switch::Exit),
+            progressed: Mutex::default(),
+        }))
+    }
+
+    pub(super) fn updater(&self) -> Result<Arc<Updater>> {
+        self.0.updater.clone().map_err(Error::unavailable)
+    }
+
+    /// Runs what blocks on the disk.
+    pub(super) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Arc<Updater>) -> ::update::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let updater = self.updater()?;
+        let done = spawn_blocking(move || work(updater)).await;
+        done.map_err(|_| Error::failed("the update broke off: the log has more"))?.map_err(door_error)
+    }
+
+    /// Publishes the state.
+    pub(super) async fn changed(&self) {
+        let Ok(status) = self.blocking(|updater| updater.status()).await else { return };
+        let version = status.release.as_ref().map(|release| release.version.to_string());
+        let data = serde_json::json!({"state": status.state, "version": version, "running": status.running.version});
+        self.0.bus.publish("update:state", None, data);
+    }
+
+    fn job(&self) -> Job {
+        self.0.job.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_job(&self, runs: bool, problem: Option<String>) {
+        *self.0.job.lock().unwrap_or_else(PoisonError::into_inner) = Job { runs, problem };
+    }
+
+    /// The state of Home Assistant's update entity.
+    pub fn for_home_assistant(&self) -> UpdateState {
+        let offered = self.offered().map(|offer| (offer.release.version.to_string(), offer.release.notes));
+        let Ok(Ok(status)) = self.updater().map(|updater| updater.status()) else { return UpdateState::default() };
+        let in_progress = matches!(status.state, "writing" | "staged" | "trying");
+        let about = status.release.as_ref().map(|release| release.version.to_string()).filter(|_| in_progress);
+        let failed = status.last_outcome.as_ref().filter(|outcome| outcome.what == "failed");
+        let summary = match (failed, &offered) {
+            (Some(outcome), _) => format!("Version {} was taken back: {}", outcome.version, outcome.why),
+            (None, Some((_, notes))) => notes.clone(),
+            (None, None) => String::new(),
+        };
+        let running = status.running.version;
+        let latest = about.or(offered.map(|(version, _)| version)).filter(|latest| *latest != running);
+        UpdateState { installed: running, latest, in_progress, summary }
+    }
+
+    async fn state(&self) -> Result<UpdateView> {
+        let channel = self.channel_view();
+        let updater = match &self.0.updater {
+            Ok(_) => self.blocking(|updater| Ok((updater.status()?, updater.can_install()))).await?,
+            Err(why) => return Ok(without_slots(why.clone(), channel)),
+        };
+        let (status, can_install) = updater;
+        let job = self.job();
+        let upload = match &status.release {
+            Some(release) if ["writing", "staged"].contains(&status.state) => {
+                let (needed_bytes, total_bytes) =
+                    status.progress.map_or((0, 0), |p| (p.needed.saturating_sub(p.received), p.needed));
+                Some(OpenUpload { id: release.id.clone(), version: release.version.to_string(), needed_bytes, total_bytes })
+            }
+            _ => None,
+        };
+        let progress = match status.state {
+            "trying" => Some(UpdateProgress { done: self.0.passed.load(Relaxed).into(), total: PASSES.into() }),
+            _ => status.progress.map(|p| UpdateProgress { done: p.written, total: p.total }),
+        };
+        let why_not = match (can_install.err(), job.runs) {
+            (Some(why), _) => Some(why.to_string()),
+            (None, true) => Some("an update is being prepared: wait for it".to_owned()),
+            (None, false) => None,
+        };
+        Ok(UpdateView {
+            state: status.state.to_owned(),
+            version: status.release.as_ref().map(|release| release.version.to_string()),
+            can_roll_back: !job.runs && can_roll_back(&status),
+            running: slot(&status.running),
+            other: status.other.as_ref().map(slot),
+            kind: status.kind.name().to_owned(),
+            board: status.board.clone(),
+            floor: status.floor,
+            progress,
+            upload,
+            last_outcome: outcome(&status),
+            channel,
+            can_install: why_not.is_none(),
+            why_not,
+            preparing: job.runs,
+            problem: job.problem,
+            restarting: self.0.restarting.load(Relaxed),
+        })
+    }
+
+    /// Notes what works now, and restarts into the staged version.
+    async fn switch(&self) -> Result<()> {
+        let baseline = match self.0.probe.get() {
+            Some(probe) => probe.baseline().await,
+            None => Default::default(),
+        };
+        self.0.notes.change(|content| content.baseline = baseline);
+        let switch = self.blocking(|updater| updater.try_staged()).await?;
+        self.leave(switch).await;
+        Ok(())
+    }
+
+    /// Restarts into the slot whose turn it is.
+    pub(super) async fn leave(&self, switch: Switch) {
+        *self.0.switch.lock().unwrap_or_else(PoisonError::into_inner) = switch;
+        self.0.restarting.store(true, Relaxed);
+        self.changed().await;
+        self.0.restart.soon(Leave::Switch);
+    }
+
+    /// The command that restarts the machine into that slot, once the daemon has ended; empty where the supervisor does it.
+    pub fn switch_command(&self) -> Vec<String> {
+        match &*self.0.switch.lock().unwrap_or_else(PoisonError::into_inner) {
+            Switch::Exit => vec![],
+            Switch::Command(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+        }
+    }
+
+    /// Installs in the background: reading a slot back takes its time on a slow card.
+    async fn prepare(self, upload: Option<String>) -> Result<()> {
+        let id = match upload {
+            Some(id) => id,
+            None => self.download().await?,
+        };
+        self.blocking(move |updater| match updater.status()? {
+            Status { state: "staged", release: Some(release), .. } if release.id == id => Ok(release),
+            _ => updater.stage(&id),
+        })
+        .await?;
+        self.changed().await;
+        self.switch().await
+    }
+
+    async fn start_install(&self, upload: Option<String>) -> Result<Switching> {
+        let busy = self.reserve()?;
+        let version = match upload.clone() {
+            Some(id) => self.complete(id).await?,
+            None => match self.offered() {
+                Some(offer) => offer.release.version.to_string(),
+                None => return Err(Error::unavailable("the channel offers nothing newer: check it first, or upload a file")),
+            },
+        };
+        self.blocking(|updater| updater.can_install()).await?;
+        self.set_job(true, None);
+        let preparing = self.clone();
+        tokio::spawn(async move {
+            let _busy = busy;
+            let problem = preparing.clone().prepare(upload).await.err().map(|error| error.message().to_owned());
+            if let Some(problem) = &problem {
+                tracing::warn!(%problem, "the update was not installed");
+            }
+            preparing.set_job(false, problem);
+            preparing.changed().await;
+        });
+        Ok(Switching { restarting: true, version })
+    }
+
+    /// The version of an upload that needs nothing more.
+    async fn complete(&self, id: String) -> Result<String> {
+        let (status, plan) = self
+            .blocking(move |updater| {
+                let status = updater.status()?;
+                let is_staged = status.state == "staged" && status.release.as_ref().is_some_and(|r| r.id == id);
+                let plan = if is_staged { None } else { Some(updater.plan(&id)?) };
+                Ok((status, plan))
+            })
+            .await?;
+        match plan {
+            Some(plan) if plan.needed_bytes > 0 => Err(Error::unavailable(format!(
+                "{} bytes of version {} are missing: upload them first",
+                plan.needed_bytes, plan.version
+            ))),
+            Some(plan) => Ok(plan.version),
+            None => Ok(status.release.map(|release| release.version.to_string()).unwrap_or_default()),
+        }
+    }
+
+    /// Notes when an upload was last begun or resumed.
+    fn note_upload(&self, id: &str) {
+        let (id, now) = (id.to_owned(), Id::new().millis());
+        self.0.notes.change(|content| (content.upload, content.upload_at) = (id, now));
+    }
+
+    /// Gives up uploads that nobody continues, for as long as it is polled.
+    pub async fn sweep(self) {
+        if self.0.updater.is_err() {
+            return;
+        }
+        loop {
+            if let Err(error) = self.give_up_abandoned().await {
+                tracing::warn!(%error, "an abandoned upload could not be given up");
+            }
+            tokio::time::sleep(SWEEP_EVERY).await;
+        }
+    }
+
+    async fn give_up_abandoned(&self) -> Result<()> {
+        let status = self.blocking(|updater| updater.status()).await?;
+        let (notes, Some(release)) = (self.0.notes.get(), status.release.filter(|_| status.state == "writing")) else {
+            return Ok(());
+        };
+        if notes.upload != release.id {
+            // Its begin was not noted; its time counts from now.
+            self.note_upload(&release.id);
+            return Ok(());
+        }
+        if self.job().runs || Id::new().millis().saturating_sub(notes.upload_at) < ABANDONED_MS {
+            return Ok(());
+        }
+        tracing::info!(version = %release.version, "the upload was abandoned and is given up");
+        self.blocking(move |updater| updater.discard(&release.id)).await?;
+        self.changed().await;
+        Ok(())
+    }
+
+    fn reserve(&self) -> Result<tokio::sync::OwnedMutexGuard<()>> {
+        self.0.restart.reserve().ok_or_else(|| {
+            Error::unavailable("Hob is about to restart, installs an update or receives a backup: try again then")
+        })
+    }
+
+    async fn go_back(&self) -> Result<Switching> {
+        let _busy = self.reserve()?;
+        let status = self.blocking(|updater| updater.status()).await?;
+        let version = status.other.map(|other| other.version).unwrap_or_default();
+        let switch = self.blocking(|updater| updater.rollback()).await?;
+        self.leave(switch).await;
+        Ok(Switching { restarting: true, version })
+    }
+
+    /// Publishes the progress of an upload, now and then.
+    fn progressed(&self, progress: ::update::Progress) {
+        let mut last = self.0.progressed.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|at| at.elapsed() < PROGRESS_EVERY) && progress.received < progress.needed {
+            return;
+        }
+        *last = Some(Instant::now());
+        let data = serde_json::json!({"received": progress.received, "needed": progress.needed});
+        self.0.bus.publish("update:progress", None, data);
+    }
+}
+
+fn slot(status: &SlotStatus) -> UpdateSlot {
+    UpdateSlot { slot: Some(status.slot.letter().to_owned()), version: status.version.clone(), system: status.system }
+}
+
+/// Whether the other slot has a version that was confirmed once.
+fn can_roll_back(status: &Status) -> bool {
+    let Some(other) = &status.other else { return false };
+    let is_about_it = status.release.as_ref().is_some_and(|release| release.slot == other.slot);
+    !(is_about_it && matches!(status.state, "writing" | "staged" | "trying" | "failed"))
+}
+
+fn outcome(status: &Status) -> Option<UpdateOutcome> {
+    let outcome = status.last_outcome.clone()?;
+    let at = outcome.at.saturating_mul(1000);
+    Some(UpdateOutcome { what: outcome.what, why: outcome.why, at, version: outcome.version })
+}
+
+fn without_slots(why: String, channel: Option<api::UpdateChannel>) -> UpdateView {
+    UpdateView {
+        state: "idle".into(),
+        version: None,
+        running: UpdateSlot { slot: None, version: env!("CARGO_PKG_VERSION").into(), system: false },
+        other: None,
+        kind: "none".into(),
+        board: "generic".into(),
+        floor: 0,
+        progress: None,
+        upload: None,
+        last_outcome: None,
+        channel,
+        can_install: false,
+        why_not: Some(why),
+        can_roll_back: false,
+        preparing: false,
+        problem: None,
+        restarting: false,
+    }
+}
+
+fn upload(plan: Plan) -> BundleUpload {
+    BundleUpload {
+        id: plan.id,
+        version: plan.version,
+        notes: plan.notes,
+        needed: plan.needed.iter().map(|range| ByteRange { offset: range.offset, length: range.length }).collect(),
+        needed_bytes: plan.needed_bytes,
+        total_bytes: plan.total_bytes,
+    }
+}
+
+impl Updates for UpdateService {
+    fn view(&self) -> BoxFuture<'_, Result<UpdateView>> {
+        self.state().boxed()
+    }
+
+    fn is_trying(&self) -> bool {
+        self.updater().is_ok_and(|updater| updater.status().is_ok_and(|status| status.state == "trying"))
+    }
+
+    fn begin(&self, head: Vec<u8>) -> BoxFuture<'_, Result<BundleUpload>> {
+        let begin = async move {
+            if self.job().runs {
+                return Err(Error::unavailable("an update is being prepared: wait for it"));
+            }
+            let plan = self.blocking(move |updater| updater.begin(&head)).await?;
+            self.note_upload(&plan.id);
+            self.set_job(false, None);
+            self.changed().await;
+            Ok(upload(plan))
+        };
+        begin.boxed()
+    }
+
+    fn upload(&self, id: String) -> BoxFuture<'_, Result<BundleUpload>> {
+        self.blocking(move |updater| updater.plan(&id)).map(|plan| plan.map(upload)).boxed()
+    }
+
+    fn put(&self, id: String, offset: u64, bytes: Vec<u8>) -> BoxFuture<'_, Result<PieceTaken>> {
+        let put = async move {
+            let progress = self.blocking(move |updater| updater.put(&id, offset, &bytes)).await?;
+            self.progressed(progress);
+            Ok(PieceTaken { needed_bytes: progress.needed.saturating_sub(progress.received) })
+        };
+        put.boxed()
+    }
+
+    fn discard(&self, id: String) -> BoxFuture<'_, Result<()>> {
+        let discard = async move {
+            if self.job().runs {
+                return Err(Error::unavailable("this update is being installed: wait for it"));
+            }
+            self.blocking(move |updater| updater.discard(&id)).await?;
+            self.changed().await;
+            Ok(())
+        };
+        discard.boxed()
+    }
+
+    fn install(&self, upload: Option<String>) -> BoxFuture<'_, Result<Switching>> {
+        self.start_install(upload).boxed()
+    }
+
+    fn confirm(&self) -> BoxFuture<'_, Result<()>> {
+        let confirm = async {
+            self.blocking(|updater| updater.confirm().map(drop)).await?;
+            self.changed().await;
+            Ok(())
+        };
+        confirm.boxed()
+    }
+
+    fn rollback(&self) -> BoxFuture<'_, Result<Switching>> {
+        self.go_back().boxed()
+    }
+
+    fn check(&self) -> BoxFuture<'_, Result<()>> {
+        self.check_channel().boxed()
+    }
+}

@@ -1,0 +1,109 @@
+//! Bringing the journal in line with the slots after a start, whatever moment the power failed at.
+
+use crate::{
+    error::Result,
+    journal::{Journal, Outcome, Phase, Previous, Release},
+    slots::{Running, SlotManifest, Slots},
+};
+use semver::Version;
+
+/// Unix seconds.
+pub(crate) fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or_default())
+}
+
+/// The end of an installation.
+pub(crate) fn outcome(what: &str, why: impl Into<String>, version: &Version) -> Option<Outcome> {
+    Some(Outcome { what: what.into(), why: why.into(), at: now(), version: version.to_string(), tried: false })
+}
+
+/// The end of a version that was started and failed.
+pub(crate) fn tried_outcome(why: impl Into<String>, version: &Version) -> Option<Outcome> {
+    outcome("failed", why, version).map(|outcome| Outcome { tried: true, ..outcome })
+}
+
+/// Notes a commit: the only place where the floor rises. `before` is the content of the slot that was active.
+pub(crate) fn committed(journal: &mut Journal, release: Release, before: Option<SlotManifest>) {
+    journal.previous = before.map(|about| Previous { id: about.id, version: about.version });
+    journal.floor = journal.floor.max(release.serial);
+    journal.announced_key = release.next_key.clone();
+    journal.outcome = outcome("committed", format!("Version {} is installed.", release.version), &release.version);
+    journal.phase = Phase::Committed(release);
+}
+
+/// Notes a return to the version before. `left` is the content of the slot that was active.
+pub(crate) fn rolled_back(journal: &mut Journal, version: &Version, left: Option<SlotManifest>) {
+    journal.previous = left.map(|about| Previous { id: about.id, version: about.version });
+    journal.outcome = outcome("rolled_back", format!("A person went back to version {version}."), version);
+    journal.phase = Phase::Idle;
+}
+
+/// Notes a trial that ended without a commit.
+fn failed(journal: &mut Journal, release: Release, why: String) {
+    journal.outcome = tried_outcome(why, &release.version);
+    journal.phase = Phase::Failed(release);
+}
+
+/// Compares the journal with the slots and corrects it. The slots decide: they are what the machine starts from.
+pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal) -> Result<()> {
+    // A trial that the journal does not know: a package brought the version, the boot loader found the active slot broken, or the
+    // journal was lost.
+    let known = journal.phase.release().is_some_and(|release| release.slot == running.slot);
+    let trial_is_known = known && matches!(journal.phase, Phase::Trying(_) | Phase::Failed(_));
+    if running.trial
+        && !trial_is_known
+        && let Some(about) = slots.manifest(running.slot)?
+    {
+        let next_key = about.bundle.and_then(|bundle| bundle.next_key);
+        let (id, version, serial, slot) = (about.id, about.version, about.serial, running.slot);
+        journal.phase = Phase::Trying(Release { id, version, serial, slot, next_key });
+    }
+    match journal.phase.clone() {
+        Phase::Trying(release) if running.slot == release.slot => {
+            if !running.trial {
+                // The commit of the slot was the last thing done.
+                let before = slots.manifest(release.slot.other())?;
+                committed(journal, release, before);
+            }
+        }
+        Phase::Trying(release) => {
+            if slots.next_trial()? == Some(release.slot) {
+                // The machine did not restart into the trial; it is offered again, not begun behind anybody's back.
+                slots.set_trial(None)?;
+                journal.phase = Phase::Staged(release);
+                return Ok(());
+            }
+            let report = slots.trial_report()?.filter(|report| report.slot == release.slot);
+            let why = report.map(|report| report.why).unwrap_or_else(|| {
+                format!(
+                    "The device came back with the version before: {} did not start, was not confirmed in time, or the power failed.",
+                    release.version
+                )
+            });
+            failed(journal, release, why);
+        }
+        Phase::Writing(release) if release.slot == running.slot => journal.phase = Phase::Idle,
+        Phase::Staged(release) => {
+            let complete = slots.manifest(release.slot)?.is_some_and(|about| about.id == release.id);
+            if !complete || release.slot == running.slot {
+                let why = "The slot of the new version lost its content. Install it again.";
+                journal.outcome = outcome("failed", why, &release.version);
+                journal.phase = Phase::Failed(release);
+            }
+        }
+        Phase::Committed(release) if slots.active()? != release.slot => {
+            if let Some(report) = slots.trial_report()?.filter(|report| report.slot == release.slot) {
+                // The supervisor could not start it any more.
+                failed(journal, release, report.why);
+                return Ok(());
+            }
+            // The return to the version before was cut short after the slots had changed.
+            let left = slots.manifest(release.slot)?;
+            let version = slots.manifest(slots.active()?)?.map_or(release.version, |about| about.version);
+            rolled_back(journal, &version, left);
+        }
+        Phase::Idle | Phase::Writing(_) | Phase::Committed(_) | Phase::Failed(_) => {}
+    }
+    Ok(())
+}

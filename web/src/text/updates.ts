@@ -1,0 +1,71 @@
+// Texts of updates and the factory reset, loaded with the Device room.
+
+export const updates = {
+  title: 'Updates',
+  why: 'Hob installs nothing by itself: you do, and it takes a bad version back.',
+  running: (version: string) => `Hob ${version} runs.`,
+  other: (version: string) => `${version} is kept as the one to go back to.`,
+  steps: 'How far the update is',
+  step: { writing: 'Written', trying: 'Tried', committed: 'Kept' },
+  stepState: { done: 'done', now: 'now', next: 'not yet', failed: 'failed' },
+
+  state: {
+    writing: (version: string, percent: number) => `Version ${version} is being written, ${percent} %. Nothing has changed yet.`,
+    staged: (version: string) => `Version ${version} is complete and verified. It starts once you install it.`,
+    restarting: 'Hob restarts. This page comes back by itself.',
+    preparing: (version: string) => `${version ? `Version ${version}` : 'The new version'} is being fetched and verified. Hob restarts into it then.`,
+    trying: (version: string, passed: number, passes: number) => `Version ${version} is being tried: ${passed} of ${passes} checks passed. If one fails, the previous version runs again.`,
+  },
+  outcome: {
+    committed: (version: string, when: string) => `Version ${version} was installed ${when}.`,
+    failed: (version: string, when: string) => `Version ${version} was not kept (${when}). The version before runs again.`,
+    rolled_back: (version: string, when: string) => `You went back to version ${version} ${when}.`,
+    cancelled: (version: string, when: string) => `The update to ${version} was cancelled ${when}.`,
+  } as Record<string, (version: string, when: string) => string>,
+  problem: (why: string) => `The update was not installed. Why: ${why}`,
+  because: (why: string) => `Why: ${why}`,
+
+  available: (version: string, size: string) => `Version ${version} is available${size ? `, ${size} at most` : ''}.`,
+  newest: (when: string) => `This is the newest version, checked ${when}.`,
+  neverChecked: 'The channel has not been asked yet.',
+  noChannel: 'No update channel is set up (`update.channel` in hob.toml). You can install a file.',
+  channelTrouble: (why: string) => `The channel could not be read: ${why}`,
+  check: 'Check now',
+  checking: 'Checking…',
+  install: (version: string) => `Install ${version}`,
+  installing: 'Installing…',
+  installAsk: (version: string) => `Install version ${version}?`,
+  installWhat: 'Hob restarts and is away for a moment; what runs continues afterwards. The new version has to pass its checks, otherwise this one runs again. Your data stays.',
+  installYes: 'Install',
+  notes: 'What is new',
+
+  file: 'Install from a file',
+  drop: 'Choose an update file (.hobupdate), or drop it here.',
+  reading: 'Reading the file…',
+  sending: (percent: number, left: string) => `Sending what is missing, ${percent} %, ${left} left…`,
+  nothingToSend: 'Everything in it is here already.',
+  paused: 'Hob is away. The upload goes on by itself when it is back.',
+  resume: (version: string) => `The upload of version ${version} is not complete. Choose the same file again, and only the rest is sent.`,
+  cancel: 'Cancel the upload',
+  notABundle: 'This is no update for Hob: choose a file that ends in .hobupdate.',
+  changedFile: 'The file changed while it was read: choose it again.',
+
+  confirm: 'Keep this version now',
+  confirmWhat: 'Skips the rest of the checks.',
+  rollback: 'Go back',
+  rollbackAsk: (version: string) => `Go back to version ${version}?`,
+  rollbackWhat: 'Hob restarts with the previous version. Your data stays.',
+  rollbackYes: 'Go back',
+};
+
+export const reset = {
+  title: 'Factory reset',
+  what: 'Removes everything this Hob stores: people, conversations, memories, keys and settings. Updates stay installed. Make a backup first if you want to keep anything.',
+  open: 'Reset this Hob',
+  ask: 'Remove everything on this Hob?',
+  type: (name: string) => `Type ${name} to confirm`,
+  wrong: (name: string) => `That is not ${name}.`,
+  yes: 'Remove everything',
+  going: 'Removing…',
+  gone: 'Hob is starting anew. Its console prints a link to claim it.',
+};
