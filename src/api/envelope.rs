@@ -21,6 +21,9 @@ const REFUSAL: usize = 64 * 1024;
 const SHORT: usize = 16 * 1024;
 /// How much of a larger body is read and discarded, so that the client gets a response instead of a broken connection.
 const DRAINED: usize = 64 << 20;
+/// Codes of requests whose body was not read to its end.
+const TOO_LARGE: &str = "too_large";
+const TOO_SLOW: &str = "too_slow";
 /// Timeouts for the next piece of a body, and for the whole.
 const SILENCE: std::time::Duration = std::time::Duration::from_secs(20);
 const UPLOAD: std::time::Duration = std::time::Duration::from_secs(60);
@@ -204,11 +207,16 @@ impl From<identity::Error> for Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
+        let is_unread = self.code == TOO_LARGE || self.code == TOO_SLOW;
         let error = FailureDetails { code: self.code, message: self.message, details: self.details };
         let mut response =
             (self.status, axum::Json(FailureResponse { success: false, error, meta: Meta::now() })).into_response();
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        // The rest of its body was not read: the connection ends with this response, and clients are to know.
+        if is_unread {
+            response.headers_mut().insert(header::CONNECTION, axum::http::HeaderValue::from_static("close"));
         }
         response
     }
@@ -324,9 +332,9 @@ async fn read_limited(request: Request) -> Result<Vec<u8>, Failure> {
 async fn read(body: Body, largest: usize, drained: usize) -> Result<Vec<u8>, Failure> {
     let large = || {
         let text = format!("the body is larger than {} KB: send less at once", largest >> 10);
-        Failure::new(413, "too_large", text)
+        Failure::new(413, TOO_LARGE, text)
     };
-    let slow = || Failure::new(408, "too_slow", "the body did not come: send it without pauses");
+    let slow = || Failure::new(408, TOO_SLOW, "the body did not come: send it without pauses");
     if body.size_hint().lower() > drained as u64 {
         return Err(large());
     }

@@ -221,8 +221,13 @@ impl Pins {
     pub fn pwm(&mut self, pin: Pin, wave: Wave) -> Result<(Level, PwmSource)> {
         self.check_output(pin)?;
         let on = wave.on_ns > 0;
+        let before = self.is_on(pin).unwrap_or(!on);
         if on {
             self.interlock(pin)?;
+        }
+        // Another brightness is no switch, and on and off by signals are.
+        if before != on {
+            self.rates.take(pin, before, Instant::now())?;
         }
         // With `active_low`, it is on in the low part of each period.
         let signal = match self.active_low(pin) {
@@ -277,9 +282,42 @@ impl Pins {
                     let on = self.is_on(pin)?;
                     self.limit(pin, on);
                 }
+                let regrouped = before.interlock != settings.interlock || before.active_low != settings.active_low;
+                if regrouped && self.driven.contains(&pin) && self.is_on(pin)? {
+                    self.join_on(pin)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// A pin that is on has come into an interlock group: where another is on, it is switched off.
+    fn join_on(&mut self, pin: Pin) -> Result<()> {
+        if let Some(other) = self.on_beside(pin)? {
+            tracing::warn!(%pin, %other, "switched off: the other one of its interlock group is on");
+            self.drive(pin, false)?;
+        }
+        Ok(())
+    }
+
+    /// Another pin of its interlock group that is on.
+    fn on_beside(&mut self, pin: Pin) -> Result<Option<Pin>> {
+        let own = self.settings(pin).interlock;
+        if own.is_empty() {
+            return Ok(None);
+        }
+        let others: Vec<Pin> = self
+            .settings
+            .iter()
+            .filter(|(other, s)| **other != pin && s.interlock == own)
+            .map(|(other, _)| *other)
+            .collect();
+        for other in others {
+            if self.is_on(other)? {
+                return Ok(Some(other));
+            }
+        }
+        Ok(None)
     }
 
     fn watch_as_input(&mut self, pin: Pin) -> Result<bool> {
@@ -337,6 +375,7 @@ impl Pins {
     }
 
     pub fn fail_safe(&mut self) {
+        let mut states: Vec<(Pin, bool)> = vec![];
         for pin in self.driven.clone() {
             let high = match self.settings(pin).rest_at_stop() {
                 // A signal without a program behind it is no state.
@@ -345,6 +384,13 @@ impl Pins {
                 Rest::Off => false,
                 Rest::On => true,
             };
+            states.push((pin, high));
+        }
+        // First off, so that what goes on finds its interlock group free.
+        states.sort_by_key(|(_, high)| *high);
+        for (pin, high) in states {
+            // What cannot be read might be on.
+            let high = high && matches!(self.on_beside(pin), Ok(None));
             let low = self.active_low(pin);
             let held = self.driver_for(pin).and_then(|driver| driver.hold(pin, high != low));
             match held {

@@ -195,6 +195,40 @@ async fn two_pins_of_an_interlock_are_never_both_on() {
 }
 
 #[tokio::test]
+async fn neither_settings_nor_a_stop_bring_two_of_an_interlock_on() {
+    let board = Board::open(BoardKind::Sim);
+    let locked = |s: &mut PinSettings| (s.interlock, s.fail_safe) = ("shutter".into(), Some(Rest::On));
+    let on = async |n: u8| board.read(pin(n)).await.unwrap().high;
+    board.write(pin(5), true).await.unwrap();
+    board.write(pin(6), true).await.unwrap();
+    board.configure(pin(5), settings(locked)).unwrap();
+    assert!(on(5).await && on(6).await);
+    board.configure(pin(6), settings(locked)).unwrap();
+    assert!(on(5).await && !on(6).await, "one that comes into the group goes off where another is on");
+    board.fail_safe();
+    assert!(on(5).await != on(6).await, "at a stop only one is on");
+    board.write(pin(5), false).await.unwrap();
+    board.write(pin(6), false).await.unwrap();
+    board.fail_safe();
+    assert!(on(5).await != on(6).await);
+}
+
+#[tokio::test]
+async fn signals_are_no_way_around_the_rate() {
+    let board = Board::open(BoardKind::Sim);
+    let mut made = 0;
+    for n in 0..60 {
+        let percent = if n % 2 == 0 { 100.0 } else { 0.0 };
+        made += usize::from(board.pwm(pin(17), Wave::new(1000.0, percent)).await.is_ok());
+    }
+    assert!(made < 60, "{made}");
+    // Another brightness is no switch.
+    for n in 1..60 {
+        board.pwm(pin(12), Wave::new(1000.0, f64::from(n))).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn the_board_itself_switches_off_after_the_longest_time() {
     let board = Board::open(BoardKind::Sim);
     let limit = Duration::from_millis(150);

@@ -244,6 +244,16 @@ struct Sealed {
     to: BTreeSet<String>,
 }
 
+impl Sealed {
+    /// Whether they were entered for this server, or before servers were noted.
+    fn knows(&self, server: &str) -> bool {
+        self.to.contains(server) || !self.to.iter().any(|place| place.starts_with(SERVER))
+    }
+}
+
+/// Marks a server among the places of sealed secrets.
+const SERVER: &str = "the server ";
+
 /// The values of an entry, with secrets apart.
 #[derive(Clone, Default, PartialEq)]
 pub(crate) struct EntryValues {
@@ -269,8 +279,8 @@ impl EntryValues {
         let mut new = self.clone();
         new.set(schema, given)?;
         let stays = new.secret.keys().find(|field| !given.contains_key(*field));
-        let before = destinations(&self.plain);
-        match (stays, destinations(&new.plain).difference(&before).next()) {
+        let (before, after) = (places(&self.plain), places(&new.plain));
+        match (stays, after.difference(&before).next()) {
             (Some(secret), Some(place)) => Err(Error::bad_args(format!(
                 "this change would allow sending `{secret}` to {place}: pass `{secret}` again with it"
             ))),
@@ -333,7 +343,7 @@ impl EntryValues {
         if self.secret.is_empty() {
             return Ok(None);
         }
-        let sealed = Sealed { fields: self.secret.clone(), to: destinations(&self.plain) };
+        let sealed = Sealed { fields: self.secret.clone(), to: places(&self.plain) };
         let text = serde_json::to_vec(&sealed).map_err(|_| Error::failed("the secrets cannot be serialized"))?;
         Ok(Some(text))
     }
@@ -342,7 +352,10 @@ impl EntryValues {
     pub fn unsealed(plain: Values, sealed: Option<&[u8]>) -> (Self, Option<&'static str>) {
         let Some(text) = sealed else { return (Self { plain, secret: Values::new() }, None) };
         let (secret, why) = match serde_json::from_slice::<Sealed>(text) {
-            Ok(sealed) if destinations(&plain).is_subset(&sealed.to) => (sealed.fields, None),
+            // Secrets of an older Hob name no servers.
+            Ok(sealed) if destinations(&plain).is_subset(&sealed.to) && servers(&plain).all(|at| sealed.knows(&at)) => {
+                (sealed.fields, None)
+            }
             Ok(_) => (Values::new(), Some("they were entered for another address; enter them again")),
             Err(_) => (Values::new(), Some("they cannot be read; enter them again")),
         };
@@ -378,6 +391,18 @@ fn destinations(entry: &Values) -> BTreeSet<String> {
     let clear = entry.get("base_url").and_then(Value::as_str).map(origin).filter(|o| !o.starts_with("https://"));
     let raw = (entry.get(RAW) == Some(&Value::Bool(true))).then(|| "every tool".to_owned());
     hosts(entry).into_iter().chain(clear).chain(raw).collect()
+}
+
+/// The servers of Hob's own services, such as Home Assistant and the MQTT broker, which an entry names by `url` or `host`.
+fn servers(entry: &Values) -> impl Iterator<Item = String> {
+    let text = |field: &str| entry.get(field).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+    let (url, host) = (text("url").map(origin), text("host").map(str::to_lowercase));
+    url.into_iter().chain(host).map(|at| format!("{SERVER}{at}"))
+}
+
+/// Everything that has to stay as it is for a secret that is not entered again.
+fn places(entry: &Values) -> BTreeSet<String> {
+    destinations(entry).into_iter().chain(servers(entry)).collect()
 }
 
 fn host_of(url: &str) -> Option<String> {

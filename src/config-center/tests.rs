@@ -109,6 +109,29 @@ async fn a_secret_goes_nowhere_new() {
         }
     }
 
+    // Hob's own services name their server by `url` or `host`.
+    let schema = json!({"schema": [{"name": "url", "type": "string"}, {"name": "host", "type": "string"},
+        {"name": "port", "type": "number"}, {"name": "token", "type": "secret"}]});
+    config.define(&cx(), "house", definition(schema)).await.unwrap();
+    let given = json!({"token": SECRET, "url": "http://ha.local:8123", "host": "broker"});
+    config.add_entry(&cx(), "house", entry("default", given)).await.unwrap();
+    for (change, goes) in [
+        (json!({"url": "http://ha.local:8123/lovelace"}), true),
+        (json!({"port": 1883}), true),
+        (json!({"url": "http://evil.local:8123"}), false),
+        (json!({"url": "http://ha.local:9999"}), false),
+        (json!({"host": "10.9.0.4"}), false),
+        (json!({"host": "10.9.0.4", "token": "another"}), true),
+    ] {
+        let changed = config.change_entry(&cx(), "house", "default", patch(change.clone())).await;
+        match changed {
+            Ok(_) => assert!(goes, "{change}"),
+            Err(e) => assert!(!goes && e.message().contains("pass `token` again"), "{change}: {e}"),
+        }
+    }
+    assert_eq!(open(&store, json!({})).field("house", "token", None), Some("another".into()));
+    config.remove(&cx(), "house").await.unwrap();
+
     // Nor by a changed record beside the encrypted part, as in a restored backup.
     let before = json!({"api_key": SECRET, "base_url": "https://nas.local/a"});
     config.change_entry(&cx(), "nas", "default", patch(before)).await.unwrap();

@@ -111,7 +111,8 @@ impl DiscoveredService {
             Kind::Hob => format!("http://{host}:{port}"),
             Kind::HomeAssistant => ["internal_url", "base_url"]
                 .into_iter()
-                .find_map(|key| service.get_property_val_str(key).and_then(clean_url))
+                .filter_map(|key| service.get_property_val_str(key).and_then(clean_url))
+                .find(|url| is_near(url, &host, &addresses))
                 .unwrap_or(format!("http://{at}")),
             Kind::Wyoming => format!("tcp://{at}"),
             Kind::Mqtt => format!("mqtt://{at}"),
@@ -170,6 +171,34 @@ fn clean_url(text: &str) -> Option<String> {
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"))?;
     let plain = rest.chars().all(|c| c.is_ascii_alphanumeric() || "-._~:/[]%".contains(c));
     (plain && !rest.is_empty() && text.len() <= 200).then(|| text.to_owned())
+}
+
+/// Whether a URL leads to the machine that announces it, or to one of the local network: an announcement must not send people, and
+/// the token they enter, to a server on the internet.
+fn is_near(url: &str, host: &str, addresses: &[IpAddr]) -> bool {
+    let Some((_, rest)) = url.split_once("://") else { return false };
+    let authority = rest.split('/').next().unwrap_or_default();
+    let name = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    let name = name.trim_end_matches('.').to_lowercase();
+    match name.parse::<IpAddr>() {
+        Ok(address) => addresses.contains(&address) || is_private(&address),
+        // `0x8080808` is an address too.
+        Err(_) if !name.contains('.') => name.starts_with(|c: char| c.is_ascii_alphabetic()),
+        Err(_) => name == host || LOCAL.iter().any(|end| name.ends_with(end)),
+    }
+}
+
+/// Ends of names that the internet does not know.
+const LOCAL: &[&str] = &[".local", ".lan", ".home.arpa", ".internal", ".home"];
+
+fn is_private(address: &IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(ip) => ip.is_private() || ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_unique_local() || ip.is_unicast_link_local(),
+    }
 }
 
 fn with_colons(hex: &str) -> Option<String> {
@@ -270,6 +299,33 @@ mod tests {
             let home = service(Kind::HomeAssistant, "x", "h.local.", "10.0.0.1", 1, &[("internal_url", url)]);
             assert_eq!(DiscoveredService::new(&home).unwrap().url, "http://10.0.0.1:1", "{url}");
         }
+    }
+
+    #[test]
+    fn an_announced_url_stays_in_the_local_network() {
+        for (url, stays) in [
+            ("http://192.168.1.9:8123", true),
+            ("https://homeassistant.local:8123/", true),
+            ("http://ha:8123", true),
+            ("http://ha.fritz.box:8123", false),
+            ("http://[fd00::9]:8123", true),
+            ("http://8.8.4.4:8123", true),
+            ("http://8.8.8.8:8123", false),
+            ("http://0x08080808/", false),
+            ("http://134744072", false),
+            ("http://[2001:db8::1]:8123", false),
+            ("http://[::ffff:8.8.8.8]/", false),
+            ("http://evil.example.com:8123/", false),
+            ("http://evil.example.com.:8123/", false),
+            ("http://local.evil.com/.local", false),
+        ] {
+            let home = service(Kind::HomeAssistant, "x", "h.local.", "8.8.4.4", 1, &[("internal_url", url)]);
+            let found = DiscoveredService::new(&home).unwrap().url;
+            assert_eq!(found, if stays { url } else { "http://8.8.4.4:1" }, "{url}");
+        }
+        let both = [("internal_url", "http://evil.example.com"), ("base_url", "http://10.0.0.7:8123")];
+        let home = service(Kind::HomeAssistant, "x", "h.local.", "10.0.0.1", 1, &both);
+        assert_eq!(DiscoveredService::new(&home).unwrap().url, "http://10.0.0.7:8123");
     }
 
     #[test]

@@ -16,6 +16,9 @@ use std::{
 const COUNT: usize = 60;
 const ONE: usize = 1024;
 const ALL: usize = 4096;
+/// The members of a group or scene, and the most bytes of their list: whether one of them is a door is looked up there.
+const MEMBERS: &str = "entity_id";
+const MOST_MEMBERS: usize = 16 * 1024;
 /// The most names that are shared by all entities.
 const NAMES: usize = 4096;
 /// Secrets, pictures, and what only a page needs.
@@ -55,21 +58,36 @@ impl Attributes {
         self.0.retain(|(name, _)| !removed.iter().any(|r| **r == **name));
         let mut size = self.size();
         for (name, value) in set.0 {
-            match self.0.iter_mut().find(|(n, _)| *n == name) {
-                Some((_, old)) => *old = value,
-                None => {
-                    let more = weight(&value);
-                    if self.0.len() < COUNT && size + more <= ALL {
-                        size += more;
-                        self.0.push((name, value));
-                    }
-                }
+            let at = self.0.iter().position(|(known, _)| *known == name);
+            let (before, more) = (at.map_or(0, |at| counted(&name, &self.0[at].1)), counted(&name, &value));
+            let is_free = at.is_some() || self.0.len() < COUNT || *name == *MEMBERS;
+            let fits = is_free && size - before + more <= ALL;
+            size = size - before + if fits { more } else { 0 };
+            match at {
+                Some(at) if fits => self.0[at].1 = value,
+                Some(at) => drop(self.0.remove(at)),
+                None if fits => self.0.push((name, value)),
+                None => {}
             }
         }
     }
-    fn size(&self) -> usize {
-        self.0.iter().map(|(_, value)| weight(value)).sum()
+    /// The members of a group or scene; `None` where there are too many to know them.
+    pub fn members(&self) -> Option<Vec<&str>> {
+        match self.get(MEMBERS) {
+            None => Some(vec![]),
+            Some(Value::String(one)) => Some(one.split(',').map(str::trim).collect()),
+            Some(Value::Array(_)) => Some(self.list(MEMBERS).collect()),
+            Some(_) => None,
+        }
     }
+    fn size(&self) -> usize {
+        self.0.iter().map(|(name, value)| counted(name, value)).sum()
+    }
+}
+
+/// What an attribute counts of the bytes of all; members have a limit of their own.
+fn counted(name: &str, value: &Value) -> usize {
+    if name == MEMBERS { 0 } else { weight(value) }
 }
 
 /// About how many bytes a value takes as text.
@@ -105,11 +123,17 @@ impl<'de> Deserialize<'de> for Attributes {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Attributes, A::Error> {
                 let (mut all, mut size) = (Vec::new(), 0);
                 while let Some(name) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-                    if LEFT_OUT.contains(&&*name) || name.len() > 64 || all.len() >= COUNT {
+                    let is_members = name == MEMBERS;
+                    if LEFT_OUT.contains(&&*name) || name.len() > 64 || all.len() >= COUNT && !is_members {
                         map.next_value::<IgnoredAny>()?;
                         continue;
                     }
                     let value: Value = map.next_value()?;
+                    if is_members {
+                        let known = weight(&value) <= MOST_MEMBERS;
+                        all.push((shared(&name), if known { value } else { Value::Bool(true) }));
+                        continue;
+                    }
                     let more = weight(&value);
                     if more <= ONE && size + more <= ALL {
                         size += more;
@@ -161,5 +185,23 @@ mod tests {
             all.change(read(json!({format!("a{n}"): "x".repeat(900)})), &[]);
         }
         assert!(all.size() <= ALL);
+        // Nor do small ones that grow.
+        let mut all = read((0..COUNT).map(|n| (format!("a{n}"), json!(1))).collect::<serde_json::Map<_, _>>().into());
+        for n in 0..COUNT {
+            all.change(read(json!({format!("a{n}"): "x".repeat(900)})), &[]);
+        }
+        assert!(all.size() <= ALL && all.0.len() <= COUNT, "{}", all.size());
+    }
+
+    #[test]
+    fn members_are_known_or_known_to_be_too_many() {
+        let ids = |n: usize| json!((0..n).map(|n| format!("light.lamp_number_{n}")).collect::<Vec<_>>());
+        let many: serde_json::Map<_, _> = (0..200).map(|n| (format!("a{n}"), json!("x".repeat(500)))).collect();
+        let mut scene = Value::Object(many);
+        scene["entity_id"] = ids(200);
+        assert_eq!(read(scene).members().unwrap().len(), 200);
+        assert_eq!(read(json!({"entity_id": ids(5000)})).members(), None);
+        assert_eq!(read(json!({"entity_id": "a.b, c.d"})).members().unwrap(), ["a.b", "c.d"]);
+        assert_eq!(read(json!({})).members().unwrap(), [""; 0]);
     }
 }

@@ -204,10 +204,7 @@ impl HomeAssistant {
         match opening::of_service(domain, service) {
             Opening::No => false,
             Opening::Yes => true,
-            Opening::IfGuarded => {
-                let guarded = |id: &&str| model.entities.get(*id).is_none_or(|e| opening::is_guarded(e));
-                entities.is_empty() || entities.iter().any(guarded)
-            }
+            Opening::IfGuarded => entities.is_empty() || entities.iter().any(|id| model.guards(id)),
         }
     }
     /// Whether an admin wants to be asked about one of these each time.
@@ -215,8 +212,8 @@ impl HomeAssistant {
         self.settings().is_some_and(|settings| entities.iter().any(|id| settings.access.ask.fit(id)))
     }
     /// Whether opening it would let somebody in, or let water or gas out: a lock, a garage door, an alarm.
-    pub fn is_guarded(entity: &Entity) -> bool {
-        opening::is_guarded(entity)
+    pub fn is_guarded(&self, entity: &Entity) -> bool {
+        opening::is_guarded(entity) || opening::is_group(entity) && self.0.model().guards(&entity.id)
     }
 
     /// Calls the REST API: `path` is what follows `/api/`.

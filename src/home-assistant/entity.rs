@@ -23,20 +23,21 @@ pub fn domain_of(id: &str) -> &str {
     id.split_once('.').map_or(id, |(domain, _)| domain)
 }
 
+/// The most characters of a name: models read it, and anybody who can name a device writes it.
+pub(crate) const NAME: usize = 60;
+
 impl Entity {
     /// Its domain: `light`.
     pub fn domain(&self) -> &str {
         domain_of(&self.id)
     }
-    /// Its name as Home Assistant shows it, without control characters and line breaks.
+    /// Its name as Home Assistant shows it, without control characters, line breaks and markup; at most 60 characters.
     pub fn name(&self) -> String {
-        let named =
-            self.attributes.text("friendly_name").map(text_kit::one_line).filter(|name| !name.trim().is_empty());
-        let name = named.unwrap_or_else(|| {
+        let named = self.attributes.text("friendly_name").map(|name| text_kit::plain_name(name, NAME));
+        named.filter(|name| !name.is_empty()).unwrap_or_else(|| {
             let (_, object) = self.id.split_once('.').unwrap_or(("", &self.id));
-            text_kit::capitalized(&object.replace('_', " "))
-        });
-        text_kit::truncate(name.trim(), 100)
+            text_kit::plain_name(&text_kit::capitalized(&object.replace('_', " ")), NAME)
+        })
     }
     /// Its class: `garage`, `temperature`.
     pub fn class(&self) -> Option<&str> {

@@ -13,6 +13,11 @@ use std::{
 
 /// The most entities.
 const ENTITIES: usize = 10_000;
+/// The most members of a group that are looked at.
+const MEMBERS: usize = 500;
+/// The most domains, services of one, and fields of a service.
+const SERVICES: usize = 500;
+const FIELDS: usize = 100;
 /// The longest state: that of Home Assistant.
 const STATE: usize = 255;
 
@@ -52,6 +57,16 @@ pub struct Units {
     /// `°C` or `°F`.
     #[serde(default)]
     pub temperature: String,
+}
+
+impl Facts {
+    /// With texts of a length that can be shown.
+    pub(crate) fn bounded(self) -> Self {
+        let short = |text: &str, most| text_kit::truncate(text_kit::one_line(text).trim(), most);
+        let unit_system = Units { temperature: short(&self.unit_system.temperature, 8) };
+        let (location_name, version) = (short(&self.location_name, 100), short(&self.version, 40));
+        Self { location_name, version, unit_system, state: short(&self.state, 40) }
+    }
 }
 
 #[derive(Default)]
@@ -137,20 +152,53 @@ impl Model {
                 continue;
             }
             if let Some(rest) = id.strip_prefix("scene.") {
-                let scene = self.entities.get(&*id);
-                let parts = scene.into_iter().flat_map(|scene| scene.attributes.list("entity_id"));
-                let guarded = |id: &str| self.entities.get(id).is_none_or(|part| opening::is_guarded(part));
-                if scene.is_none() || rest.is_empty() || parts.into_iter().any(guarded) {
-                    return true;
+                let Some(scene) = self.entities.get(&*id).filter(|_| !rest.is_empty()) else { return true };
+                match scene.attributes.members() {
+                    Some(parts) if !parts.iter().any(|part| self.guards(part)) => {}
+                    _ => return true,
                 }
                 continue;
             }
             match self.scripts.get(&id) {
-                Some(steps) if !steps.opens => open.extend(steps.starts.iter().cloned()),
+                Some(steps) if !steps.opens => {
+                    if steps.touches.iter().any(|id| self.guards(id)) || steps.wide && self.has_guarded_switch() {
+                        return true;
+                    }
+                    open.extend(steps.starts.iter().cloned());
+                }
                 _ => return true,
             }
         }
         false
+    }
+
+    /// Whether opening or switching this entity would let somebody in: by itself, or as a group with such a member. One that is
+    /// not known counts as such.
+    pub fn guards(&self, id: &str) -> bool {
+        let (mut open, mut seen) = (vec![id.to_owned()], BTreeSet::new());
+        while let Some(id) = open.pop() {
+            if !seen.insert(id.clone()) {
+                continue;
+            }
+            let Some(entity) = self.entities.get(&*id) else { return true };
+            if opening::is_guarded(entity) {
+                return true;
+            }
+            // A sensor with members only shows what they are.
+            if opening::is_group(entity) {
+                match entity.attributes.members() {
+                    Some(members) if seen.len() <= MEMBERS => open.extend(members.into_iter().map(str::to_owned)),
+                    _ => return true,
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether a switch or button here opens a door.
+    fn has_guarded_switch(&self) -> bool {
+        let opens = |entity: &Arc<Entity>| opening::is_switch(entity.domain()) && opening::is_guarded(entity);
+        self.entities.values().any(opens)
     }
 }
 
@@ -178,7 +226,7 @@ pub(crate) fn read_services(json: &str) -> serde_json::Result<BTreeMap<String, B
         fields: BTreeMap<String, Field>,
     }
     fn collect(fields: BTreeMap<String, Field>, into: &mut ServiceFields) {
-        for (name, field) in fields {
+        for (name, field) in fields.into_iter().take(FIELDS) {
             if !field.fields.is_empty() {
                 collect(field.fields, into);
                 continue;
@@ -196,5 +244,7 @@ pub(crate) fn read_services(json: &str) -> serde_json::Result<BTreeMap<String, B
         collect(row.fields, &mut service);
         service
     };
-    Ok(all.into_iter().map(|(d, rows)| (d, rows.into_iter().map(|(s, row)| (s, read(row))).collect())).collect())
+    let services =
+        |rows: BTreeMap<String, Row>| rows.into_iter().take(SERVICES).map(|(s, row)| (s, read(row))).collect();
+    Ok(all.into_iter().take(SERVICES).map(|(domain, rows)| (domain, services(rows))).collect())
 }

@@ -1,12 +1,15 @@
 //! The registries of areas, floors, devices and entities.
 
-use crate::{Area, Details};
+use crate::{Area, Details, entity::NAME};
 use serde::{Deserialize, Deserializer};
 use std::{collections::HashMap, sync::Arc};
 
-/// The most aliases of one thing, and of characters in each.
+/// The most aliases of one thing.
 const ALIASES: usize = 20;
-const LONG: usize = 100;
+/// The most areas and entities, and the longest id: more than the model has.
+const AREAS: usize = 500;
+const ENTITIES: usize = 20_000;
+const ID: usize = 255;
 
 #[derive(Deserialize)]
 pub(crate) struct FloorRow {
@@ -71,7 +74,7 @@ fn clean(names: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 fn name_of(text: &str) -> String {
-    text_kit::truncate(text_kit::one_line(text).trim(), LONG)
+    text_kit::plain_name(text, NAME)
 }
 
 /// The four lists while they arrive.
@@ -107,7 +110,7 @@ impl Registries {
             };
             (row.area_id, Arc::new(area))
         };
-        let areas: HashMap<String, Arc<Area>> = areas.unwrap_or_default().into_iter().map(area).collect();
+        let areas: HashMap<String, Arc<Area>> = areas.unwrap_or_default().into_iter().take(AREAS).map(area).collect();
         let device = |row: DeviceRow| {
             let name = row.name_by_user.or(row.name).map(|name| Arc::<str>::from(name_of(&name)));
             (row.id, (name, row.area_id))
@@ -124,7 +127,8 @@ impl Registries {
             };
             (Arc::from(row.entity_id), details)
         };
-        let details = entities.unwrap_or_default().into_iter().map(details).collect();
+        let rows = entities.unwrap_or_default().into_iter().filter(|row| row.entity_id.len() <= ID).take(ENTITIES);
+        let details = rows.map(details).collect();
         let mut rooms: Vec<Arc<Area>> = areas.values().cloned().collect();
         rooms.sort_by(|a, b| a.name.cmp(&b.name));
         Some((rooms, details))

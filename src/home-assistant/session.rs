@@ -2,7 +2,7 @@
 
 use crate::{
     Access, Change, Connection, Details, Settings,
-    model::read_services,
+    model::{Facts, read_services},
     opening,
     registries::{FullRow, Registries},
     shared::Shared,
@@ -401,7 +401,7 @@ impl Session<'_> {
             serde_json::from_str(json).map_err(|_| garbage())
         }
         match asked {
-            Asked::Facts => self.shared.model().facts = rows(json)?,
+            Asked::Facts => self.shared.model().facts = rows::<Facts>(json)?.bounded(),
             Asked::Floors => self.registries.floors = Some(rows(json)?),
             Asked::Areas => self.registries.areas = Some(rows(json)?),
             Asked::Devices => self.registries.devices = Some(rows(json)?),

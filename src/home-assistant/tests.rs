@@ -285,9 +285,27 @@ async fn scripts_that_open_a_door_are_known() {
     fake.entities.lock().unwrap()["scene.guests"] = json!({"s": "off", "a": {"entity_id": ["lock.door"]}, "lc": 1.0});
     fake.entities.lock().unwrap()["cover.garage"] = json!({"s": "closed", "a": {"device_class": "garage"}, "lc": 1.0});
     fake.entities.lock().unwrap()["cover.blind"] = json!({"s": "closed", "a": {"device_class": "blind"}, "lc": 1.0});
+    // Groups do what their members do, also groups of groups that contain one another.
+    for (id, members) in [
+        ("cover.blinds", json!(["cover.blind", "cover.blinds"])),
+        ("cover.all", json!(["cover.blinds", "cover.garage"])),
+        ("switch.all", json!(["switch.gate_opener"])),
+        ("scene.arrival", json!(["light.hall", "cover.all"])),
+        ("scene.large", (0..2000).map(|n| format!("light.of_a_large_house_{n}")).collect()),
+    ] {
+        fake.entities.lock().unwrap()[id] = json!({"s": "off", "a": {"entity_id": members}, "lc": 1.0});
+    }
+    fake.entities.lock().unwrap()["switch.gate_opener"] = json!({"s": "off", "a": {}, "lc": 1.0});
     let client = client(&fake.url, quick());
     client.connected().await;
     for (domain, service, entity, opens) in [
+        ("cover", "open_cover", "cover.blinds", false),
+        ("cover", "open_cover", "cover.all", true),
+        ("cover", "close_cover", "cover.all", false),
+        ("switch", "turn_on", "switch.all", true),
+        ("switch", "turn_off", "switch.all", false),
+        ("scene", "turn_on", "scene.arrival", true),
+        ("scene", "turn_on", "scene.large", true),
         ("light", "turn_on", "light.hall", false),
         ("lock", "lock", "lock.door", false),
         ("lock", "unlock", "lock.door", true),

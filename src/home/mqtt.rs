@@ -1,7 +1,7 @@
 //! Hob at the MQTT broker of the home: its named pins, readings and rules as one device in Home Assistant, and plain topics for
 //! other programs.
 //!
-//! Below the base topic (`hob/NAME`): `status`, `pin/N/state`, `pin/N/set`, `pin/N/press`, `sensor/ID`, `rule/ID/state|set|run`,
+//! Below the base (`hob/NAME_ID`): `status`, `pin/N/state`, `pin/N/set`, `pin/N/press`, `sensor/ID`, `rule/ID/state|set|run`,
 //! `rule/fired`, `update`, and `event/…`. Only named pins obey, by calls like any other: as a member, over
 //! [`Channel::Machine`], so that what opens or unlocks is refused.
 

@@ -103,6 +103,12 @@ impl Identity {
         Ok(all.into_iter().map(VoiceClientView::from).collect())
     }
 
+    /// Whether a person approved this address.
+    pub fn may_speak(&self, address: IpAddr) -> bool {
+        let known = self.voice_client(&address.to_canonical().to_string());
+        known.is_ok_and(|known| known.is_some_and(|client| client.value.status == VoiceStatus::Approved))
+    }
+
     /// Whether this address may speak. An unknown one is stored as pending, and is `new` then.
     ///
     /// # Errors
@@ -233,11 +239,14 @@ mod tests {
     async fn an_address_waits_until_a_person_decides() {
         let identity = identity();
         let ip: IpAddr = "::ffff:192.168.1.7".parse().unwrap();
+        assert!(!identity.may_speak(ip));
         assert_eq!(identity.hear_voice_client(ip).await.unwrap(), (VoiceStatus::Pending, true));
         assert_eq!(identity.hear_voice_client(ip).await.unwrap(), (VoiceStatus::Pending, false));
+        assert!(!identity.may_speak(ip));
         let approved = identity.decide_voice_client("192.168.1.7", patch(VoiceStatus::Approved)).await.unwrap();
         assert_eq!((approved.address.as_str(), approved.status), ("192.168.1.7", VoiceStatus::Approved));
         assert_eq!(identity.hear_voice_client(ip).await.unwrap(), (VoiceStatus::Approved, false));
+        assert!(identity.may_speak(ip));
         let named = VoiceClientPatch { status: None, name: Some(" Kitchen ".into()) };
         let named = identity.decide_voice_client("192.168.1.7", named).await.unwrap();
         assert_eq!((named.status, named.name.as_str()), (VoiceStatus::Approved, "Kitchen"));

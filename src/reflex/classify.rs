@@ -229,6 +229,7 @@ impl<'a> Classifier<'a> {
     /// The stages that need no embedding.
     fn by_form(&self, s: &Sentence, keeping: &Reader) -> Option<Classification> {
         self.emergency(s)
+            .or_else(|| devices::first::classified(s, &self.devices, self.home.as_deref(), &|tool| self.has(tool)))
             .or_else(|| rules::classified(s, &self.devices).filter(|_| self.has("create_rule")))
             .or_else(|| self.of_devices(s))
             .or_else(|| keeping.labelled())

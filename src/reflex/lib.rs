@@ -536,7 +536,9 @@ fn deltas(placed: Classification, request: &Request) -> Vec<Delta> {
     if !allowed {
         return vec![Delta::Text("I may not do that here.".to_owned())];
     }
+    let by_voice = request.user == Some(tool::UserId::VOICE);
     let calls = std::iter::once((name, placed.arguments)).chain(placed.more);
+    let calls = calls.map(|call| if by_voice { devices::as_thing(call) } else { call });
     // Unique in the conversation, of which the request holds only the end: the page finds a call's approval by its id.
     let call = |(name, arguments): (String, Value)| {
         Delta::ToolCall(ToolCall { id: format!("{IDS}{}", tool::Id::new()), name, arguments: arguments.to_string() })

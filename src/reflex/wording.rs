@@ -67,11 +67,53 @@ pub(crate) fn without_asides(text: &str) -> Vec<&str> {
     if let Some((first, last)) = text.split_once(", ")
         && (1..=6).contains(&first.split(' ').count())
         && !last.contains(", ")
+        && !is_condition(first)
     {
         all.push(last);
     }
     all.retain(|part| part.split_whitespace().count() > 1 || *part == "undo");
     all
+}
+
+/// Whether words in front of a command say when, whether or to whom it holds: then it is not to be done now. "When the doorbell
+/// rings, everything off" is no reason with a command behind it.
+fn is_condition(first: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "if",
+        "when",
+        "whenever",
+        "unless",
+        "once",
+        "until",
+        "till",
+        "after",
+        "before",
+        "while",
+        "during",
+        "every",
+        "case",
+        "soon",
+        "suppose",
+        "supposing",
+        "imagine",
+        "provided",
+        "assuming",
+        "whether",
+        "tell",
+        "say",
+        "says",
+        "said",
+        "saying",
+        "told",
+        "ask",
+        "asks",
+        "asked",
+        "shout",
+        "shouts",
+        "wrote",
+        "writes",
+    ];
+    first.to_lowercase().split(|c: char| !c.is_alphanumeric() && c != '\'').any(|word| WORDS.contains(&word))
 }
 
 /// What a memory is about: "the thing about the key", "what I told you about the alarm company".
@@ -196,6 +238,22 @@ mod tests {
         ] {
             assert_eq!(without_reason(text), wanted, "{text}");
         }
+    }
+
+    #[test]
+    fn a_condition_is_no_aside() {
+        for text in [
+            "when the bell is pressed long, everything off",
+            "if it is dark, turn off the hall lamp",
+            "unless it rains, turn on the hall lamp",
+            "as soon as mum is here, turn on the lamp",
+            "after the film, turn off the lamp",
+            "she said, turn on the hall lamp",
+        ] {
+            assert!(without_asides(text).is_empty(), "{text}: {:?}", without_asides(text));
+        }
+        assert_eq!(without_asides("Ocado's come, wipe the list"), ["wipe the list"]);
+        assert_eq!(without_asides("dad's at the shop, what do we need"), ["what do we need"]);
     }
 
     #[test]

@@ -121,14 +121,7 @@ impl Registry {
         let reason = self.scrubber().text(&decision.reason, scrub::How::All);
         let data = json!({"tool": name, "runId": cx.run(), "rule": decision.rule, "reason": reason});
         cx.ports().bus.publish("tool:refused", Some(cx.user()), data);
-        Err(match decision.rule {
-            "group-off" => Error::unavailable(decision.reason).say("That is turned off here. An admin can turn it on."),
-            "voice" | "voice-approval" => {
-                Error::denied(decision.reason).say("I can't do that by voice. Use Hob's page.")
-            }
-            // Only the role or the rights of this person keep them from it.
-            _ => Error::denied(decision.reason).say("You may not do that here. Ask an admin of this Hob."),
-        })
+        Err(refusal(decision))
     }
 
     async fn ask_person(&self, call: &Call, decision: &Decision, digest: [u8; 32]) -> Result<tool::Id> {
@@ -155,6 +148,16 @@ impl Registry {
             suspends: call.caller.is_plain() && !secret,
         };
         desk.approvals.ask(&call.cx, wish).await
+    }
+}
+
+/// The error of a refused call, with what people are told of it.
+pub(crate) fn refusal(decision: Decision) -> Error {
+    match decision.rule {
+        "group-off" => Error::unavailable(decision.reason).say("That is turned off here. An admin can turn it on."),
+        "voice" | "voice-approval" => Error::denied(decision.reason).say("I can't do that by voice. Use Hob's page."),
+        // Only the role or the rights of this person keep them from it.
+        _ => Error::denied(decision.reason).say("You may not do that here. Ask an admin of this Hob."),
     }
 }
 

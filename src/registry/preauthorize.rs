@@ -3,6 +3,7 @@
 use crate::{
     Registry,
     call::{Call, digest_of},
+    dispatch::refusal,
     entry::Entry,
     limits,
     meta::CALLERS,
@@ -88,7 +89,7 @@ impl Registry {
         for caller in callers {
             let decision = self.decide(&Call::new(caller.clone(), entry.clone(), args.clone()), false);
             match decision.verdict {
-                Verdict::Deny => return Err(Error::denied(decision.reason)),
+                Verdict::Deny => return Err(refusal(decision)),
                 Verdict::Ask => {
                     reason.get_or_insert(decision.reason);
                 }

@@ -14,7 +14,7 @@ use scheduler::Recurrence;
 use std::sync::Arc;
 use store::Entry;
 use text_kit::truncate;
-use tool::{Ports, Unconnected, prelude::*};
+use tool::{Ports, Role, Unconnected, prelude::*};
 
 /// Maximum length of a name, in characters.
 const LONGEST_NAME: usize = 200;
@@ -160,7 +160,13 @@ pub(crate) struct Validate {
 
 impl Validate {
     /// The draft that is meant, and the stored rule, if one is named.
+    ///
+    /// # Errors
+    /// `Denied` for people who make no rules; else as [`Draft::read`].
     pub fn draft(self, rules: &Rules, cx: &Cx) -> Result<(Draft, Option<Entry<Trigger>>)> {
+        if cx.principal().role < Role::Member {
+            return Err(Error::denied("checking a rule needs the right to make one: ask a member of the household"));
+        }
         let Self { rule_id, name, triggers, conditions, actions, mode, max } = self;
         let stored = rule_id.map(|which| rules.parts().shelf.find(cx, &which)).transpose()?;
         let before = stored.as_ref().and_then(|entry| definition_of(&entry.value)).unwrap_or_default();

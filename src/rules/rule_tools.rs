@@ -304,7 +304,7 @@ async fn delete(rules: Rules, cx: Cx, args: Delete) -> Result<Output> {
 async fn validate(rules: Rules, cx: Cx, args: Validate) -> Result<Output> {
     let (draft, _) = match args.draft(&rules, &cx) {
         Ok(read) => read,
-        Err(Error::NotFound(text)) => return Err(Error::NotFound(text)),
+        Err(error @ (Error::NotFound(_) | Error::Denied(_))) => return Err(error),
         Err(error) => {
             let errors = [error.message()];
             let told = json!({"valid": false, "errors": errors, "warnings": []});

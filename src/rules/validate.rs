@@ -11,14 +11,19 @@ use crate::{
 };
 use graph::{Cause, Effect, causes_of, effects_of, is_opposite, matches};
 use jiff::{Timestamp, Zoned, civil::Weekday};
+use std::{
+    cell::Cell,
+    collections::{BTreeSet, VecDeque},
+};
 use store::Walk;
 use text_kit::truncate;
 use tool::prelude::*;
 
 /// How many times of a schedule are looked at.
 const TIMES: usize = 400;
-/// How many rules a loop goes through at most.
+/// How many rules a loop goes through at most, and how many effects and causes are compared to find one.
 const DEPTH: usize = 8;
+const COMPARISONS: usize = 2_000_000;
 
 /// The findings of a review, in sentences.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -90,40 +95,50 @@ fn own_loop(this: &Node, found: &mut Review) {
 }
 
 fn wider_loops(this: &Node, others: &[Node], found: &mut Review) {
+    let compared = Cell::new(0_usize);
+    // Whoever writes hundreds of rules must not keep everybody else waiting: the search ends when it has compared enough.
+    let goes_on = || compared.get() < COMPARISONS;
     let follows = |from: &Node, to: &Node| -> Option<bool> {
+        compared.set(compared.get() + from.effects.len() * to.causes.len() + 1);
         let hits = from.effects.iter().filter(|effect| to.causes.iter().any(|cause| matches(effect, cause)));
         hits.map(|effect| effect.flips || effect.value.is_none()).reduce(|a, b| a || b)
     };
-    // Depth first over rules that cause one another, beginning and ending with this one.
-    let mut paths: Vec<(Vec<usize>, bool)> =
-        others.iter().enumerate().filter_map(|(at, other)| Some((vec![at], follows(this, other)?))).collect();
-    let mut steps = 0;
-    while let Some((path, flips)) = paths.pop() {
-        steps += 1;
-        let Some(last) = path.last().and_then(|at| others.get(*at)).filter(|_| steps < 5000) else { continue };
-        if let Some(back) = follows(last, this) {
+    // Rules that cause one another, the nearest first, beginning and ending with this one. What was reached is not looked at
+    // again, unless something changes for certain on the way now.
+    let (mut seen, mut rests) = (BTreeSet::new(), None);
+    let mut paths: VecDeque<(Vec<usize>, bool)> = VecDeque::from([(vec![], false)]);
+    while let Some((path, flips)) = paths.pop_front() {
+        let last = path.last().and_then(|at| others.get(*at));
+        if let Some(back) = last.and_then(|last| follows(last, this)) {
             let names: Vec<String> =
                 path.iter().filter_map(|at| others.get(*at)).map(|node| format!("“{}”", node.name)).collect();
             let way = names.join(", then ");
             if flips || back {
                 found.errors.push(format!("A loop: this rule starts {way}, which starts this rule again."));
-            } else {
-                found.warnings.push(format!(
-                    "This rule starts {way}, which starts this rule again. It comes to rest as long as nothing else switches them."
-                ));
+                return;
             }
-            return;
+            rests.get_or_insert(format!(
+                "This rule starts {way}, which starts this rule again. It comes to rest as long as nothing else switches them."
+            ));
         }
-        if path.len() < DEPTH {
-            for (at, other) in others.iter().enumerate().filter(|(at, _)| !path.contains(at)) {
-                if let Some(next) = follows(last, other) {
-                    let mut longer = path.clone();
-                    longer.push(at);
-                    paths.push((longer, flips || next));
-                }
+        if path.len() >= DEPTH {
+            continue;
+        }
+        for (at, other) in others.iter().enumerate() {
+            if !goes_on() {
+                break;
+            }
+            if seen.contains(&(at, true)) || path.contains(&at) {
+                continue;
+            }
+            if let Some(next) = follows(last.unwrap_or(this), other)
+                && seen.insert((at, flips || next))
+            {
+                paths.push_back(([&path[..], &[at]].concat(), flips || next));
             }
         }
     }
+    found.warnings.extend(rests);
 }
 
 fn conflicts(this: &Node, others: &[Node], found: &mut Review) {
@@ -238,4 +253,42 @@ fn things_of(definition: &Definition) -> Vec<String> {
     all.sort_unstable();
     all.dedup();
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use graph::Resource;
+
+    fn topic(name: String) -> Resource {
+        Resource::Topic(name)
+    }
+
+    /// A rule that is started by one topic and publishes to others.
+    fn rule(name: &str, waits: &[String], sends: &[String]) -> Node {
+        let effect = |to: &String| Effect { resource: topic(to.clone()), value: None, flips: true, what: to.clone() };
+        Node {
+            name: name.into(),
+            causes: waits.iter().map(|from| Cause { resource: topic(from.clone()), value: None }).collect(),
+            effects: sends.iter().map(effect).collect(),
+            conditional: false,
+            definition: Definition::default(),
+        }
+    }
+
+    #[test]
+    fn hundreds_of_rules_that_start_one_another_are_looked_at_for_a_moment_only() {
+        let waits = |n: usize| -> Vec<String> { (0..10).map(|k| format!("t/{n}/+/{k}")).collect() };
+        let sends = |n: usize| -> Vec<String> { (0..30).map(|k| format!("t/{}/a/{}", n + k, k % 10)).collect() };
+        let others: Vec<Node> = (0..400).map(|n| rule(&n.to_string(), &waits(n), &sends(n + 1))).collect();
+        let this = rule("this", &["z".into()], &sends(0));
+        let mut found = Review::default();
+        // Each comparison costs well under a microsecond; without a limit there were more than 400,000,000.
+        wider_loops(&this, &others, &mut found);
+        assert_eq!(found, Review::default());
+        let mut near = vec![rule("back", &["t/399/a/0".into()], &["z".into()])];
+        near.extend(others);
+        wider_loops(&rule("this", &["z".into()], &["t/399/a/0".into()]), &near, &mut found);
+        assert!(found.errors[0].contains("“back”"), "{found:?}");
+    }
 }

@@ -44,6 +44,7 @@ pub fn family(pins: Pins) -> Family<Pins> {
         .tool("name_pin", Risk::Write, |pins: Pins, cx, args| names::name(pins.names, cx, args))
         .tags("pin call label rename device lamp pump sensor door")
         .persists_instructions()
+        .opens_where(|pins: &Pins, args| pins.names.unguards(args))
         .idempotent()
         .tool("configure_pin", Risk::Actuate, configure::configure)
         .tags("pin direction input output pull debounce kind safety interlock boot fail-safe button")
@@ -279,6 +280,11 @@ mod tests {
         }
         let read = call("gpio_read", json!({"pin": 4})).await.unwrap().content;
         assert_eq!(read, json!({"pin": 4, "high": false, "driven": false, "name": "Front door", "sensor": true}));
+        // The page learns which level opens something.
+        call("name_pin", json!({"pin": 22, "name": "Garage door"})).await.unwrap();
+        let listed = call("gpio_list", json!({})).await.unwrap().content;
+        let opens_at = |pin: usize| listed["pins"][pin].get("opensAt").cloned();
+        assert_eq!((opens_at(22), opens_at(4), opens_at(17)), (Some(json!(true)), None, None));
     }
 
     #[tokio::test]

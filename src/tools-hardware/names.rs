@@ -1,7 +1,7 @@
 //! Names and settings of pins: those of hob.toml and those the household makes, held in memory.
 
 use crate::record::{BY_NAME, BY_PIN, PinName};
-use board::{Board, Level, Pin, PinKind};
+use board::{Board, Level, Pin};
 use records::{Undoer, publish_change, rejected, required_text};
 use serde::Serialize;
 use std::{
@@ -40,6 +40,9 @@ pub(crate) struct NamedLevel {
     name: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     sensor: bool,
+    /// The level that opens, unlocks or disarms something: the page asks before it.
+    #[serde(rename = "opensAt", skip_serializing_if = "Option::is_none")]
+    opens_at: Option<bool>,
 }
 
 impl PinNames {
@@ -112,16 +115,25 @@ impl PinNames {
         self.kept.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The kind of thing connected to a pin.
-    pub fn kind(&self, pin: u8) -> Option<PinKind> {
-        self.kept.read().unwrap_or_else(PoisonError::into_inner).get(&pin).and_then(PinName::kind)
+    /// The level of a pin that opens, unlocks or disarms something.
+    pub fn opens_at(&self, pin: u8) -> Option<bool> {
+        self.kept.read().unwrap_or_else(PoisonError::into_inner).get(&pin).and_then(PinName::opens_at)
+    }
+
+    /// Whether another name takes the guard from a pin: its name alone says that it is a door.
+    pub fn unguards(&self, args: &Value) -> bool {
+        let Ok(Name { pin, name, sensor }) = serde_json::from_value(args.clone()) else { return false };
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(now) = kept.get(&pin.number()).filter(|now| now.opens_at().is_some()) else { return false };
+        now.clone().renamed(&name, sensor.unwrap_or(now.sensor)).opens_at().is_none()
     }
 
     /// A level with the name of its pin.
     pub fn named(names: &BTreeMap<u8, PinName>, level: Level) -> NamedLevel {
         let named = names.get(&level.pin.number());
         let sensor = named.is_some_and(|named| named.sensor);
-        NamedLevel { level, name: named.map(|named| named.name.clone()), sensor }
+        let opens_at = named.and_then(PinName::opens_at);
+        NamedLevel { level, name: named.map(|named| named.name.clone()), sensor, opens_at }
     }
 
     /// Changes the record of a pin, or makes it; a change that leaves nothing removes it. The name must be free.
@@ -233,8 +245,13 @@ pub(crate) async fn name(names: PinNames, cx: Cx, args: Name) -> Result<Output> 
         .await?;
     let named = names.now().remove(&pin).unwrap_or_default();
     let sort = if named.sensor { ", a sensor" } else { "" };
+    // People would be surprised by either: that it asks, or that it does not.
+    let guarded = match (named.kind(), named.opens_at()) {
+        (None, Some(_)) => " It sounds like something that opens, so switching it on asks a person first.",
+        _ => "",
+    };
     Ok(Output::json(json!({"pin": pin, "name": named.name, "sensor": named.sensor}))?
-        .say(format!("Pin {pin} is now {}{sort}.", named.name)))
+        .say(format!("Pin {pin} is now {}{sort}.{guarded}", named.name)))
 }
 
 async fn unname(names: &PinNames, cx: &Cx, pin: u8) -> Result<Output> {

@@ -55,8 +55,7 @@ impl Pins {
 
     /// Whether driving a pin to this level opens, unlocks or disarms something.
     pub(crate) fn opens(&self, pin: Option<Pin>, high: Option<bool>) -> bool {
-        let kind = pin.and_then(|pin| self.names.kind(pin.number()));
-        let opens_at = kind.and_then(board::PinKind::opens_at);
+        let opens_at = pin.and_then(|pin| self.names.opens_at(pin.number()));
         opens_at.is_some_and(|level| high.is_none_or(|high| high == level))
     }
 

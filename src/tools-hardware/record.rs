@@ -69,6 +69,21 @@ fn of<T: Copy>(all: &[T], code: u8) -> Option<T> {
     all.get(usize::from(code.checked_sub(1)?)).copied()
 }
 
+/// Whether a name is that of something that lets somebody in, or water or gas out: "garage door", and not "garage door lamp".
+fn is_door(name: &str) -> bool {
+    const DOORS: &[&str] = &["door", "gate", "garage", "lock", "latch", "strike", "deadbolt", "valve"];
+    const OTHERS: &[&str] = &[
+        "lamp", "light", "lantern", "bulb", "led", "fan", "socket", "plug", "outlet", "heater", "heating", "radiator",
+        "pump", "bell", "doorbell", "chime", "flasher", "siren", "camera", "radio", "speaker", "sensor", "contact",
+        "button",
+    ];
+    let name = name.to_lowercase();
+    let words: Vec<&str> =
+        name.split(|c: char| !c.is_alphanumeric()).map(|word| word.strip_suffix('s').unwrap_or(word)).collect();
+    let door = |word: &&str| DOORS.contains(word) || word.ends_with("door") || word.ends_with("doorlock");
+    words.iter().any(door) && !words.iter().any(|word| OTHERS.contains(word))
+}
+
 impl PinName {
     pub fn new(pin: u8, name: &str, sensor: bool) -> Self {
         Self { pin, name: name.to_owned(), sensor, ..Self::default() }
@@ -87,6 +102,17 @@ impl PinName {
     /// A pin of hob.toml.
     pub fn of_file(name: &str, table: &PinTable) -> Self {
         Self { name: name.to_owned(), ..Self::default() }.with(table)
+    }
+
+    /// The level that opens, unlocks or disarms something: that of its kind. Without a kind its name says whether it is a door.
+    pub fn opens_at(&self) -> Option<bool> {
+        match self.kind() {
+            Some(kind) => kind.opens_at(),
+            None => {
+                (!self.sensor && self.direction != code(&DIRECTIONS, Some(Direction::Input)) && is_door(&self.name))
+                    .then_some(true)
+            }
+        }
     }
 
     /// The settings that are made.
@@ -193,5 +219,31 @@ mod tests {
         let stored = store.collection::<Old>().insert_as(stamp, old).await.unwrap();
         let read = store.collection::<PinName>().get_in(tool::Scope::Household, stored.id).unwrap().unwrap();
         assert_eq!(read.value, PinName::new(4, "Door", true));
+    }
+
+    #[test]
+    fn a_name_without_a_kind_says_whether_it_is_a_door() {
+        let table = |kind| PinTable { kind: Some(kind), ..PinTable::new(Pin::new(4).unwrap()) };
+        for (name, sensor, opens) in [
+            ("garage door", false, true),
+            ("Front-door lock", false, true),
+            ("GATE", false, true),
+            ("frontdoor", false, true),
+            ("water valve", false, true),
+            ("garage door", true, false),
+            ("garage lamp", false, false),
+            ("garage door light", false, false),
+            ("door bell", false, false),
+            ("clock", false, false),
+            ("hall lamp", false, false),
+            ("", false, false),
+        ] {
+            let named = PinName::new(4, name, sensor);
+            assert_eq!(named.opens_at(), opens.then_some(true), "{name} {sensor}");
+            assert_eq!(named.clone().with(&table(PinKind::Switch)).opens_at(), None, "a person says otherwise: {name}");
+            assert_eq!(named.with(&table(PinKind::Alarm)).opens_at(), Some(false));
+        }
+        let input = PinTable { direction: Some(Direction::Input), ..PinTable::new(Pin::new(4).unwrap()) };
+        assert_eq!(PinName::new(4, "door", false).with(&input).opens_at(), None);
     }
 }

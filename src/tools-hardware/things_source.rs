@@ -81,7 +81,7 @@ impl PinSource {
             kind,
             verbs: verbs(kind),
             state: state(kind, named.kind(), high),
-            guarded: named.kind().is_some_and(|kind| kind.opens_at().is_some()),
+            guarded: named.opens_at().is_some(),
             class: String::new(),
         })
     }
@@ -97,8 +97,17 @@ fn kind_of(named: &PinName) -> Kind {
         Some(PinKind::Alarm) => Kind::Alarm,
         Some(PinKind::Contact | PinKind::Sensor | PinKind::Button) => Kind::Contact,
         None if named.sensor => Kind::Contact,
+        None if is_lamp(&named.name) => Kind::Light,
         None => Kind::Switch,
     }
+}
+
+/// Whether a name is that of a lamp, so that "turn on all the lights" finds it.
+fn is_lamp(name: &str) -> bool {
+    const LAMPS: &[&str] = &["lamp", "light", "lantern", "bulb", "spotlight", "chandelier", "led"];
+    let name = name.to_lowercase();
+    let word = |word: &str| word.strip_suffix('s').unwrap_or(word).to_owned();
+    name.split(|c: char| !c.is_alphanumeric()).map(word).any(|word| LAMPS.contains(&word.as_str()))
 }
 
 fn verbs(kind: Kind) -> Vec<Verb> {
@@ -154,12 +163,12 @@ mod tests {
             source.things().iter().map(one).collect()
         };
         let expected =
-            ["pin:4 Door Contact closed false", "pin:17 Hall lamp Switch off false", "pin:22 Gate Cover closed true"];
+            ["pin:4 Door Contact closed false", "pin:17 Hall lamp Light off false", "pin:22 Gate Cover closed true"];
         assert_eq!(shown(), expected);
         assert!(Arc::ptr_eq(&source.things(), &source.things()), "from memory");
         call("gpio_write", json!({"pin": 17, "high": true})).await;
         board.simulator().unwrap().set(Pin::new(4).unwrap(), true);
-        assert_eq!(shown()[..2], ["pin:4 Door Contact open false", "pin:17 Hall lamp Switch on false"]);
+        assert_eq!(shown()[..2], ["pin:4 Door Contact open false", "pin:17 Hall lamp Light on false"]);
         let things = source.things();
         let plan = |n: usize, verb| source.plan(&things[n], &Command::new(verb)).map(|call| (call.tool, call.args));
         assert_eq!(plan(1, Verb::TurnOff).unwrap(), ("gpio_write", json!({"pin": 17, "high": false})));

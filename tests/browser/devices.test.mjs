@@ -165,6 +165,34 @@ test('a pin with a lock asks before it opens', async () => {
   await context.close();
 });
 
+test('the header and Today ask before a pin opens a door', async () => {
+  await call('gpio_write', { pin: 27, high: false });
+  const high = async () => (await call('gpio_read', { pin: 27 })).high;
+  const { page, context, problems } = await enter(browser, { size: phone });
+  for (const [at, find] of [
+    ['home/pins', () => page.getByRole('button', { name: /^Pin 27,/ })],
+    ['home', () => page.getByRole('switch', { name: 'gate' })],
+  ]) {
+    await page.goto(`${hob}/#/${at}`);
+    await find().tap();
+    const question = page.getByRole('alertdialog', { name: 'Turn on the gate?' });
+    await question.waitFor();
+    assert.equal(await high(), false, at);
+    await press(question, 'No');
+    await counted(page.getByRole('alertdialog'), 0);
+    assert.equal(await high(), false, at);
+    await find().tap();
+    await press(question, 'Turn on');
+    await becomes(high, true);
+    // Closing asks nobody.
+    await find().tap();
+    await becomes(high, false);
+    await counted(page.getByRole('alertdialog'), 0);
+  }
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
 test('a viewer sees devices and switches nothing', async () => {
   const { page, context } = await enterAs(browser, 'viewer', { size: phone });
   await page.goto(`${hob}/#/home/devices`);

@@ -170,6 +170,24 @@ fn what_is_said_is_the_households() {
 }
 
 #[test]
+fn named_pins_are_switched_by_voice_and_doors_are_not() {
+    let hob = with_voice();
+    hob.admin("PUT", "/api/v1/voice/clients/127.0.0.1").json(&json!({"status": "approved"})).send().data(200);
+    hob.result("name_pin", json!({"pin": 17, "name": "hall lamp"}));
+    hob.result("name_pin", json!({"pin": 22, "name": "garage door"}));
+    let high = |pin: u8| hob.result("gpio_read", json!({"pin": pin}))["high"].clone();
+    let mut voice = Client::of(&hob);
+    for (text, on) in [("turn on the hall lamp", true), ("turn the hall lamp off", false)] {
+        let (handled, told) = voice.say(text);
+        assert!(handled && high(17) == on, "{text}: {told}");
+    }
+    for text in ["is the garage door on", "turn on the garage door", "turn on pin 22"] {
+        let (_, told) = voice.say(text);
+        assert!(told.contains("by voice") && high(22) == false, "{text}: {told}");
+    }
+}
+
+#[test]
 fn a_hijacked_model_can_do_nothing_more_by_voice() {
     let (mut hob, server) = that_waits(1, VOICE);
     autonomy(&hob, "full");

@@ -40,6 +40,8 @@ export interface Level {
   /** What the household calls the thing at it, and whether that is only read. */
   name?: string;
   sensor?: boolean;
+  /** The level that opens, unlocks or disarms something: a person is asked before it. */
+  opensAt?: boolean;
 }
 
 export interface Sum {

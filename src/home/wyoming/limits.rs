@@ -2,14 +2,15 @@
 
 use std::{
     collections::HashMap,
-    net::IpAddr,
+    net::{IpAddr, Ipv6Addr},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-/// The most connections, and those of one address.
+/// The most connections, those of one address, and those of all addresses that nobody approved: strangers leave places free.
 const CONNECTIONS: usize = 32;
 const OF_ADDRESS: usize = 8;
+const OF_STRANGERS: usize = 20;
 /// The most events of one address in a minute.
 const EVENTS: u32 = 120;
 const MINUTE: Duration = Duration::from_secs(60);
@@ -23,6 +24,7 @@ pub(crate) struct Limits(Arc<Mutex<Counts>>);
 #[derive(Default)]
 struct Counts {
     open: HashMap<IpAddr, usize>,
+    strangers: usize,
     minutes: HashMap<IpAddr, (Instant, u32)>,
 }
 
@@ -30,6 +32,15 @@ struct Counts {
 pub(crate) struct Place {
     limits: Limits,
     address: IpAddr,
+    stranger: bool,
+}
+
+/// A machine has as many IPv6 addresses as it likes: its network counts as one.
+fn counted(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V6(ip) => Ipv6Addr::from(u128::from(ip) & !u128::from(u64::MAX)).into(),
+        v4 => v4,
+    }
 }
 
 impl Limits {
@@ -38,14 +49,18 @@ impl Limits {
     }
 
     /// A place for a connection from this address, unless there are too many.
-    pub fn enter(&self, address: IpAddr) -> Option<Place> {
+    pub fn enter(&self, address: IpAddr, stranger: bool) -> Option<Place> {
+        // An approved address is one, also in a network of strangers.
+        let address = if stranger { counted(address) } else { address };
         let mut counts = self.lock();
         let of_address = counts.open.get(&address).copied().unwrap_or_default();
-        if of_address >= OF_ADDRESS || counts.open.values().sum::<usize>() >= CONNECTIONS {
+        let all = counts.open.values().sum::<usize>();
+        if of_address >= OF_ADDRESS || all >= CONNECTIONS || stranger && counts.strangers >= OF_STRANGERS {
             return None;
         }
         counts.open.insert(address, of_address + 1);
-        Some(Place { limits: self.clone(), address })
+        counts.strangers += usize::from(stranger);
+        Some(Place { limits: self.clone(), address, stranger })
     }
 
     /// Counts one event of this address; `false` when it sent too many within a minute.
@@ -71,6 +86,7 @@ impl Limits {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut counts = self.limits.lock();
+        counts.strangers -= usize::from(self.stranger);
         if let Some(open) = counts.open.get_mut(&self.address) {
             *open -= 1;
             if *open == 0 {
@@ -91,13 +107,30 @@ mod tests {
     #[test]
     fn connections_are_limited_for_an_address_and_in_all() {
         let limits = Limits::default();
-        let mut places: Vec<Place> = (0..OF_ADDRESS).filter_map(|_| limits.enter(ip(1))).collect();
-        assert!(places.len() == OF_ADDRESS && limits.enter(ip(1)).is_none());
-        places.extend((2..5).flat_map(|n| (0..OF_ADDRESS).filter_map(|_| limits.enter(ip(n))).collect::<Vec<_>>()));
-        assert!(places.len() == CONNECTIONS && limits.enter(ip(9)).is_none());
+        let mut places: Vec<Place> = (0..OF_ADDRESS).filter_map(|_| limits.enter(ip(1), false)).collect();
+        assert!(places.len() == OF_ADDRESS && limits.enter(ip(1), false).is_none());
+        places.extend(
+            (2..5).flat_map(|n| (0..OF_ADDRESS).filter_map(|_| limits.enter(ip(n), false)).collect::<Vec<_>>()),
+        );
+        assert!(places.len() == CONNECTIONS && limits.enter(ip(9), false).is_none());
         drop(places);
-        assert!(limits.enter(ip(9)).is_some());
+        assert!(limits.enter(ip(9), false).is_some());
         assert!(limits.lock().open.is_empty());
+    }
+
+    #[test]
+    fn strangers_leave_places_to_those_whom_somebody_approved() {
+        let limits = Limits::default();
+        let of = |text: String| text.parse::<IpAddr>().unwrap();
+        // A crowd of IPv6 addresses of one network is one machine.
+        let crowd: Vec<Place> = (0..99).filter_map(|n| limits.enter(of(format!("fd00::{n:x}")), true)).collect();
+        assert_eq!(crowd.len(), OF_ADDRESS);
+        let others: Vec<Place> = (0..99).filter_map(|n| limits.enter(of(format!("10.0.1.{n}")), true)).collect();
+        assert_eq!(crowd.len() + others.len(), OF_STRANGERS);
+        let approved: Vec<Place> = (0..99).filter_map(|_| limits.enter(of("fd00::1".into()), false)).collect();
+        assert_eq!(approved.len(), OF_ADDRESS);
+        drop((crowd, others, approved));
+        assert!(limits.lock().open.is_empty() && limits.lock().strangers == 0);
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub async fn serve(listener: TcpListener, parts: Parts, closing: CancellationTok
         };
         let _ = stream.set_nodelay(true);
         let address = address.ip().to_canonical();
-        let Some(place) = limits.enter(address) else {
+        let Some(place) = limits.enter(address, !parts.identity.may_speak(address)) else {
             tracing::debug!(%address, "too many connections by voice");
             continue;
         };

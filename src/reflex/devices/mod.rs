@@ -4,6 +4,7 @@
 //! A sentence counts only if it names something that is connected here, and neither forbids, imagines nor stores anything.
 
 mod command;
+pub(crate) mod first;
 mod going_on;
 pub(crate) mod home;
 mod times;
@@ -52,6 +53,23 @@ struct Mention {
     at: usize,
     end: usize,
     devices: Vec<Device>,
+}
+
+/// A call for a pin as one for the thing that is connected to it: by voice only things can be used, and each says whether it may.
+pub(crate) fn as_thing((tool, arguments): (String, Value)) -> (String, Value) {
+    let thing = json!(format!("pin:{}", arguments["pin"]));
+    match (tool.as_str(), arguments["high"].as_bool()) {
+        ("gpio_list", _) => ("list_things".to_owned(), json!({})),
+        ("gpio_read", _) => ("get_thing".to_owned(), json!({"thing": thing})),
+        ("gpio_write", Some(high)) => {
+            let mut args = json!({"thing": thing, "action": if high { "turn_on" } else { "turn_off" }});
+            if let Some(lasts) = arguments.get("for") {
+                args["for"] = lasts.clone();
+            }
+            ("control_thing".to_owned(), args)
+        }
+        _ => (tool, arguments),
+    }
 }
 
 /// The classification of a sentence about devices; `before` is the last device and level that was switched, for what goes on.

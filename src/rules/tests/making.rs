@@ -170,6 +170,30 @@ async fn a_dry_run_does_nothing_and_says_what_would_be_done() {
     at.ask("run_rule", json!({"ruleId": made["id"]})).await.unwrap();
     assert_eq!(at.house.called().len(), 2);
     assert_eq!(at.log("When the bell").await[0]["why"], "it was fired by hand");
+    // Why is the lamp on?
+    for thing in ["hall lamp", "ha:light.hall"] {
+        let why = at.ask("rule_log", json!({"thing": thing})).await.unwrap();
+        let said = why.say.unwrap();
+        assert!(said.contains("last switched Hall lamp") && said.ends_with(": it was fired by hand."), "{said}");
+        assert_eq!(why.content["ruleId"], made["id"]);
+    }
+    let none = at.ask("rule_log", json!({"thing": "porch light"})).await.unwrap();
+    assert!(none.say.unwrap().starts_with("No rule of yours has switched Porch light."));
+    assert!(matches!(at.ask("rule_log", json!({})).await, Err(Error::BadArgs(_))));
+    assert!(matches!(at.ask("rule_log", json!({"thing": "moon"})).await, Err(Error::NotFound(_))));
+}
+
+#[tokio::test]
+async fn viewers_check_no_rules() {
+    let at = At::new();
+    let args = json!({"triggers": "bell pressed", "actions": "turn on the hall lamp"});
+    let viewer = tool::Principal { role: tool::Role::Viewer, ..tool::Principal::owner() };
+    let cx = Cx::root(at.house.ports.clone(), viewer, tool::Via::direct(tool::Channel::Api));
+    for tool in ["validate_rule", "dry_run_rule"] {
+        assert!(at.ask(tool, args.clone()).await.is_ok(), "{tool}");
+        let refused = at.ask_as(&cx, tool, args.clone()).await.unwrap_err();
+        assert!(matches!(&refused, Error::Denied(why) if why.contains("right to make one")), "{tool}: {refused}");
+    }
 }
 
 #[tokio::test]

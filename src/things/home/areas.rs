@@ -59,7 +59,7 @@ pub(crate) fn collect(
         add(&note.name, &note.aliases, &note.parent, Some(*id), *label);
     }
     for area in of_sources {
-        add(&area.name, &area.aliases, &area.parent, None, Label::Own);
+        add(&area.name, &area.aliases, &area.parent, None, of_source(&area.name, &area.aliases));
     }
     let named = lists.iter().flat_map(|list| list.iter()).map(|thing| &thing.area).chain(also);
     for name in named {
@@ -74,6 +74,12 @@ pub(crate) fn collect(
         areas[at].parent = names.get(&key(parent)).copied().filter(|parent| *parent != at);
     }
     (areas, names)
+}
+
+/// The label of names that a source gives: those that read as sentences come from outside.
+fn of_source(name: &str, aliases: &[String]) -> Label {
+    let mut names = std::iter::once(name).chain(aliases.iter().map(String::as_str));
+    if names.all(text_kit::reads_as_name) { Label::Own } else { Label::Outside }
 }
 
 /// Whether an area is another one or inside of it.

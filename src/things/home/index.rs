@@ -32,6 +32,8 @@ pub(crate) struct Slot {
     pub hidden: bool,
     pub voice: bool,
     pub label: Label,
+    /// Whether a text from its source reads as a sentence of a stranger, and not as a name.
+    pub strange: bool,
 }
 
 pub(crate) struct Index {
@@ -81,6 +83,14 @@ pub(crate) fn stem(word: &str) -> String {
         Some(one) if one.len() > 2 && !one.ends_with('s') => one.to_owned(),
         _ => word.to_owned(),
     }
+}
+
+/// Whether one of the shown texts comes from the source, and is no name: people name the pins, and write the notes.
+fn is_strange(thing: &Thing, name: &str, aliases: &[String], area: &str) -> bool {
+    let own = [(&*thing.name, name), (&*thing.area, area)].into_iter().filter(|(own, shown)| own == shown);
+    let mut own =
+        own.map(|(own, _)| own).chain(thing.aliases.iter().filter(|own| aliases.contains(own)).map(String::as_str));
+    thing.address.source != "pin" && own.any(|text| !text_kit::reads_as_name(text))
 }
 
 impl Index {
@@ -148,6 +158,7 @@ impl Index {
                 _ => !careful,
             },
             label: noted.map_or(Label::Own, |noted| noted.label),
+            strange: is_strange(thing, &name, &aliases, &area),
             name,
             aliases,
         };

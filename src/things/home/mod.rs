@@ -50,6 +50,8 @@ pub struct Known<'a> {
     pub voice: bool,
     /// Whose words its names are.
     pub label: Label,
+    /// Whether one of its names comes from its source and reads as a sentence.
+    pub strange: bool,
 }
 
 impl Known<'_> {
@@ -67,7 +69,10 @@ impl Known<'_> {
         const CLOSED: [Kind; 3] = [Kind::Cover, Kind::Lock, Kind::Alarm];
         let closes = matches!(verb, Verb::Close | Verb::Lock | Verb::Arm | Verb::Stop)
             || verb == Verb::SetLevel && (level == Some(0) || level.is_none() && by.is_some_and(|by| by < 0));
-        let is_closed = self.guarded || CLOSED.contains(&self.kind) || CLOSED.contains(&self.own_kind);
+        let is_of = |kinds: &[Kind]| kinds.contains(&self.kind) || kinds.contains(&self.own_kind);
+        let is_closed = self.guarded || is_of(&CLOSED);
+        // A switch that opens a door does so when it goes on: "everything off" asks nobody.
+        let closes = closes || verb == Verb::TurnOff && !is_of(&CLOSED);
         matches!(verb, Verb::Unlock | Verb::Disarm) || is_closed && !closes
     }
 }
@@ -131,6 +136,7 @@ impl Home {
             hidden: slot.hidden,
             voice: slot.voice,
             label: slot.label,
+            strange: slot.strange,
         }
     }
 

@@ -298,7 +298,9 @@ pub(super) async fn find_entities(ha: Ha, _: Cx, args: FindEntities) -> Result<O
         n if n > 5 => format!("{n} fit, first {}.", text_kit::join_and(&names)),
         _ => format!("{}.", text_kit::capitalized(&names.join("; "))),
     };
-    Ok(Output::json(json!({"entities": rows, "more": more}))?.say(sentence))
+    let strange = found.iter().take(limit).any(|m| super::state::is_strange(&m.entity, &m.details));
+    let output = Output::json(json!({"entities": rows, "more": more}))?.say(sentence);
+    Ok(if strange { output.from_outside() } else { output })
 }
 
 #[cfg(test)]

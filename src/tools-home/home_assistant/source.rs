@@ -55,7 +55,8 @@ impl HomeAssistantSource {
 
     fn make(&self, connected: bool) -> Arc<[Thing]> {
         let unit = self.client.facts().unit_system.temperature;
-        let thing = |(entity, details): (Arc<_>, _)| thing_of(&entity, &details, &unit);
+        let thing =
+            |(entity, details): (Arc<_>, _)| thing_of(&entity, &details, &unit, self.client.is_guarded(&entity));
         let things = self.client.entities().into_iter().filter_map(thing);
         // Without a connection the states are not known.
         things.map(|thing| if connected { thing } else { away(thing) }).collect()
@@ -114,7 +115,8 @@ impl Source for HomeAssistantSource {
 
     fn thing(&self, address: &Address) -> Option<Thing> {
         let (entity, details) = self.client.entity(&address.key)?;
-        let thing = thing_of(&entity, &details, &self.client.facts().unit_system.temperature)?;
+        let unit = self.client.facts().unit_system.temperature;
+        let thing = thing_of(&entity, &details, &unit, self.client.is_guarded(&entity))?;
         Some(if self.is_connected() { thing } else { away(thing) })
     }
 }

@@ -58,7 +58,7 @@ pub(super) async fn get_state(ha: Ha, _: Cx, GetState { entity }: GetState) -> R
         }
         attributes.insert(name.to_owned(), value.clone());
     }
-    let is_own = is_word(&entity.state) && attributes.values().all(is_plain);
+    let is_own = is_word(&entity.state) && attributes.values().all(is_plain) && !is_strange(&entity, &details);
     let mut content = row(&entity, &details);
     content["state"] = entity.state.clone().into();
     if let Some(seconds) = jiff::Timestamp::from_second(entity.changed as i64).ok().filter(|_| entity.changed > 0.0) {
@@ -71,6 +71,13 @@ pub(super) async fn get_state(ha: Ha, _: Cx, GetState { entity }: GetState) -> R
     let output = Output::json(content)?.say(format!("{}.", phrase(&entity)));
     // Titles, messages, notes: anybody may have written them.
     Ok(if is_own { output } else { output.from_outside() })
+}
+
+/// Whether a name or room of an entity reads as a sentence of a stranger.
+pub(super) fn is_strange(entity: &Entity, details: &Details) -> bool {
+    let area = details.area.as_ref();
+    let mut places = area.iter().flat_map(|area| [&area.name].into_iter().chain(&area.floor));
+    !text_kit::reads_as_name(&entity.name()) || places.any(|place| !text_kit::reads_as_name(place))
 }
 
 /// Whether a value holds only numbers and words.

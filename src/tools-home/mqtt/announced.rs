@@ -104,6 +104,8 @@ pub(crate) fn read(rest: &str, payload: &str) -> Option<Vec<Entity>> {
         "state_topic",
         "command_topic",
     ];
+    let is_hob = config.get("origin").and_then(|origin| origin.get("name")).and_then(Value::as_str) == Some("Hob");
+    let hob = Reader(&device).text("name").filter(|_| is_hob);
     let all = components.iter().take(COMPONENTS).filter_map(|(name, own)| {
         let mut own = expanded(own.as_object()?.clone());
         for key in shared {
@@ -112,7 +114,7 @@ pub(crate) fn read(rest: &str, payload: &str) -> Option<Vec<Entity>> {
             }
         }
         let platform = own.get("platform")?.as_str()?.to_owned();
-        entity(&platform, &format!("{id}_{name}"), &own, &device)
+        entity(&platform, &format!("{id}_{name}"), &own, &device).map(|made| Entity { hob: hob.clone(), ..made })
     });
     Some(all.collect())
 }
@@ -242,6 +244,8 @@ fn entity(component: &str, id: &str, config: &Map<String, Value>, device: &Map<S
             "percentage_value_template",
             it.number("speed_range_max", 100.0),
         )),
+        // With 0 for open, "0 %" would open what it is to close.
+        Kind::Cover if is_inverted(config) => None,
         Kind::Cover => {
             Some(("set_position_topic", "position_topic", "position_template", it.number("position_open", 100.0)))
         }
@@ -257,6 +261,12 @@ fn entity(component: &str, id: &str, config: &Map<String, Value>, device: &Map<S
     let commands = made.command.is_some() || made.level.is_some() || made.target.is_some() || made.mode.is_some();
     let useful = commands || made.inputs.iter().any(|input| input.part != Part::Availability);
     useful.then_some(made)
+}
+
+/// Whether a cover counts its position from open to closed.
+fn is_inverted(config: &Map<String, Value>) -> bool {
+    let position = |key: &str, usual: f64| config.get(key).and_then(Value::as_f64).unwrap_or(usual);
+    position("position_open", 100.0) <= position("position_closed", 0.0)
 }
 
 fn words(made: &mut Entity, it: &Reader) {

@@ -6,6 +6,9 @@ use things::{Address, Kind, State, Thing, Verb};
 
 /// The longest text of a state that comes from outside.
 const WORD: usize = 40;
+/// Temperatures and other readings beyond these are faults.
+const HOTTEST: f64 = 1000.0;
+const LARGEST: f64 = 1e15;
 
 /// Which part of the state a topic gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +76,8 @@ pub(crate) struct Entity {
     pub state: State,
     /// Whether its device says it is reachable; `None` where it reports nothing.
     pub available: Option<bool>,
+    /// The name of the Hob that announced it.
+    pub hob: Option<String>,
 }
 
 impl Words {
@@ -111,6 +116,7 @@ impl Entity {
             retain: false,
             state: State { value: "unknown".into(), ..State::default() },
             available: None,
+            hob: None,
         }
     }
 
@@ -177,7 +183,8 @@ impl Entity {
     }
 
     fn take(&mut self, part: Part, value: &str) {
-        let number = value.parse::<f64>().ok().filter(|n| n.is_finite());
+        let largest = if matches!(part, Part::Temperature | Part::Target) { HOTTEST } else { LARGEST };
+        let number = value.parse::<f64>().ok().filter(|n| n.abs() <= largest);
         match part {
             Part::State => self.take_state(value, number),
             Part::Level => {

@@ -55,9 +55,17 @@ struct Entities {
     things: Option<Arc<[Thing]>>,
     /// How many announcements found no place.
     refused: u64,
+    /// The name of this Hob.
+    name: String,
 }
 
 impl Entities {
+    /// Whether an entity is one that an earlier installation of this Hob left at the broker: of the same name, and not there.
+    fn is_left_over(&self, entity: &Entity) -> bool {
+        entity.hob.as_ref().is_some_and(|hob| *hob == super::entity::short(&self.name))
+            && entity.available != Some(true)
+    }
+
     fn get(&self, key: &str) -> Option<&Entity> {
         self.own.get(key).or_else(|| self.announced.get(key))
     }
@@ -144,6 +152,13 @@ impl MqttHome {
 
     /// Reads the settings again. `name` is the name of this Hob.
     pub fn refresh(&self, name: &str) {
+        {
+            let mut state = self.state();
+            if state.name != name {
+                name.clone_into(&mut state.name);
+                state.things = None;
+            }
+        }
         let entry = self.0.ports.settings.entry(SERVICE, None);
         let new = entry.and_then(|entry| settings::read(&entry, name, self.0.device)).map(Arc::new);
         let changed = {
@@ -226,6 +241,11 @@ impl MqttHome {
 
     fn state(&self) -> MutexGuard<'_, Entities> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn index_now(&self) {
+        drop(self.state().index(&self.0.client));
     }
 
     #[cfg(test)]
@@ -318,7 +338,8 @@ impl Source for MqttHome {
         if let Some(things) = &state.things {
             return things.clone();
         }
-        let things: Arc<[Thing]> = state.own.values().chain(state.announced.values()).map(Entity::thing).collect();
+        let there = state.announced.values().filter(|entity| !state.is_left_over(entity));
+        let things: Arc<[Thing]> = state.own.values().chain(there).map(Entity::thing).collect();
         state.things = Some(things.clone());
         things
     }

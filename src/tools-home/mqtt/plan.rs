@@ -145,6 +145,9 @@ mod tests {
             "cover/a/config",
             json!({"name": "Gate", "dev_cla": "gate", "cmd_t": "g/set", "set_pos_t": "g/pos", "pos_t": "g"}),
         );
+        let inverted = json!({"name": "Gate", "dev_cla": "gate", "cmd_t": "g/set", "set_pos_t": "g/pos", "pos_t": "g",
+            "pos_open": 0, "pos_clsd": 100});
+        assert!(entity("cover/b/config", inverted).level.is_none(), "its 0 % would open it");
         for (entity, topic, payload, asks) in [
             (&lock, "d/set", "UNLOCK", true),
             (&lock, "d/set", "LOCK", false),

@@ -48,7 +48,7 @@ pub fn mqtt_service() -> Result<Vec<Required>> {
             "string",
             "The certificate of the broker's authority in PEM, or its own self-signed one."
         ),
-        field("base", "Base topic", "string", "Where Hob's own topics begin: hob/NAME where left out."),
+        field("base", "Base topic", "string", "Where Hob's own topics begin: hob/NAME_ID where left out."),
         with(
             field("discovery_prefix", "Discovery prefix", "string", "Where devices announce themselves."),
             "default",
@@ -127,7 +127,8 @@ pub(crate) fn read(entry: &Map<String, Value>, name: &str, device: Id) -> Option
     };
     let port = url_port.or(port).filter(|port| *port != 0).unwrap_or(if tls { 8883 } else { 1883 });
     let id: String = device.to_string().chars().filter(char::is_ascii_alphanumeric).collect();
-    let short = &id[id.len().saturating_sub(16)..];
+    let short = id[id.len().saturating_sub(16)..].to_lowercase();
+    let piece = &short[short.len().saturating_sub(4)..];
     Some(MqttSettings {
         config: Config {
             host,
@@ -139,8 +140,9 @@ pub(crate) fn read(entry: &Map<String, Value>, name: &str, device: Id) -> Option
                 (true, None) => Tls::System,
                 (true, Some(pem)) => Tls::Authority(pem),
             },
-            client_id: format!("hob-{short}").to_lowercase(),
-            base: level("base").unwrap_or_else(|| format!("hob/{}", topic_word(name))),
+            client_id: format!("hob-{short}"),
+            // Two Hobs of one name would obey each other's commands, and overwrite each other's states.
+            base: level("base").unwrap_or_else(|| format!("hob/{}_{piece}", topic_word(name))),
         },
         discovery: level("discovery_prefix").unwrap_or_else(|| "homeassistant".to_owned()),
         announce: yes("announce", true),
@@ -165,7 +167,7 @@ mod tests {
         let plain = of(json!({"host": "10.0.0.5"})).unwrap();
         assert_eq!(
             (plain.config.port, &*plain.config.base, &*plain.discovery),
-            (1883, "hob/kitchen_pi", "homeassistant")
+            (1883, "hob/kitchen_pi_0707", "homeassistant")
         );
         assert!(plain.announce && plain.adopt && plain.control && plain.allowed.is_empty());
         assert!(plain.config.client_id.starts_with("hob-") && plain.config.client_id.len() <= 23);
@@ -182,10 +184,13 @@ mod tests {
                 "{entry}"
             );
         }
+        let other = read(json!({"host": "b"}).as_object().unwrap(), "Kitchen Pi", Id::from_bytes([8; 16])).unwrap();
+        assert_ne!(other.config.base, plain.config.base, "two Hobs of one name");
+        assert_eq!(of(json!({"host": "b", "base": "/my/pi/"})).unwrap().config.base, "my/pi");
         let wild = of(json!({"host": "b", "base": "a/#", "publish": "a/#, b/+ ,bad#", "guarded": "x"})).unwrap();
         assert_eq!(
             (&*wild.config.base, wild.allowed, wild.guarded),
-            ("hob/kitchen_pi", vec!["a/#".to_owned(), "b/+".into()], vec!["x".to_owned()])
+            ("hob/kitchen_pi_0707", vec!["a/#".to_owned(), "b/+".into()], vec!["x".to_owned()])
         );
     }
 

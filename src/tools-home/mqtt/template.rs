@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-/// The most steps of a path, and the longest value.
+/// The longest template, the most steps of a path, and the longest value.
+const TEXT: usize = 500;
 const STEPS: usize = 12;
 const LONGEST: usize = 2048;
 
@@ -35,6 +36,10 @@ impl Template {
         let text = text.trim();
         if text.is_empty() {
             return Self::Whole;
+        }
+        // A stranger may announce thousands of things, and each keeps its templates.
+        if text.len() > TEXT {
+            return Self::Unknown;
         }
         let inner = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
         let Some(inner) = inner.filter(|inner| !inner.contains("{{") && !inner.contains("{%")) else {
@@ -197,6 +202,8 @@ mod tests {
             assert_eq!(Template::jinja(template).value(json).as_deref(), value, "{template}");
         }
         assert_eq!(Template::jinja("{{ value_json.state }}").value("no json"), None);
+        let long = format!("{{{{ value_json.x | default('{}') }}}}", "A".repeat(60_000));
+        assert_eq!(Template::jinja(&long), Template::Unknown);
     }
 
     #[test]

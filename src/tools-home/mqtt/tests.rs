@@ -70,6 +70,25 @@ async fn a_thing_is_added_commanded_and_deleted() {
 }
 
 #[tokio::test]
+async fn an_earlier_installation_of_this_hob_leaves_no_things() {
+    let home = home(json!({"host": "127.0.0.1", "port": 1}));
+    let hob = |name: &str, id: &str| {
+        json!({"dev": {"ids": [id], "name": name}, "o": {"name": "Hob"}, "avty_t": format!("hob/{id}/status"),
+               "cmps": {"pin_17": {"p": "light", "name": "Lamp", "uniq_id": format!("{id}_pin_17"),
+                                   "stat_t": format!("hob/{id}/pin/17/state"), "cmd_t": format!("hob/{id}/pin/17/set")}}})
+    };
+    deliver(&home, "homeassistant/device/hob_old/config", &hob("Kitchen", "hob_old").to_string());
+    deliver(&home, "homeassistant/device/hob_attic/config", &hob("Attic", "hob_attic").to_string());
+    assert_eq!(names(&home), ["Attic Lamp"]);
+    // Another Hob of that name, which is there, has things.
+    home.index_now();
+    deliver(&home, "hob/hob_old/status", "online");
+    assert_eq!(names(&home), ["Attic Lamp", "Kitchen Lamp"]);
+    deliver(&home, "hob/hob_old/status", "offline");
+    assert_eq!(names(&home), ["Attic Lamp"]);
+}
+
+#[tokio::test]
 async fn bad_things_are_refused_with_a_reason() {
     let home = home(json!({"host": "127.0.0.1", "port": 1}));
     for (args, why) in [
@@ -96,7 +115,7 @@ async fn topics_are_allowed_reserved_or_guarded() {
         ("other", true),
         ("$SYS/x", true),
         ("homeassistant/light/a/config", true),
-        ("hob/kitchen/pin/17/set", true),
+        (&*format!("{}/pin/17/set", home.settings().unwrap().config.base), true),
     ] {
         let error = call(&home, "mqtt_publish", json!({"topic": topic, "payload": "1"})).await.unwrap_err();
         // Nothing listens at port 1, so an allowed topic is not available.

@@ -71,7 +71,7 @@ pub(super) fn opens(things: &Things, args: &Value) -> bool {
 /// Whether it opens now, or when the time of `for` is over.
 fn opens_thing(home: &Home, at: usize, verb: Verb, control: &Control) -> bool {
     let known = home.get(at);
-    let back = || matches!(verb, Verb::Close | Verb::Lock | Verb::Arm) || verb == Verb::SetLevel;
+    let back = || matches!(verb, Verb::Close | Verb::Lock | Verb::Arm | Verb::TurnOff | Verb::SetLevel);
     known.opens(verb, control.level, control.by)
         || control.lasts.is_some() && back() && known.opens(Verb::Open, None, None)
 }
@@ -213,7 +213,8 @@ pub(super) async fn control(things: Things, cx: Cx, args: Control) -> Result<Out
     let Some(verb) = args.action else { return Err(Error::bad_args("`action` is missing: it says what to do")) };
     let lasts = args.lasts.as_deref().map(lasting::read).transpose()?;
     let home = things.home();
-    let found = found(&home, &args, verb, &|at| target::is_for(&cx, &home, at))?;
+    let found = found(&home, &args, verb, &|at| target::is_for(&cx, &home, at));
+    let found = found.map_err(|error| target::for_caller(&cx, error))?;
     // What was decided about was this call; a name may have got another meaning since.
     if !cx.is_opening() && found.iter().any(|at| opens_thing(&home, *at, verb, &args)) {
         return Err(Error::denied(
@@ -403,5 +404,7 @@ fn report(
         [one] => one.take(),
         _ => json!({"results": results, "done": count, "failed": failed.len()}),
     };
-    Ok(Output::json(content)?.say(said))
+    let output = Output::json(content)?.say(said);
+    let strange = all.iter().any(|(at, _)| home.get(*at).strange);
+    Ok(if strange { output.from_outside() } else { output })
 }

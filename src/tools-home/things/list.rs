@@ -50,13 +50,14 @@ fn shown_whole(home: &Home, at: usize) -> Value {
     one
 }
 
-/// The label of what a list shows: names are the household's, and what is played comes from outside.
+/// The label of what a list shows: names are the household's. What is played comes from outside, and a name that reads as a
+/// sentence does.
 fn label(home: &Home, cx: &Cx, things: &[usize]) -> Label {
     let mut outside = Label::Own;
     for at in things {
         let known = home.get(*at);
         cx.taint(known.label);
-        if known.kind == Kind::Media && known.state.detail.is_some() {
+        if known.strange || known.kind == Kind::Media && known.state.detail.is_some() {
             outside = Label::Outside;
         }
     }
@@ -73,7 +74,8 @@ pub(super) struct Get {
 
 pub(super) async fn get(things: Things, cx: Cx, Get { thing }: Get) -> Result<Output> {
     let home = things.home();
-    let target = target::named(&home, &thing, &|at| target::is_for(&cx, &home, at))?;
+    let target = target::named(&home, &thing, &|at| target::is_for(&cx, &home, at));
+    let target = target.map_err(|error| target::for_caller(&cx, error))?;
     let label = label(&home, &cx, &target.things);
     let output = match target.things[..] {
         [at] => Output::json(shown_whole(&home, at))?.say(words::state(&home, at)),

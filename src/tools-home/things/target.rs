@@ -12,6 +12,14 @@ pub(super) fn is_for(cx: &Cx, home: &Home, at: usize) -> bool {
     !matches!(cx.via().peer, Peer::Voice) || home.get(at).voice
 }
 
+/// An error for this caller. By voice it is the same whether a thing is not there or may not be used.
+pub(super) fn for_caller(cx: &Cx, error: Error) -> Error {
+    if matches!(cx.via().peer, Peer::Voice) && matches!(error, Error::NotFound(_)) {
+        return error.say("I know nothing of that name that may be used by voice. Hob's page shows everything.");
+    }
+    error
+}
+
 /// The kinds that a verb means where only an area is named. "Everything off" leaves heating, locks and alarms alone.
 pub(super) fn usual_kinds(verb: Verb) -> &'static [Kind] {
     match verb {

@@ -4,6 +4,7 @@ import { Notice } from '../form';
 import type { Level } from '../results';
 import { href } from '../rooms';
 import { today as words } from '../text/today';
+import { Opening } from './opening';
 import { Nothing, Part } from './part';
 import { useBoard, type BoardState } from './use-board';
 
@@ -51,6 +52,7 @@ export function Devices({ state, named, writer, onSay }: Props): JSX.Element | n
   if (!state.board) return null;
   return (
     <Part name="devices" title={words.devices} link={named.length ? { to: href('home', 'devices'), words: words.allDevices } : { to: href('home', 'pins'), words: words.pins }}>
+      <Opening state={state} />
       {named.length
         ? <ul class="devices">{named.map((level) => <Card key={level.pin} level={level} busy={state.busy.has(level.pin)} writer={writer} onToggle={() => state.toggle(level.pin)} />)}</ul>
         : <Nothing why={words.nothingDevices} idea={words.deviceIdea} onSay={onSay} />}

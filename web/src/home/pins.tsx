@@ -7,6 +7,7 @@ import { sentence, text } from '../text';
 import { pins as words } from '../text/pins';
 import { Board } from './board';
 import { HEADER } from './header';
+import { Opening } from './opening';
 import { usePinMap } from './pin-map';
 import { PinNames } from './pin-names';
 import { PinSheet } from './pin-sheet';
@@ -55,6 +56,7 @@ export function Pins({ wanted, writer }: { wanted: string | undefined; writer: b
                 <button type="button" class="chip" aria-pressed={settingUp} onClick={() => setSettingUp(true)}>{words.toSetUp}</button>
               </div>
             )}
+            <Opening state={state} />
             <Board state={state} map={map} onSetUp={settingUp ? setOpen : undefined} />
             {board.driver !== 'sim' && <p class="soft small why"><Sentence words={text.home.driver(board.driver, sentence(board.why))} /></p>}
           </>

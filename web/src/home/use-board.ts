@@ -17,7 +17,10 @@ export interface BoardState {
   busy: ReadonlySet<number>;
   /** The last change made elsewhere. */
   elsewhere: Level | null;
+  /** The switch that waits for a yes, because it opens something. */
+  asked: { pin: number; high: boolean; name: string } | null;
   toggle: (pin: number) => void;
+  answer: (yes: boolean) => void;
   renew: () => void;
 }
 
@@ -33,6 +36,7 @@ export function useBoard(whole = true): BoardState {
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState<ReadonlySet<number>>(new Set());
   const [elsewhere, setElsewhere] = useState<Level | null>(null);
+  const [asked, setAsked] = useState<BoardState['asked']>(null);
   const away = deviceAway.value;
   const soon = useRef<ReturnType<typeof setTimeout>>(undefined);
   const going = useRef(new Set<number>());
@@ -93,13 +97,26 @@ export function useBoard(whole = true): BoardState {
     setBusy(new Set(going.current));
   };
 
-  const toggle = async (pin: number) => {
+  const toggle = (pin: number) => {
     const level = board?.levels.get(pin);
     if (!level || going.current.has(pin)) return;
+    const high = !level.high;
+    if (level.opensAt === high) setAsked({ pin, high, name: level.name ?? '' });
+    else void write(pin, high);
+  };
+
+  const answer = (yes: boolean) => {
+    setAsked(null);
+    if (!asked) return;
+    if (yes) void write(asked.pin, asked.high);
+    requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-pin="${asked.pin}"]`)?.focus({ preventScroll: true }));
+  };
+
+  const write = async (pin: number, high: boolean) => {
     mark(pin, true);
     setProblem('');
     try {
-      put((await api.execute('gpio_write', { pin, high: !level.high })).result);
+      put((await api.execute('gpio_write', { pin, high })).result);
     } catch (cause) {
       setProblem(cause instanceof api.Refused ? sentence(cause.message) : trouble(cause));
     } finally {
@@ -107,5 +124,5 @@ export function useBoard(whole = true): BoardState {
     }
   };
 
-  return { board, none, problem, busy, elsewhere, toggle: (pin) => void toggle(pin), renew: () => void read() };
+  return { board, none, problem, busy, elsewhere, asked, toggle, answer, renew: () => void read() };
 }

@@ -164,6 +164,11 @@ fn climate(words: &[&str], home: &Home, spans: &[Span], warm: bool) -> Option<Cl
             Err(NotResolved::Nothing { .. }) => return None,
         };
         let [at] = target.things[..] else { return Some(which(home, &target.things)) };
+        // "The temperature in the hall", where a word of it names the hall lamp.
+        if !matches!(home.get(at).kind, Kind::Sensor | Kind::Climate) {
+            let what = if warm { "temperature" } else { "humidity" };
+            return Some(fixed_reply(&format!("Nothing here measures the {what} there."), "nothing measures it"));
+        }
         return emit::calls(vec![("get_thing", Value::Object(emit::one(home, at)))], "asks how warm it is");
     }
     let areas: Vec<usize> =
