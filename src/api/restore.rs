@@ -14,8 +14,7 @@ use axum::{
     Extension,
     body::{Body, HttpBody},
     extract::{FromRequest, Request, State},
-    http::{HeaderMap, StatusCode},
-    response::{IntoResponse, Response},
+    http::HeaderMap,
 };
 use futures::StreamExt;
 use identity::TokenScope;
