@@ -17,6 +17,7 @@ mod undo;
 pub mod update;
 mod voice;
 
+use self::update::UpdateService;
 use crate::config::{
     Config,
     settings::{Settings, about_home, chosen_zone},
@@ -51,7 +52,6 @@ use things::Things;
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use tools_home::mqtt::MqttHome;
-use self::update::UpdateService;
 use uploads::Uploads;
 
 /// Idle time after which the model and the JavaScript engine are unloaded.

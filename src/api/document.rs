@@ -4,9 +4,7 @@ use crate::{
     AppState,
     auth_middleware::{COOKIE, SECURE_COOKIE},
     describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, event, get},
-    envelope::{
-        Accepted, Created, Data, Failure, FailureResponse, Json, Meta, OptionalJson, PathId, PathText, Raw,
-    },
+    envelope::{Accepted, Created, Data, Failure, FailureResponse, Json, Meta, OptionalJson, PathId, PathText, Raw},
     query::Query,
 };
 use axum::response::{IntoResponse, Response};

@@ -17,9 +17,7 @@ pub const FACTORY_RESET: &str = "factory-reset";
 
 pub(crate) fn routes() -> Routes<AppState> {
     let about = "Remove everything that is stored, people and keys included, and start as an unclaimed device.";
-    Routes::new()
-        .route("/factory-reset", post(factory_reset, about).admin().secret())
-        .scope(TokenScope::Admin)
+    Routes::new().route("/factory-reset", post(factory_reset, about).admin().secret()).scope(TokenScope::Admin)
 }
 
 /// Asks the next start for a factory reset, durably.

@@ -215,7 +215,10 @@ pub(crate) fn routes() -> Routes<AppState> {
                 .secret(),
         );
     let acts = Routes::new()
-        .route("/update/install", post(install, "Install an upload or what the channel offers, and restart.").admin().secret())
+        .route(
+            "/update/install",
+            post(install, "Install an upload or what the channel offers, and restart.").admin().secret(),
+        )
         .route("/update/confirm", post(confirm, "Keep the version that is being tried.").admin().secret())
         .route("/update/rollback", post(rollback, "Go back to the other version, and restart.").admin().secret())
         .route("/update/check", post(check, "Read the channel now.").admin().secret());

@@ -65,7 +65,9 @@ pub enum UpdateCommand {
 /// Runs a command about updates.
 pub async fn update(client: &Client, command: UpdateCommand) -> Result<()> {
     match command {
-        UpdateCommand::Status { json: true } => Ok(put(format_args!("{:#}\n", client.data("GET", UPDATE, None).await?))?),
+        UpdateCommand::Status { json: true } => {
+            Ok(put(format_args!("{:#}\n", client.data("GET", UPDATE, None).await?))?)
+        }
         UpdateCommand::Status { .. } => status(&client.data("GET", UPDATE, None).await?),
         UpdateCommand::Check => status(&client.data("POST", "/api/v1/update/check", None).await?),
         UpdateCommand::Install { file, no_wait } => install(client, file.as_deref(), !no_wait).await,
@@ -193,7 +195,8 @@ async fn send(client: &Client, path: &Path) -> Result<String> {
     let shows = std::io::stderr().is_terminal();
     let mut sent = 0;
     for range in upload["needed"].as_array().into_iter().flatten() {
-        let (mut at, mut left) = (range["offset"].as_u64().unwrap_or_default(), range["length"].as_u64().unwrap_or_default());
+        let (mut at, mut left) =
+            (range["offset"].as_u64().unwrap_or_default(), range["length"].as_u64().unwrap_or_default());
         while left > 0 {
             let mut piece = vec![0; usize::try_from(left.min(PIECE))?];
             file.read_exact_at(&mut piece, at).map_err(short)?;

@@ -70,7 +70,10 @@ impl Default for FactoryReset {
 impl FactoryReset {
     pub fn check(&self) -> Result<()> {
         if self.pin >= 0 && Pin::new(self.pin).is_none() {
-            bail!("`factory_reset.pin` is {}, which is not a pin: use a BCM number from 0 to 27, or -1 for none", self.pin);
+            bail!(
+                "`factory_reset.pin` is {}, which is not a pin: use a BCM number from 0 to 27, or -1 for none",
+                self.pin
+            );
         }
         if !(1..=HOLD).contains(&self.hold_seconds) {
             bail!("`factory_reset.hold_seconds` is not from 1 to {HOLD}: the default is 10");

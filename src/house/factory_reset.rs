@@ -45,9 +45,8 @@ pub fn would_remove(data: &Path) -> Result<Vec<FolderEntry>> {
 /// # Errors
 /// When the file cannot be written.
 pub fn ask(data: &Path) -> Result<()> {
-    api::ask_for_factory_reset(data).with_context(|| {
-        format!("could not write {}: make the data folder writable", data.join(MARKER).display())
-    })
+    api::ask_for_factory_reset(data)
+        .with_context(|| format!("could not write {}: make the data folder writable", data.join(MARKER).display()))
 }
 
 /// Removes everything, if that was asked for, and returns what was removed. Nobody may use the data.

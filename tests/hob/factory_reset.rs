@@ -82,7 +82,9 @@ fn the_api_wants_the_name_and_an_admin() {
     let mut it = Hob::start();
     remember(&it);
     let reset = "/api/v1/factory-reset";
-    for body in [json!({}), json!({"name": ""}), json!({"name": "kitchen"}), json!({"name": 7}), json!({"name": "hob", "x": 1})] {
+    for body in
+        [json!({}), json!({"name": ""}), json!({"name": "kitchen"}), json!({"name": 7}), json!({"name": "hob", "x": 1})]
+    {
         it.post(reset, body).refusal(400, "bad_args");
     }
     let member = it.token("eve", "member");

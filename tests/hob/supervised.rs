@@ -92,7 +92,8 @@ pub fn script(version: &str, does: &str) -> Vec<u8> {
     let mut noise = crate::harness::Dice(version.bytes().map(u64::from).fold(7, |a, b| a * 31 + b));
     let mut text = format!("#!/bin/sh\n# hob {version}\n{does}\nexit 1\n");
     for _ in 0..5000 {
-        text += &format!("# {:016x}{:016x}{:016x}\n", noise.below(u64::MAX), noise.below(1 << 60), noise.below(1 << 50));
+        text +=
+            &format!("# {:016x}{:016x}{:016x}\n", noise.below(u64::MAX), noise.below(1 << 60), noise.below(1 << 50));
     }
     text.into_bytes()
 }
@@ -190,7 +191,8 @@ impl Supervised {
         let (out, ports) = (BufReader::new(child.stdout.take().unwrap()), self.ports.clone());
         thread::spawn(move || {
             for line in out.lines().map_while(Result::ok) {
-                if let Some(port) = line.strip_prefix("hob ready http://127.0.0.1:").and_then(|port| port.parse().ok()) {
+                if let Some(port) = line.strip_prefix("hob ready http://127.0.0.1:").and_then(|port| port.parse().ok())
+                {
                     ports.lock().unwrap().push(port);
                 }
             }
@@ -227,9 +229,7 @@ impl Supervised {
         child.wait().unwrap();
         // Its Hob holds the data until it is gone, too.
         let data = self.data().join("hob.redb");
-        until("the end of the Hob", || {
-            fs::File::open(&data).map_or(true, |file| file.try_lock().is_ok())
-        });
+        until("the end of the Hob", || fs::File::open(&data).map_or(true, |file| file.try_lock().is_ok()));
     }
 
     /// Stops the supervisor in order, and returns its exit code.
@@ -307,7 +307,9 @@ impl Supervised {
 
     /// Waits until the last update ended for this version, and returns its outcome.
     pub fn wait_outcome(&mut self, version: &str) -> Value {
-        let ended = |view: &Value| view["lastOutcome"]["version"] == version && view["state"] != "trying" && view["restarting"] == false;
+        let ended = |view: &Value| {
+            view["lastOutcome"]["version"] == version && view["state"] != "trying" && view["restarting"] == false
+        };
         self.wait_view(&format!("the end of {version}"), ended)
     }
 

@@ -58,7 +58,10 @@ fn a_version_that_fails_its_checks_is_taken_back_with_the_reason() {
     // The same Hob, but without pins: what worked before does not work.
     let hob = crate::harness::binary();
     let arguments = format!("exec {} \"$@\" --board none", hob.display());
-    let blind = script("0.2.0", &arguments.replace("\"$@\" --board none", "$(echo \"$@\" | sed 's/--board sim/--board none/')"));
+    let blind = script(
+        "0.2.0",
+        &arguments.replace("\"$@\" --board none", "$(echo \"$@\" | sed 's/--board sim/--board none/')"),
+    );
     let view = taken_back(&mut it, &signer.bundle("0.2.0", 2, &blind), "0.2.0");
     assert!(why(&view).contains("17"), "{view}");
     // A page that does not answer: the program listens nowhere that its window looks at.
@@ -77,11 +80,7 @@ fn a_version_that_cannot_read_the_data_is_taken_back_and_says_so() {
     fs::create_dir_all(&elsewhere).unwrap();
     fs::write(elsewhere.join("device.key"), "key").unwrap();
     fs::set_permissions(elsewhere.join("device.key"), fs::Permissions::from_mode(0o600)).unwrap();
-    let does = format!(
-        "exec {} $(echo \"$@\" | sed 's#--data [^ ]*#--data {}#')",
-        hob.display(),
-        elsewhere.display()
-    );
+    let does = format!("exec {} $(echo \"$@\" | sed 's#--data [^ ]*#--data {}#')", hob.display(), elsewhere.display());
     let view = taken_back(&mut it, &signer.bundle("0.2.0", 2, &script("0.2.0", &does)), "0.2.0");
     let why = why(&view);
     assert!(why.contains("could not start") && why.contains("hob restore"), "{why}");
@@ -91,7 +90,8 @@ fn a_version_that_cannot_read_the_data_is_taken_back_and_says_so() {
 #[test]
 fn while_one_is_tried_no_other_begins_and_a_person_can_decide() {
     let signer = Signer::new();
-    let mut it = Supervised::start(&Start { keys: &[&signer.public], window: 600, try_seconds: 900, ..Start::default() });
+    let mut it =
+        Supervised::start(&Start { keys: &[&signer.public], window: 600, try_seconds: 900, ..Start::default() });
     it.install(&signer.good("0.2.0", 2));
     it.wait_view("the trial", |view| view["running"]["version"] == "0.2.0" && view["state"] == "trying");
     let next = signer.good("0.3.0", 3);
@@ -117,7 +117,11 @@ fn while_one_is_tried_no_other_begins_and_a_person_can_decide() {
     assert_eq!(it.stop(), Some(0));
     it.start_again();
     let view = it.view();
-    assert_eq!((&view["running"]["version"], &view["lastOutcome"]["version"]), (&json!("0.2.0"), &json!("0.4.0")), "{view}");
+    assert_eq!(
+        (&view["running"]["version"], &view["lastOutcome"]["version"]),
+        (&json!("0.2.0"), &json!("0.4.0")),
+        "{view}"
+    );
     assert_eq!(view["lastOutcome"]["what"], "failed", "{view}");
 }
 
@@ -138,14 +142,20 @@ fn what_is_no_good_bundle_is_refused_before_a_byte_reaches_a_slot() {
     let mut rows: Vec<(String, Vec<u8>, &[&str])> = vec![
         ("a stranger's key".into(), stranger.good("0.6.0", 6), &["trust"]),
         ("an old one".into(), signer.good("0.4.0", 4), &["older", "floor", "serial"]),
-        ("another machine".into(), signer.bundle_with("0.6.0", 6, b"x", &|bundle| bundle.targets = vec!["riscv64-linux".into()]), &["riscv64-linux"]),
+        (
+            "another machine".into(),
+            signer.bundle_with("0.6.0", 6, b"x", &|bundle| bundle.targets = vec!["riscv64-linux".into()]),
+            &["riscv64-linux"],
+        ),
         ("half a head".into(), good[..head / 2].to_vec(), &["cut off"]),
         ("nothing".into(), vec![], &["empty", "bundle"]),
         ("a text".into(), b"<html>not found</html>".repeat(4), &["bundle"]),
     ];
     // A bit anywhere in the head: magic, lengths, manifest, signature, index.
     let mut dice = crate::harness::Dice::fresh();
-    rows.extend((0..40).map(|_| dice.below(head as u64) as usize).map(|at| (format!("bit {at}"), flipped(at), &[""][..])));
+    rows.extend(
+        (0..40).map(|_| dice.below(head as u64) as usize).map(|at| (format!("bit {at}"), flipped(at), &[""][..])),
+    );
     for (what, bundle, parts) in rows {
         let reply = it.begin(&bundle);
         assert!((400..500).contains(&reply.status), "{what}: {}", reply.text());
@@ -161,7 +171,9 @@ fn what_is_no_good_bundle_is_refused_before_a_byte_reaches_a_slot() {
     let piece = vec![7; length.min(1 << 20) as usize];
     let told = it.put(id, offset, &piece);
     assert!((400..500).contains(&told.status), "{}", told.text());
-    for (what, offset, bytes) in [("before the range", 0, 10), ("far away", 1 << 50, 10), ("too long", offset, (1 << 20) + 1)] {
+    for (what, offset, bytes) in
+        [("before the range", 0, 10), ("far away", 1 << 50, 10), ("too long", offset, (1 << 20) + 1)]
+    {
         let reply = it.put(id, offset, &vec![0; bytes]);
         assert!((400..500).contains(&reply.status), "{what}: {}", reply.text());
     }
@@ -196,7 +208,11 @@ fn only_an_admin_updates_and_never_a_model() {
     for (who, token, code) in &tokens {
         let status = if *code == "unauthorized" { 401 } else { 403 };
         let send = |method: &str, path: &str, body: Vec<u8>| {
-            Request::new(it.port(), method, path).bearer(token).header("Content-Type", "application/json").body(body).send()
+            Request::new(it.port(), method, path)
+                .bearer(token)
+                .header("Content-Type", "application/json")
+                .body(body)
+                .send()
         };
         send("POST", UPLOADS, bundle[..head].to_vec()).refusal(status, code);
         for path in ["install", "confirm", "rollback", "check"] {

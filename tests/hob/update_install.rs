@@ -13,7 +13,10 @@ fn a_new_version_is_uploaded_tried_and_kept() {
     let mut it = Supervised::start(&Start { keys: &[&signer.public], ..Start::default() });
     it.remember("tarragon");
     let before = it.view();
-    assert_eq!((&before["state"], &before["kind"], &before["canInstall"]), (&json!("idle"), &json!("dir"), &json!(true)));
+    assert_eq!(
+        (&before["state"], &before["kind"], &before["canInstall"]),
+        (&json!("idle"), &json!("dir"), &json!(true))
+    );
     assert_eq!(before["running"], json!({"slot": "a", "version": "0.1.0", "system": false}));
     assert_eq!((&before["floor"], &before["other"]), (&json!(0), &json!(null)));
     let bundle = signer.bundle_with("0.2.0", 2, &program("0.2.0"), &|bundle| bundle.notes = "Quicker lamps.".into());

@@ -1,10 +1,10 @@
 //! The channel: read when somebody asks and now and then; people are notified of a new version once. Nothing is installed by itself.
 
 use super::service::{UpdateService, door_error};
+use ::update::fetch::{Offer, check, download};
 use api::{UpdateAvailable, UpdateChannel};
 use std::{sync::PoisonError, time::Duration};
 use tool::{Channel, Cx, Error, Id, Ports, Principal, Result, Via};
-use ::update::fetch::{Offer, check, download};
 
 /// The first look after a start, at least and at most; many devices that start together do not ask together.
 const FIRST: Duration = Duration::from_secs(120);
@@ -128,6 +128,7 @@ pub(super) async fn tell(ports: &Ports, title: &str, text: &str) -> bool {
 /// A number below `most`.
 fn random(most: u64) -> u64 {
     let bytes = *Id::new().as_bytes();
-    let last = u64::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]]);
+    let last =
+        u64::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]]);
     last.checked_rem(most).unwrap_or_default()
 }

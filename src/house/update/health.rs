@@ -188,7 +188,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn three_checks_pass_at_the_end_of_each_part() {
         let (begun, at) = (Instant::now(), RefCell::new(vec![]));
-        let done = window(LENGTH, async || Ok(()), |pass| at.borrow_mut().push((pass, begun.elapsed().as_secs()))).await;
+        let done =
+            window(LENGTH, async || Ok(()), |pass| at.borrow_mut().push((pass, begun.elapsed().as_secs()))).await;
         assert_eq!(done, Ok(()));
         assert_eq!(*at.borrow(), [(1, 100), (2, 200), (3, 300)]);
     }

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::config;
 use api::{
-    BundleUpload, ByteRange, Leave, OpenUpload, PieceTaken, Restart, Switching, UpdateOutcome, UpdateProgress, UpdateSlot,
-    UpdateView, Updates,
+    BundleUpload, ByteRange, Leave, OpenUpload, PieceTaken, Restart, Switching, UpdateOutcome, UpdateProgress,
+    UpdateSlot, UpdateView, Updates,
 };
 use futures::{FutureExt, future::BoxFuture};
 use home::mqtt::UpdateState;
@@ -186,7 +186,12 @@ impl UpdateService {
             Some(release) if ["writing", "staged"].contains(&status.state) => {
                 let (needed_bytes, total_bytes) =
                     status.progress.map_or((0, 0), |p| (p.needed.saturating_sub(p.received), p.needed));
-                Some(OpenUpload { id: release.id.clone(), version: release.version.to_string(), needed_bytes, total_bytes })
+                Some(OpenUpload {
+                    id: release.id.clone(),
+                    version: release.version.to_string(),
+                    needed_bytes,
+                    total_bytes,
+                })
             }
             _ => None,
         };
@@ -269,7 +274,11 @@ impl UpdateService {
             Some(id) => self.complete(id).await?,
             None => match self.offered() {
                 Some(offer) => offer.release.version.to_string(),
-                None => return Err(Error::unavailable("the channel offers nothing newer: check it first, or upload a file")),
+                None => {
+                    return Err(Error::unavailable(
+                        "the channel offers nothing newer: check it first, or upload a file",
+                    ));
+                }
             },
         };
         self.blocking(|updater| updater.can_install()).await?;

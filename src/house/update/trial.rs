@@ -35,12 +35,17 @@ impl UpdateService {
         };
         let checked = window(length, async || probe.check(&baseline).await, passed).await;
         // A person may have decided meanwhile.
-        let is_open = self.blocking(|updater| updater.status()).await.is_ok_and(|status| status.trial && status.state == "trying");
+        let is_open = self
+            .blocking(|updater| updater.status())
+            .await
+            .is_ok_and(|status| status.trial && status.state == "trying");
         if !is_open || self.0.restarting.load(Relaxed) {
             return;
         }
         let committed = match checked {
-            Ok(()) => self.blocking(|updater| updater.confirm().map(drop)).await.map_err(|error| error.message().to_owned()),
+            Ok(()) => {
+                self.blocking(|updater| updater.confirm().map(drop)).await.map_err(|error| error.message().to_owned())
+            }
             Err(why) => Err(why),
         };
         match committed {
