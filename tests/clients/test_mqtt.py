@@ -47,7 +47,7 @@ class Hob:
         return body.get("data", body)["result"]
 
     def set_up(self, port, **more):
-        self.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": port, **more})
+        self.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": port, "base": BASE, **more})
 
     def is_(self, state):
         return until(f"mqtt is {state}: {self.call('mqtt_status')}\n{self.log()[-2000:]}", lambda: self.call("mqtt_status")["state"] == state)

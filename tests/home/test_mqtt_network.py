@@ -30,7 +30,7 @@ def test_a_network_that_fails_is_noticed_and_all_is_as_it_is_afterwards(lan, hub
     publish = lambda topic, payload: hub.run("mosquitto_pub", "-h", "127.0.0.1", "-q", "1", "-t", topic, "-m", payload)  # noqa: E731
     state = lambda: call("mqtt_status")["state"]  # noqa: E731
     call("name_pin", pin=17, name="Hall lamp")
-    call("config_set_entry", service="mqtt", fields={"host": HUB, "port": 1883})
+    call("config_set_entry", service="mqtt", fields={"host": HUB, "port": 1883, "base": BASE})
     rule = call("create_rule", name="Bell", triggers=[{"type": "mqtt", "topic": "button", "payload": "press"}],
                 actions=[{"type": "pin", "pin": 21, "toggle": True}], mode="queued")["id"]
     fired = lambda: call("get_rule", ruleId=rule)["fired"]  # noqa: E731

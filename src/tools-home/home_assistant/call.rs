@@ -75,7 +75,7 @@ pub(super) fn opens(ha: &Ha, args: &Value) -> bool {
     let Ok(call) = serde_json::from_value::<CallService>(args.clone()) else { return true };
     let call = call.normalized();
     let found: Option<Vec<Arc<Entity>>> =
-        call.names().into_iter().map(|name| Some(ha.resolve(name, Some(&call.domain)).ok()?.0)).collect();
+        call.names().into_iter().map(|name| ha.entity_named(name, &call.domain).ok()).collect();
     let names = call.names();
     match &found {
         Some(found) => {
@@ -87,7 +87,7 @@ pub(super) fn opens(ha: &Ha, args: &Value) -> bool {
     }
 }
 
-pub(super) async fn call_service(ha: Ha, _: Cx, args: CallService) -> Result<Output> {
+pub(super) async fn call_service(ha: Ha, cx: Cx, args: CallService) -> Result<Output> {
     let settings = ha.client.ready()?;
     let call = args.normalized();
     let (domain, service) = (call.domain.as_str(), call.service.as_str());
@@ -105,6 +105,7 @@ pub(super) async fn call_service(ha: Ha, _: Cx, args: CallService) -> Result<Out
         return Err(not_allowed(&may));
     }
     let data = checked_data(domain, service, &fields, call.data.unwrap_or_default())?;
+    ha.check_opening(&cx, domain, service, &entities)?;
     ha.do_call(domain, service, &entities, data, &fields).await
 }
 
@@ -157,7 +158,7 @@ impl Ha {
             if matches!(name.trim(), "all" | "*" | "none" | "") {
                 return Err(Error::bad_args("name each entity: `all` cannot be checked"));
             }
-            let (entity, _) = self.resolve(name, Some(&call.domain)).or_else(|_| self.resolve(name, None))?;
+            let entity = self.entity_named(name, &call.domain)?;
             if !settings.access.act.fit(&entity.id) {
                 return Err(not_allowed(&entity.id));
             }
@@ -166,6 +167,24 @@ impl Ha {
             }
         }
         Ok(all)
+    }
+
+    /// The entity of this name, of the domain if there is one there.
+    fn entity_named(&self, name: &str, domain: &str) -> Result<Arc<Entity>> {
+        let (entity, _) = self.resolve(name, Some(domain)).or_else(|_| self.resolve(name, None))?;
+        Ok(entity)
+    }
+
+    /// Names may mean other entities now than when the call was decided about.
+    fn check_opening(&self, cx: &Cx, domain: &str, service: &str, entities: &[Arc<Entity>]) -> Result<()> {
+        let ids: Vec<&str> = entities.iter().map(|entity| &*entity.id).collect();
+        let opens = self.client.call_opens(domain, service, &ids) || self.client.is_asked_about(&ids);
+        if opens && !cx.is_opening() {
+            return Err(Error::denied(
+                "this would open, unlock or disarm something, and that was not asked about: call it again",
+            ));
+        }
+        Ok(())
     }
 
     /// Calls a service, and returns what changed.
@@ -281,7 +300,7 @@ pub(super) fn run_opens(ha: &Ha, args: &Value) -> bool {
     }
 }
 
-pub(super) async fn run_scene(ha: Ha, _: Cx, args: RunScene) -> Result<Output> {
+pub(super) async fn run_scene(ha: Ha, cx: Cx, args: RunScene) -> Result<Output> {
     let settings = ha.client.ready()?;
     let (domain, name) = args.target()?;
     let (entity, _) = ha.resolve(name, Some(domain))?;
@@ -297,6 +316,7 @@ pub(super) async fn run_scene(ha: Ha, _: Cx, args: RunScene) -> Result<Output> {
     }
     let fields = ServiceFields { has_target: true, ..ServiceFields::default() };
     let data = checked_data(domain, "turn_on", &fields, data)?;
+    ha.check_opening(&cx, domain, "turn_on", std::slice::from_ref(&entity))?;
     let begun = ha.do_call(domain, "turn_on", std::slice::from_ref(&entity), data, &fields).await?;
     let verb = if domain == "scene" { "is active" } else { "was started" };
     Ok(Output { say: Some(format!("{} {verb}.", entity.name())), ..begun })

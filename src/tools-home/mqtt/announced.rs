@@ -203,7 +203,7 @@ fn entity(component: &str, id: &str, config: &Map<String, Value>, device: &Map<S
     made.command = it.topic("command_topic");
     made.json = config.get("schema").and_then(Value::as_str) == Some("json");
     made.opens = ["door", "garage_door", "window", "opening"].contains(&class.as_str());
-    made.guarded |= kind == Kind::Cover && ["door", "garage", "gate"].contains(&class.as_str());
+    made.guarded |= is_guarded(kind, &class, &made.name);
     made.class = class;
     made.unit = it.text("unit_of_measurement");
     words(&mut made, &it);
@@ -244,8 +244,8 @@ fn entity(component: &str, id: &str, config: &Map<String, Value>, device: &Map<S
             "percentage_value_template",
             it.number("speed_range_max", 100.0),
         )),
-        // With 0 for open, "0 %" would open what it is to close.
-        Kind::Cover if is_inverted(config) => None,
+        // With 0 for open, "0 %" would open what it is to close; and with a template it takes no plain number.
+        Kind::Cover if is_inverted(config) || config.contains_key("set_position_template") => None,
         Kind::Cover => {
             Some(("set_position_topic", "position_topic", "position_template", it.number("position_open", 100.0)))
         }
@@ -261,6 +261,20 @@ fn entity(component: &str, id: &str, config: &Map<String, Value>, device: &Map<S
     let commands = made.command.is_some() || made.level.is_some() || made.target.is_some() || made.mode.is_some();
     let useful = commands || made.inputs.iter().any(|input| input.part != Part::Availability);
     useful.then_some(made)
+}
+
+/// Whether opening it lets somebody in: by its class, or by its name where it has none.
+fn is_guarded(kind: Kind, class: &str, name: &str) -> bool {
+    const DOORS: [&str; 3] = ["door", "garage", "gate"];
+    let name = name.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    match kind {
+        Kind::Cover => DOORS.contains(&class) || class.is_empty() && has(&DOORS),
+        Kind::Switch | Kind::Scene => {
+            has(&["unlock", "buzzer"]) || has(&["open"]) && (has(&DOORS) || has(&["lock"]))
+        }
+        _ => false,
+    }
 }
 
 /// Whether a cover counts its position from open to closed.

@@ -71,11 +71,14 @@ fn level(entity: &Entity, command: &Command) -> Option<(String, String)> {
 /// Whether a message to this entity opens or unlocks it: everything but the words that close and stop, and a lower position.
 pub(crate) fn opens(entity: &Entity, topic: &str, payload: &str) -> bool {
     let commands = [entity.command.as_deref(), entity.level.as_ref().map(|level| level.topic.as_str())];
-    if !entity.guarded || !commands.contains(&Some(topic)) {
+    // A topic below it may set one of its properties.
+    let is_at = |own: &str| topic.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    if !entity.guarded || !commands.into_iter().flatten().any(is_at) {
         return false;
     }
-    let named =
-        serde_json::from_str::<Value>(payload).ok().and_then(|json| Some(json.get("state")?.as_str()?.to_owned()));
+    // Beside its state, an object may set other properties, such as a position.
+    let json = serde_json::from_str::<Value>(payload).ok().filter(|json| json.as_object().is_some_and(|all| all.len() == 1));
+    let named = json.and_then(|json| Some(json.get("state")?.as_str()?.to_owned()));
     let said = named.as_deref().unwrap_or(payload).trim();
     let harmless = said == entity.words.off || entity.words.stop.as_deref() == Some(said);
     let closes = entity.level.as_ref().is_some_and(|level| level.topic == topic) && said.parse::<f64>() == Ok(0.0);
