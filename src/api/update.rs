@@ -209,7 +209,8 @@ pub(crate) fn routes() -> Routes<AppState> {
                 .put(put, "Send bytes of a needed range: at most 1 MB, from its begin or where the last piece ended.")
                 .admin()
                 .secret()
-                .max_body(MAX_PIECE)
+                // A piece that is too large is refused with the size of one.
+                .max_body(MAX_PIECE + 1)
                 .delete(discard, "Give up an upload.")
                 .admin()
                 .secret(),

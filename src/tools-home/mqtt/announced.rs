@@ -270,9 +270,7 @@ fn is_guarded(kind: Kind, class: &str, name: &str) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
     match kind {
         Kind::Cover => DOORS.contains(&class) || class.is_empty() && has(&DOORS),
-        Kind::Switch | Kind::Scene => {
-            has(&["unlock", "buzzer"]) || has(&["open"]) && (has(&DOORS) || has(&["lock"]))
-        }
+        Kind::Switch | Kind::Scene => has(&["unlock", "buzzer"]) || has(&["open"]) && (has(&DOORS) || has(&["lock"])),
         _ => false,
     }
 }

@@ -77,7 +77,8 @@ pub(crate) fn opens(entity: &Entity, topic: &str, payload: &str) -> bool {
         return false;
     }
     // Beside its state, an object may set other properties, such as a position.
-    let json = serde_json::from_str::<Value>(payload).ok().filter(|json| json.as_object().is_some_and(|all| all.len() == 1));
+    let json =
+        serde_json::from_str::<Value>(payload).ok().filter(|json| json.as_object().is_some_and(|all| all.len() == 1));
     let named = json.and_then(|json| Some(json.get("state")?.as_str()?.to_owned()));
     let said = named.as_deref().unwrap_or(payload).trim();
     let harmless = said == entity.words.off || entity.words.stop.as_deref() == Some(said);
@@ -151,12 +152,25 @@ mod tests {
         let inverted = json!({"name": "Gate", "dev_cla": "gate", "cmd_t": "g/set", "set_pos_t": "g/pos", "pos_t": "g",
             "pos_open": 0, "pos_clsd": 100});
         assert!(entity("cover/b/config", inverted).level.is_none(), "its 0 % would open it");
+        for (kind, config, guarded) in [
+            ("cover", json!({"name": "Garage", "cmd_t": "x"}), true),
+            ("cover", json!({"name": "Garage blind", "dev_cla": "blind", "cmd_t": "x"}), false),
+            ("switch", json!({"name": "Gate opener", "cmd_t": "x"}), true),
+            ("button", json!({"name": "Unlock front door", "cmd_t": "x"}), true),
+            ("switch", json!({"name": "Open sign", "cmd_t": "x"}), false),
+        ] {
+            assert_eq!(entity(&format!("{kind}/c/config"), config.clone()).guarded, guarded, "{config}");
+        }
         for (entity, topic, payload, asks) in [
             (&lock, "d/set", "UNLOCK", true),
             (&lock, "d/set", "LOCK", false),
             (&lock, "d/set", "unlock ", true),
             (&lock, "d/set", r#"{"state":"UNLOCK"}"#, true),
+            (&lock, "d/set/state", "UNLOCK", true),
+            (&lock, "d/settings", "UNLOCK", false),
             (&lock, "other", "UNLOCK", false),
+            (&gate, "g/set", r#"{"state":"CLOSE"}"#, false),
+            (&gate, "g/set", r#"{"state":"CLOSE","position":100}"#, true),
             (&gate, "g/set", "OPEN", true),
             (&gate, "g/set", "STOP", false),
             (&gate, "g/pos", "0", false),
