@@ -140,11 +140,15 @@ impl Pins {
         Ok(())
     }
 
-    /// Sees to it that no other pin of the interlock group is on.
-    fn interlock(&mut self, pin: Pin) -> Result<()> {
+    /// The pins of its interlock group that are on and are switched off first.
+    ///
+    /// # Errors
+    /// `Refused` where they are not switched off for this pin, or may not be driven.
+    fn interlocked(&mut self, pin: Pin) -> Result<Vec<Pin>> {
         let own = self.settings(pin);
+        let mut on = vec![];
         if own.interlock.is_empty() {
-            return Ok(());
+            return Ok(on);
         }
         let group = |settings: &PinSettings| settings.interlock == own.interlock;
         let others: Vec<Pin> =
@@ -162,21 +166,25 @@ impl Pins {
                 )));
             }
             self.check_output(other)?;
-            self.drive(other, false)?;
+            on.push(other);
         }
-        Ok(())
+        Ok(on)
+    }
+
+    fn switch_off(&mut self, pins: Vec<Pin>) -> Result<()> {
+        pins.into_iter().try_for_each(|pin| self.drive(pin, false))
     }
 
     pub fn write(&mut self, pin: Pin, high: bool) -> Result<Level> {
         self.check_output(pin)?;
         // An unreadable pin is about to be switched.
         let before = self.is_on(pin).unwrap_or(!high);
-        if high {
-            self.interlock(pin)?;
-        }
+        let others = if high { self.interlocked(pin)? } else { vec![] };
+        // Before anything is switched: a refused call changes nothing.
         if before != high {
             self.rates.take(pin, before, Instant::now())?;
         }
+        self.switch_off(others)?;
         self.drive(pin, high)?;
         Ok(self.level(pin, high))
     }
@@ -222,13 +230,12 @@ impl Pins {
         self.check_output(pin)?;
         let on = wave.on_ns > 0;
         let before = self.is_on(pin).unwrap_or(!on);
-        if on {
-            self.interlock(pin)?;
-        }
+        let others = if on { self.interlocked(pin)? } else { vec![] };
         // Another brightness is no switch, and on and off by signals are.
         if before != on {
             self.rates.take(pin, before, Instant::now())?;
         }
+        self.switch_off(others)?;
         // With `active_low`, it is on in the low part of each period.
         let signal = match self.active_low(pin) {
             true => Wave { on_ns: wave.period_ns.saturating_sub(wave.on_ns), ..wave },
@@ -367,7 +374,8 @@ impl Pins {
                 Rest::Off => false,
                 Rest::On => true,
             };
-            let driven = self.check_output(pin).and_then(|()| if high { self.interlock(pin) } else { Ok(()) });
+            let others = self.check_output(pin).and_then(|()| if high { self.interlocked(pin) } else { Ok(vec![]) });
+            let driven = others.and_then(|others| self.switch_off(others));
             if let Err(error) = driven.and_then(|()| self.drive(pin, high)) {
                 tracing::warn!(%pin, %error, "its boot state could not be driven");
             }
@@ -389,7 +397,7 @@ impl Pins {
         // First off, so that what goes on finds its interlock group free.
         states.sort_by_key(|(_, high)| *high);
         for (pin, high) in states {
-            // What cannot be read might be on.
+            // A pin that cannot be read might be on.
             let high = high && matches!(self.on_beside(pin), Ok(None));
             let low = self.active_low(pin);
             let held = self.driver_for(pin).and_then(|driver| driver.hold(pin, high != low));

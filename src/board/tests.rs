@@ -195,6 +195,23 @@ async fn two_pins_of_an_interlock_are_never_both_on() {
 }
 
 #[tokio::test]
+async fn a_switch_that_is_too_fast_leaves_the_others_of_its_interlock_alone() {
+    let board = Board::open(BoardKind::Sim);
+    let locked = || settings(|s| (s.interlock, s.interlock_switches) = ("shutter".into(), true));
+    for high in [true, false].into_iter().cycle().take(60) {
+        let _ = board.write(pin(6), high).await;
+    }
+    board.configure(pin(5), locked()).unwrap();
+    board.configure(pin(6), locked()).unwrap();
+    board.write(pin(5), true).await.unwrap();
+    let refused = board.write(pin(6), true).await.unwrap_err();
+    assert!(matches!(refused, Error::TooFast { .. }), "{refused}");
+    let refused = board.pwm(pin(6), Wave::new(100.0, 50.0)).await;
+    assert!(matches!(refused, Err(Error::TooFast { .. })));
+    assert!(board.read(pin(5)).await.unwrap().high, "a refused call changes nothing");
+}
+
+#[tokio::test]
 async fn neither_settings_nor_a_stop_bring_two_of_an_interlock_on() {
     let board = Board::open(BoardKind::Sim);
     let locked = |s: &mut PinSettings| (s.interlock, s.fail_safe) = ("shutter".into(), Some(Rest::On));

@@ -56,7 +56,7 @@ pub(crate) fn other_responder() -> bool {
     pid.and_then(|text| text.trim().parse().ok()).is_some_and(is_alive)
 }
 
-/// Whether there is a process with this id. Not by /proc: a service may be kept from seeing the processes of others there.
+/// Whether there is a process with this id. Not by /proc: a service may not see the processes of others there.
 fn is_alive(pid: i32) -> bool {
     use rustix::{io::Errno, process};
     // The file may hold any number; negative ones are no processes.

@@ -85,7 +85,7 @@ impl Attributes {
     }
 }
 
-/// What an attribute counts of the bytes of all; members have a limit of their own.
+/// The share of an attribute in the bytes of all; members have a limit of their own.
 fn counted(name: &str, value: &Value) -> usize {
     if name == MEMBERS { 0 } else { weight(value) }
 }

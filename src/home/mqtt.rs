@@ -257,7 +257,7 @@ impl Door {
         Cx::root(self.home.ports().clone(), principal, via)
     }
 
-    /// The rules of the household.
+    /// The rules that the owner of this Hob sees. Private ones are among them, so the broker has their names, too.
     async fn rules(&self) -> tool::Result<Vec<Rule>> {
         let mut all: Vec<Rule> = vec![];
         for offset in (0..RULES).step_by(PAGE) {

@@ -151,7 +151,7 @@ impl Registry {
     }
 }
 
-/// The error of a refused call, with what people are told of it.
+/// The error of a refused call, with a sentence for people.
 pub(crate) fn refusal(decision: Decision) -> Error {
     match decision.rule {
         "group-off" => Error::unavailable(decision.reason).say("That is turned off here. An admin can turn it on."),

@@ -4,7 +4,7 @@ use crate::matching::{FieldCondition, Op, check_path, parse_conditions};
 use serde_json::Map;
 use std::time::Duration;
 use store::{Coded, Key, Level, Record, order};
-use tool::{Id, PreauthorizedCall, Topics, prelude::*};
+use tool::{Channel, Id, PreauthorizedCall, Topics, prelude::*};
 
 /// Index of triggers by name.
 pub(crate) const BY_NAME: u8 = 1;
@@ -112,6 +112,23 @@ impl Call {
 }
 
 impl Trigger {
+    /// Whether a person approved one of its calls.
+    pub fn has_consent(&self) -> bool {
+        self.action.consented || self.calls.iter().any(|call| call.consented)
+    }
+
+    /// Checks that the caller may switch it on: a person approved its calls, so no machine makes them possible again.
+    ///
+    /// # Errors
+    /// `Denied` for a machine where a person approved a call and it is off.
+    pub fn check_switching_on(&self, channel: Channel) -> Result<()> {
+        if channel == Channel::Machine && !self.enabled && self.has_consent() {
+            let why = "a person approved what this rule does: a person has to switch it on";
+            return Err(Error::denied(why));
+        }
+        Ok(())
+    }
+
     /// Takes over what Hob notes about its firings.
     fn take_state_of(&mut self, other: &Self) {
         (self.count, self.failures, self.last_ms) = (other.count, other.failures, other.last_ms);

@@ -239,6 +239,9 @@ async fn update(rules: Rules, cx: Cx, args: Update) -> Result<Output> {
     let parts = rules.parts();
     let before = parts.shelf.find_own(&cx, &args.rule_id)?;
     changeable(&before)?;
+    if args.enabled == Some(true) {
+        before.value.check_switching_on(cx.channel())?;
+    }
     let Update { name, triggers, conditions, actions, mode, max, description, enabled, .. } = args;
     let anew = triggers.is_some() || conditions.is_some() || actions.is_some() || mode.is_some() || max.is_some();
     let old = definition_of(&before.value).unwrap_or_default();

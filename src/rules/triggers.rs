@@ -274,6 +274,9 @@ async fn update(rules: Rules, cx: Cx, args: Update) -> Result<Output> {
     }
     let check = if anew { condition_call(&rules, &cx, &config).await? } else { before.value.check.clone() };
     let description = args.description.map(|d| text(Some(d))).transpose()?;
+    if args.enabled == Some(true) {
+        before.value.check_switching_on(cx.channel())?;
+    }
     let (enabled, cooldown, per_hour) = (args.enabled, args.cooldown_seconds, args.max_per_hour);
     let (action, written) = (action.map(Call::from), written.to_string());
     let change = move |t: &mut Trigger| {
@@ -317,6 +320,9 @@ async fn pause(rules: Rules, cx: Cx, args: Pause) -> Result<Output> {
     let parts = rules.parts();
     let before = parts.shelf.find_own(&cx, &args.trigger_id)?;
     changeable(&before)?;
+    if !args.paused {
+        before.value.check_switching_on(cx.channel())?;
+    }
     // A schedule entirely in the past cannot resume.
     let times = match (definition_of(&before.value), args.paused) {
         (Some(definition), false) => recurrences(&definition, &*cx.ports().clock)?,

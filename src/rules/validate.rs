@@ -96,7 +96,7 @@ fn own_loop(this: &Node, found: &mut Review) {
 
 fn wider_loops(this: &Node, others: &[Node], found: &mut Review) {
     let compared = Cell::new(0_usize);
-    // Whoever writes hundreds of rules must not keep everybody else waiting: the search ends when it has compared enough.
+    // Hundreds of rules of one person must not make everybody else wait: the search ends when it has compared enough.
     let goes_on = || compared.get() < COMPARISONS;
     let follows = |from: &Node, to: &Node| -> Option<bool> {
         compared.set(compared.get() + from.effects.len() * to.causes.len() + 1);

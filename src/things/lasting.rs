@@ -1,11 +1,13 @@
 //! Switching for a while: the way back is a schedule, so that it survives a restart and is shown with the others.
 
-use jiff::{SignedDuration, Span, SpanRelativeTo};
+use jiff::{SignedDuration, Span, SpanRelativeTo, Zoned};
 use text_kit::duration_words;
 use tool::{Channel, prelude::*};
 
 /// The longest time.
 const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 7);
+/// How a moment is written, without its offset.
+const MOMENT: &str = "%Y-%m-%dT%H:%M:%S";
 /// How many schedules of a person are looked through.
 const LOOKED_THROUGH: u32 = 50;
 
@@ -35,11 +37,16 @@ pub fn read(text: &str) -> Result<SignedDuration> {
 pub async fn plan(cx: &Cx, back: WayBack<'_>, lasts: SignedDuration) -> Result<String> {
     let beyond = |error: jiff::Error| Error::bad_args(format!("`for` is too long: {error}"));
     let at = cx.ports().clock.local().checked_add(lasts).map_err(beyond)?;
-    let moment = at.strftime("%Y-%m-%dT%H:%M:%S").to_string();
+    let moment = at.strftime(MOMENT).to_string();
     let WayBack { title, tool, arguments } = back;
-    let task = json!({"name": title, "schedule": moment, "tool": tool, "arguments": arguments});
+    let task = json!({"name": title, "schedule": exact(&at), "tool": tool, "arguments": arguments});
     cx.call("create_scheduled_task", task).await?;
     Ok(moment)
+}
+
+/// A moment with its offset: in the hour that comes twice in autumn, the time alone would be the first of the two.
+fn exact(at: &Zoned) -> String {
+    format!("{}{}", at.strftime(MOMENT), at.strftime("%:z"))
 }
 
 /// Takes back earlier ways back, those with one of these `titles`: a person who switches now decides again. A schedule itself
@@ -76,6 +83,14 @@ pub fn words(lasts: SignedDuration, moment: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_way_back_is_clear_in_the_hour_that_comes_twice() {
+        let now: Zoned = "2026-10-25T02:55:00+02:00[Europe/Vienna]".parse().unwrap();
+        let at = now.checked_add(SignedDuration::from_mins(10)).unwrap();
+        assert_eq!(exact(&at), "2026-10-25T02:05:00+01:00");
+        assert_eq!(exact(&at).parse::<jiff::Timestamp>().unwrap(), at.timestamp());
+    }
 
     #[test]
     fn times_are_read() {

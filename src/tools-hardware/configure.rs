@@ -165,7 +165,7 @@ pub(crate) async fn configure(pins: Pins, cx: Cx, args: Configure) -> Result<Out
             let before = old.table().unwrap_or_else(|| PinTable::new(pin));
             let reads = |table: &PinTable| table.settings().direction == Some(Direction::Input);
             let left = without(before.clone(), &reset);
-            // Where its kind or direction made it a sensor, it is none without.
+            // If its kind or direction made it a sensor, it is none without.
             let old = if reads(&before) && !reads(&left) { old.driven() } else { old };
             let before = left;
             // A kind of the other direction, or a direction of the other kind, is replaced.

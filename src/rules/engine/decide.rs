@@ -21,8 +21,20 @@ use tool::{Channel, Label, Principal, Role, Via, prelude::*};
 /// The result of evaluating a condition.
 pub(crate) struct Evaluation {
     pub holds: bool,
+    /// Whether there was something to compare: `not` makes nothing true that is not known.
+    pub known: bool,
     /// The value that was compared, for people.
     pub value: String,
+}
+
+impl Evaluation {
+    fn of(holds: bool, value: impl Into<String>) -> Self {
+        Self { holds, known: true, value: value.into() }
+    }
+
+    fn unknown(value: impl Into<String>) -> Self {
+        Self { holds: false, known: false, value: value.into() }
+    }
 }
 
 /// Evaluates the conditions of one rule at one moment.
@@ -118,7 +130,7 @@ impl Judge<'_> {
                         (None, Some(before)) => now < before,
                         (None, None) => true,
                     };
-                    Evaluation { holds, value: now.strftime("%H:%M").to_string() }
+                    Evaluation::of(holds, now.strftime("%H:%M").to_string())
                 }
                 Condition::Days { days } => {
                     let today = match clock.local().weekday() {
@@ -130,65 +142,58 @@ impl Judge<'_> {
                         Weekday::Saturday => "sat",
                         Weekday::Sunday => "sun",
                     };
-                    Evaluation { holds: days.iter().any(|day| day == today), value: today.to_owned() }
+                    Evaluation::of(days.iter().any(|day| day == today), today)
                 }
                 Condition::Sun { is } => match (parts.home.place)() {
                     Some(place) => {
                         let up = sun::is_up(place, clock.now(), &clock.zone());
-                        Evaluation {
-                            holds: up == (*is == SunIs::Up),
-                            value: if up { "day" } else { "dark" }.to_owned(),
-                        }
+                        Evaluation::of(up == (*is == SunIs::Up), if up { "day" } else { "dark" })
                     }
-                    None => Evaluation { holds: false, value: "the position of the home is not known".to_owned() },
+                    None => Evaluation::unknown("the position of the home is not known"),
                 },
                 Condition::Pin { pin, high } => match parts.home.level(*pin) {
-                    Some(level) => {
-                        Evaluation { holds: level == *high, value: if level { "on" } else { "off" }.to_owned() }
-                    }
-                    None => Evaluation { holds: false, value: "it cannot be read".to_owned() },
+                    Some(level) => Evaluation::of(level == *high, if level { "on" } else { "off" }),
+                    None => Evaluation::unknown("it cannot be read"),
                 },
                 Condition::Thing { thing, is, above, below } => self.thing(thing, is, *above, *below),
                 Condition::Tool { path, op, value, .. } => {
                     let at_ask = *ask;
                     *ask += 1;
                     let Some(call) = self.rule.asks.get(at_ask) else {
-                        return Evaluation { holds: false, value: "its call was not authorised".to_owned() };
+                        return Evaluation::unknown("its call was not authorised");
                     };
                     match self.rules.perform(self.owner, &call.armed(), self.label, None).await {
                         Ok(answer) => {
                             *label = (*label).max(answer.label);
                             let found = at(&answer.content, path).cloned().unwrap_or(Value::Null);
-                            Evaluation { holds: compare(&found, *op, value), value: shown(&found) }
+                            let holds = compare(&found, *op, value);
+                            Evaluation { holds, known: holds || is_known(&found), value: shown(&found) }
                         }
-                        Err(error) => Evaluation { holds: false, value: text_kit::truncate(error.message(), 120) },
+                        Err(error) => Evaluation::unknown(text_kit::truncate(error.message(), 120)),
                     }
                 }
-                Condition::All { conditions } => {
-                    let (mut holds, mut values) = (true, vec![]);
-                    for one in conditions {
-                        let found = self.one(one, ask, label).await;
-                        holds &= found.holds;
-                        values.push(found.value);
-                    }
-                    Evaluation { holds, value: values.join(", ") }
-                }
-                Condition::Any { conditions } => {
-                    let (mut holds, mut values) = (false, vec![]);
-                    for one in conditions {
-                        let found = self.one(one, ask, label).await;
-                        holds |= found.holds;
-                        values.push(found.value);
-                    }
-                    Evaluation { holds, value: values.join(", ") }
-                }
+                Condition::All { conditions } => self.several(conditions, true, ask, label).await,
+                Condition::Any { conditions } => self.several(conditions, false, ask, label).await,
                 Condition::Not { condition } => {
                     let found = self.one(condition, ask, label).await;
-                    Evaluation { holds: !found.holds, value: found.value }
+                    Evaluation { holds: found.known && !found.holds, ..found }
                 }
             }
         }
         .boxed()
+    }
+
+    /// Evaluates all of the conditions, for `all` of them or for any. It is known where one decides, or where each is known.
+    async fn several(&self, conditions: &[Condition], all: bool, ask: &mut usize, label: &mut Label) -> Evaluation {
+        let (mut holds, mut known, mut decided, mut values) = (all, true, false, vec![]);
+        for one in conditions {
+            let found = self.one(one, ask, label).await;
+            holds = if all { holds && found.holds } else { holds || found.holds };
+            known &= found.known;
+            decided |= found.known && found.holds != all;
+            values.push(found.value);
+        }
+        Evaluation { holds, known: known || decided, value: values.join(", ") }
     }
 
     fn thing(&self, address: &str, is: &Option<String>, above: Option<f64>, below: Option<f64>) -> Evaluation {
@@ -215,6 +220,18 @@ impl Judge<'_> {
             limit.is_none_or(|limit| number.is_some_and(|number| fits(number, limit)))
         };
         let holds = fits && beyond(above, |n, limit| n > limit) && beyond(below, |n, limit| n < limit);
-        Evaluation { holds, value }
+        let limited = above.is_some() || below.is_some();
+        let known = holds || (is_known_state(&value) && (number.is_some() || !limited));
+        Evaluation { holds, known, value }
     }
+}
+
+/// Whether a state says something: a thing that cannot be reached may be in any.
+fn is_known_state(value: &str) -> bool {
+    let value = value.trim();
+    !["", "unknown", "unavailable"].iter().any(|word| value.eq_ignore_ascii_case(word))
+}
+
+fn is_known(found: &Value) -> bool {
+    !found.is_null() && found.as_str().is_none_or(is_known_state)
 }

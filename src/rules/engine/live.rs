@@ -82,6 +82,18 @@ struct State {
     dropped: u64,
     said: Option<Instant>,
     deciding: usize,
+    /// Whether it was changed, switched off or deleted since: nothing starts any more.
+    retired: bool,
+}
+
+impl State {
+    /// Begins a run: its number, and the token that stops it.
+    fn begin(&mut self) -> (u64, CancellationToken) {
+        let (number, token) = (self.next_run, CancellationToken::new());
+        self.next_run += 1;
+        self.runs.push((number, token.clone()));
+        (number, token)
+    }
 }
 
 /// An active rule.
@@ -109,6 +121,7 @@ pub(crate) enum Admission {
 }
 
 pub(crate) const BUSY: &str = "it was still running";
+pub(crate) const RETIRED: &str = "it was changed or switched off meanwhile";
 
 impl Live {
     /// Activates a stored rule; `None` if it is off or cannot be read. `before` is the same rule until now.
@@ -142,6 +155,7 @@ impl Live {
             dropped: 0,
             said: None,
             deciding: 0,
+            retired: false,
         };
         Some(Self {
             id: entry.id,
@@ -218,6 +232,9 @@ impl Live {
     /// Admits a start, if its limits and its mode allow one now.
     pub fn admit(&self, now: Timestamp, cause: &Cause) -> Admission {
         let mut state = self.state();
+        if state.retired {
+            return Admission::Skipped(RETIRED);
+        }
         let hour = SignedDuration::from_hours(1);
         while state.recent.front().is_some_and(|first| now.duration_since(*first) >= hour) {
             state.recent.pop_front();
@@ -248,31 +265,41 @@ impl Live {
             _ => {}
         }
         state.recent.push_back(now);
-        let (number, token) = (state.next_run, CancellationToken::new());
-        state.next_run += 1;
-        state.runs.push((number, token.clone()));
+        let (number, token) = state.begin();
         Admission::Run(number, token)
     }
 
     /// Marks it as running without counting, while an interrupted run is resumed.
-    pub fn occupy(&self) -> u64 {
+    pub fn occupy(&self) -> (u64, CancellationToken) {
         let mut state = self.state();
-        let number = state.next_run;
-        state.next_run += 1;
-        state.runs.push((number, CancellationToken::new()));
-        number
+        let run = state.begin();
+        if state.retired {
+            run.1.cancel();
+        }
+        run
     }
 
-    /// The start that waits behind a run.
-    pub fn next_queued(&self) -> Option<Cause> {
-        self.state().queue.pop_front()
+    /// The start that waits behind a run. If there is none the run ends in the same moment, so that no start is queued behind
+    /// a run that looks for none any more; `newest` is as for [`Live::finish`].
+    pub fn next_queued(&self, run: u64, newest: u64) -> Option<Cause> {
+        let mut state = self.state();
+        // The last one of several takes what waits.
+        let next = if state.runs.len() > 1 { None } else { state.queue.pop_front() };
+        if next.is_none() {
+            self.end(&mut state, run, newest);
+        }
+        next
     }
 
     /// Ends a run; `newest` is the number of the newest event, which may be its own doing.
     pub fn finish(&self, run: u64, newest: u64) {
-        let mut state = self.state();
+        self.end(&mut self.state(), run, newest);
+    }
+
+    fn end(&self, state: &mut State, run: u64, newest: u64) {
+        let running = state.runs.len();
         state.runs.retain(|(number, _)| *number != run);
-        if self.definition.mode == Mode::Single {
+        if self.definition.mode == Mode::Single && state.runs.len() < running {
             state.ignore_until = newest;
         }
     }
@@ -286,6 +313,7 @@ impl Live {
     /// Stops everything it waits for, and runs that have not begun.
     pub fn retire(&self) {
         let mut state = self.state();
+        state.retired = true;
         state.queue.clear();
         state.watches.iter().filter_map(|watch| watch.hold.as_ref()).for_each(CancellationToken::cancel);
         // Calls in progress end; what waits does not go on.

@@ -6,7 +6,7 @@
 use super::{
     FiredBy, Rules,
     live::{Cause, definition_of},
-    run::Course,
+    run::{Course, Running},
 };
 use crate::{
     action::PROMPT,
@@ -49,15 +49,19 @@ impl Rules {
         })?;
         for firing in open {
             let Some(rule) = self.rule_of(&firing)? else { continue };
-            let live = self.live(rule.id);
-            let run = live.as_ref().map(|live| live.occupy());
+            let occupied = self.live(rule.id).map(|live| (live.occupy(), live));
             let this = self.clone();
             tokio::spawn(async move {
-                if let Err(error) = this.resume(&rule, &firing).await {
+                // Without an active rule nothing is made that a change could stop.
+                let (running, token) = match occupied {
+                    Some(((run, token), live)) => (Some(Running(&this, live, run)), token),
+                    None => (None, CancellationToken::new()),
+                };
+                if let Err(error) = this.resume(&rule, &firing, &token).await {
                     tracing::warn!(rule = %rule.id, %error, "an interrupted run could not be resumed");
                 }
-                if let Some((live, run)) = live.zip(run) {
-                    live.finish(run, this.parts().ports.bus.newest());
+                if let Some(running) = running {
+                    running.drain(&token).await;
                 }
             });
         }
@@ -76,7 +80,7 @@ impl Rules {
         Ok(self.parts().shelf.records().get_in(Scope::User(firing.owner), firing.value.trigger)?)
     }
 
-    async fn resume(&self, rule: &Entry<Trigger>, firing: &Entry<Firing>) -> Result<()> {
+    async fn resume(&self, rule: &Entry<Trigger>, firing: &Entry<Firing>, token: &CancellationToken) -> Result<()> {
         let age = Id::new().millis().saturating_sub(firing.id.millis());
         let old = !rule.value.enabled || firing.value.resumed >= MAX_RESUMES || age > LONGEST.as_millis() as u64;
         let (status, result) = match self.reached(rule, firing, old)? {
@@ -113,7 +117,7 @@ impl Rules {
                     from,
                     waited: (age / 1000).saturating_sub(over),
                     prompt: false,
-                    token: CancellationToken::new(),
+                    token: token.clone(),
                 };
                 self.go(rule, course, &cause).await;
                 return Ok(());

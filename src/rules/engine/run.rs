@@ -48,11 +48,25 @@ pub(crate) struct Course<'c> {
 }
 
 /// Ends a run also where it panics.
-struct Running<'r>(&'r Rules, Arc<Live>, u64);
+pub(super) struct Running<'r>(pub &'r Rules, pub Arc<Live>, pub u64);
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.1.finish(self.2, self.0.0.ports.bus.newest());
+    }
+}
+
+impl Running<'_> {
+    /// The start that waits behind this run; without one the run has ended.
+    fn next(&self) -> Option<Cause> {
+        self.1.next_queued(self.2, self.0.0.ports.bus.newest())
+    }
+
+    /// Makes the runs that wait behind this one, and ends it.
+    pub async fn drain(self, token: &CancellationToken) {
+        while let Some(cause) = self.next() {
+            self.0.run_live(&self.1, cause, token).await;
+        }
     }
 }
 
@@ -65,12 +79,8 @@ impl Rules {
                 let (this, live) = (self.clone(), live.clone());
                 tokio::spawn(async move {
                     let running = Running(&this, live.clone(), number);
-                    let mut next = Some(cause);
-                    while let Some(cause) = next.take() {
-                        this.run_live(&live, cause, &token).await;
-                        next = live.next_queued();
-                    }
-                    drop(running);
+                    this.run_live(&live, cause, &token).await;
+                    running.drain(&token).await;
                 });
             }
             Admission::Queued => {}

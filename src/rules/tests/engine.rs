@@ -329,3 +329,87 @@ async fn the_sun_follows_a_clock_that_is_set() {
     tick();
     assert_eq!(at.calls(2).await.len(), 2);
 }
+
+#[tokio::test]
+async fn a_decision_that_comes_too_late_starts_nothing() {
+    let at = At::new();
+    at.make(json!({"name": "Gone", "triggers": {"type": "event", "topic": "go"}, "actions": lamp("turn_on")})).await;
+    let live = at.rules.live_named("Gone");
+    at.ask("update_rule", json!({"ruleId": "Gone", "enabled": false})).await.unwrap();
+    live.admit(at.house.ports.clock.now(), &crate::engine::by_hand(&at.house.cx()));
+    assert_eq!(live.running(), (0, 0));
+    assert!(live.occupy().1.is_cancelled());
+}
+
+#[tokio::test]
+async fn no_start_is_queued_behind_a_run_that_is_over() {
+    let at = At::new();
+    at.make(json!({"name": "Queue", "mode": "queued", "max": 3, "triggers": {"type": "event", "topic": "go"}, "actions": lamp("turn_on")}))
+        .await;
+    let (live, cause) = (at.rules.live_named("Queue"), crate::engine::by_hand(&at.house.cx()));
+    let (run, _) = live.occupy();
+    live.admit(at.house.ports.clock.now(), &cause);
+    assert_eq!(live.running(), (1, 1));
+    assert!(live.next_queued(run, 0).is_some() && live.next_queued(run, 0).is_none());
+    assert_eq!(live.running(), (0, 0), "it has ended in the moment in which it found nothing");
+    live.admit(at.house.ports.clock.now(), &cause);
+    assert_eq!(live.running(), (1, 0));
+    // Of two runs the last one takes what waits.
+    let (other, _) = live.occupy();
+    live.admit(at.house.ports.clock.now(), &cause);
+    assert!(live.next_queued(other, 0).is_none());
+    assert_eq!(live.running(), (1, 1));
+}
+
+#[tokio::test]
+async fn what_is_not_known_is_not_made_true_by_not() {
+    let at = At::new();
+    at.level(6, false).await;
+    let missing = json!({"tool": "ping", "arguments": {"n": 3}, "path": "nothing", "op": "eq", "value": 2});
+    let other = json!({"tool": "ping", "arguments": {"n": 3}, "path": "n", "op": "eq", "value": 2});
+    let off = json!({"pin": 6, "high": true});
+    for (n, (condition, wanted)) in [
+        (json!({"not": missing}), false),
+        (json!({"not": {"not": missing}}), false),
+        (json!({"not": other}), true),
+        (json!({"not": {"all": [missing, off]}}), true),
+        (json!({"not": {"any": [missing, off]}}), false),
+        (json!({"any": [{"not": missing}, {"not": off}]}), true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (name, topic) = (format!("not {n}"), format!("go:{n}"));
+        at.make(json!({"name": name, "triggers": {"type": "event", "topic": topic}, "conditions": [condition], "actions": lamp("turn_on")}))
+            .await;
+        let ran = || at.called().len();
+        let before = ran();
+        at.tell(&topic, json!({}));
+        let mut log = json!([]);
+        for _ in 0..400 {
+            log = at.log(&name).await;
+            if log[0].is_object() && (log[0]["ran"] == false || ran() > before) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(ran() > before, wanted, "{condition}: {log}");
+    }
+}
+
+#[test]
+fn a_machine_switches_on_no_rule_that_a_person_approved() {
+    use tool::{Channel, PreauthorizedCall};
+    let rule = |consented, enabled| {
+        let call = PreauthorizedCall { tool: "unlock".into(), version: 1, args: json!({}), digest: [0; 32], consented };
+        crate::record::Trigger { calls: vec![call.into()], enabled, ..Default::default() }
+    };
+    for (consented, enabled, channel, wanted) in [
+        (true, false, Channel::Machine, false),
+        (true, true, Channel::Machine, true),
+        (false, false, Channel::Machine, true),
+        (true, false, Channel::Page, true),
+    ] {
+        assert_eq!(rule(consented, enabled).check_switching_on(channel).is_ok(), wanted, "{consented} {enabled}");
+    }
+}

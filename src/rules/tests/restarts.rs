@@ -153,3 +153,43 @@ async fn a_schedule_starts_a_rule_with_conditions() {
     at.closing.cancel();
     engine.await.unwrap();
 }
+
+#[tokio::test]
+async fn a_resumed_run_stops_when_its_rule_is_switched_off() {
+    let at = At::new();
+    let rule = at
+        .make(json!({"name": "Long", "triggers": {"schedule": "every day at 7:00"},
+                     "actions": [{"pin": 20, "high": true}, {"wait": 3600}, {"pin": 21, "high": true}]}))
+        .await;
+    at.closing.cancel();
+    interrupted(&at, &rule, true, &[]).await;
+    let again = At::over(at.house.clone());
+    again.calls(1).await;
+    again.ask("update_rule", json!({"ruleId": "Long", "enabled": false})).await.unwrap();
+    let mut told = Value::Null;
+    for _ in 0..400 {
+        told = again.log("Long").await[0].clone();
+        if told["outcome"] == "failed" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(told["error"].to_string().contains("the run was stopped"), "{told}");
+    assert_eq!(again.house.called().len(), 1, "the rest is not made");
+}
+
+#[tokio::test]
+async fn starts_that_waited_behind_a_resumed_run_are_made() {
+    let at = At::new();
+    let rule = at
+        .make(json!({"name": "Queue", "mode": "queued", "max": 5, "triggers": {"type": "event", "topic": "go"},
+                     "actions": [{"pin": 20, "high": true}, {"wait": 1}, {"pin": 20, "high": false}]}))
+        .await;
+    at.closing.cancel();
+    interrupted(&at, &rule, true, &[]).await;
+    let again = At::over(at.house.clone());
+    again.calls(1).await;
+    again.tell("go", json!({}));
+    assert_eq!(again.calls(4).await.len(), 4);
+    again.until(|| again.rules.live_runs("Queue") == 0).await;
+}
