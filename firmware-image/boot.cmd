@@ -23,7 +23,7 @@ for candidate in ${slot} ${active} a b; do
   setenv slot ${candidate}
   if test "${slot}" = a; then setenv boot 2; else setenv boot 3; fi
   echo "hob: slot ${slot}, tried=${tried}"
-  setenv bootargs "hob.slot=${slot} hob.tried=${tried} hob.active=${active} panic=5 loglevel=4 @CONSOLE@"
+  setenv bootargs "hob.slot=${slot} hob.tried=${tried} hob.active=${active} hob.board=@BOARD@ panic=5 loglevel=4 @CONSOLE@"
   setenv tree ${fdt_addr}
   if test -n "${fdtfile}" && load ${devtype} ${devnum}:${boot} ${fdt_addr_r} dtb/${fdtfile}; then setenv tree ${fdt_addr_r}; fi
   if load ${devtype} ${devnum}:${boot} ${kernel_addr_r} Image && load ${devtype} ${devnum}:${boot} ${ramdisk_addr_r} initrd.img; then

@@ -281,9 +281,10 @@ impl Backups {
         let end = if passphrase.is_some() { "hob.age" } else { "hob" };
         let file = folder.join(format!("{start}{}.{end}", now.strftime("%Y%m%d-%H%M%S")));
         let encrypted = passphrase.is_some();
+        remove_parts(&folder, &start);
         let size = (self.0.copy)(file.clone(), passphrase).await?;
         let keep = usize::try_from(plan.keep).unwrap_or(1).max(1);
-        remove_old(&folder, &start, keep);
+        remove_old(&folder, &start, &file, keep);
         Ok((file, size, encrypted))
     }
 
@@ -358,23 +359,41 @@ fn is_other_disk(folder: &Path, data: &Path) -> bool {
     matches!((device(folder), device(data)), (Ok(a), Ok(b)) if a != b)
 }
 
-/// Removes all but the newest backups of this device. Their names begin with `start`, and then with the time.
-fn remove_old(folder: &Path, start: &str, keep: usize) {
+/// Removes all but the newest backups of this device. Their names begin with `start`, and then with the time. The one that was
+/// just `made` stays whatever its name says: the clock may have been wrong before, or be wrong now.
+fn remove_old(folder: &Path, start: &str, made: &Path, keep: usize) {
+    let mut names = names_of_ours(folder, start, "");
+    names.retain(|name| made.file_name().is_none_or(|made| *made != **name));
+    names.sort();
+    for name in names.iter().rev().skip(keep.saturating_sub(1)) {
+        remove_backup(folder, name);
+    }
+}
+
+/// Removes what power cuts left of unfinished backups of this device. None is being made.
+fn remove_parts(folder: &Path, start: &str) {
+    for name in names_of_ours(folder, start, ".part") {
+        remove_backup(folder, &name);
+    }
+}
+
+fn remove_backup(folder: &Path, name: &str) {
+    if let Err(error) = fs::remove_file(folder.join(name)) {
+        tracing::warn!(%error, %name, "an old backup could not be removed");
+    }
+}
+
+/// The names of this device's backups in a folder, with `after` at their end.
+fn names_of_ours(folder: &Path, start: &str, after: &str) -> Vec<String> {
     let of_ours = |name: &str| {
-        let rest = name.strip_prefix(start)?;
+        let rest = name.strip_prefix(start)?.strip_suffix(after)?;
         let (time, end) = rest.split_once('.')?;
         let is_time = time.len() == 15 && time.chars().all(|c| c.is_ascii_digit() || c == '-');
         (is_time && ["hob", "hob.age"].contains(&end)).then(|| name.to_owned())
     };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(FILES);
     let plain = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-    let mut names: Vec<String> = plain.filter_map(|entry| of_ours(entry.file_name().to_str()?)).collect();
-    names.sort();
-    for name in names.iter().rev().skip(keep) {
-        if let Err(error) = fs::remove_file(folder.join(name)) {
-            tracing::warn!(%error, %name, "an old backup could not be removed");
-        }
-    }
+    plain.filter_map(|entry| of_ours(entry.file_name().to_str()?)).collect()
 }
 
 #[cfg(test)]

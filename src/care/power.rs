@@ -141,14 +141,21 @@ impl Power {
         self.0.board.under_voltage()
     }
 
-    /// Switches the device off if that was asked for. To be called once everything is closed.
-    pub fn finish(&self) {
+    /// Switches the device off if that was asked for; `false` when it is still to be switched off. To be called once everything is
+    /// closed.
+    pub fn finish(&self) -> bool {
         if !self.0.asked.is_cancelled() {
-            return;
+            return true;
         }
         match shutdown::off(&self.0.config.off_command, self.0.board.simulator().is_some()) {
-            Ok(()) => tracing::info!("the device is switched off"),
-            Err(why) => tracing::error!("{why}"),
+            Ok(()) => {
+                tracing::info!("the device is switched off");
+                true
+            }
+            Err(why) => {
+                tracing::error!("{why}");
+                false
+            }
         }
     }
 

@@ -92,6 +92,15 @@ pub async fn backup(client: &Client, file: &Path, passphrase_file: Option<&Path>
 
 /// Replaces the data with a backup; no daemon may run.
 pub fn restore(data: &Path, file: &Path, passphrase_file: Option<&Path>) -> Result<()> {
+    let reset = data.join(crate::house::factory_reset::MARKER);
+    if reset.symlink_metadata().is_ok() {
+        // Finishing it here might remove the backup itself, when that is in the data folder.
+        bail!(
+            "nothing was restored: a factory reset was asked for, and the next start would remove what is restored: copy the backup out of {}, start Hob once, stop it, then restore; or remove {} to call the reset off",
+            data.display(),
+            reset.display()
+        );
+    }
     let encrypted = store::is_encrypted(file);
     let passphrase = match passphrase_file {
         Some(file) => Some(read_passphrase(file)?),

@@ -3,6 +3,9 @@
 //! It is asked for by a file named [`MARKER`] in the data folder, which the page and the command write, by the same file on the boot
 //! partition, or by a button that is held while Hob starts. The marker stays until everything is gone: a reset that a power cut
 //! interrupts is completed by the next start.
+//!
+//! On the image, the start of the machine removes the rest: the Wi-Fi password, the name and the claim code that are beside the data
+//! folder. It is asked for by a file on the boot partition (see `firmware-image/initramfs/init`), and the machine restarts.
 
 use crate::config::{Config, FactoryReset};
 use anyhow::{Context, Result, bail};
@@ -19,7 +22,13 @@ use store::FolderEntry;
 pub const MARKER: &str = api::FACTORY_RESET;
 /// Names in the data folder that a reset keeps: the marker, the slots of updates and their journal where they share the folder, and
 /// what belongs to the file system.
-const KEPT: [&str; 5] = [MARKER, "slots", "state.json", "update", "lost+found"];
+const KEPT: [&str; 8] =
+    [MARKER, "slots", "selector.json", "supervise.lock", "state.json", "incoming.head", "update", "lost+found"];
+/// The image's boot partition, the file on it that shows that it is one, the one that asks for a reset, and the data folder there.
+const BOOT: &str = "/boot";
+const SLOT_FILE: &str = "slot.env";
+const BOOT_MARKER: &str = "factory-reset";
+const IMAGE_DATA: &str = "/data/hob";
 /// How long an input settles, and how often the button is read.
 const SETTLES: Duration = Duration::from_millis(300);
 const READ_EVERY: Duration = Duration::from_millis(50);
@@ -49,6 +58,48 @@ pub fn ask(data: &Path) -> Result<()> {
         .with_context(|| format!("could not write {}: make the data folder writable", data.join(MARKER).display()))
 }
 
+/// The reset of a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AtStart {
+    /// None was asked for.
+    None,
+    /// Everything is removed.
+    Done,
+    /// The machine must restart, which removes what is beside the data folder.
+    Restart,
+}
+
+/// Whether this is the image, and its data.
+pub fn is_image(data: &Path) -> bool {
+    data == Path::new(IMAGE_DATA) && Path::new(BOOT).join(SLOT_FILE).exists()
+}
+
+/// As [`finish`], for the daemon: on the image it also asks for the reset of the whole machine. That comes first, so that a power
+/// cut leads there, too; the marker is gone before the machine restarts, so that this happens once.
+///
+/// # Errors
+/// As [`finish`].
+pub fn finish_at_start(data: &Path) -> Result<AtStart> {
+    let is_asked = data.join(MARKER).symlink_metadata().is_ok();
+    let restart = is_asked && is_image(data) && ask_machine(Path::new(BOOT));
+    Ok(match finish(data)? {
+        _ if restart => AtStart::Restart,
+        Some(_) => AtStart::Done,
+        None => AtStart::None,
+    })
+}
+
+/// Asks the next start of the machine for a reset, durably; `false` where the partition cannot be written.
+fn ask_machine(boot: &Path) -> bool {
+    let asked = fs::File::create(boot.join(BOOT_MARKER))
+        .and_then(|file| file.sync_all())
+        .and_then(|()| fs::File::open(boot)?.sync_all());
+    if let Err(error) = &asked {
+        tracing::error!(%error, "the boot partition cannot be written: Wi-Fi and the claim code are not reset");
+    }
+    asked.is_ok()
+}
+
 /// Removes everything, if that was asked for, and returns what was removed. Nobody may use the data.
 ///
 /// # Errors
@@ -56,6 +107,15 @@ pub fn ask(data: &Path) -> Result<()> {
 pub fn finish(data: &Path) -> Result<Option<Vec<FolderEntry>>> {
     let marker = data.join(MARKER);
     if marker.symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    // One process at a time, until the end. Whatever else has this name is not locked.
+    let held = store::open_plain(&marker).ok();
+    if let Some(held) = &held {
+        held.lock().with_context(|| format!("could not lock {}", marker.display()))?;
+    }
+    if marker.symlink_metadata().is_err() {
+        // Another process has finished it meanwhile.
         return Ok(None);
     }
     let removed = match store::wipe(data, &kept(data)) {
@@ -158,4 +218,47 @@ pub fn check_folder(data: &Path) -> Result<()> {
         return Ok(());
     }
     bail!("{} holds no data of a Hob, so there is nothing to reset: name its folder with --data DIR", data.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_switch_of_slots_stays_and_whoever_waited_for_a_reset_does_not_repeat_it() {
+        let dir = std::env::temp_dir().join(format!("hob-reset-{}", tool::Id::new()));
+        fs::create_dir_all(&dir).unwrap();
+        let stays = ["selector.json", "supervise.lock", "state.json", "incoming.head"];
+        stays.iter().chain(&["hob.toml"]).for_each(|name| fs::write(dir.join(name), "").unwrap());
+        ask(&dir).unwrap();
+        let removed = finish(&dir).unwrap().unwrap();
+        assert_eq!(removed.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["hob.toml"]);
+        assert!(stays.iter().all(|name| dir.join(name).exists()));
+        assert_eq!(finish_at_start(&dir).unwrap(), AtStart::None);
+        // Another process is at it, and finishes.
+        ask(&dir).unwrap();
+        let held = fs::File::open(dir.join(MARKER)).unwrap();
+        held.lock().unwrap();
+        let waiting = std::thread::spawn({
+            let dir = dir.clone();
+            move || finish(&dir).unwrap()
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        fs::write(dir.join("hob.toml"), "name = \"new\"").unwrap();
+        fs::remove_file(dir.join(MARKER)).unwrap();
+        drop(held);
+        assert_eq!(waiting.join().unwrap(), None);
+        assert!(dir.join("hob.toml").exists());
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn the_machine_is_asked_by_a_file_on_its_boot_partition() {
+        let boot = std::env::temp_dir().join(format!("hob-boot-{}", tool::Id::new()));
+        assert!(!ask_machine(&boot), "there is no such partition");
+        fs::create_dir_all(&boot).unwrap();
+        assert!(ask_machine(&boot) && boot.join(BOOT_MARKER).exists());
+        assert!(!is_image(&boot));
+        fs::remove_dir_all(boot).unwrap();
+    }
 }

@@ -19,9 +19,11 @@ pub fn ready() {
     send("READY=1");
 }
 
-/// Says that the daemon ends, on purpose.
+/// Says that the daemon ends, on purpose. Not under a supervisor: its service goes on, perhaps with another version.
 pub fn stopping() {
-    send("STOPPING=1");
+    if std::env::var_os(::update::SLOTS_VARIABLE).is_none() {
+        send("STOPPING=1");
+    }
 }
 
 /// Reports that the daemon is alive until the task is dropped, if the service manager watches it. As a task, because a runtime

@@ -1,7 +1,8 @@
 //! The daemon: builds the application, listens, and runs until it is asked to stop.
 
 use super::{
-    factory_reset, notify,
+    factory_reset::{self, AtStart},
+    notify,
     restart::{self, Listened},
     voice,
 };
@@ -48,11 +49,16 @@ const SUSPEND_TIMEOUT: Duration = Duration::from_millis(50);
 /// Time for runs to stop before the listeners close.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The exit code that asks the image to switch the device off: see `firmware-image/root/etc/hob/serve`.
+const OFF: u8 = 76;
+
 /// How the daemon ended.
 #[derive(Debug)]
 enum End {
     /// It received a stop signal.
     Stopped,
+    /// The image is to switch the device off, which Hob's user may not.
+    Off,
     /// The same program is to start again, at these addresses.
     Again(Listened),
     /// The same program is to start again as it was started.
@@ -69,10 +75,19 @@ pub async fn serve(data: &Path, config: impl Fn() -> Result<Config>, scrubber: S
     if std::env::var_os(::update::SLOTS_VARIABLE).is_some() {
         ::update::supervise::end_with_supervisor();
     }
+    // From here on, because a reset, a button that is held and restoring a large backup take long.
+    tokio::spawn(notify::keep_alive());
     let mut is_reset = false;
     let config = loop {
         // Before the configuration is read: it goes, too.
-        is_reset |= factory_reset::finish(data)?.is_some();
+        match factory_reset::finish_at_start(data)? {
+            AtStart::None => {}
+            AtStart::Done => is_reset = true,
+            AtStart::Restart => {
+                tracing::warn!("the machine restarts, which completes the factory reset");
+                return Ok(ExitCode::from(super::update::SWITCH));
+            }
+        }
         let config = config()?;
         // Once in a start: the button may be held longer.
         if is_reset || !factory_reset::asked_at_start(&config, data).await? {
@@ -81,6 +96,7 @@ pub async fn serve(data: &Path, config: impl Fn() -> Result<Config>, scrubber: S
     };
     match daemon(config, data, scrubber).await? {
         End::Stopped => Ok(ExitCode::SUCCESS),
+        End::Off => Ok(ExitCode::from(OFF)),
         End::Again(addresses) => restart::start_again(Some(addresses)).map(|()| ExitCode::SUCCESS),
         End::Anew => restart::start_again(None).map(|()| ExitCode::SUCCESS),
         End::Switch(command) => {
@@ -101,8 +117,6 @@ async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<End> 
     let lifetime = Duration::from_secs(doors.claim_seconds);
     let claiming = ClaimConfig { lifetime, preset: chosen_code()?, file: Some(data.join(CODE)) };
     let entry = house::Entry { token: token()?, claiming, scrubber: scrubber.clone() };
-    // From here on, because restoring a large backup takes long.
-    tokio::spawn(notify::keep_alive());
     let (mut parts, settings, background) = house::build(config, data, entry)?;
     parts.lasting = true;
     let house = AppState::from(parts);
@@ -194,7 +208,9 @@ async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<End> 
     let _ = std::fs::remove_file(data.join(SOCKET));
     let leave = house.restart.leave();
     house::close(house).await;
-    power.finish();
+    if !power.finish() && factory_reset::is_image(data) {
+        return Ok(End::Off);
+    }
     Ok(match leave.filter(|_| !stop.is_cancelled()) {
         None => End::Stopped,
         Some(Leave::Again) => End::Again(Listened { listen: at, tls: tls_at }),

@@ -1,7 +1,7 @@
 //! Online backup to a file, and restore from it.
 
 use crate::{
-    Error, FILE, FILES, FORMAT, Result,
+    Error, FILE, FILES, FORMAT, Result, compact,
     engine::Engine,
     files, folder,
     medium::{LOG, remove_log},
@@ -30,6 +30,9 @@ const ROWS: usize = 4096;
 /// The new data of a restore, and its files, before they take effect.
 const PART: &str = "hob.redb.part";
 const FILES_PART: &str = "uploads.part";
+/// The part of a backup's size that encryption adds at most, and the bytes it adds to any.
+const SEALED_SHARE: u64 = 1024;
+const SEALED_MORE: u64 = 4096;
 /// How often a backup is begun at most, when the disk fails meanwhile.
 const TRIES: u32 = 3;
 /// How many sets of replaced data are retained after restores.
@@ -55,6 +58,9 @@ pub(crate) fn sealed(
     let without = without.iter().filter(|name| *name != secrets::TABLE).cloned().collect();
     let made = begin(engine, &plain).and_then(|_| copy(engine, &plain, &without)).and_then(|()| {
         let _ = fs::remove_file(&part);
+        // Both are there for a while, perhaps on one disk.
+        let size = plain.metadata().map_err(|e| Error::io("look at the backup", &e))?.len();
+        has_room(&part, size + size / SEALED_SHARE + SEALED_MORE)?;
         sealed_backup::seal(&plain, &part, passphrase, key)
     });
     let _ = fs::remove_file(&plain);
@@ -67,7 +73,10 @@ fn begin(engine: &Engine, file: &Path) -> Result<PathBuf> {
         return Err(Error::Io(format!("{} exists already: choose another name, or delete it first", file.display())));
     }
     if let Some(folder) = engine.folder() {
-        has_room(file, files::size(&folder.join(FILES))?, engine.size())?;
+        let files = files::size(&folder.join(FILES))?;
+        // A file of pages grows in steps and is larger than its content.
+        let data = engine.path().and_then(|path| compact::on_disk(path).ok()).unwrap_or_else(|| engine.size());
+        has_room(file, files + files / 4 + data)?;
     }
     Ok(part_path(file))
 }
@@ -87,12 +96,10 @@ fn finish(made: Result<()>, part: &Path, file: &Path) -> Result<u64> {
 }
 
 /// Refuses a backup that will not fit: a disk that is full for a while would refuse other writes meanwhile.
-fn has_room(file: &Path, files: u64, data: u64) -> Result<()> {
-    // A file of pages grows in steps and is larger than its content.
-    let needed = files + files / 4 + data;
+fn has_room(file: &Path, needed: u64) -> Result<()> {
     let free = rustix::fs::statvfs(folder_of(file)).map(|there| there.f_bavail.saturating_mul(there.f_frsize));
     match free {
-        Ok(free) if files > 0 && free < needed => {
+        Ok(free) if free < needed => {
             let mb = |bytes: u64| bytes.div_ceil(1 << 20);
             let text = format!("a backup needs {} MB for a while, and {} MB are free", mb(needed), mb(free));
             Err(Error::Io(format!("{text}: delete something first")))

@@ -121,9 +121,16 @@ pub async fn run(config: Config) -> Result<ExitCode> {
     let mut signals = Signals::new()?;
     let mut wait = config.backoff_min;
     loop {
-        let trial = selector.trial.take();
-        if trial.is_some() {
-            root.set_selector(&selector)?;
+        let mut trial = selector.trial.take();
+        if let Some(slot) = trial {
+            // Noted before the attempt, as one that takes the power with it leaves no other trace. A commit removes it.
+            let why = "The device lost its power or was reset before the new version was confirmed.".into();
+            selector.report = Some(TrialReport { slot, why, at: recover::now(), stopped: false });
+            if let Err(error) = root.set_selector(&selector) {
+                // A flag that cannot be cleared would be tried for ever.
+                tracing::warn!(%error, "the new version cannot be tried; the one that is there goes on");
+                trial = None;
+            }
         }
         let slot = trial.unwrap_or(selector.active);
         tracing::info!(%slot, trial = trial.is_some(), "starting");
@@ -131,7 +138,7 @@ pub async fn run(config: Config) -> Result<ExitCode> {
         let end = attempt(&config, &root, slot, trial.is_some(), &mut signals).await?;
         if let End::Stopped(status) = end {
             if trial.is_some() {
-                report(&root, slot, "Hob was stopped before the new version was confirmed.".into())?;
+                report(&root, slot, "Hob was stopped before the new version was confirmed.".into(), true)?;
             }
             return Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or_default()));
         }
@@ -140,7 +147,11 @@ pub async fn run(config: Config) -> Result<ExitCode> {
         selector = root.selector()?.unwrap_or(Selector { active: selector.active, trial: None, report: None });
         if trial.is_some() && selector.active != slot {
             tracing::error!(%slot, why, "the new version failed; the version before starts again");
-            selector = report(&root, slot, format!("The new version {why} before it was confirmed."))?;
+            match report(&root, slot, format!("The new version {why} before it was confirmed."), false) {
+                Ok(noted) => selector = noted,
+                // Another report is there since before the attempt.
+                Err(error) => tracing::warn!(%error, "the reason could not be noted"),
+            }
             continue;
         }
         let asked = matches!(&end, End::Exited(status) if status.code() == Some(i32::from(RESTART_CODE)));
@@ -152,7 +163,7 @@ pub async fn run(config: Config) -> Result<ExitCode> {
         if matches!(end, End::NotStarted(_)) && trial.is_none() && root.manifest(other)?.is_some() {
             tracing::error!(%slot, why, "the active version cannot be started; the other slot takes over");
             let why = format!("The active version {why}, so the version of the other slot took over.");
-            let report = Some(TrialReport { slot, why, at: recover::now() });
+            let report = Some(TrialReport { slot, why, at: recover::now(), stopped: false });
             selector = Selector { active: other, trial: None, report };
             root.set_selector(&selector)?;
             // If the other cannot be started either, they alternate, each after a wait.
@@ -180,7 +191,8 @@ fn lock(root: &Path) -> Result<fs::File> {
 /// Fills the first slot when there is none, and offers this program as a trial when it is newer than the active one.
 fn prepare(config: &Config, root: &Root, disk: &dyn Disk) -> Result<Selector> {
     let complete = |slot| root.manifest(slot).map(|about| about.is_some());
-    let mut selector = match root.selector()? {
+    let known = root.selector()?;
+    let mut selector = match known.clone() {
         Some(selector) => selector,
         None => {
             let active = if !complete(SlotName::A)? && complete(SlotName::B)? { SlotName::B } else { SlotName::A };
@@ -194,14 +206,23 @@ fn prepare(config: &Config, root: &Root, disk: &dyn Disk) -> Result<Selector> {
         // A package brought a newer version than the slots have. It is tried like any other, and once.
         let other = selector.active.other();
         let own = SlotManifest::of_version(config.version.clone());
-        let failed_before = selector.report.as_ref().is_some_and(|report| report.slot == other);
+        let failed_before = selector.report.as_ref().is_some_and(|report| report.slot == other && !report.stopped);
         if !(failed_before && root.manifest(other)? == Some(own)) {
-            fill(config, root, disk, other)?;
-            selector.trial = Some(other);
-            selector.report = None;
+            match fill(config, root, disk, other) {
+                Ok(()) => {
+                    selector.trial = Some(other);
+                    selector.report = None;
+                }
+                Err(error) => {
+                    let version = &config.version;
+                    tracing::warn!(%error, %version, "the newer version cannot be tried; the one that is there goes on");
+                }
+            }
         }
     }
-    root.set_selector(&selector)?;
+    if known.as_ref() != Some(&selector) {
+        root.set_selector(&selector)?;
+    }
     Ok(selector)
 }
 
@@ -226,11 +247,11 @@ fn fill(config: &Config, root: &Root, disk: &dyn Disk, slot: SlotName) -> Result
     root.finish(slot, &SlotManifest::of_version(config.version.clone()))
 }
 
-/// Records the end of a trial.
-fn report(root: &Root, slot: SlotName, why: String) -> Result<Selector> {
+/// Records the end of a trial; `stopped` when a person ended it.
+fn report(root: &Root, slot: SlotName, why: String, stopped: bool) -> Result<Selector> {
     let mut selector = root.selector()?.unwrap_or(Selector { active: slot.other(), trial: None, report: None });
     if selector.active != slot {
-        selector.report = Some(TrialReport { slot, why, at: recover::now() });
+        selector.report = Some(TrialReport { slot, why, at: recover::now(), stopped });
         selector.trial = None;
         root.set_selector(&selector)?;
     }

@@ -107,6 +107,30 @@ async fn they_are_made_each_night_and_the_last_ones_stay() {
 }
 
 #[tokio::test]
+async fn the_new_one_stays_though_the_clock_went_back_and_parts_of_old_ones_go() {
+    let w = World::new();
+    w.plan("", 3, None).await.unwrap();
+    let folder = w.folder.join("data/backups");
+    let start = format!("hob-backup-{}-", short(w.store.device_id()));
+    for day in 1..=4 {
+        fs::write(folder.join(format!("{start}2030010{day}-030000.hob")), "later").unwrap();
+    }
+    fs::write(folder.join(format!("{start}20260101-030000.hob.age.part")), "cut off").unwrap();
+    let stays = ["hob-backup-0000000f-20260101-030000.hob.part".to_owned(), format!("{start}notes.part")];
+    for name in &stays {
+        fs::write(folder.join(name), "of somebody else").unwrap();
+    }
+    let view = w.backups.run().await.unwrap();
+    let made = PathBuf::from(view.last.unwrap().path);
+    assert!(made.ends_with(format!("{start}20261126-120000.hob")) && made.exists(), "{made:?}");
+    let names = w.names(&folder);
+    assert!(stays.iter().all(|name| names.contains(name)), "{names:?}");
+    let whole: Vec<&String> = names.iter().filter(|name| name.ends_with(".hob")).collect();
+    assert_eq!(whole.len(), 3, "{names:?}");
+    assert_eq!(names.len(), 5, "{names:?}");
+}
+
+#[tokio::test]
 async fn a_stick_that_is_missing_is_told_once_a_day_and_used_when_it_is_back() {
     let w = World::new();
     let stick = w.folder.join("stick");

@@ -28,7 +28,7 @@ impl UpdateService {
     }
 
     pub(super) fn channel_view(&self) -> Option<UpdateChannel> {
-        let url = self.0.config.channel.clone();
+        let url = self.without_login(&self.0.config.channel);
         let state = self.0.channel.lock().unwrap_or_else(PoisonError::into_inner);
         (!url.is_empty()).then(|| UpdateChannel {
             url,
@@ -42,6 +42,14 @@ impl UpdateService {
         })
     }
 
+    /// A text about the channel without the user and the password in its address: everybody who may see the device reads it.
+    pub(super) fn without_login(&self, text: &str) -> String {
+        match login(&self.0.config.channel) {
+            Some(login) => text.replace(login, ""),
+            None => text.to_owned(),
+        }
+    }
+
     /// Reads the channel, and publishes a new version.
     ///
     /// # Errors
@@ -53,7 +61,7 @@ impl UpdateService {
         let found = self.fetch().await;
         {
             let mut state = self.0.channel.lock().unwrap_or_else(PoisonError::into_inner);
-            state.problem = found.as_ref().err().map(|error| error.message().to_owned());
+            state.problem = found.as_ref().err().map(|error| self.without_login(error.message()));
             if let Ok(available) = &found {
                 state.checked_at = Some(Id::new().millis() as i64);
                 state.available.clone_from(available);
@@ -125,10 +133,35 @@ pub(super) async fn tell(ports: &Ports, title: &str, text: &str) -> bool {
     }
 }
 
+/// User and password in an address, with the `@` after them.
+fn login(url: &str) -> Option<&str> {
+    let rest = url.split_once("://")?.1;
+    let host = rest.split(['/', '?', '#', '\\']).next()?;
+    host.rfind('@').and_then(|at| host.get(..=at))
+}
+
 /// A number below `most`.
 fn random(most: u64) -> u64 {
     let bytes = *Id::new().as_bytes();
     let last =
         u64::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]]);
     last.checked_rem(most).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_and_password_of_an_address_are_found() {
+        for (url, expected) in [
+            ("https://example.org/hob/stable.json", None),
+            ("https://me:pass@example.org/a@b.json", Some("me:pass@")),
+            ("https://me:p@ss@example.org?x=@", Some("me:p@ss@")),
+            ("https://example.org/?to=me@home", None),
+            ("nothing@all", None),
+        ] {
+            assert_eq!(login(url), expected, "{url}");
+        }
+    }
 }

@@ -87,7 +87,10 @@ impl Probe {
         let mark = tool::Id::new().to_string();
         let failed = |error: store::Error| format!("the data cannot be used: {error}");
         self.store.seal(MARK, mark.as_bytes()).await.map_err(failed)?;
-        match self.store.unseal(MARK).map_err(failed)? {
+        let read = self.store.unseal(MARK).map_err(failed)?;
+        let store = self.store.clone();
+        self.store.write(move |tx| store.seal_in(tx, MARK, None)).await.map_err(failed)?;
+        match read {
             Some(read) if read == mark.as_bytes() => Ok(()),
             _ => Err("the data cannot be used: what was written is not what is read".into()),
         }

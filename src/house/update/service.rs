@@ -286,7 +286,8 @@ impl UpdateService {
         let preparing = self.clone();
         tokio::spawn(async move {
             let _busy = busy;
-            let problem = preparing.clone().prepare(upload).await.err().map(|error| error.message().to_owned());
+            let problem = preparing.clone().prepare(upload).await.err();
+            let problem = problem.map(|error| preparing.without_login(error.message()));
             if let Some(problem) = &problem {
                 tracing::warn!(%problem, "the update was not installed");
             }
@@ -447,7 +448,8 @@ impl Updates for UpdateService {
             }
             let plan = self.blocking(move |updater| updater.begin(&head)).await?;
             self.note_upload(&plan.id);
-            self.set_job(false, None);
+            // An installation may have begun meanwhile: whether one runs is not this call's to say.
+            self.0.job.lock().unwrap_or_else(PoisonError::into_inner).problem = None;
             self.changed().await;
             Ok(upload(plan))
         };

@@ -42,6 +42,11 @@ impl UpdateService {
         if !is_open || self.0.restarting.load(Relaxed) {
             return;
         }
+        // At the same moment, too: what follows is refused then.
+        let is_kept = async || {
+            let status = self.blocking(|updater| updater.status()).await;
+            self.0.restarting.load(Relaxed) || status.is_ok_and(|status| status.state == "committed")
+        };
         let committed = match checked {
             Ok(()) => {
                 self.blocking(|updater| updater.confirm().map(drop)).await.map_err(|error| error.message().to_owned())
@@ -53,10 +58,12 @@ impl UpdateService {
                 tracing::info!("the new version passed its checks and is kept");
                 self.changed().await;
             }
+            Err(_) if is_kept().await => {}
             Err(why) => {
                 tracing::error!(%why, "the new version is taken back");
                 match self.blocking(move |updater| updater.fail(&why)).await {
                     Ok(switch) => self.leave(switch).await,
+                    Err(_) if is_kept().await => {}
                     Err(error) => {
                         // The trial ends all the same: it was cleared before it began.
                         tracing::warn!(%error, "the reason could not be noted");

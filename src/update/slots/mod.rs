@@ -137,6 +137,9 @@ pub struct TrialReport {
     pub why: String,
     /// Unix seconds.
     pub at: i64,
+    /// Whether a person stopped Hob meanwhile, which says nothing about the version.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
 }
 
 /// The slots of a machine. Implementations make each change in one atomic step.

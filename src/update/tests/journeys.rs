@@ -92,7 +92,7 @@ fn a_trial_that_is_not_confirmed_falls_back_and_says_why() {
 fn the_supervisors_report_is_the_reason() {
     let (disk, _) = on_trial(Kind::Dir);
     let why = "The new version ended with exit code 3 before it was confirmed.";
-    let report = Some(TrialReport { slot: SlotName::B, why: why.into(), at: 5 });
+    let report = Some(TrialReport { slot: SlotName::B, why: why.into(), at: 5, stopped: false });
     let root = Root::new(Arc::new(disk.clone()), "/root".into());
     root.set_selector(&Selector { active: SlotName::A, trial: None, report }).unwrap();
     let status = start(Kind::Dir, &disk, SlotName::A).status().unwrap();

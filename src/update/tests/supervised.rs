@@ -5,7 +5,7 @@ use crate::{
     disk::RealDisk,
     error::Error,
     slots::{
-        SlotManifest, SlotName,
+        SlotManifest, SlotName, TrialReport,
         dir::{Root, Selector},
     },
     supervise::{Config, run},
@@ -72,6 +72,15 @@ impl Stage {
 
     /// Runs the supervisor until `done`, at most for half a minute.
     async fn until(&self, config: Config, done: impl Fn(&Self) -> bool) {
+        // Programs that other tests are just starting hold this process's open files until they run.
+        for _ in 0..500 {
+            let lock = fs::File::open(self.folder.0.join("supervise.lock"));
+            let Ok(lock) = lock else { break };
+            if rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         let running = run(config);
         let seen = async {
             while !done(self) {
@@ -187,6 +196,35 @@ async fn an_empty_root_is_filled_with_this_program() {
     stage.until(newer, |stage| stage.log().len() >= 4).await;
     let slots: String = stage.log().iter().filter_map(|line| line.chars().next()).collect();
     assert_eq!(slots, "abaa");
+}
+
+#[tokio::test]
+async fn a_newer_program_that_cannot_be_copied_leaves_the_version_that_is_there() {
+    let stage = Stage::new(&script(STAYS), None);
+    let program = stage.folder.0.join("missing");
+    let config = Config { program, version: "99.0.0".parse().unwrap(), ..stage.config() };
+    stage.until(config, |stage| !stage.log().is_empty()).await;
+    assert_eq!(stage.log(), ["a serve --listen"]);
+    assert_eq!(stage.selector(), Selector { active: SlotName::A, trial: None, report: None });
+}
+
+#[tokio::test]
+async fn a_newer_program_that_takes_the_power_with_it_is_tried_once_and_one_that_was_stopped_again() {
+    let stage = Stage::new(&script(STAYS), None);
+    let program = stage.folder.write("program", &script(STAYS)).unwrap();
+    let config = Config { program, version: "99.0.0".parse().unwrap(), ..stage.config() };
+    // The supervisor and all it runs are gone in the middle of the trial.
+    stage.until(config.clone(), |stage| !stage.log().is_empty()).await;
+    let mut selector = stage.selector();
+    let report = selector.report.clone().unwrap();
+    assert_eq!((report.slot, report.stopped, selector.trial), (SlotName::B, false, None));
+    stage.until(config.clone(), |stage| stage.log().len() >= 2).await;
+    assert_eq!(stage.log(), ["b serve --listen", "a serve --listen"]);
+    // A person stopped it: that says nothing about the version.
+    selector.report = Some(TrialReport { stopped: true, ..report });
+    stage.root.set_selector(&selector).unwrap();
+    stage.until(config, |stage| stage.log().len() >= 3).await;
+    assert_eq!(stage.log()[2], "b serve --listen");
 }
 
 #[tokio::test]
