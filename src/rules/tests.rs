@@ -194,7 +194,18 @@ impl At {
 
     async fn level(&self, number: u8, high: bool) {
         self.board.read(pin(number)).await.unwrap();
+        let mut edges = self.board.edges();
         self.board.write(pin(number), high).await.unwrap();
+        // The edge of a watched pin comes from a thread, for which a paused clock does not wait.
+        for _ in 0..100 {
+            if edges.try_recv().is_ok_and(|edge| edge.pin == pin(number) && edge.high == high) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        for _ in 0..8 {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Waits until there are `n` calls.

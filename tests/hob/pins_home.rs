@@ -198,7 +198,7 @@ fn settings_are_taken_back() {
     set(bell).data(200);
     let plain = || home.on_map(6);
     assert_eq!(
-        (&plain()["kind"], &plain()["pull"], &plain()["watched"]),
+        (&plain()["kind"], &plain()["settings"]["pull"], &plain()["watched"]),
         (&json!("button"), &json!("up"), &json!(true))
     );
     let why = hob.call("gpio_write", json!({"pin": 6, "high": true})).refusal(403, "denied");
