@@ -94,7 +94,8 @@ fn while_a_pin_flaps_no_edge_of_another_is_lost() {
 #[test]
 fn the_first_edge_after_a_rule_was_made_starts_it() {
     let home = Home::with(FAST);
-    for pin in [7, 8, 9, 10, 11] {
+    // Not the pins below 9, which are pulled up: they are on before somebody presses.
+    for pin in [9, 10, 11, 12, 13] {
         let rule = json!({"name": format!("Try {pin}"), "triggers": [{"type": "pin", "pin": pin, "edge": "rising"}],
                           "actions": [{"type": "pin", "pin": 17, "toggle": true}], "mode": "queued"});
         let id = home.hob.result("create_rule", rule)["id"].clone();

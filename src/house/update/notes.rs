@@ -28,6 +28,8 @@ pub struct Content {
     /// The upload that was begun last, and when: milliseconds since 1970.
     pub upload: String,
     pub upload_at: u64,
+    /// The version of that outcome: two may end within a second.
+    pub told_outcome_version: String,
 }
 
 /// The file, and its content in memory.

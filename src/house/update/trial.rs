@@ -77,9 +77,9 @@ impl UpdateService {
     /// A notice for the owner, once for each outcome.
     async fn tell_of_outcome(&self, ports: &Ports) {
         let Ok(status) = self.blocking(|updater| updater.status()).await else { return };
-        let Some(outcome) = status.last_outcome.filter(|outcome| outcome.at != self.0.notes.get().told_outcome) else {
-            return;
-        };
+        let told = self.0.notes.get();
+        let is_new = |of: &update::Outcome| (of.at, &of.version) != (told.told_outcome, &told.told_outcome_version);
+        let Some(outcome) = status.last_outcome.filter(is_new) else { return };
         let (version, why) = (&outcome.version, &outcome.why);
         let text = match outcome.what.as_str() {
             "committed" => format!("Hob {version} is installed."),
@@ -88,7 +88,10 @@ impl UpdateService {
             _ => String::new(),
         };
         if text.is_empty() || tell(ports, "Update", &text).await {
-            self.0.notes.change(|content| content.told_outcome = outcome.at);
+            self.0.notes.change(|content| {
+                content.told_outcome = outcome.at;
+                content.told_outcome_version = outcome.version.clone();
+            });
         }
         self.0.bus.publish(
             format!("update:{}", if outcome.what == "committed" { "committed" } else { "failed" }),
