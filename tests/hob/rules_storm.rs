@@ -94,8 +94,8 @@ fn while_a_pin_flaps_no_edge_of_another_is_lost() {
 #[test]
 fn the_first_edge_after_a_rule_was_made_starts_it() {
     let home = Home::with(FAST);
-    // Not the pins below 9, which are pulled up: they are on before somebody presses.
-    for pin in [9, 10, 11, 12, 13] {
+    // Pins that are neither pulled up nor those of a bus, which are only read now and then.
+    for pin in [12, 13, 16, 19, 20] {
         let rule = json!({"name": format!("Try {pin}"), "triggers": [{"type": "pin", "pin": pin, "edge": "rising"}],
                           "actions": [{"type": "pin", "pin": 17, "toggle": true}], "mode": "queued"});
         let id = home.hob.result("create_rule", rule)["id"].clone();
