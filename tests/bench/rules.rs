@@ -2,7 +2,7 @@
 //! and how many rules are evaluated in a second where 200 hear of every event and none of them runs.
 
 use crate::{Result, Watch};
-use board::{Board, BoardKind, Pin, PinRate};
+use board::{Board, BoardKind, Direction, Pin, PinRate, PinSettings, PinsConfig, SimConfig};
 use futures::future::BoxFuture;
 use registry::{PerMinute, Registry, Terms};
 use rules::{Home, Rules};
@@ -20,6 +20,8 @@ use tool::{Bus, BusEvent, Channel, Cx, Dispatch, Ports, Principal, SystemClock, 
 
 /// How many rules hear of every event.
 const RULES: usize = 200;
+/// Between two edges: a line that is faster is coalesced.
+const EVERY: Duration = Duration::from_millis(25);
 /// Events that are published in a row; the bus keeps as many for a listener that is slow.
 const EVENTS: usize = 500;
 
@@ -40,7 +42,9 @@ pub fn measure(rounds: usize, folder: &Path) -> Result<Value> {
         let facts = Arc::new(|_: &str| ToolFacts { idempotent: true, detached: false });
         let scheduler = Scheduler::new(&store, ports.clone(), facts);
         let rate = PinRate { switches_per_second: 0, burst: 0 };
-        let board = Board::with_rate(BoardKind::Sim, rate);
+        let config = PinsConfig { rate, ..PinsConfig::default() };
+        let board = Board::with_config(BoardKind::Sim, config, &SimConfig::default());
+        let sim = board.simulator().ok_or("no simulator")?;
         let home = Home {
             board: board.clone(),
             things: Things::default(),
@@ -48,7 +52,7 @@ pub fn measure(rounds: usize, folder: &Path) -> Result<Value> {
             place: Arc::new(|| None),
         };
         let rules = Rules::new(&store, registry.clone(), scheduler, home, ports.clone());
-        registry.add(tools_hardware::gpio(board.clone(), &store)?)?;
+        registry.add(tools_hardware::gpio(tools_hardware::Pins::open(board.clone(), &store)?))?;
         registry.add(rules::rules(rules.clone()))?;
         let closing = CancellationToken::new();
         rules.watch(&closing)?;
@@ -62,21 +66,29 @@ pub fn measure(rounds: usize, folder: &Path) -> Result<Value> {
         call("create_rule", follow).await?;
         let pin = |number: i64| Pin::new(number).ok_or("there is no such pin");
         let (button, lamp) = (pin(4)?, pin(17)?);
+        board.configure(button, PinSettings { direction: Some(Direction::Input), ..PinSettings::default() })?;
         board.read(button).await?;
         board.read(lamp).await?;
-        let mut changes = board.changes();
+        let mut edges = board.edges();
         let mut fired = bus.listen_to(None, Topics::parse("rule:fired")?);
         let mut took = vec![];
         for _ in 0..rounds {
             let began = Instant::now();
-            board.write(button, true).await?;
-            let moved = async { while changes.recv().await? != (lamp, true) {} Ok::<_, tokio::sync::broadcast::error::RecvError>(began.elapsed()) };
+            sim.set(button, true);
+            let moved = async {
+                loop {
+                    let edge = edges.recv().await?;
+                    if (edge.pin, edge.high) == (lamp, true) {
+                        return Ok::<_, tokio::sync::broadcast::error::RecvError>(began.elapsed());
+                    }
+                }
+            };
             took.push(tokio::time::timeout(Duration::from_secs(5), moved).await??);
             // The run ends when its record is stored; a rule in mode single runs once at a time.
             while !matches!(fired.next().await, Some(BusEvent::Event(_)) | None) {}
-            board.write(button, false).await?;
+            sim.set(button, false);
             board.write(lamp, false).await?;
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            tokio::time::sleep(EVERY).await;
         }
         took.sort_unstable();
         let at = |share: f64| took.get((took.len() as f64 * share) as usize).map_or(0.0, |one| one.as_secs_f64() * 1e3);

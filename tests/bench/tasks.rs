@@ -23,6 +23,11 @@ use tool::{AgentId, Channel, Cx, FixedClock, Id, Ports, Principal, Role, Tool, U
 #[path = "../../src/tools-everyday/tasks/record.rs"]
 pub(crate) mod record;
 
+/// The name of a list in a sentence, which nothing here reads.
+fn list_name(category: &str) -> String {
+    category.to_owned()
+}
+
 const NOW: &str = "2026-11-20T14:30:00+01:00[Europe/Vienna]";
 const ANNA: UserId = UserId(Id::from_bytes([7; 16]));
 const BEN: UserId = UserId(Id::from_bytes([8; 16]));
