@@ -61,11 +61,11 @@ pub fn measure(rounds: usize, folder: &Path) -> Result<Value> {
             let cx = cx.clone();
             Box::pin(async move { cx.call(tool, args).await })
         };
-        let follow = json!({"name": "follow", "triggers": {"pin": 4, "edge": "rising"}, "actions": {"pin": 17, "high": true},
+        let follow = json!({"name": "follow", "triggers": {"pin": 22, "edge": "rising"}, "actions": {"pin": 17, "high": true},
                             "maxPerHour": 36_000});
         call("create_rule", follow).await?;
         let pin = |number: i64| Pin::new(number).ok_or("there is no such pin");
-        let (button, lamp) = (pin(4)?, pin(17)?);
+        let (button, lamp) = (pin(22)?, pin(17)?);
         board.configure(button, PinSettings { direction: Some(Direction::Input), ..PinSettings::default() })?;
         board.read(button).await?;
         board.read(lamp).await?;
