@@ -437,6 +437,7 @@ test('a backup under a passphrase, backups by themselves, and the support file',
   await button(backup, 'Change').click();
   await backup.getByLabel('How often').selectOption('day');
   await backup.getByLabel('Folder').fill('/media/usb');
+  await backup.getByRole('switch', { name: 'Encrypt them' }).click();
   await fill('four words in a row', 'four words in a row');
   await accessible(page, 'the plan of backups');
   await button(backup, 'Save').click();
