@@ -122,7 +122,7 @@ impl BackupPlan {
             return Err(Error::bad_args("the folder is no path: write it as /media/usb/hob"));
         }
         let is_plain = Path::new(folder).components().all(|part| part != Component::ParentDir);
-        if !folder.is_empty() && !(Path::new(folder).is_absolute() && is_plain) {
+        if !(folder.is_empty() || Path::new(folder).is_absolute() && is_plain) {
             return Err(Error::bad_args("the folder must be an absolute path: write it as /media/usb/hob"));
         }
         let keep = change.keep.unwrap_or(KEEP);

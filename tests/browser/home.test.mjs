@@ -202,7 +202,7 @@ test('a pin gets a name, is known by it, and loses it', async () => {
   await names.getByRole('button', { name: 'Edit: Door' }).click();
   await names.getByLabel('What is connected to it').fill('Front door');
   await names.getByRole('button', { name: 'Save' }).click();
-  await names.getByText('Front door').waitFor();
+  await names.getByText('Front door', { exact: true }).waitFor();
   await fits(page, desktop, 'named pins');
   await accessible(page, 'named pins');
   await shot(page, 'pins-named');

@@ -205,7 +205,7 @@ pub(super) fn detected(s: &Sentence, home: &Home) -> Option<Classification> {
             }
             arguments.insert("kind".to_owned(), "contact".into());
             arguments.insert("query".to_owned(), classes[0].replace('_', " ").into());
-            arguments.insert("active".to_owned(), ((!off) != every).into());
+            arguments.insert("active".to_owned(), (off == every).into());
             emit::calls(vec![("list_things", Value::Object(arguments))], "asks where something is detected")
         }
     }
