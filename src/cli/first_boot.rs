@@ -75,7 +75,7 @@ fn requests(settings: &Settings) -> Vec<Request> {
     if let Some(zone) = settings.get(Key::TimeZone) {
         requests.push((Key::TimeZone, "PATCH", "/api/v1/home".into(), json!({"timeZone": zone})));
     }
-    match (settings.get(Key::Model), settings.get(Key::ModelKey)) {
+    match (settings.get(Key::Model), settings.get(Key::Secret)) {
         (Some(model), key) => {
             let body = match key {
                 Some(key) => json!({"model": model, "key": key}),
@@ -86,7 +86,7 @@ fn requests(settings: &Settings) -> Vec<Request> {
         (None, Some(key)) => {
             if let Some(provider) = provider_of(key) {
                 let path = format!("/api/v1/providers/{}", percent_encode(provider));
-                requests.push((Key::ModelKey, "PUT", path, json!({"key": key})));
+                requests.push((Key::Secret, "PUT", path, json!({"key": key})));
             }
         }
         (None, None) => {}

@@ -135,10 +135,8 @@ fn a_button_that_is_held_at_the_start_resets_and_a_short_press_does_not() {
     remember(&it);
     it.kill();
     let scenario = it.folder.path("scenario");
-    let config = |scenario: &Path| {
-        format!("[factory_reset]\npin = 21\nhold_seconds = 1\n[sim]\nscenario = {:?}\n", scenario.display().to_string())
-    };
-    it.setup.config = config(&scenario);
+    let path = scenario.display().to_string();
+    it.setup.config = format!("[factory_reset]\npin = 21\nhold_seconds = 1\n[sim]\nscenario = {path:?}\n");
     // Released in time, and not pressed at all.
     for (what, steps) in [("short", "low 21\nwait 600\nhigh 21\n"), ("never", "high 21\n")] {
         fs::write(&scenario, steps).unwrap();

@@ -243,6 +243,8 @@ impl Supervised {
             }
             thread::sleep(Duration::from_millis(5));
         }
+        let _ = child.kill();
+        let _ = child.wait();
         panic!("the supervisor did not stop:\n{}", self.log());
     }
 

@@ -23,7 +23,7 @@ pub enum Key {
     WifiCountry,
     TimeZone,
     Model,
-    ModelKey,
+    Secret,
     ClaimCode,
 }
 
@@ -35,7 +35,7 @@ impl Key {
         Self::WifiCountry,
         Self::TimeZone,
         Self::Model,
-        Self::ModelKey,
+        Self::Secret,
         Self::ClaimCode,
     ];
 
@@ -48,7 +48,7 @@ impl Key {
             Self::WifiCountry => "WIFI_COUNTRY",
             Self::TimeZone => "TIME_ZONE",
             Self::Model => "MODEL",
-            Self::ModelKey => "MODEL_KEY",
+            Self::Secret => "MODEL_KEY",
             Self::ClaimCode => "CLAIM_CODE",
         }
     }
@@ -62,7 +62,7 @@ impl Key {
             Self::WifiCountry => "the country",
             Self::TimeZone => "the time zone",
             Self::Model => "the model",
-            Self::ModelKey => "the model's key",
+            Self::Secret => "the model's key",
             Self::ClaimCode => "the claim code",
         }
     }
@@ -148,11 +148,11 @@ impl Settings {
                 self.report(format!("{} was given without WIFI_NAME, so it was not used.", key.name()));
             }
         }
-        if let Some(key) = self.get(Key::ModelKey)
+        if let Some(key) = self.get(Key::Secret)
             && self.get(Key::Model).is_none()
             && provider_of(key).is_none()
         {
-            self.values.remove(&Key::ModelKey);
+            self.values.remove(&Key::Secret);
             self.report("MODEL_KEY was given without MODEL, and does not show whose key it is.".into());
         }
     }
@@ -199,7 +199,7 @@ fn check_value(key: Key, value: &str) -> Result<String, String> {
                 false => error("is too easy to guess: use at least 12 letters and digits, and not always the same."),
             }
         }
-        Key::TimeZone | Key::Model | Key::ModelKey => match value.len() <= 512 && value.is_ascii() {
+        Key::TimeZone | Key::Model | Key::Secret => match value.len() <= 512 && value.is_ascii() {
             true => Ok(value.into()),
             false => error("is too long, or has letters that it cannot have."),
         },
@@ -266,7 +266,7 @@ mod tests {
                 (Key::WifiPassword, "\"correct horse\""),
                 (Key::WifiCountry, "AT"),
                 (Key::TimeZone, "Europe/Vienna"),
-                (Key::ModelKey, "sk-ant-0123"),
+                (Key::Secret, "sk-ant-0123"),
                 (Key::ClaimCode, "alpha-7391-bravo"),
             ]
             .map(|(key, value)| (key, value.to_owned()))
