@@ -3,7 +3,7 @@
 use crate::{
     AppState,
     describe::{Routes, get, post},
-    document::Download,
+    document::TextDownload,
     envelope::{Answer, Failure, ok},
 };
 use ::care::{Check, Clockwork, Facts, ModelFacts, NetworkFacts, Outcome, WriteReport, support};
@@ -82,7 +82,7 @@ fn trouble(trouble: &ModelTrouble) -> ModelFacts {
 }
 
 /// A text about the device, for those who help.
-pub(crate) async fn support(State(house): State<AppState>) -> Result<Download, Failure> {
+pub(crate) async fn support(State(house): State<AppState>) -> Result<TextDownload, Failure> {
     let (checks, _) = checked(&house).await;
     let input = support::Input {
         now: house.ports.clock.local(),
@@ -104,7 +104,7 @@ pub(crate) async fn support(State(house): State<AppState>) -> Result<Download, F
         (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"hob-support.txt\""),
     ];
-    Ok(Download((headers, text).into_response()))
+    Ok(TextDownload((headers, text).into_response()))
 }
 
 /// The names that must not be in a support bundle: of people, the home, its things and pins.

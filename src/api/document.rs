@@ -194,6 +194,21 @@ impl DescribeOutput for Download {
     }
 }
 
+/// A text to download.
+pub(crate) struct TextDownload(pub Response);
+
+impl IntoResponse for TextDownload {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl DescribeOutput for TextDownload {
+    fn describe(_: &mut Schemas, operation: &mut Operation) {
+        operation.answer(200, "A text to download.", "text/plain", json!({"type": "string"}));
+    }
+}
+
 /// An uploaded file of any type.
 pub(crate) struct FileResponse(pub Response);
 
