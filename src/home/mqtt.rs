@@ -7,11 +7,13 @@
 
 mod announce;
 mod command;
+mod postponed;
 
 use ::mqtt::{Message, Mqtt, Phase, Subscription};
 use announce::{Announcement, Rule, announcement};
 use board::Device;
 use command::{Request, Requests};
+use postponed::{Postponed, Repeated};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,7 +26,7 @@ use tokio::{
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
-use tool::{AgentId, BusEvent, Channel, Cx, Peer, Principal, Role, Topics, UserId, Via};
+use tool::{AgentId, BusEvent, Channel, Cx, Error, Peer, Principal, Role, Topics, UserId, Via};
 use tools_home::mqtt::{MqttHome, MqttSettings, object_id};
 
 /// How often everything is looked at again, and how often readings are published.
@@ -114,6 +116,7 @@ impl Door {
         let mut next_reading = Instant::now();
         let mut settings_are_old = true;
         let mut running = JoinSet::new();
+        let mut postponed = Postponed::default();
         // Pins may change hundreds of times a second, and events are passed on without a pause.
         let (mut look_at, mut refresh_at) = (Some(Instant::now()), Instant::now() + LOOK_EVERY);
         loop {
@@ -127,6 +130,11 @@ impl Door {
                 self.home.load();
             }
             let settings = self.home.settings();
+            if let (Some(repeated), Some(settings)) = (postponed.due(now), &settings)
+                && !requests.has_pin(&repeated.pin)
+            {
+                self.switch(settings, repeated, &mut postponed).await;
+            }
             let connected = status.borrow_and_update().state == Phase::Connected;
             if let Some(settings) = settings.as_ref().filter(|_| connected) {
                 if look_at.into_iter().chain(rules_at).any(|at| now >= at) {
@@ -155,7 +163,7 @@ impl Door {
                 look_at = Some(now);
             }
             let looks = if connected && settings.is_some() { look_at.into_iter().chain(rules_at).min() } else { None };
-            let wake = looks.map_or(refresh_at, |at| at.min(refresh_at));
+            let wake = looks.into_iter().chain(postponed.next_at()).fold(refresh_at, Instant::min);
             tokio::select! {
                 event = events.next() => match event {
                     Some(BusEvent::Event(event)) => {
@@ -178,6 +186,12 @@ impl Door {
                 request = requests.next() => match request {
                     Request::Renew => published.renew(),
                     Request::Announced(keys) => published.left_over(keys),
+                    Request::Pin(pin, verb) => {
+                        postponed.supersede(&pin);
+                        if let Some(settings) = &settings {
+                            self.switch(settings, Repeated::first(pin, verb), &mut postponed).await;
+                        }
+                    }
                     request => {
                         if let Some(settings) = &settings {
                             self.obey(settings, request, &mut running).await;
@@ -270,18 +284,25 @@ impl Door {
         Ok(all)
     }
 
+    /// Switches a pin, and keeps the command where the pin is switched too fast.
+    async fn switch(&self, settings: &MqttSettings, command: Repeated, postponed: &mut Postponed) {
+        let Some(thing) = self.pins().into_iter().find(|thing| thing.address.key == command.pin) else { return };
+        if !settings.control || !announce::obeys(&thing) {
+            return;
+        }
+        let Some(Ok(planned)) = self.things.plan(&thing, &things::Command::new(command.verb)) else { return };
+        if let Err(error) = self.cx().call(planned.tool, planned.args).await
+            && !postponed.keep(command, &error, Instant::now())
+        {
+            refused(&error);
+        }
+    }
+
     async fn obey(&self, settings: &MqttSettings, request: Request, running: &mut JoinSet<()>) {
         if !settings.control {
             return;
         }
         let made = match request {
-            Request::Pin(pin, verb) => {
-                let Some(thing) = self.pins().into_iter().find(|thing| thing.address.key == pin) else { return };
-                match announce::obeys(&thing).then(|| self.things.plan(&thing, &things::Command::new(verb))).flatten() {
-                    Some(Ok(planned)) => self.cx().call(planned.tool, planned.args).await,
-                    _ => return,
-                }
-            }
             Request::EnableRule(rule, enabled) => {
                 self.cx().call("update_rule", json!({"ruleId": rule, "enabled": enabled})).await
             }
@@ -298,12 +319,16 @@ impl Door {
                 });
                 return;
             }
-            Request::Renew | Request::Announced(_) => return,
+            Request::Pin(..) | Request::Renew | Request::Announced(_) => return,
         };
         if let Err(error) = made {
-            tracing::info!(%error, "a command over MQTT was refused");
+            refused(&error);
         }
     }
+}
+
+fn refused(error: &Error) {
+    tracing::info!(%error, "a command over MQTT was refused");
 }
 
 /// What the broker has been notified of, so that only changes are published.

@@ -110,6 +110,30 @@ def test_a_named_pin_is_switched_and_others_are_not(hob, broker, peer):
     assert levels[17] and not levels[22] and not levels[4]
 
 
+def test_the_last_command_counts_although_the_pin_is_switched_too_fast(hob, broker, peer):
+    hob.call("name_pin", pin=17, name="Hall lamp")
+    hob.call("name_pin", pin=22, name="Pump")
+    hob.set_up(broker.port)
+    peer.wait(f"{BASE}/pin/17/state", "OFF")
+    peer.wait(f"{BASE}/pin/22/state", "OFF")
+
+    def switch(last, mark):
+        # More than the burst that a pin takes, and fewer than those from which on older ones are dropped. Commands are obeyed in
+        # their order: after the mark all of them were.
+        for n in range(28):
+            peer.publish(f"{BASE}/pin/17/set", "OFF" if n % 2 else "ON")
+        peer.publish(f"{BASE}/pin/17/set", last)
+        peer.publish(f"{BASE}/pin/22/set", mark)
+        peer.wait(f"{BASE}/pin/22/state", mark)
+
+    switch("ON", "ON")
+    until("the last of them was obeyed", lambda: hob.high(17) and peer.latest(f"{BASE}/pin/17/state") == "ON")
+    # A newer command takes the place of one that waits: the lamp goes off, and stays off.
+    switch("OFF", "OFF")
+    hob.call("mqtt_read", topic="never/sent", waitSeconds=3)
+    assert not hob.high(17) and peer.latest(f"{BASE}/pin/17/state") == "OFF"
+
+
 def test_the_announcement_follows_names(hob, broker, peer):
     hob.call("name_pin", pin=17, name="Hall lamp")
     hob.call("name_pin", pin=4, name="Door", sensor=True)

@@ -63,6 +63,11 @@ impl Requests {
         self.0.1.notify_one();
     }
 
+    /// Whether a command for this pin waits.
+    pub fn has_pin(&self, pin: &str) -> bool {
+        self.waiting().iter().any(|request| matches!(request, Request::Pin(other, _) if other == pin))
+    }
+
     /// Waits for the next one.
     pub async fn next(&self) -> Request {
         loop {
