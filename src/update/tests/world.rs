@@ -123,7 +123,7 @@ impl Kind {
             ]),
         }
         match self {
-            Self::Uboot => files.push(("/boot/slot.env", b"active=a\ntry=\n")),
+            Self::Uboot => files.push(("/boot/slot.env", b"active=a\ntry=\nfallback=b\n")),
             Self::PiTryboot => files
                 .push(("/boot/autoboot.txt", b"[all]\ntryboot_a_b=1\nboot_partition=2\n[tryboot]\nboot_partition=3\n")),
             Self::Dir => {}
@@ -166,11 +166,13 @@ impl Kind {
                     lines.find_map(|line| line.strip_prefix(name)).and_then(SlotName::parse)
                 };
                 let active = value("active=").unwrap_or(SlotName::A);
+                let fallback = value("fallback=").map_or("", SlotName::letter);
                 let Some(trial) = value("try=") else { return Ok(active) };
                 // As `env export` writes it.
                 let file = disk.open(Path::new("/boot/slot.env"), Mode::Write)?;
-                file.write_at(0, format!("active={active}\n\0").as_bytes())?;
-                file.set_length(10)?;
+                let text = format!("active={active}\nfallback={fallback}\n\0");
+                file.write_at(0, text.as_bytes())?;
+                file.set_length(text.len() as u64)?;
                 file.sync()?;
                 Ok(trial)
             }
