@@ -81,7 +81,7 @@ class Tls:
 
 @pytest.fixture
 def tls(home, tmp_path):
-    made = Tls(tmp_path, home.port)
+    made = Tls(tmp_path, int(home.url.rsplit(":", 1)[1]))
     yield made
     made.close()
 
@@ -89,12 +89,14 @@ def tls(home, tmp_path):
 def test_a_certificate_that_nobody_signed_is_confirmed_by_its_fingerprint(hob, home, tls):
     fingerprint = tls.replace("home")
     address = f"https://127.0.0.1:{tls.port}"
-    hob.set_up(home, url=address)
+    set_up = lambda **more: hob.call(  # noqa: E731
+        "config_set_entry", service="home_assistant", fields={"url": address, "token": home.token, **more})
+    set_up()
     status = hob.wait_for_state("certificate_refused")
     assert status["fingerprint"] == fingerprint and fingerprint in status["hint"], status
     assert tls.forwarded == 0, "nothing is sent to a stranger, and the token least of all"
     # A person compares it and confirms it, as openssl writes it.
-    hob.set_up(home, url=address, fingerprint=f"sha256 Fingerprint={fingerprint}")
+    set_up(fingerprint=f"sha256 Fingerprint={fingerprint}")
     status = hob.wait_for_state("connected")
     assert status["entities"] > 80 and tls.forwarded > 0
     # Over REST, too.
@@ -105,9 +107,9 @@ def test_a_certificate_that_nobody_signed_is_confirmed_by_its_fingerprint(hob, h
     assert status["fingerprint"] == changed and "another certificate" in status["hint"], status
     assert tls.forwarded == 0
     # It was renewed on purpose.
-    hob.set_up(home, url=address, fingerprint=changed)
+    set_up(fingerprint=changed)
     hob.wait_for_state("connected")
     assert home.token not in hob.log.read_text()
     # An unusable one says what it has to be, and does not fall back to trusting anybody.
-    hob.set_up(home, url=address, fingerprint="AB:CD")
+    set_up(fingerprint="AB:CD")
     assert "SHA-256" in hob.wait_for_state("misconfigured")["hint"]
