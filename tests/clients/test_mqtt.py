@@ -353,6 +353,33 @@ def test_devices_that_announce_themselves_are_read(hob, broker, peer):
     until("gone", lambda: hob.call("mqtt_status")["announcedThings"] == 0)
 
 
+def test_a_blind_of_zigbee2mqtt_is_moved_to_a_position(hob, broker, peer):
+    # As Zigbee2MQTT 1.33 and later announces it.
+    topic = "zigbee2mqtt/Study blind"
+    config = {
+        "command_topic": f"{topic}/set", "position_topic": topic, "set_position_topic": f"{topic}/set", "state_topic": topic,
+        "set_position_template": '{ "position": {{ position }} }', "position_template": "{{ value_json.position }}",
+        "value_template": "{{ value_json.state }}", "state_open": "OPEN", "state_closed": "CLOSE", "state_stopped": "STOP", "name": None,
+        "object_id": "study_blind", "unique_id": "0x0017880104e45551_cover_zigbee2mqtt", "origin": {"name": "Zigbee2MQTT", "sw": "1.40.0"},
+        "device": {"identifiers": ["zigbee2mqtt_0x0017880104e45551"], "name": "Study blind", "manufacturer": "IKEA"},
+        "availability": [{"topic": "zigbee2mqtt/bridge/state", "value_template": "{{ value_json.state }}"}],
+    }
+    peer.publish("zigbee2mqtt/bridge/state", '{"state":"online"}', retain=True)
+    peer.publish("homeassistant/cover/0x0017880104e45551/cover/config", json.dumps(config), retain=True)
+    peer.publish(topic, '{"state":"OPEN","position":100,"linkquality":92}', retain=True)
+    hob.set_up(broker.port)
+    blind = lambda: next((t for t in hob.call("list_things")["things"] if t["name"] == "Study blind"), {})  # noqa: E731
+    until("the blind is open", lambda: "100" in json.dumps(blind()))
+    hob.call("control_thing", thing="Study blind", action="set_level", level=40)
+    peer.wait(f"{topic}/set", '{ "position": 40 }')
+    peer.publish(topic, '{"state":"OPEN","position":40}', retain=True)
+    until("it is at 40 %", lambda: "40" in json.dumps(blind()) and "100" not in json.dumps(blind()))
+    hob.call("control_thing", thing="Study blind", action="close")
+    peer.wait(f"{topic}/set", "CLOSE")
+    peer.publish(topic, '{"state":"CLOSE","position":0}', retain=True)
+    until("it is closed", lambda: "closed" in json.dumps(blind()))
+
+
 def test_a_flood_leaves_memory_steady(hob, broker):
     peer = Peer(broker.port, topics=f"{BASE}/pin/17/state")
     pours = Flood(broker.port)
