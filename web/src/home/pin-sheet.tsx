@@ -24,6 +24,7 @@ const FIELDS: Overlay = {
   direction: field('direction', { enum: ['input', 'output'], labels: words.directions }),
   active_low: field('active_low', { type: 'boolean', default: false }),
   max_on_seconds: field('max_on_seconds', { type: 'integer', minimum: 0, maximum: undefined }),
+  pwm_hertz: field('pwm_hertz', { type: 'integer', minimum: 0, maximum: undefined }),
   fail_safe: field('fail_safe', { enum: ['keep', 'off', 'on'], labels: words.rests }),
   boot: field('boot', { enum: ['keep', 'off', 'on'], labels: words.rests }),
   interlock: field('interlock', { type: 'string', format: 'line' }),
@@ -82,7 +83,7 @@ function SetUp({ pin, onDone, onCancel }: { pin: Props['pin']; onDone: (said: st
       ({ say: said = '' } = (await api.execute('name_pin', { pin: pin.pin, name: String(name).trim(), ...(kind && { sensor: INPUTS.includes(kind) }) })) as { say?: string });
     }
     // What was emptied is no limit and no group; what was chosen before stays.
-    const settings = Object.fromEntries(Object.entries(changed).map(([key, value]) => [key, value === null && /_(ms|seconds)$/.test(key) ? 0 : value === '' && key !== 'interlock' ? undefined : value]).filter(([, value]) => value !== undefined));
+    const settings = Object.fromEntries(Object.entries(changed).map(([key, value]) => [key, value === null && /_(ms|seconds|hertz)$/.test(key) ? 0 : value === '' && key !== 'interlock' ? undefined : value]).filter(([, value]) => value !== undefined));
     if (Object.keys(settings).length) ({ say: said = '' } = (await api.execute('configure_pin', { pin: pin.pin, ...settings })) as { say?: string });
     onDone(said);
   };
@@ -112,6 +113,7 @@ function fits(name: string, draft: GroupDraft): boolean {
   const output = kind ? !input : draft['direction'] === 'output';
   if (name === 'direction') return !kind;
   if (['max_on_seconds', 'fail_safe', 'boot', 'interlock'].includes(name)) return !input;
+  if (name === 'pwm_hertz') return !kind || kind === 'light' || kind === 'fan' ? !input : false;
   if (name === 'interlock_switches') return !input && Boolean(draft['interlock']);
   if (name === 'long_press_ms' || name === 'double_press_ms') return kind === 'button' || !kind;
   if (name === 'pull' || name === 'debounce_ms') return !output;
