@@ -89,7 +89,7 @@ fn a_sentence_becomes_a_rule_after_a_yes() {
 
 #[test]
 fn at_sunset_is_once_and_every_evening_is_daily() {
-    let hob = Setup::new().config("latitude = 48.2\nlongitude = 16.37\n").start();
+    let hob = Hob::with(Setup { config: "latitude = 48.2\nlongitude = 16.37\n".into(), ..Setup::default() });
     hob.result("name_pin", json!({"pin": 17, "name": "porch lamp"}));
     for (text, question, sentence) in [
         ("turn on the porch lamp at sunset", "once", "Once at sunset"),

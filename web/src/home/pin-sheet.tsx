@@ -1,14 +1,14 @@
 // A pin in full: where it is and what it is for, what speaks against using it, and the form that sets it up.
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { Buttons, Notice } from '../form';
+import { Buttons, Confirm, Notice } from '../form';
 import { changes } from '../forms/draft';
 import { EachField } from '../forms/fields';
 import { overlaid, type Group, type GroupDraft, type Overlay } from '../forms/schema';
 import { useForm } from '../forms/use-form';
 import { Close } from '../icons';
-import { facts, sentence, text } from '../text';
+import { facts, sentence, text, trouble } from '../text';
 import { pins as words } from '../text/pins';
 import { toolDetails } from '../tools/use-tools';
 import type { MapPin } from './pin-map';
@@ -98,11 +98,38 @@ function SetUp({ pin, onDone, onCancel }: { pin: Props['pin']; onDone: (said: st
         <div class="fields"><EachField group={part(true)} {...fields} /></div>
       </details>
       {form.problem && <Notice bad>{form.problem}</Notice>}
+      {(pin.name || Object.keys(pin.settings ?? {}).some((name) => name !== 'pin')) && <Reset pin={pin} onDone={onDone} />}
       <Buttons>
         <button class="main" aria-disabled={form.busy}>{form.busy ? words.saving : words.save}</button>
         <button type="button" class="quiet" onClick={onCancel}>{words.cancel}</button>
       </Buttons>
     </form>
+  );
+}
+
+/** Takes back the name and every setting, after a second tap. */
+function Reset({ pin, onDone }: { pin: Props['pin']; onDone: (said: string) => void }): JSX.Element {
+  const [step, setStep] = useState<'idle' | 'sure' | 'busy'>('idle');
+  const [problem, setProblem] = useState('');
+  const reset = async () => {
+    setStep('busy');
+    setProblem('');
+    try {
+      await api.execute('configure_pin', { pin: pin.pin, reset: ['all'] });
+      if (pin.name) await api.execute('name_pin', { pin: pin.pin, name: '' });
+      onDone(words.wasReset(pin.pin));
+    } catch (cause) {
+      setProblem(cause instanceof api.Refused ? sentence(cause.message) : trouble(cause));
+      setStep('idle');
+    }
+  };
+  return (
+    <div class="pin-reset">
+      {problem && <Notice bad>{problem}</Notice>}
+      {step === 'idle'
+        ? <button type="button" class="quiet" onClick={() => setStep('sure')}>{words.reset}</button>
+        : <Confirm title={words.resetSure} yes={step === 'busy' ? words.resetting : words.resetYes} no={words.cancel} busy={step === 'busy'} onYes={() => void reset()} onNo={() => setStep('idle')} />}
+    </div>
   );
 }
 
