@@ -73,7 +73,7 @@ class Bundles:
             os.remove(os.path.join(out, "hob.img"))
         return out
 
-    def bundle(self, name, version, serial, key=None, board=None, base=None, best=False):
+    def bundle(self, name, version, serial, key=None, board=None, base=None):
         """The file of a bundle of a system."""
         out = os.path.join(self.folder, f"{name}-{version}-{serial}-{os.path.basename(key or self.key)}-{board}.hobupdate")
         if out not in self.made:
@@ -82,6 +82,6 @@ class Bundles:
             words += ["--target", "aarch64-linux", "--board", board or self.board]
             words += ["--boot", os.path.join(system, "boot.img"), "--root", os.path.join(system, "root.img")]
             words += ["--from", base] if base else []
-            words += [] if best else ["--compression", "fast"]
+            words += ["--compression", "fast"]
             self.made[out] = self.hob(*words)
         return out

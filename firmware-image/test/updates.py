@@ -79,7 +79,7 @@ def update(machine, make):
     bundles = prepared(machine, make)
     view = machine.update()
     check(f"it runs A: {view}", view["kind"] == "uboot" and view["state"] == "idle" and view["running"]["slot"] == "a")
-    bundle = bundles.bundle("line", "0.2.0", 2, base=bundles.bundle("image", "0.1.0", 1, best=True), best=True)
+    bundle = bundles.bundle("line", "0.2.0", 2, base=bundles.bundle("image", "0.1.0", 1))
     before = other_slot(machine)
     for why, refused in [
         ("signed", bundles.bundle("line", "0.2.0", 2, key=bundles.new_key("stranger"))),
@@ -104,7 +104,7 @@ def update(machine, make):
     on_and_wait(machine)
     check(f"B stays: {machine.boots()}", machine.boots() == [("b", False)])
     check("the state lasts", machine.update()["state"] == "committed")
-    status, answer = machine.request("POST", "/api/v1/update/uploads", head_of(bundles.bundle("image", "0.1.0", 1, best=True)), tls=True)
+    status, answer = machine.request("POST", "/api/v1/update/uploads", head_of(bundles.bundle("image", "0.1.0", 1)), tls=True)
     check(f"an older one is refused: {status} {answer}", status == 422 and "older" in str(answer))
     machine.data("POST", "/api/v1/update/rollback", {})
     machine.wait("A runs again", machine.restarts(), PATIENCE)
