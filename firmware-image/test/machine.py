@@ -190,6 +190,17 @@ class Machine:
         found = subprocess.run(["mtype", "-i", self.at(mib), f"::{name}"], capture_output=True)
         return found.stdout.decode(errors="replace") if found.returncode == 0 else None
 
+    def wait_for_card(self, name):
+        """Waits until a file is on the card, and takes it out; the card is not written while it is in."""
+
+        def look():
+            found = subprocess.run(["mtype", "-i", self.at(SELECTOR), f"::{name}"], capture_output=True)
+            return found.returncode == 0 and found.stdout.strip(b"\0\r\n ")
+
+        self.wait(f"{name} is on the card", look)
+        self.cut()
+        return self.read_card(name)
+
     def write_card(self, name, content, mib=SELECTOR):
         assert self.process is None
         file = os.path.join(self.folder, "card-file")
