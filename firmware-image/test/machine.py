@@ -14,8 +14,8 @@ from bundles import head_of
 # Where partitions begin, in MiB, as in firmware-image/build.
 SELECTOR, BOOT, ROOT, DATA = 1, {"a": 65, "b": 129}, {"a": 194, "b": 323}, 452
 MIB = 1 << 20
-# Twenty times what a boot takes on an idle machine: an emulator may wait long for its processor.
-PATIENCE = int(os.environ.get("PATIENCE", "300"))
+# Forty times what a boot takes on an idle machine: an emulator may wait long for its processor.
+PATIENCE = int(os.environ.get("PATIENCE", "900"))
 
 
 class Failed(Exception):

@@ -8,15 +8,13 @@ import threading
 import time
 
 from bundles import head_of
-from machine import BOOT, MIB, ROOT, Failed
+from machine import BOOT, MIB, PATIENCE, ROOT, Failed
 
 NOTE = "the spare key is under the blue pot"
 # How often the power fails; more by CUTS=30.
 CUTS = int(os.environ.get("CUTS", "8"))
 # How long a version is tried in these tests, in seconds. It does nothing but wait for three checks.
 WINDOW = 12
-# How long a version may take until it is tried, and its trial, in an emulator.
-PATIENCE = int(os.environ.get("PATIENCE", "900"))
 figures = {}
 
 
