@@ -196,6 +196,7 @@ def update_power_cuts(machine, make):
         check(f"the floor rises with a commit only: {about}", view["floor"] == floor)
         check(f"that slot was started: {machine.boots()}", machine.boots()[-1][0] == view["running"]["slot"])
         intact(machine)
+        os.remove(bundle)
         counts[f"{step}: {view['state']}"] = counts.get(f"{step}: {view['state']}", 0) + 1
     print(f"    {counts}")
     # It can be updated as ever.
