@@ -1,4 +1,5 @@
-"""Versions to update to: systems made from the same packages with changed files, as signed bundles."""
+"""Versions to update to: systems made from the same packages with changed files, as signed bundles. IMAGE_BUNDLES=FOLDER keeps
+them for the next run over the same image."""
 
 import os
 import shutil
@@ -32,7 +33,6 @@ class Bundles:
 
     def __init__(self, board, folder, image, program):
         self.board, self.folder, self.image, self.program = board, folder, image, program
-        self.made = {}
         # What is in a version.
         self.held = {}
         self.key = self.new_key("test")
@@ -40,8 +40,10 @@ class Bundles:
             self.public = file.read().split()[-1]
 
     def new_key(self, name):
-        self.hob("keygen", os.path.join(self.folder, name), "--no-password")
-        return os.path.join(self.folder, f"{name}.key")
+        key = os.path.join(self.folder, f"{name}.key")
+        if not os.path.exists(key):
+            self.hob("keygen", os.path.join(self.folder, name), "--no-password")
+        return key
 
     def hob(self, *words):
         done = subprocess.run([HOB, "bundle", *words], capture_output=True, text=True)
@@ -62,26 +64,28 @@ class Bundles:
                 with open(file, "w") as new:
                     new.write(text)
                 os.chmod(file, mode)
-            environment = os.environ | {"IMAGE_OVER": over, "IMAGE_OUT": out, "FAST": "1"}
+            made = f"{out}.part"
+            environment = os.environ | {"IMAGE_OVER": over, "IMAGE_OUT": made, "FAST": "1"}
             done = subprocess.run(
                 [os.path.join(TREE, "firmware-image/build"), self.board, self.program],
                 env=environment, capture_output=True, text=True,
             )  # fmt: skip
             if done.returncode:
                 raise RuntimeError(f"the system `{name}` could not be built: {done.stdout}{done.stderr}")
-            shutil.rmtree(os.path.join(out, "work"))
-            os.remove(os.path.join(out, "hob.img"))
+            shutil.rmtree(os.path.join(made, "work"))
+            os.remove(os.path.join(made, "hob.img"))
+            os.rename(made, out)
         return out
 
-    def bundle(self, name, version, serial, key=None, board=None, base=None, best=False):
+    def bundle(self, name, version, serial, key=None, board=None, base=None):
         """The file of a bundle of a system."""
         out = os.path.join(self.folder, f"{name}-{version}-{serial}-{os.path.basename(key or self.key)}-{board}.hobupdate")
-        if out not in self.made:
+        if not os.path.exists(out):
             system = self.system(name)
             words = ["build", "--out", out, "--key", key or self.key, "--version", version, "--serial", str(serial)]
             words += ["--target", "aarch64-linux", "--board", board or self.board]
             words += ["--boot", os.path.join(system, "boot.img"), "--root", os.path.join(system, "root.img")]
             words += ["--from", base] if base else []
-            words += [] if best else ["--compression", "fast"]
-            self.made[out] = self.hob(*words)
+            words += ["--compression", "fast"]
+            self.hob(*words)
         return out

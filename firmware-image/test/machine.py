@@ -14,8 +14,8 @@ from bundles import head_of
 # Where partitions begin, in MiB, as in firmware-image/build.
 SELECTOR, BOOT, ROOT, DATA = 1, {"a": 65, "b": 129}, {"a": 194, "b": 323}, 452
 MIB = 1 << 20
-# Twenty times what a boot takes on an idle machine: an emulator may wait long for its processor.
-PATIENCE = int(os.environ.get("PATIENCE", "300"))
+# Forty times what a boot takes on an idle machine: an emulator may wait long for its processor.
+PATIENCE = int(os.environ.get("PATIENCE", "900"))
 
 
 class Failed(Exception):
@@ -189,6 +189,17 @@ class Machine:
         assert self.process is None
         found = subprocess.run(["mtype", "-i", self.at(mib), f"::{name}"], capture_output=True)
         return found.stdout.decode(errors="replace") if found.returncode == 0 else None
+
+    def wait_for_card(self, name):
+        """Waits until a file is on the card, and takes it out; the card is not written while it is in."""
+
+        def look():
+            found = subprocess.run(["mtype", "-i", self.at(SELECTOR), f"::{name}"], capture_output=True)
+            return found.returncode == 0 and found.stdout.strip(b"\0\r\n ")
+
+        self.wait(f"{name} is on the card", look)
+        self.cut()
+        return self.read_card(name)
 
     def write_card(self, name, content, mib=SELECTOR):
         assert self.process is None

@@ -8,15 +8,13 @@ import threading
 import time
 
 from bundles import head_of
-from machine import BOOT, MIB, ROOT, Failed
+from machine import BOOT, MIB, PATIENCE, ROOT, Failed
 
 NOTE = "the spare key is under the blue pot"
 # How often the power fails; more by CUTS=30.
 CUTS = int(os.environ.get("CUTS", "8"))
 # How long a version is tried in these tests, in seconds. It does nothing but wait for three checks.
 WINDOW = 12
-# How long a version may take until it is tried, and its trial, in an emulator.
-PATIENCE = int(os.environ.get("PATIENCE", "900"))
 figures = {}
 
 
@@ -79,7 +77,7 @@ def update(machine, make):
     bundles = prepared(machine, make)
     view = machine.update()
     check(f"it runs A: {view}", view["kind"] == "uboot" and view["state"] == "idle" and view["running"]["slot"] == "a")
-    bundle = bundles.bundle("line", "0.2.0", 2, base=bundles.bundle("image", "0.1.0", 1, best=True), best=True)
+    bundle = bundles.bundle("line", "0.2.0", 2, base=bundles.bundle("image", "0.1.0", 1))
     before = other_slot(machine)
     for why, refused in [
         ("signed", bundles.bundle("line", "0.2.0", 2, key=bundles.new_key("stranger"))),
@@ -104,7 +102,7 @@ def update(machine, make):
     on_and_wait(machine)
     check(f"B stays: {machine.boots()}", machine.boots() == [("b", False)])
     check("the state lasts", machine.update()["state"] == "committed")
-    status, answer = machine.request("POST", "/api/v1/update/uploads", head_of(bundles.bundle("image", "0.1.0", 1, best=True)), tls=True)
+    status, answer = machine.request("POST", "/api/v1/update/uploads", head_of(bundles.bundle("image", "0.1.0", 1)), tls=True)
     check(f"an older one is refused: {status} {answer}", status == 422 and "older" in str(answer))
     machine.data("POST", "/api/v1/update/rollback", {})
     machine.wait("A runs again", machine.restarts(), PATIENCE)
@@ -198,6 +196,7 @@ def update_power_cuts(machine, make):
         check(f"the floor rises with a commit only: {about}", view["floor"] == floor)
         check(f"that slot was started: {machine.boots()}", machine.boots()[-1][0] == view["running"]["slot"])
         intact(machine)
+        os.remove(bundle)
         counts[f"{step}: {view['state']}"] = counts.get(f"{step}: {view['state']}", 0) + 1
     print(f"    {counts}")
     # It can be updated as ever.
