@@ -197,17 +197,24 @@ impl Updater {
         self.slots.payload()
     }
 
-    /// The version that runs, or the floor where that is higher, and the serial of it in the same way. A version that was flashed
-    /// or came in a package has no serial.
+    /// The serial of the running version, or the floor where that is higher.
     ///
     /// # Errors
     /// `Disk`.
-    pub fn newest(&self) -> Result<(Version, u64)> {
+    pub fn newest_serial(&self) -> Result<u64> {
+        let running = self.slots.manifest(self.slots.running()?.slot)?.map_or(0, |about| about.serial);
+        Ok(running.max(self.journal().floor))
+    }
+
+    /// The running version, or the one below which nothing is installed where that is higher. A version that was flashed or came in
+    /// a package has no serial: what is newer than it is told by its version.
+    ///
+    /// # Errors
+    /// `Disk`.
+    pub fn newest_version(&self) -> Result<Version> {
         let about = self.slots.manifest(self.slots.running()?.slot)?;
-        let about = about.unwrap_or_else(|| SlotManifest::of_version(self.config.device.version.clone()));
-        let journal = self.journal();
-        let version = journal.floor_version.iter().fold(about.version, |version, floor| version.max(floor.clone()));
-        Ok((version, about.serial.max(journal.floor)))
+        let running = about.map_or_else(|| self.config.device.version.clone(), |about| about.version);
+        Ok(self.journal().floor_version.iter().fold(running, |newest, floor| newest.max(floor.clone())))
     }
 
     /// The highest serial seen of the channel at a URL.
@@ -291,14 +298,6 @@ impl Updater {
         let verified = Head::read(head, &keys)?;
         let manifest = &verified.manifest;
         manifest.check_device(&self.config.device, self.slots.payload(), self.journal().floor)?;
-        let floor = self.journal().floor_version.clone();
-        if let Some(floor) = floor.filter(|floor| manifest.version < *floor) {
-            return Err(Error::Refused(format!(
-                "version {} is older than {floor}, which a package brought and which was confirmed here: get a newer bundle; to go \
-                 back to the version before, use rollback",
-                manifest.version
-            )));
-        }
         let running = self.slots.running()?;
         if self.slots.manifest(running.slot)?.is_some_and(|about| about.id == verified.id) {
             return Err(Error::Refused(format!(
@@ -314,6 +313,14 @@ impl Updater {
             next_key: manifest.next_key.clone(),
             by_announced: verified.signer.origin == Origin::Announced,
         };
+        let floor = self.journal().floor_version.clone();
+        if let Some(floor) = floor.filter(|floor| release.version < *floor) {
+            return Err(Error::Refused(format!(
+                "version {} is older than {floor}, which a package brought and which was confirmed here: get a newer bundle; to go \
+                 back to the version before, use rollback",
+                release.version
+            )));
+        }
         if phase == Phase::Staged(release.clone()) {
             return Ok(Plan {
                 id: release.id,

@@ -303,8 +303,8 @@ fn the_newest_release_that_fits_is_offered() {
     ];
     channel.releases = releases;
     let newest = |version: &str, serial| {
-        let running = (version.parse().unwrap(), serial);
-        channel.newest(&super::world::device(1), Payload::App, &running).map(|release| release.serial)
+        let (device, version) = (super::world::device(1), version.parse().unwrap());
+        channel.newest(&device, Payload::App, serial, &version).map(|release| release.serial)
     };
     assert_eq!((newest("1.0.1", 1), newest("1.0.1", 4), newest("1.0.1", 5)), (Some(5), Some(5), None));
     // Without a serial, what runs already or something older is no news.

@@ -59,7 +59,7 @@ fn a_package_is_tried_in_the_slot_where_something_else_failed() {
     };
     let error = refused(Version::new(1, 0, 3)).unwrap_err();
     assert!(matches!(&error, Error::Refused(why) if why.contains("older than 1.0.4")), "{error}");
-    assert_eq!(packaged.newest().unwrap(), (Version::new(1, 0, 4), 1));
+    assert_eq!((packaged.newest_version().unwrap(), packaged.newest_serial().unwrap()), (Version::new(1, 0, 4), 1));
     refused(Version::new(1, 0, 5)).unwrap();
 }
 
