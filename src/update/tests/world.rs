@@ -19,7 +19,10 @@ use crate::{
 use semver::Version;
 use std::{
     path::Path,
-    sync::{Arc, LazyLock},
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 /// The way a simulated machine boots.
@@ -213,9 +216,16 @@ pub fn device(version: u64) -> Device {
     }
 }
 
+/// The updater of a start of its own.
 pub fn updater(disk: &SimDisk, slots: Arc<dyn Slots>) -> Result<Updater> {
+    static STARTS: AtomicU64 = AtomicU64::new(0);
+    updater_in(disk, slots, &format!("start {}", STARTS.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// The updater in a start of this name.
+pub fn updater_in(disk: &SimDisk, slots: Arc<dyn Slots>, attempt: &str) -> Result<Updater> {
     let config = Config { state: "/root".into(), keys: KEYS.ring(), device: device(1) };
-    Updater::open(Arc::new(disk.clone()), slots, config)
+    Updater::open_in(Arc::new(disk.clone()), slots, config, attempt.to_owned())
 }
 
 /// Sends what is needed, in pieces of an odd length.
