@@ -1,6 +1,6 @@
 //! A clean end before the power is gone: by a button, by a pin of a battery board, and a warning when the voltage is too low.
 
-use crate::{Telling, shutdown, tell_household};
+use crate::{Check, Telling, shutdown, tell_household};
 use board::{Board, Direction, Pin, PinSettings, Pull};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -84,6 +84,19 @@ impl PowerConfig {
             }
         }
         Ok(())
+    }
+
+    /// What a button or the mains end, where nothing lets Hob switch the device off; `image`: its init does.
+    pub fn stays_on(&self, image: bool) -> Option<Check> {
+        let may = image || !self.off_command.is_empty() || rustix::process::getuid().is_root();
+        (self.pins().next().is_some() && !may).then(|| {
+            Check::careful(
+                "off",
+                "The shutdown button and missing mains end Hob in order, but the device stays on: Hob may not switch it off.",
+                "set `power.off_command = \"systemctl poweroff\"` in hob.toml, and let Hob's user do that: the action \
+                 org.freedesktop.login1.power-off of polkit",
+            )
+        })
     }
 
     /// The pins it uses.
