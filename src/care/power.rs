@@ -86,9 +86,10 @@ impl PowerConfig {
         Ok(())
     }
 
-    /// What a button or the mains end, where nothing lets Hob switch the device off; `image`: its init does.
-    pub fn stays_on(&self, image: bool) -> Option<Check> {
-        let may = image || !self.off_command.is_empty() || rustix::process::getuid().is_root();
+    /// What is said where a button or the mains end Hob, and nothing lets it switch the device off; `allowed`: it may ask the kernel,
+    /// or the image's init does it.
+    pub fn stays_on(&self, allowed: bool) -> Option<Check> {
+        let may = allowed || !self.off_command.is_empty();
         (self.pins().next().is_some() && !may).then(|| {
             Check::careful(
                 "off",
@@ -273,6 +274,20 @@ mod tests {
         ] {
             assert!(odd.check().unwrap_err().contains(part), "{odd:?}");
         }
+    }
+
+    #[test]
+    fn a_device_that_stays_on_is_said() {
+        let with = |pin, command: &str| PowerConfig {
+            shutdown_pin: pin,
+            off_command: command.into(),
+            ..PowerConfig::default()
+        };
+        assert_eq!(with(0, "").stays_on(false), None, "there is no button");
+        assert_eq!(with(3, "systemctl poweroff").stays_on(false), None);
+        assert_eq!(with(3, "").stays_on(true), None);
+        let said = with(3, "").stays_on(false).unwrap();
+        assert!(said.text.contains("the device stays on") && said.todo.unwrap().contains("power.off_command"));
     }
 
     #[tokio::test(start_paused = true)]

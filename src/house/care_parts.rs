@@ -39,7 +39,8 @@ pub fn care(
         let uploads = uploads.clone();
         async move { uploads.backup(file, passphrase).await }.boxed()
     });
-    let (power, image) = (config.power.clone(), store.folder().is_some_and(factory_reset::is_image));
+    let power = config.power.clone();
+    let may = rustix::process::getuid().is_root() || store.folder().is_some_and(factory_reset::is_image);
     let care = Care::new(Parts {
         store: store.clone(),
         ports: ports.clone(),
@@ -51,7 +52,7 @@ pub fn care(
         daily_write_mb: config.daily_write_mb,
         config: config.shown,
     });
-    care.checks.add(move || power.stays_on(image));
+    care.checks.add(move || power.stays_on(may));
     care
 }
 

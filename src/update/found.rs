@@ -27,8 +27,8 @@ pub struct Seen {
     pub path: PathBuf,
     /// Its size in bytes.
     pub bytes: u64,
-    /// When it was changed: Unix seconds.
-    changed: i64,
+    /// When it was changed: Unix seconds and nanoseconds, and its number. Sticks count in steps of two seconds.
+    changed: (i64, i64, u64),
 }
 
 /// A bundle that was found.
@@ -80,7 +80,7 @@ fn bundle(path: &Path) -> Option<Seen> {
     let is_hidden = path.file_name()?.as_encoded_bytes().starts_with(b".");
     let is_named = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING));
     let about = path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
-    (is_named && !is_hidden).then(|| Seen { path: path.to_owned(), bytes: about.len(), changed: about.mtime() })
+    (is_named && !is_hidden).then(|| Seen { path: path.to_owned(), bytes: about.len(), changed: (about.mtime(), about.mtime_nsec(), about.ino()) })
 }
 
 /// Reads and verifies the heads of files. Blocks on the disk.

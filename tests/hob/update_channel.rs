@@ -41,7 +41,7 @@ fn a_version_of_the_channel_is_offered_fetched_tried_and_kept() {
     assert_eq!(it.view()["channel"], view["channel"]);
     assert!(it.slots() == slots && server.sent("/elsewhere") == 0, "a check fetches nothing");
     let said = it.cli(&["update"]).ok();
-    for part in ["running    0.1.0 in slot a\n", "available  0.1.1, ", " kB\n", "           Quicker lamps.\n           Quieter fans.\n"] {
+    for part in ["running    0.1.0 in slot a\n", "available  0.1.1, ", " kB\n", "           Quicker lamps.\n           Quieter fans."] {
         assert!(said.contains(part), "{part}: {said}");
     }
 
@@ -56,7 +56,7 @@ fn a_version_of_the_channel_is_offered_fetched_tried_and_kept() {
     assert_eq!(std::fs::read(it.root().join("slots/b/hob")).unwrap(), near("0.1.1"));
     let view = check(&it).data(200);
     assert_eq!(view["channel"]["available"], Value::Null, "{view}");
-    assert!(it.cli(&["update", "check"]).ok().contains("available  nothing newer\n"));
+    assert!(it.cli(&["update", "check"]).ok().contains("available  nothing newer"));
     let told = it.post(&format!("{UPDATE}/install"), json!({})).refusal(409, "unavailable");
     assert!(told.contains("anything newer"), "{told}");
 
@@ -194,14 +194,15 @@ fn a_bundle_that_is_not_the_one_of_the_channel_is_not_installed() {
     let slots = it.slots();
     let other = signer.bundle_with("0.2.0", 2, &program("0.2.0"), &|bundle| bundle.notes = "Other notes.".into());
     let mut damaged = bundle.clone();
-    damaged[head + 1000] ^= 1;
-    let far = vec![0; bundle.len()];
+    *damaged.last_mut().unwrap() ^= 1;
+    let (far, half) = (vec![0; bundle.len()], bundle.len() / 2);
+    assert!(half > head, "the head comes whole");
     for (what, answer, part, writes) in [
         ("another bundle", Answer::Bytes(other), "not the one that the update channel names", false),
         ("zeros", Answer::Bytes(far), "not the one that the update channel names", false),
         ("a circle", Answer::Redirect(server.url(path)), "in a circle", false),
         ("a head that is cut", Answer::Cut(bundle.clone(), head / 2), "broke", false),
-        ("half a bundle", Answer::Cut(bundle.clone(), 120_000), "broke", true),
+        ("half a bundle", Answer::Cut(bundle.clone(), half), "broke", true),
         ("a damaged chunk", Answer::Bytes(damaged), "damaged or exchanged", true),
     ] {
         server.put(path, answer);
@@ -220,7 +221,7 @@ fn a_bundle_that_is_not_the_one_of_the_channel_is_not_installed() {
     assert_eq!(view["canInstall"], true);
 
     // While a server keeps Hob waiting, all else goes on; when it gives up, that is said. Then it resumes with what is missing.
-    server.put(path, Answer::Stall(bundle.clone(), 60_000));
+    server.put(path, Answer::Stall(bundle.clone(), head));
     it.post(&format!("{UPDATE}/install"), json!({})).data(202);
     let view = it.wait_view("the wait", |view| view["preparing"] == true && view["state"] == "writing");
     assert!(view["whyNot"].as_str().unwrap().contains("being prepared"), "{view}");
@@ -235,6 +236,6 @@ fn a_bundle_that_is_not_the_one_of_the_channel_is_not_installed() {
     it.post(&format!("{UPDATE}/install"), json!({})).data(202);
     assert_eq!(it.wait_outcome("0.2.0")["lastOutcome"]["what"], "committed");
     let rest = server.sent(path) - before;
-    assert!(rest < bundle.len() as u64 - 40_000, "{rest} of {}", bundle.len());
+    assert!(rest < bundle.len() as u64 * 3 / 4, "{rest} of {}", bundle.len());
     assert_eq!(it.remembered(), ["tarragon"]);
 }

@@ -43,7 +43,7 @@ fn what_is_no_good_bundle_is_refused_before_a_byte_reaches_a_slot() {
     };
     let theirs = stranger.good("0.6.0", 6);
     let rows: Vec<(&str, Vec<u8>, &str)> = vec![
-        ("wrong key", theirs.clone(), "signed by a key that this device does not trust"),
+        ("wrong key", theirs.clone(), "which this device does not trust"),
         ("no signature", testing::unsigned(head(&good)).unwrap(), "is not signed"),
         ("another's signature", testing::mixed(head(&good), head(&theirs), head(&good)).unwrap(), "does not trust"),
         ("a signature of another bundle", testing::mixed(head(&good), head(&other), head(&good)).unwrap(), "does not match"),
@@ -71,7 +71,8 @@ fn what_is_no_good_bundle_is_refused_before_a_byte_reaches_a_slot() {
         let file = it.file("x.hobupdate", bundle);
         let ran: Ran = it.cli(&["update", "install", &file]);
         assert_eq!(ran.code, Some(1), "{what}: {ran:?}");
-        let short = bundle.len() < 20;
+        // The command sees for itself that a file is too short.
+        let short = bundle.len() < 20 || *part == "is cut off";
         assert!(ran.err.contains(part) || short && ran.err.contains("not a bundle, or only a part"), "{what}: {ran:?}");
         std::fs::write(stick.path("x.hobupdate"), bundle).unwrap();
         let found = it.post(&format!("{UPDATE}/check"), json!({})).data(200)["found"].clone();

@@ -43,11 +43,12 @@ impl UpdateService {
         !self.folders().is_empty()
     }
 
-    /// Looks into the folders; reads what is new in them.
+    /// Looks into the folders; reads what is new in them, or everything when a person asks (`again`): a file may have been replaced
+    /// by one that looks the same.
     ///
     /// # Errors
     /// `Unavailable` without slots; `Failed` when the disk fails.
-    pub(super) async fn look_for_files(&self) -> Result<()> {
+    pub(super) async fn look_for_files(&self, again: bool) -> Result<()> {
         let folders = self.folders();
         if folders.is_empty() {
             return Ok(());
@@ -58,7 +59,7 @@ impl UpdateService {
             {
                 let state = this.0.found.lock().unwrap_or_else(PoisonError::into_inner);
                 let same = state.newest == newest && state.all.iter().map(|found| &found.file).eq(files.iter());
-                if same {
+                if same && !again {
                     return Ok(false);
                 }
             }
@@ -124,7 +125,7 @@ impl UpdateService {
             return;
         }
         loop {
-            match self.look_for_files().await {
+            match self.look_for_files(false).await {
                 Ok(()) => self.tell_of_offers(&ports).await,
                 Err(error) => tracing::debug!(%error, "bundles could not be looked for"),
             }

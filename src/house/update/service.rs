@@ -525,7 +525,7 @@ impl Updates for UpdateService {
     fn check(&self) -> BoxFuture<'_, Result<()>> {
         let check = async {
             if self.looks_for_files() {
-                self.look_for_files().await?;
+                self.look_for_files(true).await?;
                 if self.0.config.channel.is_empty() {
                     return Ok(());
                 }
