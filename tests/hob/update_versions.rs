@@ -6,7 +6,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::{Key, Level, Record, Stamp, Store, order};
+use store::{Audience, Key, Level, Record, Stamp, Store, order};
 use tool::{Id, Label, Scope, UserId};
 
 #[test]
@@ -119,7 +119,7 @@ fn records_of_a_later_version_are_read_changed_and_keep_what_this_one_does_not_k
             cover: None,
             links: vec![5],
         };
-        let stamp = Stamp { owner: UserId::OWNER, ..Stamp::household("later") };
+        let stamp = Stamp { scope: OWNER, owner: UserId::OWNER, audience: Audience::Private, ..Stamp::household("later") };
         bookmarks.insert_as(stamp, own.clone()).await.unwrap();
         own
     });
