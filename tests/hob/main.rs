@@ -67,6 +67,7 @@ mod scheduled_kills;
 mod scrubbing;
 mod seed_names;
 mod shared_lists;
+mod standards;
 mod storage;
 mod supervised;
 mod tables;

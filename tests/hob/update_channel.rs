@@ -221,9 +221,15 @@ fn a_bundle_that_is_not_the_one_of_the_channel_is_not_installed() {
     assert_eq!(view["canInstall"], true);
 
     // While a server keeps Hob waiting, all else goes on; when it gives up, that is said. Then it resumes with what is missing.
-    server.put(path, Answer::Stall(bundle.clone(), head));
+    let (bundle, path) = (signer.good("0.3.0", 3), "/hob/hob-0.3.0.hobupdate");
+    let head = update::bundle::head_length(&bundle).unwrap();
+    server.publish(&signer, 2, std::slice::from_ref(&bundle));
+    check(&it).data(200);
+    server.put(path, Answer::Stall(bundle.clone(), bundle.len() / 2));
     it.post(&format!("{UPDATE}/install"), json!({})).data(202);
-    let view = it.wait_view("the wait", |view| view["preparing"] == true && view["state"] == "writing");
+    let arrived = |view: &Value| view["upload"]["version"] == "0.3.0" && view["progress"]["done"].as_u64() > Some(0);
+    let view = it.wait_view("the wait", |view| view["preparing"] == true && arrived(view));
+    assert!(bundle.len() / 2 > head);
     assert!(view["whyNot"].as_str().unwrap().contains("being prepared"), "{view}");
     for path in [format!("{UPDATE}/install"), format!("{UPDATE}/rollback")] {
         it.post(&path, json!({})).refusal(409, "unavailable");
@@ -234,7 +240,7 @@ fn a_bundle_that_is_not_the_one_of_the_channel_is_not_installed() {
     it.wait_view("the end of the wait", |view| view["problem"].as_str().is_some_and(|why| why.contains("broke")));
     let before = server.sent(path);
     it.post(&format!("{UPDATE}/install"), json!({})).data(202);
-    assert_eq!(it.wait_outcome("0.2.0")["lastOutcome"]["what"], "committed");
+    assert_eq!(it.wait_outcome("0.3.0")["lastOutcome"]["what"], "committed");
     let rest = server.sent(path) - before;
     assert!(rest < bundle.len() as u64 * 3 / 4, "{rest} of {}", bundle.len());
     assert_eq!(it.remembered(), ["tarragon"]);
