@@ -10,6 +10,7 @@ use scrub::Scrubber;
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
+    io::ErrorKind,
     os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -319,6 +320,7 @@ impl Backups {
                 folder.display()
             )));
         }
+        is_writable(&folder)?;
         let start = format!("hob-backup-{}-", short(self.0.store.device_id()));
         let now = self.0.ports.clock.local();
         let end = if passphrase.is_some() { "hob.age" } else { "hob" };
@@ -395,10 +397,22 @@ fn make_folder(plan: &BackupPlan, folder: &Path) -> Result<()> {
 fn is_writable(folder: &Path) -> Result<()> {
     let probe = folder.join(format!(".hob-{}", Id::new()));
     let write = fs::File::create_new(&probe).and_then(|_| fs::remove_file(&probe));
-    write.map_err(|e| {
-        let why = format!("Hob cannot write to {} ({e}): choose another folder, or change its owner", folder.display());
-        Error::unavailable(why)
-    })
+    let by_systemd = std::env::var_os("INVOCATION_ID").is_some();
+    write.map_err(|e| Error::unavailable(unwritable(folder, &e, by_systemd)))
+}
+
+/// Why a folder cannot be written, and what to do. A service of systemd writes only where its unit lets it, whoever owns the folder.
+fn unwritable(folder: &Path, error: &std::io::Error, by_systemd: bool) -> String {
+    let shown = folder.display();
+    let refused = matches!(error.kind(), ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied);
+    let todo = match by_systemd && refused {
+        true => format!(
+            "run `systemctl edit hob`, write `[Service]` and below it `ReadWritePaths=-{shown}`, restart Hob, and let the user hob \
+             write there; or choose another folder"
+        ),
+        false => "choose another folder, or change its owner".to_owned(),
+    };
+    format!("Hob cannot write to {shown} ({error}): {todo}")
 }
 
 fn is_other_disk(folder: &Path, data: &Path) -> bool {

@@ -1,6 +1,6 @@
 //! A clean end before the power is gone: by a button, by a pin of a battery board, and a warning when the voltage is too low.
 
-use crate::{Telling, shutdown, tell_household};
+use crate::{Check, Telling, shutdown, tell_household};
 use board::{Board, Direction, Pin, PinSettings, Pull};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -86,6 +86,20 @@ impl PowerConfig {
             }
         }
         Ok(())
+    }
+
+    /// What is said where a button or the mains end Hob, and nothing lets it switch the device off; `allowed`: it may ask the kernel,
+    /// or the image's init does it.
+    pub fn stays_on(&self, allowed: bool) -> Option<Check> {
+        let may = allowed || !self.off_command.is_empty();
+        (self.pins().next().is_some() && !may).then(|| {
+            Check::careful(
+                "off",
+                "The shutdown button and missing mains end Hob in order, but the device stays on: Hob may not switch it off.",
+                "set `power.off_command = \"systemctl poweroff\"` in hob.toml, and let Hob's user do that: the action \
+                 org.freedesktop.login1.power-off of polkit",
+            )
+        })
     }
 
     /// The pins it uses.
@@ -267,6 +281,20 @@ mod tests {
         ] {
             assert!(odd.check().unwrap_err().contains(part), "{odd:?}");
         }
+    }
+
+    #[test]
+    fn a_device_that_stays_on_is_said() {
+        let with = |pin, command: &str| PowerConfig {
+            shutdown_pin: pin,
+            off_command: command.into(),
+            ..PowerConfig::default()
+        };
+        assert_eq!(with(0, "").stays_on(false), None, "there is no button");
+        assert_eq!(with(3, "systemctl poweroff").stays_on(false), None);
+        assert_eq!(with(3, "").stays_on(true), None);
+        let said = with(3, "").stays_on(false).unwrap();
+        assert!(said.text.contains("the device stays on") && said.todo.unwrap().contains("power.off_command"));
     }
 
     #[tokio::test(start_paused = true)]

@@ -295,16 +295,9 @@ impl Updater {
         if matches!(phase, Phase::Trying(_)) {
             return Err(trying());
         }
-        let verified = Head::read(head, &keys)?;
+        let verified = self.examine(head, &keys)?;
         let manifest = &verified.manifest;
-        manifest.check_device(&self.config.device, self.slots.payload(), self.journal().floor)?;
         let running = self.slots.running()?;
-        if self.slots.manifest(running.slot)?.is_some_and(|about| about.id == verified.id) {
-            return Err(Error::Refused(format!(
-                "version {} is running already: there is nothing to do",
-                manifest.version
-            )));
-        }
         let release = Release {
             id: verified.id.clone(),
             version: manifest.version.clone(),
@@ -350,6 +343,29 @@ impl Updater {
         let plan = upload.plan();
         *open = Some(upload);
         Ok(plan)
+    }
+
+    /// Verifies the head of a bundle, and that it fits this device. Writes nothing.
+    fn examine(&self, head: &[u8], keys: &Keyring) -> Result<Head> {
+        let verified = Head::read(head, keys)?;
+        let manifest = &verified.manifest;
+        manifest.check_device(&self.config.device, self.slots.payload(), self.journal().floor)?;
+        let running = self.slots.running()?;
+        if self.slots.manifest(running.slot)?.is_some_and(|about| about.id == verified.id) {
+            return Err(Error::Refused(format!(
+                "version {} is running already: there is nothing to do",
+                manifest.version
+            )));
+        }
+        Ok(verified)
+    }
+
+    /// As [`Self::begin`] up to the point where it would write.
+    ///
+    /// # Errors
+    /// `Refused`.
+    pub fn verify(&self, head: &[u8]) -> Result<Head> {
+        self.examine(head, &self.keys())
     }
 
     fn open_upload(&self, head: Head, slot: SlotName) -> Result<Upload> {
