@@ -305,7 +305,8 @@ fn model(facts: &Facts) -> Vec<Check> {
         [] if facts.model == "reflex" => {
             vec![Check::well("answers", "Hob answers by itself, without a model: it understands plain sentences.")]
         }
-        [] => vec![Check::well("answers", format!("{} answers.", facts.model))],
+        // No call is made only to find out.
+        [] => vec![Check::well("answers", format!("{} is in use; its last call did not fail.", facts.model))],
         troubles => troubles.iter().map(wrong).collect(),
     }
 }

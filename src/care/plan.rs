@@ -130,6 +130,11 @@ impl BackupPlan {
         if !(folder.is_empty() || Path::new(folder).is_absolute() && is_plain) {
             return Err(Error::bad_args("the folder must be an absolute path: write it as /media/usb/hob"));
         }
+        if ["/dev", "/proc", "/sys"].iter().any(|system| Path::new(folder).starts_with(system)) {
+            return Err(Error::bad_args(
+                "what is in this folder is gone after a restart: choose one on a disk, such as /media/usb/hob",
+            ));
+        }
         let keep = change.keep.unwrap_or(KEEP);
         if !(1..=MAX_KEEP).contains(&keep) {
             return Err(Error::bad_args(format!("keep 1 to {MAX_KEEP} backups")));
@@ -265,6 +270,7 @@ mod tests {
         for (folder, keep, hour, passphrase, part) in [
             ("usb", None, None, None, "absolute path"),
             ("/media/../etc", None, None, None, "absolute path"),
+            ("/dev/shm", None, None, None, "gone after a restart"),
             ("/a\nb", None, None, None, "no path"),
             ("", Some(0), None, None, "1 to 100"),
             ("", None, Some(24), None, "0 to 23"),

@@ -71,10 +71,19 @@ pub async fn check(updater: &Arc<Updater>, url: &str) -> Result<Option<Offer>> {
         let file = small_file(http, url, MAX_CHANNEL).await?;
         Ok::<_, Error>((file, small_file(http, signature_url.as_str(), MAX_SIGNATURE).await?))
     };
-    let late = |_| Error::Network(format!("the update channel did not answer within {} s: try again later", CHECK.as_secs()));
+    let late =
+        |_| Error::Network(format!("the update channel did not answer within {} s: try again later", CHECK.as_secs()));
     let (file, signature) = tokio::time::timeout(CHECK, both).await.map_err(late)??;
     let keys = updater.keys();
     let (channel, _) = Channel::read(&file, &signature, &keys, recover::now(), updater.channel_serial(url))?;
+    // The same key signs other channels, too: the address says which one is meant.
+    let asked = base.path_segments().and_then(Iterator::last).and_then(|file| file.strip_suffix(".json"));
+    if let Some(asked) = asked.filter(|asked| *asked != channel.channel) {
+        return Err(Error::Refused(format!(
+            "the address is that of the update channel `{asked}`, and it serves the channel `{}`: check the channel's address",
+            channel.channel
+        )));
+    }
     let (noted, serial) = (url.to_owned(), channel.serial);
     blocking(updater, move |updater| updater.note_channel_serial(&noted, serial)).await?;
     let newest = blocking(updater, Updater::newest_serial).await?;

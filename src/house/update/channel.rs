@@ -33,7 +33,7 @@ impl UpdateService {
     }
 
     pub(super) fn channel_view(&self) -> Option<UpdateChannel> {
-        let url = self.without_login(&self.0.config.channel);
+        let url = self.without_secrets(&self.0.config.channel);
         let state = self.0.channel.lock().unwrap_or_else(PoisonError::into_inner);
         (!url.is_empty()).then(|| UpdateChannel {
             url,
@@ -47,12 +47,14 @@ impl UpdateService {
         })
     }
 
-    /// A text about the channel without the user and the password in its address: everybody who may see the device reads it.
-    pub(super) fn without_login(&self, text: &str) -> String {
-        match login(&self.0.config.channel) {
-            Some(login) => text.replace(login, ""),
-            None => text.to_owned(),
+    /// A text about the channel without the user, the password and the query of its address: everybody who may see the device
+    /// reads it.
+    pub(super) fn without_secrets(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for secret in [login(&self.0.config.channel), query(&self.0.config.channel)].into_iter().flatten() {
+            text = text.replace(secret, "");
         }
+        text
     }
 
     /// Reads the channel, and publishes a new version.
@@ -66,7 +68,7 @@ impl UpdateService {
         let found = check(&self.updater()?, &self.0.config.channel).await;
         {
             let mut state = self.0.channel.lock().unwrap_or_else(PoisonError::into_inner);
-            state.problem = found.as_ref().err().map(|error| self.without_login(&error.to_string()));
+            state.problem = found.as_ref().err().map(|error| self.without_secrets(&error.to_string()));
             match &found {
                 Ok(available) => {
                     state.checked_at = Some(Id::new().millis() as i64);
@@ -171,6 +173,12 @@ fn login(url: &str) -> Option<&str> {
     host.rfind('@').and_then(|at| host.get(..=at))
 }
 
+/// The query of an address, with the `?` before it.
+fn query(url: &str) -> Option<&str> {
+    let url = url.split('#').next()?;
+    url.find('?').and_then(|at| url.get(at..)).filter(|query| query.len() > 1)
+}
+
 /// A number below `most`.
 fn random(most: u64) -> u64 {
     let bytes = *Id::new().as_bytes();
@@ -195,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn user_and_password_of_an_address_are_found() {
+    fn user_password_and_query_of_an_address_are_found() {
         for (url, expected) in [
             ("https://example.org/hob/stable.json", None),
             ("https://me:pass@example.org/a@b.json", Some("me:pass@")),
@@ -205,5 +213,7 @@ mod tests {
         ] {
             assert_eq!(login(url), expected, "{url}");
         }
+        assert_eq!(query("https://example.org/hob/stable.json?token=abc#x"), Some("?token=abc"));
+        assert_eq!((query("https://example.org/stable.json"), query("https://example.org/?")), (None, None));
     }
 }

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::config;
 use api::{
-    BundleUpload, ByteRange, InstallSource, Leave, OpenUpload, PieceTaken, Restart, Switching, UpdateOutcome, UpdateProgress,
-    UpdateSlot, UpdateView, Updates,
+    BundleUpload, ByteRange, InstallSource, Leave, OpenUpload, PieceTaken, Restart, Switching, UpdateOutcome,
+    UpdateProgress, UpdateSlot, UpdateView, Updates,
 };
 use futures::{FutureExt, future::BoxFuture};
 use home::mqtt::UpdateState;
@@ -310,7 +310,7 @@ impl UpdateService {
         tokio::spawn(async move {
             let _busy = busy;
             let problem = preparing.clone().prepare(source).await.err();
-            let problem = problem.map(|error| preparing.without_login(error.message()));
+            let problem = problem.map(|error| preparing.without_secrets(error.message()));
             if let Some(problem) = &problem {
                 tracing::warn!(%problem, "the update was not installed");
             }

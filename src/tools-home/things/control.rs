@@ -64,7 +64,12 @@ pub(super) fn opens(things: &Things, args: &Value) -> bool {
     let Some(verb) = control.action else { return true };
     let home = things.home();
     // Who asks does not matter here: what the voice door may not use counts too.
-    let Ok(found) = found(&home, &control, verb, &|_| true) else { return matches!(verb, Verb::Unlock | Verb::Disarm) };
+    let Ok(found) = found(&home, &control, verb, &|_| true) else {
+        // A rule may name by its address what is only known once its source is connected.
+        let addressed = control.thing.iter().chain(control.things.iter().flatten()).any(|text| text.contains(':'));
+        let closes = matches!(verb, Verb::Close | Verb::Lock | Verb::Arm | Verb::TurnOff);
+        return matches!(verb, Verb::Unlock | Verb::Disarm) || addressed && !closes;
+    };
     found.iter().any(|at| opens_thing(&home, *at, verb, &control))
 }
 

@@ -181,6 +181,13 @@ async fn channels_that_do_not_count_are_refused() {
     server.publish(LATER);
     check(&updater, &url).await.unwrap();
     assert_eq!(updater.channel_serial(&url), 7);
+    // What the same key signed for another channel does not count at this address.
+    for file in [".json", ".json.minisig"] {
+        let content = server.0.files.lock().unwrap()[&format!("stable{file}")].clone();
+        server.put(&format!("beta{file}"), content);
+    }
+    let error = check(&updater, &server.url("beta.json")).await.unwrap_err();
+    assert!(matches!(&error, Error::Refused(why) if why.contains("serves the channel `stable`")), "{error}");
     updater.note_channel_serial(&url, 8).unwrap();
     let error = check(&updater, &url).await.unwrap_err();
     assert!(error.to_string().contains("old copy"), "{error}");
