@@ -248,8 +248,9 @@ enum Command {
     },
     /// See which version runs, and install another.
     Update {
+        /// Left out: `status`.
         #[command(subcommand)]
-        command: update::UpdateCommand,
+        command: Option<update::UpdateCommand>,
     },
     /// Run `hob serve` so that it can be updated: two copies in DIR/slots, of which one runs.
     #[command(after_help = update::SUPERVISE)]

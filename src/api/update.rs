@@ -81,6 +81,33 @@ pub struct UpdateChannel {
     pub available: Option<UpdateAvailable>,
 }
 
+/// A bundle in a folder that is looked at, such as that of a USB stick.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpdateFound {
+    /// To install it; null when it cannot be.
+    pub id: Option<String>,
+    /// The file.
+    pub path: String,
+    pub bytes: u64,
+    pub version: Option<String>,
+    /// The release notes.
+    pub notes: Option<String>,
+    /// Whether it is newer than the version that runs.
+    pub newer: bool,
+    /// Why it cannot be installed.
+    pub problem: Option<String>,
+}
+
+/// What a person wants to install.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InstallSource {
+    /// A complete upload, by its id.
+    Upload(String),
+    /// A bundle in a folder, by its id.
+    Found(String),
+}
+
 /// The state of updates.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -102,6 +129,8 @@ pub struct UpdateView {
     pub upload: Option<OpenUpload>,
     pub last_outcome: Option<UpdateOutcome>,
     pub channel: Option<UpdateChannel>,
+    /// Bundles in the folder of hob.toml, or on the image's card and sticks; the state of the last look.
+    pub found: Vec<UpdateFound>,
     /// Whether an update can be installed now.
     pub can_install: bool,
     /// Why not.
@@ -182,13 +211,13 @@ pub trait Updates: Send + Sync + 'static {
     fn put(&self, id: String, offset: u64, bytes: Vec<u8>) -> BoxFuture<'_, Result<PieceTaken>>;
     /// Gives up an upload.
     fn discard(&self, id: String) -> BoxFuture<'_, Result<()>>;
-    /// Installs a complete upload, or what the channel offers, and restarts into it.
-    fn install(&self, upload: Option<String>) -> BoxFuture<'_, Result<Switching>>;
+    /// Installs what was chosen, or else what the channel offers or a folder has, and restarts into it.
+    fn install(&self, chosen: Option<InstallSource>) -> BoxFuture<'_, Result<Switching>>;
     /// Keeps the version on trial.
     fn confirm(&self) -> BoxFuture<'_, Result<()>>;
     /// Goes back to the other version, and restarts into it.
     fn rollback(&self) -> BoxFuture<'_, Result<Switching>>;
-    /// Reads the channel.
+    /// Reads the channel, and looks into the folders.
     fn check(&self) -> BoxFuture<'_, Result<()>>;
 }
 
@@ -218,11 +247,11 @@ pub(crate) fn routes() -> Routes<AppState> {
     let acts = Routes::new()
         .route(
             "/update/install",
-            post(install, "Install an upload or what the channel offers, and restart.").admin().secret(),
+            post(install, "Install an upload, a bundle in a folder, or what the channel offers, and restart.").admin().secret(),
         )
         .route("/update/confirm", post(confirm, "Keep the version that is being tried.").admin().secret())
         .route("/update/rollback", post(rollback, "Go back to the other version, and restart.").admin().secret())
-        .route("/update/check", post(check, "Read the channel now.").admin().secret());
+        .route("/update/check", post(check, "Read the channel, and look into the folders for bundles, now.").admin().secret());
     Routes::new()
         .route("/update", get(view, "Which version runs, and how far an update is.").scope(TokenScope::Device))
         .merge(uploads)
@@ -269,9 +298,12 @@ pub(crate) async fn discard(State(house): State<AppState>, PathText(id): PathTex
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Install {
-    /// The id of a complete upload; left out: what the channel offers.
+    /// The id of a complete upload; left out: what the channel offers, or else the newest bundle in a folder.
     #[schemars(length(max = 100))]
     upload_id: Option<String>,
+    /// The id of a bundle in a folder.
+    #[schemars(length(max = 100))]
+    found_id: Option<String>,
 }
 
 pub(crate) async fn install(
@@ -281,7 +313,13 @@ pub(crate) async fn install(
 ) -> Result<Accepted<Switching>, Failure> {
     let cx = house.cx(&caller);
     may_change(&house)?;
-    let switching = house.updates.install(body.upload_id).await?;
+    let chosen = match (body.upload_id, body.found_id) {
+        (Some(_), Some(_)) => return Err(Failure::new(400, "bad_args", "name an upload or a found bundle, not both")),
+        (Some(id), None) => Some(InstallSource::Upload(id)),
+        (None, Some(id)) => Some(InstallSource::Found(id)),
+        (None, None) => None,
+    };
+    let switching = house.updates.install(chosen).await?;
     house.registry.audit_change(&cx, "install_update", &serde_json::json!({"version": switching.version}));
     Ok(Accepted(switching))
 }

@@ -1,6 +1,6 @@
 //! A clean end before the power is gone: by a button, by a pin of a battery board, and a warning when the voltage is too low.
 
-use crate::{Telling, shutdown, tell_household};
+use crate::{Check, Telling, shutdown, tell_household};
 use board::{Board, Direction, Pin, PinSettings, Pull};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -19,6 +19,8 @@ use tool::{Ports, prelude::json};
 const POLL: Duration = Duration::from_millis(100);
 /// How often the household is told of too little voltage at most.
 const TELL_EVERY: Duration = Duration::from_secs(24 * 3600);
+/// How much less often the voltage is read where it is unknown.
+const UNKNOWN_TIMES: u32 = 10;
 /// The longest times that are configured, in seconds.
 const MAX_HOLD: u32 = 60;
 const MAX_CHECK: u32 = 3600;
@@ -84,6 +86,20 @@ impl PowerConfig {
             }
         }
         Ok(())
+    }
+
+    /// What is said where a button or the mains end Hob, and nothing lets it switch the device off; `allowed`: it may ask the kernel,
+    /// or the image's init does it.
+    pub fn stays_on(&self, allowed: bool) -> Option<Check> {
+        let may = allowed || !self.off_command.is_empty();
+        (self.pins().next().is_some() && !may).then(|| {
+            Check::careful(
+                "off",
+                "The shutdown button and missing mains end Hob in order, but the device stays on: Hob may not switch it off.",
+                "set `power.off_command = \"systemctl poweroff\"` in hob.toml, and let Hob's user do that: the action \
+                 org.freedesktop.login1.power-off of polkit",
+            )
+        })
     }
 
     /// The pins it uses.
@@ -171,7 +187,7 @@ impl Power {
             Some(Watched { pin: Pin::new(pin.into())?, low, lasts: seconds(lasts), what })
         });
         let pins: Vec<_> = pins.map(|watched| self.watch_pin(watched)).collect();
-        let work = futures::future::join(futures::future::join_all(pins), self.watch_voltage());
+        let work = futures::future::join(futures::future::join_all(pins), self.watch_voltage(|| self.under_voltage()));
         let _ = closing.run_until_cancelled(work).await;
     }
 
@@ -214,10 +230,15 @@ impl Power {
         }
     }
 
-    async fn watch_voltage(&self) {
+    async fn watch_voltage(&self, read: impl Fn() -> Option<bool>) {
         let every = Duration::from_secs(self.0.config.check_seconds.into());
         let mut told: Option<Instant> = None;
-        while let Some(low) = self.under_voltage() {
+        loop {
+            let Some(low) = read() else {
+                // Most boards never know; on others a driver may come late, or fail for a moment.
+                tokio::time::sleep(every * UNKNOWN_TIMES).await;
+                continue;
+            };
             let was_low = self.0.is_low.swap(low, Ordering::Relaxed);
             if low && !was_low {
                 tracing::warn!("the power supply gives too little voltage");
@@ -259,6 +280,39 @@ mod tests {
             (PowerConfig { check_seconds: 9999, ..config() }, "1 to 3600"),
         ] {
             assert!(odd.check().unwrap_err().contains(part), "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn a_device_that_stays_on_is_said() {
+        let with = |pin, command: &str| PowerConfig {
+            shutdown_pin: pin,
+            off_command: command.into(),
+            ..PowerConfig::default()
+        };
+        assert_eq!(with(0, "").stays_on(false), None, "there is no button");
+        assert_eq!(with(3, "systemctl poweroff").stays_on(false), None);
+        assert_eq!(with(3, "").stays_on(true), None);
+        let said = with(3, "").stays_on(false).unwrap();
+        assert!(said.text.contains("the device stays on") && said.todo.unwrap().contains("power.off_command"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_voltage_that_is_unknown_for_a_moment_is_looked_at_again() {
+        let board = Board::open(BoardKind::Sim);
+        let ports = Ports::unconnected(Arc::new(SystemClock::new(Some("UTC")).unwrap()));
+        let told = Arc::new(tokio::sync::Notify::new());
+        let heard = told.clone();
+        let tell: Telling = Arc::new(move |_, _| {
+            heard.notify_one();
+            Box::pin(async { Ok(()) })
+        });
+        let power = Power::new(PowerConfig::default(), board, &Store::in_memory().unwrap(), ports, tell);
+        let left = std::sync::Mutex::new([None, Some(false), None, Some(true)].into_iter());
+        let looking = power.watch_voltage(|| left.lock().unwrap().next().unwrap_or(Some(false)));
+        tokio::select! {
+            () = looking => panic!("it ended"),
+            () = told.notified() => {}
         }
     }
 

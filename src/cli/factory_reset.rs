@@ -56,8 +56,9 @@ pub async fn factory_reset(
             wait(data).await?;
         }
         None => {
-            factory_reset::ask(data)?;
-            factory_reset::finish(data)?;
+            if factory_reset::without_daemon(data)? {
+                put(format_args!("Wi-Fi, name and claim code are removed when the device restarts: restart it now.\n"))?;
+            }
         }
     }
     report(&all)

@@ -46,9 +46,9 @@ pub enum UpdateCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Ask the channel whether there is a new version.
+    /// Ask the channel whether there is a new version, and look for bundles in the folder of hob.toml.
     Check,
-    /// Install FILE, or what the channel offers, and wait until it is confirmed or taken back.
+    /// Install FILE, or what the channel or the folder offers, and wait until it is confirmed or taken back.
     Install {
         /// A file with an update; only what this device lacks of it is read.
         file: Option<PathBuf>,
@@ -63,8 +63,8 @@ pub enum UpdateCommand {
 }
 
 /// Runs a command about updates.
-pub async fn update(client: &Client, command: UpdateCommand) -> Result<()> {
-    match command {
+pub async fn update(client: &Client, command: Option<UpdateCommand>) -> Result<()> {
+    match command.unwrap_or(UpdateCommand::Status { json: false }) {
         UpdateCommand::Status { json: true } => {
             Ok(put(format_args!("{:#}\n", client.data("GET", UPDATE, None).await?))?)
         }
@@ -119,18 +119,36 @@ fn status(view: &Value) -> Result<()> {
     match (&channel["available"], channel["checkedAt"].is_null()) {
         (Value::Object(available), _) => {
             let (version, notes) = (available["version"].clone(), available["notes"].clone());
-            put(format_args!("available  {}\n", text(&version)))?;
-            for line in text(&notes).lines() {
-                put(format_args!("           {line}\n"))?;
-            }
+            let bytes = available["bytes"].as_u64().unwrap_or_default();
+            put(format_args!("available  {}, {}\n", text(&version), size(bytes)))?;
+            lines(&text(&notes))?;
         }
         (_, false) if channel["problem"].is_null() => put(format_args!("available  nothing newer\n"))?,
         _ => {}
+    }
+    for found in view["found"].as_array().into_iter().flatten() {
+        let (path, bytes) = (text(&found["path"]), found["bytes"].as_u64().unwrap_or_default());
+        match (found["problem"].as_str(), found["newer"] == true) {
+            (Some(problem), _) => put(format_args!("file       {path}: {}\n", plain(problem)))?,
+            (None, false) => put(format_args!("file       {path}: {}, not newer\n", text(&found["version"])))?,
+            (None, true) => {
+                put(format_args!("available  {}, {}, in {path}\n", text(&found["version"]), size(bytes)))?;
+                lines(&text(&found["notes"]))?;
+            }
+        }
     }
     for key in ["whyNot", "problem"] {
         if let Some(why) = view[key].as_str() {
             put(format_args!("note       {}\n", plain(why)))?;
         }
+    }
+    Ok(())
+}
+
+/// Release notes, below a fact.
+fn lines(notes: &str) -> Result<()> {
+    for line in notes.lines() {
+        put(format_args!("           {line}\n"))?;
     }
     Ok(())
 }

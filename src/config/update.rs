@@ -4,12 +4,14 @@ use ::update::keys::{Keyring, Origin};
 use anyhow::{Context, Result, bail};
 use board::Pin;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 /// The longest window in which a new version is tried, in seconds: an hour.
 const WINDOW: u64 = 3600;
 /// The longest time between two checks of the channel, in hours: four weeks.
 const HOURS: u64 = 24 * 28;
+/// The longest wait before the first check, in seconds: an hour.
+const FIRST: u64 = 3600;
 /// The longest time a button is held, in seconds.
 const HOLD: u64 = 120;
 
@@ -18,13 +20,23 @@ const HOLD: u64 = 120;
 pub struct Update {
     pub channel: String,
     pub check_hours: u64,
+    pub first_check_seconds: u64,
+    /// Empty: the places of the image, or none elsewhere.
+    pub folder: String,
     pub keys: Vec<String>,
     pub window_seconds: u64,
 }
 
 impl Default for Update {
     fn default() -> Self {
-        Self { channel: String::new(), check_hours: 24, keys: vec![], window_seconds: 300 }
+        Self {
+            channel: String::new(),
+            check_hours: 24,
+            first_check_seconds: 120,
+            folder: String::new(),
+            keys: vec![],
+            window_seconds: 300,
+        }
     }
 }
 
@@ -35,6 +47,12 @@ impl Update {
         }
         if self.check_hours > HOURS {
             bail!("`update.check_hours` is more than {HOURS}: use a smaller number, or 0 to check only when asked");
+        }
+        if self.first_check_seconds > FIRST {
+            bail!("`update.first_check_seconds` is more than {FIRST}: the default is 120");
+        }
+        if !(self.folder.is_empty() || Path::new(&self.folder).is_absolute()) {
+            bail!("`update.folder` is not an absolute path: write it as /media");
         }
         if !(1..=WINDOW).contains(&self.window_seconds) {
             bail!("`update.window_seconds` is not from 1 to {WINDOW}: the default is 300");

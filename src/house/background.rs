@@ -80,6 +80,8 @@ impl BackgroundTasks {
         tokio::spawn(closing.clone().run_until_cancelled_owned(self.updates.clone().sweep()));
         let following = self.updates.clone().follow_channel(self.ports.clone());
         tokio::spawn(closing.clone().run_until_cancelled_owned(following));
+        let looking = self.updates.clone().follow_folders(self.ports.clone());
+        tokio::spawn(closing.clone().run_until_cancelled_owned(looking));
     }
 
     /// Runs schedules and triggers until `closing`. The returned task ends once the outcomes of the last calls are stored.

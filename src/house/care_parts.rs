@@ -1,5 +1,6 @@
 //! The parts that care for the device.
 
+use super::factory_reset;
 use crate::config::{Config, support};
 use board::Board;
 use care::{Care, Copying, Parts, PowerConfig, Telling};
@@ -38,7 +39,9 @@ pub fn care(
         let uploads = uploads.clone();
         async move { uploads.backup(file, passphrase).await }.boxed()
     });
-    Care::new(Parts {
+    let power = config.power.clone();
+    let may = rustix::process::getuid().is_root() || store.folder().is_some_and(factory_reset::is_image);
+    let care = Care::new(Parts {
         store: store.clone(),
         ports: ports.clone(),
         board: board.clone(),
@@ -48,7 +51,9 @@ pub fn care(
         power: config.power,
         daily_write_mb: config.daily_write_mb,
         config: config.shown,
-    })
+    });
+    care.checks.add(move || power.stays_on(may));
+    care
 }
 
 /// Notices of Hob's own for everybody.

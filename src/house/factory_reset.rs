@@ -89,6 +89,29 @@ pub fn finish_at_start(data: &Path) -> Result<AtStart> {
     })
 }
 
+/// Removes everything while no daemon runs: `true` when the machine must restart, which removes what is beside the data folder.
+///
+/// # Errors
+/// As [`finish`]; on the image also when the rest cannot be asked for: then nothing is removed.
+pub fn without_daemon(data: &Path) -> Result<bool> {
+    let image = is_image(data);
+    reset_all(data, image.then(|| Path::new(BOOT)))?;
+    Ok(image)
+}
+
+fn reset_all(data: &Path, boot: Option<&Path>) -> Result<()> {
+    if let Some(boot) = boot
+        && !ask_machine(boot)
+    {
+        bail!(
+            "nothing was removed: Wi-Fi and the claim code could not be reset as well. Take the card out, put an empty file called \
+             {BOOT_MARKER} on its first partition, and start the device"
+        );
+    }
+    ask(data)?;
+    finish(data).map(drop)
+}
+
 /// Asks the next start of the machine for a reset, durably; `false` where the partition cannot be written.
 fn ask_machine(boot: &Path) -> bool {
     let asked = fs::File::create(boot.join(BOOT_MARKER))
@@ -259,6 +282,16 @@ mod tests {
         fs::create_dir_all(&boot).unwrap();
         assert!(ask_machine(&boot) && boot.join(BOOT_MARKER).exists());
         assert!(!is_image(&boot));
+        // The command, without a daemon: all or nothing.
+        let data = boot.join("data");
+        fs::create_dir_all(&data).unwrap();
+        fs::write(data.join("hob.toml"), "").unwrap();
+        let why = reset_all(&data, Some(&boot.join("missing"))).unwrap_err().to_string();
+        assert!(why.contains("nothing was removed") && why.contains("factory-reset on its first partition"), "{why}");
+        assert!(data.join("hob.toml").exists() && !data.join(MARKER).exists());
+        fs::remove_file(boot.join(BOOT_MARKER)).unwrap();
+        reset_all(&data, Some(&boot)).unwrap();
+        assert!(boot.join(BOOT_MARKER).exists() && !data.join("hob.toml").exists());
         fs::remove_dir_all(boot).unwrap();
     }
 }

@@ -2,6 +2,7 @@
 //! window, reads the channel, and notifies people.
 
 mod channel;
+mod found;
 mod health;
 mod notes;
 mod service;

@@ -86,6 +86,12 @@ impl ChannelRelease {
     }
 }
 
+/// A time of a channel in Unix seconds.
+fn second(text: &str, name: &str) -> Result<i64> {
+    let at: Result<jiff::Timestamp, _> = text.parse();
+    Ok(at.map_err(|_| Error::Refused(format!("the update channel has no valid time in `{name}`")))?.as_second())
+}
+
 impl Channel {
     /// A channel file that is issued now and expires after some days.
     pub fn new(channel: String, serial: u64, days: u32, releases: Vec<ChannelRelease>) -> Self {
@@ -122,12 +128,7 @@ impl Channel {
         if channel.kind != Self::TYPE {
             return Err(Error::refused("this signed document is not an update channel: check the channel's address"));
         }
-        let second = |text: &str, name: &str| {
-            let at: Result<jiff::Timestamp, _> = text.parse();
-            let at = at.map_err(|_| Error::Refused(format!("the update channel has no valid time in `{name}`")))?;
-            Ok::<_, Error>(at.as_second())
-        };
-        let (issued, expires) = (second(&channel.issued, "issued")?, second(&channel.expires, "expires")?);
+        let (issued, expires) = (second(&channel.issued, "issued")?, channel.expires_at()?);
         if now < issued - CLOCK_TOLERANCE {
             return Err(Error::Refused(format!(
                 "the update channel was signed on {}, which is in the future of this device: set its clock",
@@ -150,11 +151,20 @@ impl Channel {
         Ok(channel)
     }
 
-    /// The newest release for a device that is above `serial`.
-    pub fn newest(&self, device: &Device, payload: Payload, serial: u64) -> Option<&ChannelRelease> {
+    /// When it ends to count: Unix seconds.
+    ///
+    /// # Errors
+    /// `Refused` when it does not say.
+    pub fn expires_at(&self) -> Result<i64> {
+        second(&self.expires, "expires")
+    }
+
+    /// The newest release for a device that is above `serial`, and above the version `running`, which may have no serial.
+    pub fn newest(&self, device: &Device, payload: Payload, serial: u64, running: &Version) -> Option<&ChannelRelease> {
         let fits = self.releases.iter().filter(|release| {
             release.payload == payload
                 && release.serial > serial
+                && release.version > *running
                 && release.targets.contains(&device.target)
                 && (release.boards.is_empty() || release.boards.contains(&device.board))
                 && release.minimum_version.as_ref().is_none_or(|minimum| device.version >= *minimum)

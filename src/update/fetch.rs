@@ -12,11 +12,13 @@ use crate::{
     upload::{MAX_PIECE, Plan, Range},
 };
 use http_client::{DownloadHttp, Streaming};
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 use url::Url;
 
 /// Ranges with fewer bytes between them are fetched in one request: a request costs about as much.
 const GAP: u64 = 32 << 10;
+/// How long reading the channel may take: it is two small files.
+const CHECK: Duration = Duration::from_secs(60);
 /// The longest minisign signature file.
 const MAX_SIGNATURE: usize = 4 << 10;
 
@@ -27,6 +29,8 @@ pub struct Offer {
     pub release: ChannelRelease,
     /// The absolute URL of its bundle.
     pub url: String,
+    /// When the channel that offers it ends to count: Unix seconds.
+    pub expires: i64,
 }
 
 fn network(why: http_client::Error) -> Error {
@@ -63,17 +67,23 @@ pub async fn check(updater: &Arc<Updater>, url: &str) -> Result<Option<Offer>> {
         Url::parse(url).map_err(|_| Error::BadRequest(format!("`{url}` is not the address of an update channel")))?;
     let mut signature_url = base.clone();
     signature_url.set_path(&format!("{}.minisig", base.path()));
-    let file = small_file(http, url, MAX_CHANNEL).await?;
-    let signature = small_file(http, signature_url.as_str(), MAX_SIGNATURE).await?;
+    let both = async {
+        let file = small_file(http, url, MAX_CHANNEL).await?;
+        Ok::<_, Error>((file, small_file(http, signature_url.as_str(), MAX_SIGNATURE).await?))
+    };
+    let late = |_| Error::Network(format!("the update channel did not answer within {} s: try again later", CHECK.as_secs()));
+    let (file, signature) = tokio::time::timeout(CHECK, both).await.map_err(late)??;
     let keys = updater.keys();
     let (channel, _) = Channel::read(&file, &signature, &keys, recover::now(), updater.channel_serial(url))?;
     let (noted, serial) = (url.to_owned(), channel.serial);
     blocking(updater, move |updater| updater.note_channel_serial(&noted, serial)).await?;
     let newest = blocking(updater, Updater::newest_serial).await?;
-    let Some(release) = channel.newest(updater.device(), updater.payload(), newest) else { return Ok(None) };
+    let running = blocking(updater, Updater::newest_version).await?;
+    let newest = channel.newest(updater.device(), updater.payload(), newest, &running);
+    let Some(release) = newest else { return Ok(None) };
     let joined = base.join(&release.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     let joined = joined.ok_or_else(|| Error::refused("the update channel names an unusable address of a bundle"))?;
-    Ok(Some(Offer { release: release.clone(), url: joined.into() }))
+    Ok(Some(Offer { release: release.clone(), url: joined.into(), expires: channel.expires_at()? }))
 }
 
 /// Fetches the ranges of an offered bundle that the device lacks, through [`Updater::begin`] and [`Updater::put`]. Then call
@@ -83,6 +93,9 @@ pub async fn check(updater: &Arc<Updater>, url: &str) -> Result<Option<Offer>> {
 /// `Network`, and those of the updater.
 pub async fn download(updater: &Arc<Updater>, offer: &Offer) -> Result<Plan> {
     updater.can_install()?;
+    if recover::now() >= offer.expires {
+        return Err(Error::refused("what the update channel offered has expired: check the channel again"));
+    }
     let http = &DownloadHttp::default();
     let length = offer.release.head_length;
     if length > bundle::MAX_HEAD as u64 || length < bundle::PREFIX as u64 {

@@ -14,6 +14,7 @@ pub mod digest;
 pub mod disk;
 mod error;
 pub mod fetch;
+pub mod found;
 mod index;
 mod install;
 mod journal;

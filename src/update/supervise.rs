@@ -7,6 +7,7 @@ use crate::{
     RESTART_CODE, SLOT_VARIABLE, SLOTS_VARIABLE,
     disk::{Disk, Mode, RealDisk},
     error::{Error, Result},
+    journal::{JournalFile, Phase},
     recover,
     slots::{
         SlotManifest, SlotName, TrialReport,
@@ -160,7 +161,7 @@ pub async fn run(config: Config) -> Result<ExitCode> {
             continue;
         }
         let other = slot.other();
-        if matches!(end, End::NotStarted(_)) && trial.is_none() && root.manifest(other)?.is_some() {
+        if matches!(end, End::NotStarted(_)) && trial.is_none() && can_take_over(&config, &root, &disk, other)? {
             tracing::error!(%slot, why, "the active version cannot be started; the other slot takes over");
             let why = format!("The active version {why}, so the version of the other slot took over.");
             let report = Some(TrialReport { slot, why, at: recover::now(), stopped: false });
@@ -176,6 +177,16 @@ pub async fn run(config: Config) -> Result<ExitCode> {
         }
         wait = (wait * 2).min(config.backoff_max);
     }
+}
+
+/// Whether the version of a slot may become the active one without a trial: it is complete, and not one that was written, staged
+/// or tried and never confirmed.
+fn can_take_over(config: &Config, root: &Root, disk: &Arc<dyn Disk>, slot: SlotName) -> Result<bool> {
+    let Some(about) = root.manifest(slot)? else { return Ok(false) };
+    let journal = JournalFile::new(disk.clone(), &config.root)?.load().ok().flatten().unwrap_or_default();
+    let is_committed = matches!(journal.phase, Phase::Committed(_));
+    let is_open = journal.phase.release().is_some_and(|release| release.slot == slot && release.id == about.id);
+    Ok(is_committed || !is_open)
 }
 
 /// Makes sure that one supervisor uses the root. The lock ends with the process.

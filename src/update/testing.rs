@@ -2,10 +2,13 @@
 
 use crate::{
     builder::{self, Contents},
+    bundle,
+    digest::Digest,
     disk::DiskFile,
     error::{Error, Result},
+    index::{Chunk, Index, Stored},
     keys::SigningKey,
-    manifest::{Payload, target},
+    manifest::{Image, IndexSeal, Manifest, Payload, target},
 };
 use semver::Version;
 use std::{
@@ -150,6 +153,63 @@ pub fn bundle(mut about: Contents, images: &[&[u8]], bases: &[&[u8]], keys: &[Si
 /// Those of [`builder::build`].
 pub fn app_bundle(serial: u64, hob: &[u8], key: SigningKey) -> Result<Vec<u8>> {
     bundle(contents(Payload::App, serial), &[hob], &[], &[key])
+}
+
+/// An app bundle whose only chunk is given as it is stored, although it may be none: correctly signed, and not to be had from the
+/// builder.
+///
+/// # Errors
+/// `BadRequest`.
+pub fn forged(about: Contents, stored: &[u8], length: u32, key: SigningKey) -> Result<Vec<u8>> {
+    let chunk = Chunk { hash: [1; 32], length, stored: Some(Stored::of(stored)) };
+    let index = Index { chunks: vec![chunk], bases: vec![] };
+    let index = index.to_bytes().map_err(|why| Error::BadRequest(why.to_string()))?;
+    let mut manifest = Manifest {
+        kind: Manifest::TYPE.into(),
+        version: about.version,
+        serial: about.serial,
+        payload: Payload::App,
+        targets: about.targets,
+        boards: about.boards,
+        data_schema: about.data_schema,
+        data_schema_min: about.data_schema_min,
+        minimum_version: None,
+        notes: about.notes,
+        next_key: None,
+        images: vec![Image { name: "hob".into(), length: length.into(), sha256: Digest([7; 32]) }],
+        index: IndexSeal { length: index.len() as u64, sha256: Digest::sha256(&index) },
+        bundle_length: 0,
+    };
+    let mut all = builder::head(&mut manifest, &index, stored.len() as u64, &[key])?;
+    all.extend(stored);
+    Ok(all)
+}
+
+/// A zip bomb: 30 KB that would become 30 MB, and declare 5,000 bytes.
+///
+/// # Errors
+/// As [`forged`].
+pub fn bomb(about: Contents, key: SigningKey) -> Result<Vec<u8>> {
+    let stored = zstd::bulk::compress(&vec![0; 30 << 20], 1)?;
+    forged(about, &stored, 5_000, key)
+}
+
+/// A head with parts of three heads.
+///
+/// # Errors
+/// `Refused` when one of them is none.
+pub fn mixed(manifest: &[u8], signatures: &[u8], index: &[u8]) -> Result<Vec<u8>> {
+    let (manifest, signatures, index) = (bundle::parts(manifest)?, bundle::parts(signatures)?, bundle::parts(index)?);
+    let parts = bundle::Parts { signatures: signatures.signatures, index: index.index, ..manifest };
+    Ok(bundle::assemble(&parts))
+}
+
+/// A head without its signatures.
+///
+/// # Errors
+/// `Refused` when it is none.
+pub fn unsigned(head: &[u8]) -> Result<Vec<u8>> {
+    Ok(bundle::assemble(&bundle::Parts { signatures: b"", ..bundle::parts(head)? }))
 }
 
 /// The head of a bundle file in memory.

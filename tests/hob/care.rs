@@ -197,6 +197,39 @@ fn planned_backups_go_where_they_should_and_say_when_they_fail() {
     assert!(!hob.log().contains("horse"));
 }
 
+#[test]
+fn under_systemd_an_unwritable_folder_names_the_setting_of_the_unit() {
+    // As systemd tells its services. Nobody makes files there, not even root.
+    let environment = vec![("INVOCATION_ID".to_owned(), "0".repeat(32))];
+    let hob = Hob::with(Setup { environment, ..Setup::default() });
+    let folder = "/sys/kernel";
+    let why = hob.admin("PUT", "/api/v1/backup/plan").json(&json!({"every": "day", "folder": folder})).send();
+    let why = why.refusal(409, "unavailable");
+    assert!(why.contains("`systemctl edit hob`") && why.contains("`ReadWritePaths=-/sys/kernel`"), "{why}");
+    let other = Hob::start();
+    let why = other.admin("PUT", "/api/v1/backup/plan").json(&json!({"every": "day", "folder": folder})).send();
+    let why = why.refusal(409, "unavailable");
+    assert!(why.contains("change its owner") && !why.contains("systemctl"), "{why}");
+}
+
+#[test]
+fn a_button_that_cannot_switch_the_device_off_is_said_by_the_doctor() {
+    let doctor = |config: &str| {
+        let hob = Hob::with(Setup { config: config.to_owned(), ..Setup::default() });
+        hob.get("/api/v1/doctor").data(200)["checks"].clone()
+    };
+    let off = |checks: &Value| checks.as_array().unwrap().iter().find(|check| check["name"] == "off").cloned();
+    assert_eq!(off(&doctor("")), None, "there is no button");
+    assert_eq!(off(&doctor("[power]\nshutdown_pin = 3\noff_command = \"systemctl poweroff\"\n")), None);
+    let told = off(&doctor("[power]\nshutdown_pin = 3\n"));
+    // Root may do it.
+    assert_eq!(told.is_none(), rustix::process::getuid().is_root(), "{told:?}");
+    if let Some(told) = told {
+        assert_eq!(told["outcome"], "careful");
+        assert!(told["text"].as_str().unwrap().contains("the device stays on") && told["todo"].as_str().unwrap().contains("off_command"));
+    }
+}
+
 fn store_is_encrypted(file: &Path) -> bool {
     fs::read(file).is_ok_and(|bytes| bytes.starts_with(b"age-encryption.org/v1\n"))
 }

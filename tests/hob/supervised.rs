@@ -33,7 +33,9 @@ const PIECE: u64 = 1 << 20;
 /// A signing key.
 pub struct Signer {
     folder: Folder,
-    key: SigningKey,
+    pub key: SigningKey,
+    /// Its file: a key cannot be cloned.
+    pub secret: String,
     pub public: String,
 }
 
@@ -44,7 +46,8 @@ impl Signer {
     pub fn new() -> Self {
         let made = update::keys::generate(Protection::None).unwrap();
         let public = made.public.lines().rfind(|line| !line.is_empty()).unwrap().to_owned();
-        Self { folder: Folder::new(), key: SigningKey::read(&made.secret, None).unwrap(), public }
+        let key = SigningKey::read(&made.secret, None).unwrap();
+        Self { folder: Folder::new(), key, secret: made.secret.to_string(), public }
     }
 
     /// A bundle of a program.
@@ -357,6 +360,11 @@ impl Supervised {
         let path = self.folder.path(name);
         fs::write(&path, bytes).unwrap();
         path.to_str().unwrap().to_owned()
+    }
+
+    /// A file in the root, where there is one.
+    pub fn file_in_root(&self, name: &str) -> Option<Vec<u8>> {
+        fs::read(self.root().join(name)).ok()
     }
 
     /// Everything in the slots, by path: what must not change when a bundle is refused.

@@ -1,16 +1,21 @@
 //! The channel: read when somebody asks and now and then; people are notified of a new version once. Nothing is installed by itself.
 
 use super::service::{UpdateService, door_error};
-use ::update::fetch::{Offer, check, download};
+use ::update::{
+    Error as UpdateError,
+    fetch::{Offer, check, download},
+};
 use api::{UpdateAvailable, UpdateChannel};
 use std::{sync::PoisonError, time::Duration};
 use tool::{Channel, Cx, Error, Id, Ports, Principal, Result, Via};
 
-/// The first look after a start, at least and at most; many devices that start together do not ask together.
-const FIRST: Duration = Duration::from_secs(120);
-const FIRST_SPREAD: u64 = 780;
+/// The first look after a start comes up to so many times later than at the earliest; many devices that start together do not ask
+/// together.
+const FIRST_SPREAD: u64 = 6;
 /// Of the interval, a tenth more or less.
 const SPREAD: u64 = 10;
+/// How soon a channel that could not be read is read again, unless the interval is shorter.
+const AGAIN_SECONDS: u64 = 3600;
 
 /// The last answer of the channel.
 #[derive(Default)]
@@ -58,24 +63,29 @@ impl UpdateService {
         if self.0.config.channel.is_empty() {
             return Err(Error::unavailable("no channel is set up: give its address as `update.channel` in hob.toml"));
         }
-        let found = self.fetch().await;
+        let found = check(&self.updater()?, &self.0.config.channel).await;
         {
             let mut state = self.0.channel.lock().unwrap_or_else(PoisonError::into_inner);
-            state.problem = found.as_ref().err().map(|error| self.without_login(error.message()));
-            if let Ok(available) = &found {
-                state.checked_at = Some(Id::new().millis() as i64);
-                state.available.clone_from(available);
+            state.problem = found.as_ref().err().map(|error| self.without_login(&error.to_string()));
+            match &found {
+                Ok(available) => {
+                    state.checked_at = Some(Id::new().millis() as i64);
+                    state.available.clone_from(available);
+                }
+                // What is not to be trusted offers nothing; what does not answer may have offered something before.
+                Err(UpdateError::Network(_)) => {}
+                Err(_) => state.available = None,
             }
         }
-        if let Some(Offer { release, .. }) = found? {
-            let data = serde_json::json!({"version": release.version.to_string(), "notes": release.notes});
-            self.0.bus.publish("update:available", None, data);
+        match found {
+            Ok(Some(Offer { release, .. })) => {
+                let data = serde_json::json!({"version": release.version.to_string(), "notes": release.notes});
+                self.0.bus.publish("update:available", None, data);
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(error) => Err(door_error(error)),
         }
-        Ok(())
-    }
-
-    async fn fetch(&self) -> Result<Option<Offer>> {
-        check(&self.updater()?, &self.0.config.channel).await.map_err(door_error)
     }
 
     /// Fetches what the channel offers into the other slot, and returns the id of the upload.
@@ -95,30 +105,51 @@ impl UpdateService {
         if self.0.config.channel.is_empty() || hours == 0 || self.0.updater.is_err() {
             return;
         }
-        tokio::time::sleep(FIRST + Duration::from_secs(random(FIRST_SPREAD))).await;
-        let every = hours * 3600;
+        let mut wait = first_wait(self.0.config.first_check_seconds, random);
         loop {
-            match self.check_channel().await {
-                Ok(()) => self.tell_of_available(&ports).await,
+            tokio::time::sleep(wait).await;
+            let checked = self.check_channel().await;
+            match &checked {
+                Ok(()) => self.tell_of_offers(&ports).await,
                 Err(error) => tracing::info!(%error, "the update channel could not be read"),
             }
-            let spread = every / SPREAD;
-            tokio::time::sleep(Duration::from_secs(every - spread + random(2 * spread))).await;
+            wait = next_wait(hours, checked.is_ok(), random);
         }
     }
 
-    /// A notice for the owner, once for each version.
-    async fn tell_of_available(&self, ports: &Ports) {
-        let Some(offer) = self.offered() else { return };
-        let version = offer.release.version.to_string();
-        if self.0.notes.get().told_version == version {
-            return;
+    /// A notice for the owner, once for each version, from wherever it can be installed.
+    pub(super) async fn tell_of_offers(&self, ports: &Ports) {
+        let told = self.0.notes.get();
+        if let Some(offer) = self.offered() {
+            let version = offer.release.version.to_string();
+            let text = format!("Hob {version} is available. Install it under Device, Updates.");
+            if told.told_version != version && tell(ports, "Update", &text).await {
+                self.0.notes.change(|content| content.told_version = version);
+            }
         }
-        let text = format!("Hob {version} is available. Install it under Device, Updates.");
-        if tell(ports, "Update", &text).await {
-            self.0.notes.change(|content| content.told_version = version);
+        if let Some((file, content)) = self.newest_found() {
+            let text = format!(
+                "Hob {} is in {}. Install it under Device, Updates, or with `hob update install`.",
+                content.version,
+                file.display()
+            );
+            if told.told_found != content.id && tell(ports, "Update", &text).await {
+                self.0.notes.change(|notes| notes.told_found = content.id);
+            }
         }
     }
+}
+
+/// The wait before the first look.
+fn first_wait(least: u64, random: impl Fn(u64) -> u64) -> Duration {
+    Duration::from_secs(least + random(FIRST_SPREAD * least))
+}
+
+/// The wait before the next one: the interval, or an hour after one that failed, a tenth more or less.
+fn next_wait(hours: u64, well: bool, random: impl Fn(u64) -> u64) -> Duration {
+    let every = if well { hours * 3600 } else { AGAIN_SECONDS.min(hours * 3600) };
+    let spread = every / SPREAD;
+    Duration::from_secs(every - spread + random(2 * spread))
 }
 
 /// A notice for the owner.
@@ -151,6 +182,17 @@ fn random(most: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_channel_is_read_once_a_day_and_sooner_after_a_failure() {
+        let (least, most) = (|_: u64| 0, |most: u64| most.saturating_sub(1));
+        let seconds = Duration::from_secs;
+        assert_eq!((first_wait(120, least), first_wait(120, most)), (seconds(120), seconds(839)));
+        assert_eq!(first_wait(0, random), seconds(0));
+        assert_eq!((next_wait(24, true, least), next_wait(24, true, most)), (seconds(77_760), seconds(95_039)));
+        assert_eq!((next_wait(24, false, least), next_wait(24, false, most)), (seconds(3_240), seconds(3_959)));
+        assert_eq!(next_wait(1, true, least), seconds(3_240));
+    }
 
     #[test]
     fn user_and_password_of_an_address_are_found() {

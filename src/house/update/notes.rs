@@ -30,6 +30,8 @@ pub struct Content {
     pub upload_at: u64,
     /// The version of that outcome: two may end within a second.
     pub told_outcome_version: String,
+    /// The bundle in a folder of which people were notified: its id.
+    pub told_found: String,
 }
 
 /// The file, and its content in memory.

@@ -2,18 +2,19 @@
 
 use super::{
     channel::ChannelState,
+    found::FoundState,
     health::{PASSES, Probe},
     notes::Notes,
 };
 use crate::config;
 use api::{
-    BundleUpload, ByteRange, Leave, OpenUpload, PieceTaken, Restart, Switching, UpdateOutcome, UpdateProgress,
+    BundleUpload, ByteRange, InstallSource, Leave, OpenUpload, PieceTaken, Restart, Switching, UpdateOutcome, UpdateProgress,
     UpdateSlot, UpdateView, Updates,
 };
 use futures::{FutureExt, future::BoxFuture};
 use home::mqtt::UpdateState;
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
@@ -25,6 +26,7 @@ use tool::{Bus, Error, Id, Result};
 use update::{
     Plan, SlotStatus, Status, Updater,
     disk::RealDisk,
+    fetch::Offer,
     keys::{Keyring, Origin},
     manifest::Device,
     slots::{self, Restart as Switch},
@@ -57,9 +59,20 @@ pub(super) struct Inner {
     /// Whether an update is being prepared, and what went wrong with the last installation.
     pub job: Mutex<Job>,
     pub channel: Mutex<ChannelState>,
+    pub found: Mutex<FoundState>,
     /// The way into the slot whose turn it is.
     switch: Mutex<Switch>,
     progressed: Mutex<Option<Instant>>,
+}
+
+/// Where a version comes from.
+enum Source {
+    /// A complete upload.
+    Upload(String),
+    /// What the channel offers.
+    Channel,
+    /// A file, and the id of the bundle in it.
+    Found(PathBuf, String),
 }
 
 #[derive(Default, Clone)]
@@ -122,6 +135,7 @@ impl UpdateService {
             restarting: AtomicBool::new(false),
             job: Mutex::default(),
             channel: Mutex::default(),
+            found: Mutex::default(),
             switch: Mutex::new(Switch::Exit),
             progressed: Mutex::default(),
         }))
@@ -159,16 +173,17 @@ impl UpdateService {
 
     /// The state of Home Assistant's update entity.
     pub fn for_home_assistant(&self) -> UpdateState {
-        let offered = self.offered().map(|offer| (offer.release.version.to_string(), offer.release.notes));
+        let of_channel = self.offered().map(|Offer { release, .. }| (release.serial, release.version, release.notes));
+        let of_folder = self.newest_found().map(|(_, content)| (content.serial, content.version, content.notes));
+        let newest = of_channel.into_iter().chain(of_folder).max_by_key(|(serial, ..)| *serial);
+        let offered = newest.map(|(_, version, notes)| (version.to_string(), notes));
         let Ok(Ok(status)) = self.updater().map(|updater| updater.status()) else { return UpdateState::default() };
         let in_progress = matches!(status.state, "writing" | "staged" | "trying");
         let about = status.release.as_ref().map(|release| release.version.to_string()).filter(|_| in_progress);
         let failed = status.last_outcome.as_ref().filter(|outcome| outcome.what == "failed");
-        let summary = match (failed, &offered) {
-            (Some(outcome), _) => format!("Version {} was taken back: {}", outcome.version, outcome.why),
-            (None, Some((_, notes))) => notes.clone(),
-            (None, None) => String::new(),
-        };
+        let failed = failed.map(|outcome| format!("Version {} was taken back: {}", outcome.version, outcome.why));
+        let notes = offered.as_ref().map(|(_, notes)| notes.clone()).filter(|notes| !notes.is_empty());
+        let summary = failed.into_iter().chain(notes).collect::<Vec<_>>().join(" ");
         let running = status.running.version;
         let latest = about.or(offered.map(|(version, _)| version)).filter(|latest| *latest != running);
         UpdateState { installed: running, latest, in_progress, summary }
@@ -217,6 +232,7 @@ impl UpdateService {
             upload,
             last_outcome: outcome(&status),
             channel,
+            found: self.found_view(),
             can_install: why_not.is_none(),
             why_not,
             preparing: job.runs,
@@ -254,10 +270,11 @@ impl UpdateService {
     }
 
     /// Installs in the background: reading a slot back takes its time on a slow card.
-    async fn prepare(self, upload: Option<String>) -> Result<()> {
-        let id = match upload {
-            Some(id) => id,
-            None => self.download().await?,
+    async fn prepare(self, source: Source) -> Result<()> {
+        let id = match source {
+            Source::Upload(id) => id,
+            Source::Channel => self.download().await?,
+            Source::Found(path, id) => self.take_found(path, id).await?,
         };
         self.blocking(move |updater| match updater.status()? {
             Status { state: "staged", release: Some(release), .. } if release.id == id => Ok(release),
@@ -268,25 +285,31 @@ impl UpdateService {
         self.switch().await
     }
 
-    async fn start_install(&self, upload: Option<String>) -> Result<Switching> {
-        let busy = self.reserve()?;
-        let version = match upload.clone() {
-            Some(id) => self.complete(id).await?,
-            None => match self.offered() {
-                Some(offer) => offer.release.version.to_string(),
-                None => {
-                    return Err(Error::unavailable(
-                        "the channel offers nothing newer: check it first, or upload a file",
-                    ));
-                }
+    /// Where the version to install comes from, and which it is.
+    async fn source(&self, chosen: Option<InstallSource>) -> Result<(Source, String)> {
+        let found = |id: String| self.found(&id).map(|(path, version)| (Source::Found(path, id), version));
+        match chosen {
+            Some(InstallSource::Upload(id)) => Ok((Source::Upload(id.clone()), self.complete(id).await?)),
+            Some(InstallSource::Found(id)) => found(id),
+            None => match (self.offered(), self.newest_found()) {
+                (Some(offer), _) => Ok((Source::Channel, offer.release.version.to_string())),
+                (None, Some((_, content))) => found(content.id),
+                (None, None) => Err(Error::unavailable(
+                    "neither the channel nor a folder offers anything newer: check first, or upload a file",
+                )),
             },
-        };
+        }
+    }
+
+    async fn start_install(&self, chosen: Option<InstallSource>) -> Result<Switching> {
+        let busy = self.reserve()?;
+        let (source, version) = self.source(chosen).await?;
         self.blocking(|updater| updater.can_install()).await?;
         self.set_job(true, None);
         let preparing = self.clone();
         tokio::spawn(async move {
             let _busy = busy;
-            let problem = preparing.clone().prepare(upload).await.err();
+            let problem = preparing.clone().prepare(source).await.err();
             let problem = problem.map(|error| preparing.without_login(error.message()));
             if let Some(problem) = &problem {
                 tracing::warn!(%problem, "the update was not installed");
@@ -412,6 +435,7 @@ fn without_slots(why: String, channel: Option<api::UpdateChannel>) -> UpdateView
         upload: None,
         last_outcome: None,
         channel,
+        found: vec![],
         can_install: false,
         why_not: Some(why),
         can_roll_back: false,
@@ -481,8 +505,8 @@ impl Updates for UpdateService {
         discard.boxed()
     }
 
-    fn install(&self, upload: Option<String>) -> BoxFuture<'_, Result<Switching>> {
-        self.start_install(upload).boxed()
+    fn install(&self, chosen: Option<InstallSource>) -> BoxFuture<'_, Result<Switching>> {
+        self.start_install(chosen).boxed()
     }
 
     fn confirm(&self) -> BoxFuture<'_, Result<()>> {
@@ -499,6 +523,19 @@ impl Updates for UpdateService {
     }
 
     fn check(&self) -> BoxFuture<'_, Result<()>> {
-        self.check_channel().boxed()
+        let check = async {
+            if self.looks_for_files() {
+                self.look_for_files(true).await?;
+                if self.0.config.channel.is_empty() {
+                    return Ok(());
+                }
+            }
+            match self.check_channel().await {
+                // The view has the problem; there is something to install all the same.
+                Err(_) if self.newest_found().is_some() => Ok(()),
+                checked => checked,
+            }
+        };
+        check.boxed()
     }
 }

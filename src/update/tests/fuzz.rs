@@ -1,13 +1,14 @@
 //! Arbitrary and nearly right bytes as head, manifest, index, delta and channel: refused or read, never a panic or a large
 //! allocation. `tests/fuzz` runs the same with cargo-fuzz.
 
-use super::world::{KEYS, new_bundle};
+use super::world::{KEYS, Kind, new_bundle, updater};
 use crate::{
     bundle::{self, Head},
     channel::Channel,
     delta,
     index::Index,
     manifest::{Manifest, Payload},
+    slots::SlotName,
     testing::{Memory, head_of},
 };
 use proptest::{collection::vec, prelude::*};
@@ -81,6 +82,18 @@ proptest! {
         if let Ok(out) = delta::decode(&bytes, &base, 100, length) {
             prop_assert_eq!(out.len(), length);
         }
+    }
+
+    #[test]
+    fn any_bytes_in_place_of_chunks(bytes in vec(any::<u8>(), 1..3_000), at in 0..3_000u64) {
+        let disk = Kind::Dir.machine();
+        let updater = updater(&disk, Kind::Dir.slots(&disk, SlotName::A, 1)).unwrap();
+        let plan = updater.begin(head_of(new_bundle(Payload::App)).unwrap()).unwrap();
+        let steps = disk.steps();
+        let written = updater.status().unwrap().progress.unwrap().written;
+        let _ = updater.put(&plan.id, plan.needed[0].offset + at, &bytes);
+        prop_assert_eq!(updater.status().unwrap().progress.unwrap().written, written);
+        prop_assert_eq!(disk.steps(), steps, "nothing reached the slot");
     }
 
     #[test]

@@ -180,6 +180,25 @@ async fn the_other_slot_takes_over_when_the_active_one_cannot_be_started() {
 }
 
 #[tokio::test]
+async fn a_version_that_was_never_confirmed_does_not_take_over() {
+    for (phase, takes_over) in [("staged", false), ("failed", false), ("committed", true)] {
+        let stage = Stage::new(b"\0", None);
+        stage.fill(SlotName::B, &script(STAYS), "9.0.0");
+        let about = stage.root.manifest(SlotName::B).unwrap().unwrap();
+        let journal = serde_json::json!({"phase": phase, "id": about.id, "version": "9.0.0", "serial": 9, "slot": "b"});
+        fs::write(stage.folder.0.join("state.json"), journal.to_string()).unwrap();
+        let tries = std::cell::Cell::new(0);
+        let looked = |stage: &Stage| {
+            tries.set(tries.get() + 1);
+            !stage.log().is_empty() || !takes_over && tries.get() > 40
+        };
+        stage.until(stage.config(), looked).await;
+        assert_eq!(stage.selector().active == SlotName::B, takes_over, "{phase}");
+        assert_eq!(stage.log().is_empty(), !takes_over, "{phase}");
+    }
+}
+
+#[tokio::test]
 async fn an_empty_root_is_filled_with_this_program() {
     let folder = Folder::new("first").unwrap();
     let program = folder.write("program", &script(STAYS)).unwrap();
