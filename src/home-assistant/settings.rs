@@ -50,7 +50,7 @@ impl Settings {
                     "a fingerprint belongs to an address with https: change the address, or leave the fingerprint empty",
                 ));
             }
-            text => Some(text.parse::<Fingerprint>()?),
+            text => Some(text.parse::<Fingerprint>().map_err(|why| Error::bad_args(why.to_string()))?),
         };
         Ok(Self { url: url.to_owned(), token: token.to_owned(), access, fingerprint })
     }

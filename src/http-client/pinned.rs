@@ -1,7 +1,6 @@
 //! Servers in the home whose certificate no authority signed: a person confirms its fingerprint, and no other certificate is
 //! accepted.
 
-use crate::{Error, Result};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
@@ -40,26 +39,26 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
+/// A text that is no fingerprint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a fingerprint is the SHA-256 of a certificate: 64 hexadecimal digits, such as AB:01:…")]
+pub struct InvalidFingerprint;
+
 impl FromStr for Fingerprint {
-    type Err = Error;
+    type Err = InvalidFingerprint;
 
     /// Reads 64 hexadecimal digits, with or without colons or spaces, and as openssl prints them: `sha256 Fingerprint=AB:…`.
-    fn from_str(text: &str) -> Result<Self> {
-        let unusable = || {
-            Error::BadRequest(
-                "a fingerprint is the SHA-256 of a certificate: 64 hexadecimal digits, such as AB:01:…".to_owned(),
-            )
-        };
+    fn from_str(text: &str) -> Result<Self, InvalidFingerprint> {
         let digits = text.rsplit('=').next().unwrap_or_default();
         let digits: Vec<u32> = digits
             .chars()
             .filter(|c| !c.is_whitespace() && *c != ':')
             .map(|c| c.to_digit(16))
             .collect::<Option<_>>()
-            .ok_or_else(unusable)?;
-        let (pairs, []) = digits.as_chunks::<2>() else { return Err(unusable()) };
+            .ok_or(InvalidFingerprint)?;
+        let (pairs, []) = digits.as_chunks::<2>() else { return Err(InvalidFingerprint) };
         let bytes: Vec<u8> = pairs.iter().map(|[high, low]| (high * 16 + low) as u8).collect();
-        Ok(Self(bytes.try_into().map_err(|_| unusable())?))
+        Ok(Self(bytes.try_into().map_err(|_| InvalidFingerprint)?))
     }
 }
 
@@ -138,7 +137,7 @@ impl ServerCertVerifier for Pin {
 mod tests {
     use super::*;
     use crate::{
-        ServiceHttp,
+        Error, ServiceHttp,
         testing::{Secure, answer},
     };
 
@@ -150,7 +149,7 @@ mod tests {
             assert_eq!(text.parse::<Fingerprint>().unwrap().to_string(), pairs, "{text}");
         }
         for wrong in ["", "AB", &plain[1..], &format!("{plain}00"), &"0é".repeat(32), &"+1".repeat(32)] {
-            assert!(matches!(wrong.parse::<Fingerprint>(), Err(Error::BadRequest(_))), "{wrong}");
+            assert!(wrong.parse::<Fingerprint>() == Err(InvalidFingerprint), "{wrong}");
         }
     }
 
