@@ -159,7 +159,18 @@ impl Board {
         let buses = driver.as_ref().map(|driver| driver.buses());
         let state = Mutex::new(Pins::new(driver, why.clone(), &config, tracker.clone(), alarm.clone()));
         let (bus_turn, serial_turn) = (Arc::new(Semaphore::new(1)), Arc::new(Semaphore::new(1)));
-        let inner = Arc::new(Inner { why, config, serial: OnceLock::new(), state, tracker, alarm, buses, bus_turn, serial_turn, simulator });
+        let inner = Arc::new(Inner {
+            why,
+            config,
+            serial: OnceLock::new(),
+            state,
+            tracker,
+            alarm,
+            buses,
+            bus_turn,
+            serial_turn,
+            simulator,
+        });
         let due = Arc::downgrade(&inner);
         inner.alarm.on_due(move || due.upgrade()?.due());
         let mut boards = BOARDS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -340,7 +351,10 @@ impl Board {
     /// # Errors
     /// `NoDriver`, `Refused`, `Unsupported`, `Bus`.
     pub async fn serial(&self, transfer: SerialTransfer) -> Result<Vec<u8>> {
-        self.0.serial.get_or_init(SerialConfig::default).allows(&transfer.port)?;
+        match self.0.serial.get() {
+            Some(config) => config.allows(&transfer.port)?,
+            None => SerialConfig::default().allows(&transfer.port)?,
+        }
         let wait = transfer.wait.min(MAX_SERIAL_WAIT) + BUS_TIMEOUT;
         self.in_turn(&self.0.serial_turn, wait, move |buses| buses.serial(&transfer)).await
     }

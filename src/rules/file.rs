@@ -248,7 +248,9 @@ fn parse(text: &str) -> Result<Vec<FileRule>, String> {
     all.iter()
         .enumerate()
         .map(|(at, one)| match one {
-            Value::Object(fields) => Ok(FileRule { line: Some(lines.get(at).copied().unwrap_or(1)), fields: fields.clone() }),
+            Value::Object(fields) => {
+                Ok(FileRule { line: Some(lines.get(at).copied().unwrap_or(1)), fields: fields.clone() })
+            }
             _ => Err(format!("rule {} is no table: begin it with `[[rules]]`", at + 1)),
         })
         .collect()

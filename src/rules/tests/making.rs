@@ -34,7 +34,7 @@ async fn loose_forms_become_one_and_read_as_a_sentence() {
         ),
         (
             json!({"triggers": "tomorrow at 18:00", "actions": "turn on the porch light"}),
-            "Once tomorrow at 18:00, turn on the porch light.",
+            "Once on Saturday 21 November at 18:00, turn on the porch light.",
         ),
         (
             json!({"triggers": [{"type": "threshold", "thing": "Bedroom Temperature", "above": "25", "hysteresis": 1, "for": "5 minutes"}],
