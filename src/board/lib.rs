@@ -341,7 +341,7 @@ impl Board {
         self.on_bus(ONE_WIRE_TIMEOUT, |buses| buses.thermometers()).await
     }
 
-    /// The serial ports that may be used: none before this, and it is said once.
+    /// The serial ports that may be used: none before this call, and only the first one counts.
     pub fn allow_serial(&self, config: SerialConfig) {
         let _ = self.0.serial.set(config);
     }
