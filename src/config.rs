@@ -39,6 +39,8 @@ pub struct Config {
     pub pins: PinsConfig,
     pub sim: SimConfig,
     pub serial: board::SerialConfig,
+    /// Rules, which the rule engine reads.
+    pub rules: Vec<serde_json::Map<String, serde_json::Value>>,
     pub model: models::Config,
     pub agent: agent::Config,
     pub doors: Doors,
@@ -175,6 +177,7 @@ impl Default for Config {
             pins: PinsConfig::default(),
             sim: SimConfig::default(),
             serial: board::SerialConfig::default(),
+            rules: vec![],
             model: models::Config::default(),
             agent: agent::Config::default(),
             doors: Doors::default(),

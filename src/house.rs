@@ -139,6 +139,7 @@ fn build_with(
         pins: Arc::new(move || named.devices().into_iter().map(|(pin, name, _)| (pin, name)).collect()),
         place: Arc::new(move || place),
     };
+    let file_rules = config.rules.clone();
     let rules = Rules::new(&store, registry.clone(), scheduler.clone(), home.clone(), ports.clone());
     let undo = undo::undo(&store, &memories, &scheduler, &rules, &pins, &board);
     let (told, undoes) = tools_home::undo_things(&things);
@@ -274,6 +275,7 @@ fn build_with(
         BackgroundTasks {
             scheduler,
             rules,
+            file_rules,
             board,
             pins,
             home_assistant,

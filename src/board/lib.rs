@@ -341,7 +341,7 @@ impl Board {
         self.on_bus(ONE_WIRE_TIMEOUT, |buses| buses.thermometers()).await
     }
 
-    /// The serial ports that may be used: none before this, and it is said once.
+    /// The serial ports that may be used: none before this call, and only the first one counts.
     pub fn allow_serial(&self, config: SerialConfig) {
         let _ = self.0.serial.set(config);
     }
@@ -351,7 +351,10 @@ impl Board {
     /// # Errors
     /// `NoDriver`, `Refused`, `Unsupported`, `Bus`.
     pub async fn serial(&self, transfer: SerialTransfer) -> Result<Vec<u8>> {
-        self.0.serial.get_or_init(SerialConfig::default).allows(&transfer.port)?;
+        match self.0.serial.get() {
+            Some(config) => config.allows(&transfer.port)?,
+            None => SerialConfig::default().allows(&transfer.port)?,
+        }
         let wait = transfer.wait.min(MAX_SERIAL_WAIT) + BUS_TIMEOUT;
         self.in_turn(&self.0.serial_turn, wait, move |buses| buses.serial(&transfer)).await
     }

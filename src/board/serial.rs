@@ -167,27 +167,17 @@ mod tests {
 
     #[test]
     fn a_terminal_is_written_and_its_answer_read() {
-        use rustix::{
-            fs::{Mode, OFlags},
-            pty,
-        };
         use std::{
-            fs::File,
-            io::{Read, Write},
+            io::{BufRead, BufReader, Write},
+            process::{Command, Stdio},
         };
-        let master = pty::openpt(pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY).unwrap();
-        pty::grantpt(&master).unwrap();
-        pty::unlockpt(&master).unwrap();
-        let name = pty::ptsname(&master, vec![]).unwrap().into_string().unwrap();
-        // Held open, so that the terminal does not hang up between transfers.
-        let _held = rustix::fs::open(&name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
-        let mut device = File::from(master);
-        let answering = std::thread::spawn(move || {
-            let mut heard = [0; 5];
-            device.read_exact(&mut heard).unwrap();
-            device.write_all(b"one\ntwo\n").unwrap();
-            (heard, device)
-        });
+        // A pair of terminals; the other end answers once.
+        const DEVICE: &str = "import os\nmaster, slave = os.openpty()\nprint(os.ttyname(slave), flush=True)\n\
+                              heard = os.read(master, 5)\nos.write(master, b'one\\ntwo\\n')\nprint(heard, flush=True)\ninput()\n";
+        let mut device =
+            Command::new("python3").args(["-c", DEVICE]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(device.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let name = lines.next().unwrap();
         let asked = SerialTransfer {
             port: name,
             baud: 115_200,
@@ -197,6 +187,8 @@ mod tests {
             line: true,
         };
         assert_eq!(transfer(&asked).unwrap(), b"one\n");
-        assert_eq!(&answering.join().unwrap().0, b"PING\n");
+        assert_eq!(lines.next().unwrap(), r"b'PING\n'");
+        device.stdin.take().unwrap().write_all(b"\n").unwrap();
+        assert!(device.wait().unwrap().success());
     }
 }

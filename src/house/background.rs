@@ -46,6 +46,8 @@ const NO_PINS: Duration = Duration::from_secs(2);
 pub struct BackgroundTasks {
     pub(super) scheduler: Scheduler,
     pub(super) rules: Rules,
+    /// The rules of hob.toml.
+    pub(super) file_rules: Vec<serde_json::Map<String, serde_json::Value>>,
     pub(super) board: Board,
     pub(super) pins: tools_hardware::Pins,
     pub(super) home_assistant: HomeAssistant,
@@ -88,7 +90,7 @@ impl BackgroundTasks {
     pub fn start(self, closing: &CancellationToken) -> Result<JoinHandle<()>> {
         self.rules.watch(closing)?;
         if let Some(folder) = self.store.folder() {
-            self.rules.follow_file(folder, closing);
+            self.rules.follow_files(folder, self.file_rules, closing);
         }
         let subscribed =
             subscribe_for_rules(self.rules.clone(), self.mqtt.home.client().clone(), self.home_assistant.clone());

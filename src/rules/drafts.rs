@@ -123,14 +123,14 @@ pub(crate) fn recurrences(definition: &Definition, clock: &dyn tool::Clock) -> R
     schedules.map(|(schedule, timezone)| scheduler::parse(schedule, timezone.as_deref(), clock)).collect()
 }
 
-/// Refuses to change a rule that `rules.toml` holds.
+/// Refuses to change a rule that `rules.toml` or hob.toml holds.
 ///
 /// # Errors
 /// `Denied`.
 pub(crate) fn changeable(entry: &Entry<Trigger>) -> Result<()> {
     match entry.value.in_file {
         true => Err(Error::denied(format!(
-            "the rule “{}” is in rules.toml in Hob's data folder: change it there, and restart Hob",
+            "the rule “{}” is in rules.toml or hob.toml in Hob's data folder: change it there, and restart Hob",
             entry.value.name
         ))),
         false => Ok(()),

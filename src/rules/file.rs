@@ -1,4 +1,4 @@
-//! `rules.toml` in the data folder: rules that tools show and do not change. They are stored like others, so that they have a
+//! `rules.toml` in the data folder, and `[[rules]]` of hob.toml: rules that tools show and do not change. They are stored like others, so that they have a
 //! log and survive a restart; the file is compared with them at each start.
 
 use crate::{
@@ -24,10 +24,20 @@ const MOST: usize = 400;
 const AGAIN: Duration = Duration::from_secs(15);
 const TRIES: usize = 20;
 
-/// A rule of the file, and the line it begins on.
+/// The file with the other settings, which may have rules too.
+const CONFIG: &str = "hob.toml";
+
+/// A rule of a file, and the line of `rules.toml` it begins on.
 struct FileRule {
-    line: usize,
+    line: Option<usize>,
     fields: Map<String, Value>,
+}
+
+impl FileRule {
+    /// "rules.toml, line 7", "hob.toml".
+    fn place(&self) -> String {
+        self.line.map_or_else(|| CONFIG.to_owned(), |line| format!("{NAME}, line {line}"))
+    }
 }
 
 #[derive(Deserialize)]
@@ -51,13 +61,13 @@ struct Fields {
 }
 
 impl Rules {
-    /// Loads `rules.toml` of the data folder in the background. Errors name the rule and its line, are in the log and in the
+    /// Loads `rules.toml` of the data folder, and the rules of hob.toml, in the background. Errors name the rule and its line, are in the log and in the
     /// list of rules, and stop nothing.
-    pub fn follow_file(&self, data: &Path, closing: &CancellationToken) {
+    pub fn follow_files(&self, data: &Path, of_config: Vec<Map<String, Value>>, closing: &CancellationToken) {
         let (this, path) = (self.clone(), data.join(NAME));
         tokio::spawn(closing.clone().run_until_cancelled_owned(async move {
             for _ in 0..TRIES {
-                let errors = this.load_file(&path).await;
+                let errors = this.load_files(&path, &of_config).await;
                 let before = {
                     let mut known = this.parts().file_errors.lock().unwrap_or_else(PoisonError::into_inner);
                     std::mem::replace(&mut *known, errors.clone())
@@ -71,16 +81,20 @@ impl Rules {
         }));
     }
 
-    /// Makes the stored rules of the file what the file says; returns what is wrong with it.
-    pub(crate) async fn load_file(&self, path: &Path) -> Vec<String> {
+    /// Makes the stored rules of the files what the files say; returns what is wrong with them.
+    pub(crate) async fn load_files(&self, path: &Path, of_config: &[Map<String, Value>]) -> Vec<String> {
         let text = match read(path) {
             Ok(text) => text,
             Err(why) => return vec![format!("{NAME} could not be read: {why}")],
         };
-        let all = match parse(&text) {
+        let mut all = match parse(&text) {
             Ok(all) => all,
             Err(why) => return vec![format!("{NAME}: {why}")],
         };
+        if all.len() + of_config.len() > MOST {
+            return vec![format!("{NAME} and {CONFIG} have more than {MOST} rules together")];
+        }
+        all.extend(of_config.iter().map(|fields| FileRule { line: None, fields: fields.clone() }));
         let (mut errors, mut ids) = (vec![], vec![]);
         for one in &all {
             let name = one.fields.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -92,11 +106,11 @@ impl Rules {
             ids.push(id);
             if let Err(error) = result {
                 let shown = if name.is_empty() { "a rule without a name" } else { &name };
-                errors.push(format!("{NAME}, line {}: “{shown}”: {}", one.line, error.message()));
+                errors.push(format!("{}: “{shown}”: {}", one.place(), error.message()));
             }
         }
         if let Err(error) = self.remove_others(&ids).await {
-            errors.push(format!("rules that left {NAME} could not be removed: {error}"));
+            errors.push(format!("rules that left their file could not be removed: {error}"));
         }
         errors
     }
@@ -120,7 +134,7 @@ impl Rules {
         let old = (&crate::definition::Definition::default(), Some(id));
         let draft = Draft::read(self, &cx, Some(&name), written, old)?.checked()?;
         let armed = draft.arm(self, &cx).await?;
-        draft.review.warnings.iter().for_each(|warning| tracing::warn!(rule = %name, "{NAME}: {warning}"));
+        draft.review.warnings.iter().for_each(|warning| tracing::warn!(rule = %name, "{}: {warning}", one.place()));
         let none = Limits::default();
         let limits = Limits {
             description: fields.description.unwrap_or_default(),
@@ -159,7 +173,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Removes the stored rules that are no longer in the file.
+    /// Removes the stored rules that are no longer in a file.
     async fn remove_others(&self, ids: &[Id]) -> Result<()> {
         let parts = self.parts();
         let mut gone = vec![];
@@ -234,7 +248,9 @@ fn parse(text: &str) -> Result<Vec<FileRule>, String> {
     all.iter()
         .enumerate()
         .map(|(at, one)| match one {
-            Value::Object(fields) => Ok(FileRule { line: lines.get(at).copied().unwrap_or(1), fields: fields.clone() }),
+            Value::Object(fields) => {
+                Ok(FileRule { line: Some(lines.get(at).copied().unwrap_or(1)), fields: fields.clone() })
+            }
             _ => Err(format!("rule {} is no table: begin it with `[[rules]]`", at + 1)),
         })
         .collect()

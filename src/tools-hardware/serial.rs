@@ -73,7 +73,7 @@ pub(crate) async fn transfer(pins: Pins, cx: Cx, args: SerialArgs) -> Result<Out
         (_, Some(text)) => format!("It answers “{}”.", truncate(&one_line(text.trim()), 200)),
         (length, None) => format!("{} came back.", counted(length, "byte")),
     };
-    // What a device says, such as a modem, may be written by a stranger.
+    // The answer of a device such as a modem may be written by a stranger.
     if !back.is_empty() {
         cx.taint(Label::Outside);
     }

@@ -83,7 +83,14 @@ pub fn measure(rounds: usize, folder: &Path) -> Result<Value> {
                     }
                 }
             };
-            took.push(tokio::time::timeout(Duration::from_secs(5), moved).await??);
+            match tokio::time::timeout(Duration::from_secs(5), moved).await {
+                Ok(moved) => took.push(moved?),
+                // The log of the rule says why it did not run, or what failed.
+                Err(_) => {
+                    let log = call("rule_log", json!({"ruleId": "follow"})).await?.content;
+                    return Err(format!("the pin did not follow the edge: {log}").into());
+                }
+            }
             // The run ends when its record is stored; a rule in mode single runs once at a time.
             while !matches!(fired.next().await, Some(BusEvent::Event(_)) | None) {}
             sim.set(button, false);

@@ -82,6 +82,42 @@ test('a refusal takes the card back and says why', async () => {
   await context.close();
 });
 
+test('a confirmation that never comes: the true state is shown again, with the reason', async () => {
+  const home = demoHome();
+  const path = 'POST /api/v1/tools/control_thing/execute';
+  const taken = good({ tool: 'control_thing', result: { things: [] }, isError: false });
+  home.answers[path] = taken;
+  const { page, context, problems } = await visit(home, { size: desktop });
+  const lamp = page.getByRole('switch', { name: 'hall lamp' });
+  await lamp.click();
+  await becomes(() => lamp.getAttribute('aria-checked'), 'false');
+  await card(page, 'hall lamp').getByRole('alert').getByText('It has not confirmed that: it is on.').waitFor();
+  assert.equal(await lamp.getAttribute('aria-checked'), 'true');
+  // What it says later takes the sentence away.
+  await page.evaluate(() => globalThis.tell('thing:changed', { thing: 'pin:17', name: 'hall lamp', kind: 'light', value: 'off', active: false, before: 'on' }));
+  await becomes(() => lamp.getAttribute('aria-checked'), 'false');
+  await counted(card(page, 'hall lamp').getByRole('alert'), 0);
+  // Of two commands, the first ends last, and neither was done.
+  const first = Promise.withResolvers();
+  let calls = 0;
+  await page.route((url) => url.pathname === '/api/v1/tools/control_thing/execute', async (route) => {
+    calls += 1;
+    if (calls === 1) await first.promise;
+    await route.fulfill(taken);
+  });
+  const fan = page.getByRole('switch', { name: 'Reading lamp' });
+  await fan.click();
+  await becomes(() => fan.getAttribute('aria-checked'), 'true');
+  await fan.click();
+  await fan.click();
+  await becomes(() => calls, 3);
+  first.resolve();
+  await card(page, 'Reading lamp').getByRole('alert').getByText('It has not confirmed that: it is off.').waitFor();
+  assert.equal(await fan.getAttribute('aria-checked'), 'false');
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
 test('nothing that lets somebody in opens without a yes', async () => {
   const home = demoHome();
   const { page, context, problems } = await visit(home);

@@ -148,6 +148,42 @@ test('a pin is set up from the header, and the board keeps to it', async () => {
   }
 });
 
+test('a pin with PWM is a lamp that is dimmed, and a reset takes its name and settings away', async () => {
+  const { page, context, problems } = await enter(browser, { size: desktop });
+  await call('name_pin', { pin: 18, name: 'desk lamp' });
+  await page.goto(`${hob}/#/home/pins`);
+  const at = async () => (await call('pin_map')).pins.find((one) => one.pin === 18);
+  await page.getByRole('button', { name: 'Set up: desk lamp' }).click();
+  const sheet = page.getByRole('dialog');
+  await sheet.getByLabel('Dim it by PWM, at how many hertz').fill('800');
+  await press(sheet, 'Save');
+  await counted(sheet, 0);
+  await call('gpio_write', { pin: 18, high: true });
+  await page.goto(`${hob}/#/home/devices`);
+  const brightness = card(page, 'desk lamp').getByLabel('Brightness');
+  await brightness.waitFor();
+  await brightness.fill('30');
+  await becomes(async () => (await at()).pwm, { hertz: 800, percent: 30 });
+  await card(page, 'desk lamp').getByText('30\u00a0%').waitFor();
+  // Dimmed elsewhere.
+  await call('control_thing', { thing: 'desk lamp', action: 'set_level', level: 70 });
+  await card(page, 'desk lamp').getByText('70\u00a0%').waitFor();
+  await page.goto(`${hob}/#/home/pins`);
+  await page.getByRole('button', { name: 'Set up: desk lamp' }).click();
+  await press(sheet, 'Reset this pin');
+  await accessible(page, 'resetting a pin');
+  await press(sheet.getByRole('alertdialog'), 'Cancel');
+  assert.equal((await at()).name, 'desk lamp');
+  await press(sheet, 'Reset this pin');
+  await press(sheet.getByRole('alertdialog'), 'Yes, reset it');
+  await counted(sheet, 0);
+  const left = await at();
+  assert.deepEqual([left.name, left.settings], [undefined, undefined]);
+  await counted(page.getByRole('button', { name: 'Set up: desk lamp' }), 0);
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
 test('a pin with a lock asks before it opens', async () => {
   await call('name_pin', { pin: 27, name: 'gate' });
   await call('configure_pin', { pin: 27, kind: 'lock' });

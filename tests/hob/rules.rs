@@ -71,6 +71,25 @@ fn rules_survive_a_kill_and_the_file_says_what_is_wrong_with_it() {
 }
 
 #[test]
+fn rules_of_hob_toml_work_and_their_faults_are_told() {
+    let config = "[[rules]]\nname = \"Of the settings\"\ntrigger = { type = \"pin\", pin = 5, edge = \"rising\" }\n\
+                  action = { type = \"pin\", pin = 18, high = true }\n\n[[rules]]\nname = \"Broken\"\n\
+                  trigger = \"no such thing pressed\"\naction = \"turn on the moon\"\n";
+    let mut hob = Hob::with(Setup { config: config.into(), ..Setup::default() });
+    until("the rule is loaded", || hob.result("list_rules", json!({}))["count"] == 1);
+    until("the fault is told", || {
+        hob.result("list_rules", json!({}))["fileErrors"].to_string().contains("hob.toml: “Broken”")
+    });
+    switch(&hob, 5, true);
+    until("the rule works", || high(&hob, 18));
+    hob.call("delete_rule", json!({"ruleId": "Of the settings"})).refusal(403, "denied");
+    hob.setup.config = String::new();
+    hob.kill();
+    hob.start_again();
+    until("without it there is none", || hob.result("list_rules", json!({}))["count"] == 0);
+}
+
+#[test]
 fn a_sentence_becomes_a_rule_after_a_yes() {
     let hob = Hob::start();
     hob.result("name_pin", json!({"pin": 4, "name": "doorbell"}));

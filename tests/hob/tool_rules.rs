@@ -117,6 +117,7 @@ const AREAS: &[(&str, &str)] = &[
     ("pin_map", "actuate"),
     ("pwm_write", "actuate"),
     ("read_temperature_sensors", "actuate"),
+    ("serial_transfer", "actuate"),
     ("servo_move", "actuate"),
     ("spi_transfer", "actuate"),
     ("list_custom_tools", "custom"),

@@ -8,7 +8,7 @@ use crate::{
     definition::Trigger as Waits,
     matching::{Op, at, compare},
     planning::forget_schedules,
-    record::{BY_TRIGGER, Kind, Trigger},
+    record::{BY_TRIGGER, COLLECTION, Kind, Trigger},
     sun,
 };
 use jiff::{SignedDuration, Timestamp, ToSpan};
@@ -88,6 +88,8 @@ impl Rules {
         });
         cleared.await?;
         self.drop_live(id);
+        let data = json!({"id": id, "change": "deleted"});
+        self.0.ports.bus.publish(format!("{COLLECTION}:changed"), Some(live.owner), data);
         Ok(())
     }
 

@@ -34,7 +34,7 @@ async fn loose_forms_become_one_and_read_as_a_sentence() {
         ),
         (
             json!({"triggers": "tomorrow at 18:00", "actions": "turn on the porch light"}),
-            "Once tomorrow at 18:00, turn on the porch light.",
+            "Once on Saturday 21 November at 18:00, turn on the porch light.",
         ),
         (
             json!({"triggers": [{"type": "threshold", "thing": "Bedroom Temperature", "above": "25", "hysteresis": 1, "for": "5 minutes"}],
@@ -271,7 +271,7 @@ async fn the_file_is_loaded_shown_and_not_changed_by_tools() {
     let good = "# comment\n[[rules]]\nname = \"Bell\"\ntrigger = \"bell pressed\"\nactions = [{ type = \"thing\", thing = \"hall lamp\", action = \"turn_on\", for = \"5 minutes\" }]\n";
     let bad = "\n[[rules]]\nname = \"Broken\"\ntrigger = \"nothing pressed\"\naction = \"turn on the hall lamp\"\n";
     std::fs::write(&path, format!("{good}{bad}")).unwrap();
-    let errors = at.rules.load_file(&path).await;
+    let errors = at.rules.load_files(&path, &[]).await;
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert!(errors[0].starts_with("rules.toml, line 7: “Broken”: no pin is called “nothing”"), "{errors:?}");
     let shown = at.ask("get_rule", json!({"ruleId": "Bell"})).await.unwrap().content;
@@ -291,14 +291,14 @@ async fn the_file_is_loaded_shown_and_not_changed_by_tools() {
     let toml = at.ask("export_rules", json!({})).await.unwrap().content["toml"].as_str().unwrap().to_owned();
     assert!(toml.contains("name = \"Bell\""), "{toml}");
     std::fs::write(&path, &toml).unwrap();
-    assert_eq!(at.rules.load_file(&path).await, Vec::<String>::new());
+    assert_eq!(at.rules.load_files(&path, &[]).await, Vec::<String>::new());
     let again = at.ask("get_rule", json!({"ruleId": "Bell"})).await.unwrap().content;
     assert_eq!((&again["sentence"], &again["fired"]), (&shown["sentence"], &json!(1)));
     // A broken file leaves the rules as they are; an empty one removes them.
     std::fs::write(&path, "[[rules]\nname = 3").unwrap();
-    assert!(at.rules.load_file(&path).await[0].contains("line 1"));
+    assert!(at.rules.load_files(&path, &[]).await[0].contains("line 1"));
     assert_eq!(at.ask("list_rules", json!({})).await.unwrap().content["count"], 1);
     std::fs::write(&path, "").unwrap();
-    assert!(at.rules.load_file(&path).await.is_empty());
+    assert!(at.rules.load_files(&path, &[]).await.is_empty());
     assert_eq!(at.ask("list_rules", json!({})).await.unwrap().content["count"], 0);
 }

@@ -108,7 +108,7 @@ impl Home {
     /// Whether anything is here besides pins that are only on or off.
     pub fn is_beyond_pins(&self) -> bool {
         let dims = |at: usize| self.get(at).verbs.contains(&Verb::SetLevel);
-        (0..self.len()).any(|at| self.get(at).address.source != "pin" || dims(at))
+        self.index.slots.iter().any(|slot| slot.address.source != "pin") || (0..self.len()).any(dims)
     }
 
     /// The number of the thing at an address.

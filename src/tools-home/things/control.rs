@@ -264,8 +264,8 @@ async fn tell(
     let back = undo::way_back(&thing.verbs, &before, &command);
     let mut until = None;
     if let Some(lasts) = lasts {
-        // A pin plans its own way back.
-        if planned.tool == "gpio_write" {
+        // A pin plans its own way back. By voice nobody may call the tools of pins, now or later: this tool goes back then.
+        if planned.tool == "gpio_write" && !cx.is_by_voice() {
             planned.args["for"] = args.lasts.clone().into();
         } else {
             let back = back.clone().filter(|back| back.verb != command.verb || back.level != command.level);
