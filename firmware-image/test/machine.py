@@ -126,9 +126,9 @@ class Machine:
         if tls:
             context = ssl.create_default_context()
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-            connection = http.client.HTTPSConnection("127.0.0.1", self.tls, timeout=60, context=context)
+            connection = http.client.HTTPSConnection("127.0.0.1", self.tls, timeout=PATIENCE, context=context)
         else:
-            connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=60)
+            connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=PATIENCE)
         headers = dict(headers or {})
         if self.cookie and tls:
             headers |= {"Cookie": self.cookie, "X-CSRF-Token": self.csrf}
