@@ -80,8 +80,8 @@ def update(machine, make):
     bundle = bundles.bundle("line", "0.2.0", 2, base=bundles.bundle("image", "0.1.0", 1))
     before = other_slot(machine)
     for why, refused in [
-        ("signed", bundles.bundle("line", "0.2.0", 2, key=bundles.new_key("stranger"))),
-        ("boards", bundles.bundle("line", "0.2.0", 2, board="rpi")),
+        ("signed", bundles.bundle("small", "0.2.0", 2, key=bundles.new_key("stranger"))),
+        ("boards", bundles.bundle("small", "0.2.0", 2, board="rpi")),
     ]:
         status, answer = machine.request("POST", "/api/v1/update/uploads", head_of(refused), tls=True)
         check(f"it is refused ({why}): {status} {answer}", status == 422 and why in str(answer))
