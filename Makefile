@@ -111,6 +111,7 @@ image: setup web/dist/index.html
 ## Boots the image of BOARD in the emulator and plays updates, faults and power cuts. ONLY="panic hang" picks some; CUTS=30
 ## cuts the power more often.
 image-test: image
+	@[ -n "$$HOB_HERE" ] || cargo build
 	firmware-image/test/run $(BOARD) $(ONLY)
 
 ## The benchmarks, against the release: tables, and target/bench/*.json. ONLY="start memory" picks some; BENCH_LONG=1

@@ -56,7 +56,13 @@ class Bundles:
         if name == "image":
             return self.image
         out = os.path.join(self.folder, name)
-        if not os.path.exists(out):
+        if name == "small":
+            # None that starts: for bundles that are refused by their heads.
+            os.makedirs(out, exist_ok=True)
+            for image in ("boot.img", "root.img"):
+                with open(os.path.join(out, image), "wb") as file:
+                    file.write(bytes(65536))
+        elif not os.path.exists(out):
             over = os.path.join(self.folder, f"{name}.over")
             for path, (text, mode) in CHANGES[name].items():
                 file = os.path.join(over, path)

@@ -43,7 +43,7 @@ class Machine:
 
     # The machine.
 
-    def command(self):
+    def command(self, cable):
         network = f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.http}-:80,hostfwd=tcp:127.0.0.1:{self.tls}-:4621"
         if self.board == "rpi":
             debian = os.path.join(self.out, "debian/usr/lib")
@@ -61,16 +61,16 @@ class Machine:
             "-bios", "/usr/lib/u-boot/qemu_arm64/u-boot.bin",
             "-drive", f"if=none,id=d0,file={self.disk},format=raw,cache=writeback",
             "-device", "virtio-blk-pci,drive=d0",
-            "-netdev", network, "-device", "virtio-net-pci,netdev=n0,romfile=",
+            *(["-netdev", network, "-device", "virtio-net-pci,netdev=n0,romfile="] if cable else ["-nic", "none"]),
             "-device", "virtio-rng-pci",
             "-device", "i6300esb", "-action", "watchdog=reset",
             "-display", "none", "-monitor", "none", "-serial", f"file:{self.console}",
         ]  # fmt: skip
 
-    def on(self):
+    def on(self, cable=True):
         assert self.process is None
         open(self.console, "w").close()
-        self.process = subprocess.Popen(self.command())
+        self.process = subprocess.Popen(self.command(cable))
         self.began = time.monotonic()
 
     def cut(self):
@@ -126,9 +126,9 @@ class Machine:
         if tls:
             context = ssl.create_default_context()
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-            connection = http.client.HTTPSConnection("127.0.0.1", self.tls, timeout=60, context=context)
+            connection = http.client.HTTPSConnection("127.0.0.1", self.tls, timeout=PATIENCE, context=context)
         else:
-            connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=60)
+            connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=PATIENCE)
         headers = dict(headers or {})
         if self.cookie and tls:
             headers |= {"Cookie": self.cookie, "X-CSRF-Token": self.csrf}
@@ -190,14 +190,14 @@ class Machine:
         found = subprocess.run(["mtype", "-i", self.at(mib), f"::{name}"], capture_output=True)
         return found.stdout.decode(errors="replace") if found.returncode == 0 else None
 
+    def peek_card(self, name):
+        """A file of the card while the machine may be writing it; None if there is none."""
+        found = subprocess.run(["mtype", "-i", self.at(SELECTOR), f"::{name}"], capture_output=True)
+        return found.stdout if found.returncode == 0 else None
+
     def wait_for_card(self, name):
-        """Waits until a file is on the card, and takes it out; the card is not written while it is in."""
-
-        def look():
-            found = subprocess.run(["mtype", "-i", self.at(SELECTOR), f"::{name}"], capture_output=True)
-            return found.returncode == 0 and found.stdout.strip(b"\0\r\n ")
-
-        self.wait(f"{name} is on the card", look)
+        """Waits until a file is on the card, and takes that out."""
+        self.wait(f"{name} is on the card", lambda: (self.peek_card(name) or b"").strip(b"\0\r\n "))
         self.cut()
         return self.read_card(name)
 
