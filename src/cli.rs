@@ -426,7 +426,9 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<ExitCode> {
         }
         Command::Supervise { root, try_seconds, arguments } => {
             // Hob itself says what is wrong with a configuration that cannot be read.
-            let window = config().unwrap_or_default().update.window();
+            let file = update::given(&arguments, "--config").or_else(|| cli.location.config.clone());
+            let data = data_dir(update::given(&arguments, "--data").or_else(|| cli.location.data.clone()))?;
+            let window = Config::load(file.as_deref(), &data).unwrap_or_default().update.window();
             let trial = try_seconds.map_or(2 * window + update::TRIAL_SPARE, Duration::from_secs);
             let before = update::location(cli.location.data, cli.location.config);
             update::run_supervisor(&root, trial, before.into_iter().chain(arguments).collect()).await

@@ -59,6 +59,8 @@ pub(crate) async fn backup(
     let folder = house.store.folder().map_or_else(std::env::temp_dir, std::path::Path::to_path_buf);
     let file = folder.join(format!("backup-{}.tmp", Id::new()));
     let cx = house.cx(&caller);
+    // Only a daemon's are of use to know: a command may run beside another device's data.
+    let known = house.lasting.then(|| house.care.backups.clone());
     // Runs to completion even if the client disconnects, so that no copy is left behind.
     let copy = tokio::spawn(async move {
         let size = house.uploads.backup(file.clone(), passphrase).await.map_err(Failure::from);
@@ -67,20 +69,21 @@ pub(crate) async fn backup(
         let _ = tokio::fs::remove_file(&file).await;
         let broken = |e| Failure::new(422, "failed", format!("the backup could not be read: {e}"));
         let (size, opened) = (size?, opened.map_err(broken)?);
-        // Only a daemon's are of use to know: a command may run beside another device's data.
-        if house.lasting {
-            house.care.backups.downloaded(size, encrypted).await;
-        }
         house.registry.audit_change(&cx, "backup", &serde_json::json!({"size": size, "encrypted": encrypted}));
         Ok::<_, Failure>((size, opened))
     });
     let broken = |_| Failure::new(422, "failed", "the backup broke off: the log has more");
     let (size, opened) = copy.await.map_err(broken)??;
-    let pieces = stream::try_unfold(opened, |mut file| async {
+    let pieces = stream::try_unfold((opened, 0, known), move |(mut file, sent, mut known)| async move {
         let mut piece = vec![0; CHUNK];
         let read = file.read(&mut piece).await?;
         piece.truncate(read);
-        Ok::<_, std::io::Error>((read > 0).then_some((piece, file)))
+        let sent = sent + read as u64;
+        // With the last piece, because nobody asks for what follows it: a download that breaks off before is no backup.
+        if let Some(backups) = known.take_if(|_| sent >= size) {
+            backups.downloaded(size, encrypted).await;
+        }
+        Ok::<_, std::io::Error>((read > 0).then_some((piece, (file, sent, known))))
     });
     let name = if encrypted { "backup.hob.age" } else { "backup.hob" };
     let headers = [

@@ -151,9 +151,9 @@ pub struct UpdateView {
 pub struct OpenUpload {
     pub id: String,
     pub version: String,
-    /// Bytes that are missing, of those that the device lacked at first.
-    pub needed_bytes: u64,
-    pub total_bytes: u64,
+    /// Bytes that are missing, of those that the device lacked at first; null after a restart, until it is continued.
+    pub needed_bytes: Option<u64>,
+    pub total_bytes: Option<u64>,
 }
 
 /// A range of a bundle's file.

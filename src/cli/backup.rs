@@ -31,19 +31,44 @@ fn read_passphrase(file: &Path) -> Result<String> {
 
 /// Asks for a passphrase at the terminal, without showing it.
 fn ask_passphrase() -> Result<String> {
-    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+    use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
     let input = std::io::stdin();
     let before = tcgetattr(&input)?;
     let mut hidden = before.clone();
-    hidden.local_modes.remove(LocalModes::ECHO);
+    // Ctrl-C ends the line, and not this program, which would leave the terminal without an echo.
+    let interrupt = before.special_codes[SpecialCodeIndex::VINTR];
+    hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
+    hidden.special_codes[SpecialCodeIndex::VEOL] = interrupt;
     eprint!("Passphrase: ");
     tcsetattr(&input, OptionalActions::Now, &hidden)?;
-    let mut line = String::new();
-    let read = input.lock().read_line(&mut line);
+    let read = read_typed(&mut input.lock(), interrupt);
     let _ = tcsetattr(&input, OptionalActions::Now, &before);
     eprintln!();
-    read?;
-    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+    let Some(line) = read? else { bail!("nothing was restored: it was interrupted") };
+    Ok(String::from_utf8(line).context("the passphrase is no text")?.trim_end_matches('\r').to_owned())
+}
+
+/// What is typed up to the end of the line; `None` when it ends with the byte `interrupt`. 0 is none.
+fn read_typed(input: &mut impl BufRead, interrupt: u8) -> std::io::Result<Option<Vec<u8>>> {
+    let mut line = vec![];
+    loop {
+        let typed = match input.fill_buf() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            typed => typed?,
+        };
+        let is_end = |byte: &u8| *byte == b'\n' || interrupt != 0 && *byte == interrupt;
+        let end = typed.iter().position(is_end);
+        let last = end.and_then(|at| typed.get(at).copied());
+        line.extend_from_slice(typed.get(..end.unwrap_or(typed.len())).unwrap_or_default());
+        let length = end.map_or(typed.len(), |at| at + 1);
+        input.consume(length);
+        match last {
+            Some(b'\n') => return Ok(Some(line)),
+            Some(_) => return Ok(None),
+            None if length == 0 => return Ok(Some(line)),
+            None => {}
+        }
+    }
 }
 
 /// Writes a backup to `file`.

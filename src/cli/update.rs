@@ -9,10 +9,10 @@ use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use serde_json::{Value, json};
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::File,
     io::{ErrorKind, IsTerminal},
-    os::unix::fs::FileExt,
+    os::unix::{ffi::OsStrExt, fs::FileExt},
     path::{Path, PathBuf},
     process::ExitCode,
     time::Duration,
@@ -86,6 +86,21 @@ pub async fn update(client: &Client, command: Option<UpdateCommand>) -> Result<(
 pub fn location(data: Option<PathBuf>, config: Option<PathBuf>) -> Vec<OsString> {
     let given = |flag: &str, path: Option<PathBuf>| path.map(|path| [OsString::from(flag), path.into_os_string()]);
     given("--data", data).into_iter().chain(given("--config", config)).flatten().collect()
+}
+
+/// The path that the arguments of `serve` give for a flag, such as `--config`.
+pub fn given(arguments: &[OsString], flag: &str) -> Option<PathBuf> {
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        if argument == flag {
+            return arguments.next().map(PathBuf::from);
+        }
+        let value = argument.as_bytes().strip_prefix(flag.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
+        if let Some(value) = value {
+            return Some(OsStr::from_bytes(value).into());
+        }
+    }
+    None
 }
 
 /// Runs the supervisor.
@@ -262,6 +277,25 @@ async fn follow(client: &Client, version: &str, before: &Value) -> Result<()> {
         if now != shown {
             put(format_args!("{now}\n"))?;
             shown = now;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_supervisor_finds_the_configuration_of_its_hob() {
+        let of = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        for (line, expected) in [
+            ("--config /etc/hob/hob.toml", Some("/etc/hob/hob.toml")),
+            ("--listen 0.0.0.0:4620 --config=/etc/hob.toml", Some("/etc/hob.toml")),
+            ("--configuration x", None),
+            ("--config", None),
+            ("", None),
+        ] {
+            assert_eq!(given(&of(line), "--config"), expected.map(PathBuf::from), "{line}");
         }
     }
 }

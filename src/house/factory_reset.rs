@@ -177,6 +177,16 @@ pub async fn asked_at_start(config: &Config, data: &Path) -> Result<bool> {
     Ok(true)
 }
 
+/// Removes the configured file after a reset, which a power cut may have completed before the file was gone: it would reset again.
+pub fn use_up_file(config: &Config) {
+    let file = Path::new(&config.factory_reset.file);
+    if let Err(error) = use_once(file)
+        && !matches!(error.kind(), ErrorKind::NotFound)
+    {
+        tracing::error!(%error, file = %file.display(), "it asks for a factory reset and cannot be removed: remove it");
+    }
+}
+
 /// Removes a file durably.
 fn use_once(file: &Path) -> std::io::Result<()> {
     fs::remove_file(file)?;

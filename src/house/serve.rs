@@ -89,6 +89,9 @@ pub async fn serve(data: &Path, config: impl Fn() -> Result<Config>, scrubber: S
             }
         }
         let config = config()?;
+        if is_reset {
+            factory_reset::use_up_file(&config);
+        }
         // Once in a start: the button may be held longer.
         if is_reset || !factory_reset::asked_at_start(&config, data).await? {
             break config;

@@ -2,8 +2,9 @@
 //! power is gone.
 
 use crate::{
-    harness::{Folder, Hob, Setup, hob, hob_with, run, until},
-    http::Reply,
+    harness::{Dice, Folder, Hob, Setup, hob, hob_with, run, until},
+    http::{Reply, read_status},
+    pty::Terminal,
     visitor::{Visitor, code},
 };
 use serde_json::{Value, json};
@@ -144,6 +145,7 @@ fn passphrases_are_checked_and_without_one_no_secret_leaves() {
     let plain = hob.admin("POST", "/api/v1/backup").send();
     assert!(plain.status == 200 && !has(&plain.body, SECRET));
     let last = hob.get("/api/v1/backup").data(200)["last"].clone();
+    assert!(last["at"].as_u64().is_some());
     assert_eq!((&last["encrypted"], &last["size"]), (&json!(false), &json!(plain.body.len())));
     let member = hob.token("eve", "member");
     for (method, path) in [
@@ -400,7 +402,46 @@ fn what_is_written_is_counted_over_a_restart() {
     let own = |hob: &Hob| hob.get("/api/v1/doctor").data(200)["writes"]["ownToday"].as_u64().unwrap();
     (0..5).for_each(|n| drop(hob.result("remember", json!({"content": format!("number {n}")}))));
     let before = own(&hob);
+    assert!(before > 0, "what it wrote is counted");
     assert_eq!(hob.stop(), Some(0));
     hob.start_again();
     assert!(own(&hob) >= before, "{before}");
+}
+
+#[test]
+fn a_download_that_breaks_off_is_no_backup() {
+    let hob = Hob::start();
+    for n in 0..2 {
+        let large = Dice::fresh().below(u64::MAX).to_le_bytes().repeat(2 << 20);
+        hob.admin("POST", &format!("/api/v1/files?name={n}.bin")).body(large).send().data(201);
+    }
+    let mut download = hob.admin("POST", "/api/v1/backup").open();
+    assert_eq!(read_status(&mut download), 200);
+    assert!(hob.get("/api/v1/backup").data(200)["last"].is_null(), "the rest is still to be sent");
+    drop(download);
+    assert!(hob.get("/api/v1/backup").data(200)["last"].is_null());
+    let whole = hob.admin("POST", "/api/v1/backup").send();
+    assert_eq!(hob.get("/api/v1/backup").data(200)["last"]["size"], whole.body.len());
+}
+
+#[test]
+fn a_passphrase_that_is_interrupted_leaves_the_terminal_as_it_was() {
+    let hob = Hob::start();
+    let file = hob.folder.path("b.age");
+    fs::write(&file, &hob.post("/api/v1/backup", json!({"passphrase": PASSPHRASE})).body).unwrap();
+    let to = Folder::new();
+    let restore = ["restore", file.to_str().unwrap()];
+    let mut terminal = Terminal::start(&to.0, &to.path("data"), &restore, (24, 80), "xterm");
+    terminal.sees("Passphrase:");
+    terminal.until_echo(false);
+    terminal.keys("correct\x03");
+    assert_eq!(terminal.code(), Some(1));
+    terminal.until_echo(true);
+    assert!(terminal.text().contains("interrupted") && !terminal.text().contains("correct"), "{}", terminal.text());
+    let mut terminal = Terminal::start(&to.0, &to.path("data"), &restore, (24, 80), "xterm");
+    terminal.sees("Passphrase:");
+    terminal.until_echo(false);
+    terminal.keys(&format!("{PASSPHRASE}\r"));
+    assert_eq!(terminal.code(), Some(0), "{}", terminal.text());
+    terminal.until_echo(true);
 }

@@ -127,6 +127,17 @@ fn a_file_on_the_boot_partition_resets_once() {
     it.kill();
     it.start_again();
     assert_eq!(it.tagged("reset").len(), 1, "once");
+    // A power cut after the reset was noted, and before the file was gone.
+    it.kill();
+    fs::write(&file, "").unwrap();
+    fs::write(it.data().join("factory-reset"), "").unwrap();
+    it.start_again();
+    assert_eq!(it.tagged("reset"), [""; 0]);
+    assert!(!file.exists());
+    it.result("remember", json!({"content": "the word is basil", "tags": ["reset"]}));
+    it.kill();
+    it.start_again();
+    assert_eq!(it.tagged("reset").len(), 1, "once");
 }
 
 #[test]

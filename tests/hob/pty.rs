@@ -97,6 +97,19 @@ impl Terminal {
         self.until(line, |lines| lines.last().is_some_and(|last| last == line));
     }
 
+    /// Waits until what is typed is shown, or is not.
+    pub fn until_echo(&self, on: bool) {
+        let echoes = || {
+            let modes = rustix::termios::tcgetattr(&self.line).unwrap().local_modes;
+            modes.contains(rustix::termios::LocalModes::ECHO)
+        };
+        let begun = Instant::now();
+        while echoes() != on {
+            assert!(begun.elapsed() < PATIENCE, "the terminal has the wrong echo:\n{}", self.text());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Whether the process is still there.
     pub fn runs(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()

@@ -5,7 +5,10 @@ use crate::{
     supervised::{Signer, Start, Supervised, UPDATE, UPLOADS, program, ranges, script},
 };
 use serde_json::json;
-use std::fs;
+use std::{
+    fs,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+};
 
 #[test]
 fn a_new_version_is_uploaded_tried_and_kept() {
@@ -85,9 +88,30 @@ fn only_what_is_missing_travels_and_an_upload_resumes() {
     assert_eq!(it.admin("GET", &format!("{UPLOADS}/{id}")).send().data(200)["needed"], again["needed"]);
     it.install(&other);
     assert_eq!(it.wait_outcome("0.3.0")["lastOutcome"]["what"], "committed");
-    // A bundle that is here already needs nothing.
-    let same = it.begin(&other);
-    assert!(same.status == 201 || same.status == 422, "{}", same.text());
+    // What runs already is not installed again.
+    let why = it.begin(&other).refusal(422, "failed");
+    assert!(why.contains("running already"), "{why}");
+}
+
+#[test]
+fn a_package_is_not_held_against_what_worked_at_an_earlier_update() {
+    let folder = crate::harness::Folder::new();
+    let slot = folder.path("root/slots/a");
+    fs::create_dir_all(&slot).unwrap();
+    fs::write(slot.join("hob"), program("0.0.9")).unwrap();
+    fs::set_permissions(slot.join("hob"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(slot.join("manifest.json"), json!({"version": "0.0.9", "serial": 0}).to_string()).unwrap();
+    // At an update months ago there were Home Assistant and a broker.
+    let data = folder.path("data");
+    fs::DirBuilder::new().mode(0o700).create(&data).unwrap();
+    let notes = json!({"baseline": {"network": false, "homeAssistant": true, "mqtt": true, "pins": []}});
+    fs::write(data.join("update.json"), notes.to_string()).unwrap();
+    let mut it = Supervised::over(folder, &Start::default());
+    let version = env!("CARGO_PKG_VERSION");
+    let kept = it.wait_outcome(version);
+    assert_eq!((&kept["state"], &kept["lastOutcome"]["what"]), (&json!("committed"), &json!("committed")), "{kept}");
+    assert_eq!(kept["running"], json!({"slot": "b", "version": version, "system": false}));
+    assert_eq!(it.stop(), Some(0));
 }
 
 #[test]

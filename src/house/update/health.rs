@@ -113,10 +113,12 @@ impl Probe {
         if before.network && !(self.network)() {
             return Err("the network is gone, which was there before".into());
         }
-        if before.home_assistant && self.home_assistant.connection() != Connection::Connected {
+        // What is not set up any more is nobody's loss.
+        if before.home_assistant && !matches!(self.home_assistant.connection(), Connection::Connected | Connection::Off)
+        {
             return Err("Home Assistant is not connected, and was before".into());
         }
-        if before.mqtt && self.mqtt.status().state != Phase::Connected {
+        if before.mqtt && !matches!(self.mqtt.status().state, Phase::Connected | Phase::Off) {
             return Err("the MQTT broker is not connected, and was before".into());
         }
         let named: Vec<i64> = self.pins.devices().into_iter().map(|(pin, ..)| pin.into()).collect();

@@ -1,6 +1,7 @@
 //! Notes on updates beside the journal: a file in the data folder with what worked before, and of what people were notified.
 
 use super::health::Baseline;
+use ::update::Release;
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
@@ -21,6 +22,8 @@ const MAX: u64 = 64 * 1024;
 pub struct Content {
     /// Everything that worked when the last update was installed.
     pub baseline: Baseline,
+    /// The release it was taken for; empty once its trial is over.
+    pub baseline_of: String,
     /// The version of the channel of which people were notified.
     pub told_version: String,
     /// The outcome of which people were notified: its time in seconds.
@@ -32,6 +35,21 @@ pub struct Content {
     pub told_outcome_version: String,
     /// The bundle in a folder of which people were notified: its id.
     pub told_found: String,
+}
+
+impl Content {
+    /// What worked when this release was installed; nothing is known where it came in another way.
+    pub fn baseline_for(&self, release: Option<&Release>) -> Baseline {
+        match release.is_some_and(|release| mark(release) == self.baseline_of) {
+            true => self.baseline.clone(),
+            false => Baseline::default(),
+        }
+    }
+}
+
+/// Names a release in the notes.
+pub fn mark(release: &Release) -> String {
+    format!("{} {}", release.version, release.id)
 }
 
 /// The file, and its content in memory.
@@ -96,6 +114,21 @@ mod tests {
         assert_eq!(Notes::open(Some(&dir)).get().baseline, baseline);
         fs::write(dir.join(FILE), r#"{"toldVersion": "0.2.0", "later": {"x": 1}}"#).unwrap();
         assert_eq!(Notes::open(Some(&dir)).get().told_version, "0.2.0");
+        // What worked is held against the release it was noted for.
+        let of = |id: &str, version: &str| Release {
+            id: id.into(),
+            version: version.parse().unwrap(),
+            serial: 2,
+            slot: ::update::slots::SlotName::B,
+            next_key: None,
+            by_announced: false,
+        };
+        notes.change(|content| (content.baseline, content.baseline_of) = (baseline.clone(), mark(&of("abc", "0.2.0"))));
+        let for_it = |release: Option<Release>| notes.get().baseline_for(release.as_ref());
+        assert_eq!(for_it(Some(of("abc", "0.2.0"))), baseline);
+        for other in [None, Some(of("", "0.2.0")), Some(of("abd", "0.2.0")), Some(of("abc", "0.2.1"))] {
+            assert_eq!(for_it(other), Baseline::default());
+        }
         fs::write(dir.join(FILE), "{").unwrap();
         assert_eq!(Notes::open(Some(&dir)).get(), Content::default());
         fs::remove_dir_all(dir).unwrap();

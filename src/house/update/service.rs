@@ -4,7 +4,7 @@ use super::{
     channel::ChannelState,
     found::FoundState,
     health::{PASSES, Probe},
-    notes::Notes,
+    notes::{Notes, mark},
 };
 use crate::config;
 use api::{
@@ -16,7 +16,7 @@ use home::mqtt::UpdateState;
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
     },
     time::{Duration, Instant},
@@ -39,6 +39,8 @@ const STATE: &str = "update";
 /// An upload that nobody continues for so long is given up, and how often is looked.
 const ABANDONED_MS: u64 = 7 * 24 * 3600 * 1000;
 const SWEEP_EVERY: Duration = Duration::from_secs(6 * 3600);
+/// For so long after a piece of an upload came, the update is said to be in progress.
+const ARRIVES: Duration = Duration::from_secs(300);
 
 /// Updates of this device; cheap to clone.
 #[derive(Clone)]
@@ -63,6 +65,8 @@ pub(super) struct Inner {
     /// The way into the slot whose turn it is.
     switch: Mutex<Switch>,
     progressed: Mutex<Option<Instant>>,
+    /// When an upload was begun or a piece of it came.
+    arrived: Mutex<Option<Instant>>,
 }
 
 /// Where a version comes from.
@@ -138,6 +142,7 @@ impl UpdateService {
             found: Mutex::default(),
             switch: Mutex::new(Switch::Exit),
             progressed: Mutex::default(),
+            arrived: Mutex::default(),
         }))
     }
 
@@ -178,7 +183,8 @@ impl UpdateService {
         let newest = of_channel.into_iter().chain(of_folder).max_by_key(|(serial, ..)| *serial);
         let offered = newest.map(|(_, version, notes)| (version.to_string(), notes));
         let Ok(Ok(status)) = self.updater().map(|updater| updater.status()) else { return UpdateState::default() };
-        let in_progress = matches!(status.state, "writing" | "staged" | "trying");
+        let arrived = self.arrived().map(|at| at.elapsed());
+        let in_progress = is_in_progress(status.state, self.job().runs, arrived);
         let about = status.release.as_ref().map(|release| release.version.to_string()).filter(|_| in_progress);
         let failed = status.last_outcome.as_ref().filter(|outcome| outcome.what == "failed");
         let failed = failed.map(|outcome| format!("Version {} was taken back: {}", outcome.version, outcome.why));
@@ -187,6 +193,10 @@ impl UpdateService {
         let running = status.running.version;
         let latest = about.or(offered.map(|(version, _)| version)).filter(|latest| *latest != running);
         UpdateState { installed: running, latest, in_progress, summary }
+    }
+
+    fn arrived(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.arrived.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn state(&self) -> Result<UpdateView> {
@@ -199,8 +209,12 @@ impl UpdateService {
         let job = self.job();
         let upload = match &status.release {
             Some(release) if ["writing", "staged"].contains(&status.state) => {
-                let (needed_bytes, total_bytes) =
-                    status.progress.map_or((0, 0), |p| (p.needed.saturating_sub(p.received), p.needed));
+                let of_progress = |p: ::update::Progress| (Some(p.needed.saturating_sub(p.received)), Some(p.needed));
+                let (needed_bytes, total_bytes) = match status.state {
+                    "staged" => (Some(0), status.progress.map(|p| p.needed)),
+                    // After a restart that is known once somebody continues.
+                    _ => status.progress.map_or((None, None), of_progress),
+                };
                 Some(OpenUpload {
                     id: release.id.clone(),
                     version: release.version.to_string(),
@@ -247,7 +261,9 @@ impl UpdateService {
             Some(probe) => probe.baseline().await,
             None => Default::default(),
         };
-        self.0.notes.change(|content| content.baseline = baseline);
+        let release = self.blocking(|updater| updater.status()).await?.release;
+        let of = release.as_ref().map(mark).unwrap_or_default();
+        self.0.notes.change(|content| (content.baseline, content.baseline_of) = (baseline, of));
         let switch = self.blocking(|updater| updater.try_staged()).await?;
         self.leave(switch).await;
         Ok(())
@@ -405,6 +421,15 @@ impl UpdateService {
     }
 }
 
+/// Whether an update goes on: one that waits for a person, or that nobody continues, does not.
+fn is_in_progress(state: &str, prepares: bool, arrived: Option<Duration>) -> bool {
+    match state {
+        "trying" => true,
+        "writing" | "staged" => prepares || arrived.is_some_and(|ago| ago < ARRIVES),
+        _ => false,
+    }
+}
+
 fn slot(status: &SlotStatus) -> UpdateSlot {
     UpdateSlot { slot: Some(status.slot.letter().to_owned()), version: status.version.clone(), system: status.system }
 }
@@ -472,6 +497,7 @@ impl Updates for UpdateService {
             }
             let plan = self.blocking(move |updater| updater.begin(&head)).await?;
             self.note_upload(&plan.id);
+            *self.arrived() = Some(Instant::now());
             // An installation may have begun meanwhile: whether one runs is not this call's to say.
             self.0.job.lock().unwrap_or_else(PoisonError::into_inner).problem = None;
             self.changed().await;
@@ -487,6 +513,7 @@ impl Updates for UpdateService {
     fn put(&self, id: String, offset: u64, bytes: Vec<u8>) -> BoxFuture<'_, Result<PieceTaken>> {
         let put = async move {
             let progress = self.blocking(move |updater| updater.put(&id, offset, &bytes)).await?;
+            *self.arrived() = Some(Instant::now());
             self.progressed(progress);
             Ok(PieceTaken { needed_bytes: progress.needed.saturating_sub(progress.received) })
         };
@@ -537,5 +564,26 @@ impl Updates for UpdateService {
             }
         };
         check.boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_update_that_nobody_continues_is_not_in_progress() {
+        let minutes = |n: u64| Some(Duration::from_secs(60 * n));
+        for (state, prepares, arrived, expected) in [
+            ("trying", false, None, true),
+            ("writing", false, minutes(1), true),
+            ("writing", false, minutes(6), false),
+            ("writing", true, minutes(600), true),
+            ("staged", false, None, false),
+            ("staged", true, None, true),
+            ("failed", true, minutes(1), false),
+        ] {
+            assert_eq!(is_in_progress(state, prepares, arrived), expected, "{state} {prepares} {arrived:?}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use std::sync::atomic::Ordering::Relaxed;
 use tool::Ports;
-use update::slots::Restart as Switch;
+use update::{Release, slots::Restart as Switch};
 
 impl UpdateService {
     /// Once the daemon answers: proves a version on trial, and notifies the owner of how the last update ended.
@@ -18,15 +18,16 @@ impl UpdateService {
             return self.leave(switch).await;
         }
         match self.blocking(|updater| updater.status()).await {
-            Ok(status) if status.trial => self.run_trial(&probe).await,
-            Ok(_) => {}
+            Ok(status) if status.trial => self.run_trial(&probe, status.release).await,
+            // What worked before an earlier trial says nothing about a later one.
+            Ok(_) => self.0.notes.change(|content| content.baseline_of.clear()),
             Err(_) => return,
         }
         self.tell_of_outcome(&ports).await;
     }
 
-    async fn run_trial(&self, probe: &Probe) {
-        let (length, baseline) = (self.0.config.window(), self.0.notes.get().baseline);
+    async fn run_trial(&self, probe: &Probe, release: Option<Release>) {
+        let (length, baseline) = (self.0.config.window(), self.0.notes.get().baseline_for(release.as_ref()));
         tracing::info!(seconds = length.as_secs(), "a new version is tried");
         self.changed().await;
         let passed = |pass| {
@@ -94,7 +95,7 @@ impl UpdateService {
             });
         }
         self.0.bus.publish(
-            format!("update:{}", if outcome.what == "committed" { "committed" } else { "failed" }),
+            format!("update:{}", outcome.what),
             None,
             serde_json::json!({"version": version, "why": why}),
         );

@@ -57,7 +57,7 @@ function Now({ of }: { of: api.Update }): JSX.Element | null {
   if (of.preparing) return <Notice quiet>{words.state.preparing(version)}</Notice>;
   if (of.problem) return <Notice bad>{words.problem(of.problem)}</Notice>;
   switch (state) {
-    case 'writing': return <Notice quiet>{words.state.writing(version, percent(progress?.done ?? 0, progress?.total ?? 0))}</Notice>;
+    case 'writing': return <Notice quiet>{words.state.writing(version, progress ? percent(progress.done, progress.total) : null)}</Notice>;
     case 'staged': return <Notice quiet>{words.state.staged(version)}</Notice>;
     case 'trying': return <Notice quiet>{words.state.trying(version, progress?.done ?? 0, progress?.total ?? 0)}</Notice>;
     default: break;

@@ -11,6 +11,8 @@ const MAX_HEAD = 4 << 20;
 const PIECE = 1 << 20;
 /** The pause before a piece is sent again that the device had no time for. */
 const BUSY_MS = 1000;
+/** How many rounds in which nothing new arrives end the upload: a device that restarts forgets half a chunk. */
+const FRUITLESS = 3;
 
 /** The file is no bundle. */
 export class NotABundle extends Error {}
@@ -49,26 +51,39 @@ async function patient<T>(signal: AbortSignal, request: () => Promise<T>): Promi
   }
 }
 
+/** Sends what is needed of an upload, up to where the device needs something else than it said: it has restarted meanwhile. */
+async function sendRound(file: Blob, upload: api.BundleUpload, onLeft: (left: number) => void, signal: AbortSignal): Promise<void> {
+  let left = upload.neededBytes;
+  for (const range of upload.needed) {
+    for (let at = range.offset; at < range.offset + range.length; at += PIECE) {
+      const piece = file.slice(at, Math.min(at + PIECE, range.offset + range.length));
+      try {
+        await patient(signal, () => api.sendPiece(upload.id, at, piece));
+      } catch (cause) {
+        if (cause instanceof api.Refused && cause.status === 400) return;
+        throw cause;
+      }
+      left -= piece.size;
+      onLeft(left);
+    }
+  }
+}
+
 /** Sends the file; resolves to the id of the complete upload. */
 export async function sendBundle(file: Blob, onSent: (sent: Sent) => void, signal: AbortSignal): Promise<string> {
   const head = await headOf(file);
   let upload = await patient(signal, () => api.beginUpload(head));
   const needed = upload.neededBytes;
+  let fruitless = 0;
   while (upload.neededBytes > 0) {
-    let left = upload.neededBytes;
-    onSent({ version: upload.version, needed, left });
-    for (const range of upload.needed) {
-      for (let at = range.offset; at < range.offset + range.length; at += PIECE) {
-        const piece = file.slice(at, Math.min(at + PIECE, range.offset + range.length));
-        await patient(signal, () => api.sendPiece(upload.id, at, piece));
-        left -= piece.size;
-        onSent({ version: upload.version, needed, left });
-      }
-    }
-    const before: number = upload.neededBytes;
-    upload = await patient(signal, () => api.bundleUpload(upload.id));
+    const { id, version, neededBytes: before } = upload;
+    const onLeft = (left: number) => onSent({ version, needed: Math.max(needed, left), left });
+    onLeft(before);
+    await sendRound(file, upload, onLeft, signal);
+    upload = await patient(signal, () => api.bundleUpload(id));
+    fruitless = upload.neededBytes < before ? 0 : fruitless + 1;
     // What was sent is needed again and again: the file is not what its head says.
-    if (upload.neededBytes >= before) throw new NotABundle();
+    if (fruitless >= FRUITLESS) throw new NotABundle();
   }
   onSent({ version: upload.version, needed, left: 0 });
   return upload.id;

@@ -10,7 +10,7 @@ export const updates = {
   stepState: { done: 'done', now: 'now', next: 'not yet', failed: 'failed' },
 
   state: {
-    writing: (version: string, percent: number) => `Version ${version} is being written, ${percent} %. Nothing has changed yet.`,
+    writing: (version: string, percent: number | null) => `Version ${version} is being written${percent === null ? '' : `, ${percent} %`}. Nothing has changed yet.`,
     staged: (version: string) => `Version ${version} is complete and verified. It starts once you install it.`,
     restarting: 'Hob restarts. This page comes back by itself.',
     preparing: (version: string) => `${version ? `Version ${version}` : 'The new version'} is being fetched and verified. Hob restarts into it then.`,
