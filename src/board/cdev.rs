@@ -94,10 +94,11 @@ impl Cdev {
 
     /// Releases an input, so that another driver of this process may use the line.
     pub(crate) fn release_input(&mut self, pin: Pin) {
+        self.inputs.remove(&pin);
+        // The line is free when the thread has let go of it, too.
         if let Some(edges) = &self.edges {
             edges.remove(pin);
         }
-        self.inputs.remove(&pin);
     }
 }
 
@@ -165,7 +166,7 @@ impl Driver for Cdev {
         let request = Arc::new(request);
         self.inputs.insert(pin, request.clone());
         if watched {
-            let edges = match self.edges.take() {
+            let edges = match self.edges.take().filter(EdgeThread::is_running) {
                 Some(edges) => edges,
                 None => EdgeThread::start(self.sink.clone())?,
             };
@@ -180,6 +181,9 @@ impl Driver for Cdev {
             LineDirection::Input => Direction::Input,
             LineDirection::Output => Direction::Output,
         })
+    }
+    fn lost(&mut self) -> Vec<Pin> {
+        self.edges.as_ref().map(EdgeThread::lost).unwrap_or_default()
     }
     fn buses(&self) -> Arc<dyn Buses> {
         Arc::new(LinuxBuses)
