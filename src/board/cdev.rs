@@ -30,6 +30,8 @@ pub(crate) struct Cdev {
     inputs: BTreeMap<Pin, Arc<Request>>,
     /// Waits for edges, once a line is watched.
     edges: Option<EdgeThread>,
+    /// What threads that ended had lost, until it was told.
+    lost: Vec<Pin>,
     sink: Sink,
 }
 
@@ -59,7 +61,7 @@ impl Cdev {
             (Some(chip), _) => {
                 let named = format!("`{}` at {}", chip.label, chip.path.display());
                 let (outputs, inputs) = (BTreeMap::new(), BTreeMap::new());
-                Ok((Self { path: chip.path, lines: chip.lines, outputs, inputs, edges: None, sink }, named))
+                Ok((Self { path: chip.path, lines: chip.lines, outputs, inputs, edges: None, lost: vec![], sink }, named))
             }
             (None, Some(path)) => Err(format!("no permission for {}: {JOIN_GROUP}", path.display())),
             (None, None) => {
@@ -166,9 +168,12 @@ impl Driver for Cdev {
         let request = Arc::new(request);
         self.inputs.insert(pin, request.clone());
         if watched {
-            let edges = match self.edges.take().filter(EdgeThread::is_running) {
-                Some(edges) => edges,
-                None => EdgeThread::start(self.sink.clone())?,
+            let edges = match self.edges.take() {
+                Some(edges) if edges.is_running() => edges,
+                ended => {
+                    self.lost.extend(ended.iter().flat_map(EdgeThread::lost).filter(|lost| *lost != pin));
+                    EdgeThread::start(self.sink.clone())?
+                }
             };
             self.edges.insert(edges).add(pin, request);
         }
@@ -183,7 +188,8 @@ impl Driver for Cdev {
         })
     }
     fn lost(&mut self) -> Vec<Pin> {
-        self.edges.as_ref().map(EdgeThread::lost).unwrap_or_default()
+        let of_thread = self.edges.as_ref().map(EdgeThread::lost).unwrap_or_default();
+        self.lost.drain(..).chain(of_thread).collect()
     }
     fn buses(&self) -> Arc<dyn Buses> {
         Arc::new(LinuxBuses)
