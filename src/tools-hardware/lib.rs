@@ -5,6 +5,7 @@ mod buses;
 mod configure;
 mod drive;
 mod gpio;
+mod guard;
 mod map;
 mod names;
 mod pin_use;
