@@ -61,7 +61,10 @@ impl Cdev {
             (Some(chip), _) => {
                 let named = format!("`{}` at {}", chip.label, chip.path.display());
                 let (outputs, inputs) = (BTreeMap::new(), BTreeMap::new());
-                Ok((Self { path: chip.path, lines: chip.lines, outputs, inputs, edges: None, lost: vec![], sink }, named))
+                Ok((
+                    Self { path: chip.path, lines: chip.lines, outputs, inputs, edges: None, lost: vec![], sink },
+                    named,
+                ))
             }
             (None, Some(path)) => Err(format!("no permission for {}: {JOIN_GROUP}", path.display())),
             (None, None) => {

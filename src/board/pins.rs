@@ -336,7 +336,9 @@ impl Pins {
         }
         self.driver_for(pin)?;
         match settings.direction {
-            Some(Direction::Input) if again || (before.direction, before.pull) != (settings.direction, settings.pull) => {
+            Some(Direction::Input)
+                if again || (before.direction, before.pull) != (settings.direction, settings.pull) =>
+            {
                 self.watch_as_input(pin)?;
             }
             Some(Direction::Input) => {}

@@ -7,7 +7,7 @@ use tool::prelude::*;
 
 /// Configure a header pin: what is connected, direction, pull, debounce, and its safety: boot and fail-safe state, maximum
 /// on-time, interlock; and dimming. Fields that are left out or null stay as they are; `reset: ["kind"]` takes one back. Settings of
-/// hob.toml cannot be changed here, and only an admin changes a door, lock or alarm so that it opens unasked.
+/// hob.toml cannot be changed here.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Configure {

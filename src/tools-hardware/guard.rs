@@ -9,11 +9,7 @@ fn settings(pin: &PinName) -> PinSettings {
 
 /// What an admin has to do, where a change of a pin is theirs: the pin as it holds before it and after it. `disarms` says
 /// whether an interlock group has a pin that opens, unlocks or disarms something when it goes off.
-pub(crate) fn admins_part(
-    before: &PinName,
-    after: &PinName,
-    disarms: impl Fn(&str) -> bool,
-) -> Option<&'static str> {
+pub(crate) fn admins_part(before: &PinName, after: &PinName, disarms: impl Fn(&str) -> bool) -> Option<&'static str> {
     let (was, is) = (before.opens_at(), after.opens_at());
     let (old, new) = (settings(before), settings(after));
     if was.is_some() && is != was {

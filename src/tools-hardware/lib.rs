@@ -14,6 +14,8 @@ mod presses;
 mod pwm;
 mod record;
 mod serial;
+#[cfg(test)]
+mod tests;
 mod things_source;
 mod undo;
 

@@ -114,10 +114,10 @@ impl PinNames {
     /// Whether switching a pin on switches another off by their interlock, which opens, unlocks or disarms something.
     pub fn switches_guarded_off(&self, pin: u8) -> bool {
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(settings) = kept.get(&pin).and_then(PinName::table).map(|table| table.settings()) else { return false };
-        settings.interlock_switches
-            && !settings.interlock.is_empty()
-            && Self::disarms(&kept, pin, &settings.interlock)
+        let Some(settings) = kept.get(&pin).and_then(PinName::table).map(|table| table.settings()) else {
+            return false;
+        };
+        settings.interlock_switches && !settings.interlock.is_empty() && Self::disarms(&kept, pin, &settings.interlock)
     }
 
     /// All that have a name, by pin. Names by other members taint the run.
@@ -226,21 +226,16 @@ impl PinNames {
         if let Some((entry, is_gone)) = stored {
             publish_change(cx, &entry, if is_gone { "deleted" } else { "changed" });
         }
-        Ok(against.map(|error| {
-            format!("It is stored, but the board refused it: {error}. Saying it again tries again.")
-        }))
+        Ok(against
+            .map(|error| format!("It is stored, but the board refused it: {error}. Saying it again tries again.")))
     }
 }
 
 /// Whether somebody who is no admin may change the record of a pin in this way.
-fn may_change(
-    before: &PinName,
-    next: &PinName,
-    file: Option<&PinName>,
-    disarms: impl Fn(&str) -> bool,
-) -> Result<()> {
+fn may_change(before: &PinName, next: &PinName, file: Option<&PinName>, disarms: impl Fn(&str) -> bool) -> Result<()> {
     let pin = before.pin;
-    if let Some(file) = file.filter(|file| next.name != before.name && !next.name.is_empty() && next.name != file.name) {
+    if let Some(file) = file.filter(|file| next.name != before.name && !next.name.is_empty() && next.name != file.name)
+    {
         return Err(Error::denied(format!(
             "pin {pin} is called {} in hob.toml: an admin has to call it something else",
             file.name
@@ -248,11 +243,14 @@ fn may_change(
     }
     let (before, after) = (before.clone().over(file), next.clone().over(file));
     admins_part(&before, &after, disarms).map_or(Ok(()), |part| {
-        let name = if before.name.is_empty() { format!("pin {pin}") } else { format!("{} (pin {pin})", before.name) };
-        let guard = if before.opens_at().is_some() { " asks a person before it opens, unlocks or disarms" } else { "" };
-        Err(Error::denied(match guard {
-            "" => format!("for {name}, an admin has to {part}"),
-            guard => format!("{name}{guard}: an admin has to {part}"),
+        let name = if before.name.is_empty() {
+            format!("Pin {pin}")
+        } else {
+            format!("{} (pin {pin})", capital(&before.name))
+        };
+        Err(Error::denied(match before.opens_at() {
+            Some(_) => format!("{name} asks a person before it opens, unlocks or disarms: an admin has to {part}"),
+            None => format!("{name} is not changed like that: an admin has to {part}"),
         }))
     })
 }

@@ -108,10 +108,10 @@ impl PinName {
     pub fn opens_at(&self) -> Option<bool> {
         match self.kind() {
             Some(kind) => kind.opens_at(),
-            None => {
-                (!self.sensor && self.direction != code(&DIRECTIONS, Some(Direction::Input)) && names_a_door(&self.name))
-                    .then_some(true)
-            }
+            None => (!self.sensor
+                && self.direction != code(&DIRECTIONS, Some(Direction::Input))
+                && names_a_door(&self.name))
+            .then_some(true),
         }
     }
 
