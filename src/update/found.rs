@@ -63,10 +63,7 @@ pub fn look(folders: &[PathBuf]) -> Vec<Seen> {
         let inside = entries(folder);
         all.extend(inside.iter().filter_map(|path| bundle(path)));
         let is_folder = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|about| about.is_dir());
-        inside
-            .iter()
-            .filter(is_folder)
-            .for_each(|path| all.extend(entries(path).iter().filter_map(|path| bundle(path))));
+        inside.iter().filter(is_folder).for_each(|path| all.extend(entries(path).iter().filter_map(|path| bundle(path))));
     }
     all.sort_by(|a, b| a.path.cmp(&b.path));
     all.truncate(MAX_BUNDLES);
@@ -83,11 +80,7 @@ fn bundle(path: &Path) -> Option<Seen> {
     let is_hidden = path.file_name()?.as_encoded_bytes().starts_with(b".");
     let is_named = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING));
     let about = path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
-    (is_named && !is_hidden).then(|| Seen {
-        path: path.to_owned(),
-        bytes: about.len(),
-        changed: (about.mtime(), about.mtime_nsec(), about.ino()),
-    })
+    (is_named && !is_hidden).then(|| Seen { path: path.to_owned(), bytes: about.len(), changed: (about.mtime(), about.mtime_nsec(), about.ino()) })
 }
 
 /// Reads and verifies the heads of files. Blocks on the disk.
