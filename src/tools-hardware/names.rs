@@ -15,7 +15,7 @@ use std::{
     },
     time::Duration,
 };
-use store::{Audience, Collection, Part, Record, Stamp, Store, Visit, Walk, order};
+use store::{Audience, Collection, Part, Record, Stamp, Store, Tx, Visit, Walk, order};
 use tool::{Role, Scope, prelude::*};
 
 /// The most characters of a name.
@@ -105,6 +105,33 @@ impl PinNames {
         all
     }
 
+    /// The pin as hob.toml has it.
+    fn of_file(&self, pin: u8) -> Option<PinName> {
+        let (name, table) = self.board.config().entry(Pin::new(pin.into())?)?;
+        Some(PinName::of_file(name, table))
+    }
+
+    /// Checks within a write that undoes something that it takes the guard from no pin: nobody was asked about that.
+    ///
+    /// # Errors
+    /// `Conflict` where it does.
+    pub fn keeps_guards(&self, tx: &Tx) -> store::Result<()> {
+        let kept = self.now();
+        for pin in Pin::all().map(Pin::number) {
+            let stored = self.records.find(tx, Scope::Household, BY_PIN, &[pin])?.pop();
+            let own = stored.map_or_else(|| PinName::new(pin, "", false), |stored| stored.value);
+            let after = own.over(self.of_file(pin).as_ref());
+            let before = kept.get(&pin).cloned().unwrap_or_else(|| PinName::new(pin, "", false));
+            if let Some(part) = admins_part(&before, &after, |group| Self::disarms(&kept, pin, group)) {
+                return Err(rejected(format!(
+                    "nothing was undone, because pin {pin} would then open, unlock or disarm something unasked: an admin \
+                     has to {part}, with `name_pin` or `configure_pin`"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether an interlock group has a pin, beside this one, that opens, unlocks or disarms something when it goes off.
     fn disarms(kept: &BTreeMap<u8, PinName>, pin: u8, group: &str) -> bool {
         let is_in = |other: &PinName| other.table().is_some_and(|table| table.interlock.as_deref() == Some(group));
@@ -171,9 +198,7 @@ impl PinNames {
         let stamp = Stamp { audience: Audience::Household, ..records.stamp(cx, tool) };
         let taken: Vec<(u8, String)> =
             self.board.config().named.iter().map(|(name, entry)| (entry.table.pin.number(), name.clone())).collect();
-        let file = Pin::new(pin.into())
-            .and_then(|pin| self.board.config().entry(pin))
-            .map(|(name, table)| PinName::of_file(name, table));
+        let file = self.of_file(pin);
         let (is_admin, kept) = (cx.principal().role >= Role::Admin, self.kept.clone());
         // Its error has a kind, which errors of the store do not have.
         let refused = Arc::new(Mutex::new(None));
@@ -259,6 +284,9 @@ fn may_change(before: &PinName, next: &PinName, file: Option<&PinName>, disarms:
 pub(crate) struct UndoesNames(pub PinNames);
 
 impl Undoer for UndoesNames {
+    fn within(&self, tx: &Tx, _: &Part, _: Option<Id>) -> store::Result<()> {
+        self.0.keeps_guards(tx)
+    }
     fn after<'a>(&'a self, _: &'a Cx, _: &'a Part) -> futures::future::BoxFuture<'a, ()> {
         // What the board refused is in the log.
         let _ = self.0.refresh();

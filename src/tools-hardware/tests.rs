@@ -1,10 +1,13 @@
 //! Tests of who may take the guard from a pin, and of what a refusing board makes of settings.
 
-use crate::Pins;
+use crate::{
+    Pins,
+    record::{BY_PIN, PinName},
+};
 use board::{Board, BoardKind, Pin, PinsConfig, SimConfig};
 use std::sync::Arc;
 use store::Store;
-use tool::{AgentId, Channel, Ports, Principal, Role, SystemClock, Tool, UserId, Via, prelude::*};
+use tool::{AgentId, Channel, Ports, Principal, Role, Scope, SystemClock, Tool, UserId, Via, prelude::*};
 
 struct Home {
     board: Board,
@@ -92,6 +95,25 @@ async fn a_member_does_not_take_the_guard_from_a_door_and_an_admin_does() {
         home.set(tool, args).await;
     }
     assert_eq!((home.pins.names.opens_at(22), home.pins.names.opens_at(23)), (None, None));
+}
+
+#[tokio::test]
+async fn undoing_takes_the_guard_from_no_pin() {
+    let home = Home::new(&[]);
+    home.set("name_pin", json!({"pin": 17, "name": "Hall lamp"})).await;
+    home.set("name_pin", json!({"pin": 22, "name": "Garage door"})).await;
+    let undo = async |pin: u8| {
+        let (records, names) = (home.pins.store.collection::<PinName>(), home.pins.names.clone());
+        let undone = home.pins.store.write(move |tx| {
+            let named = records.find(tx, Scope::Household, BY_PIN, &[pin])?.pop().unwrap();
+            records.remove(tx, Scope::Household, named.id)?;
+            names.keeps_guards(tx)
+        });
+        undone.await
+    };
+    let why = undo(22).await.unwrap_err().to_string();
+    assert!(why.contains("pin 22") && why.contains("an admin has to"), "{why}");
+    undo(17).await.unwrap();
 }
 
 #[tokio::test]
