@@ -48,7 +48,7 @@ impl Alarm {
         state.at = Some(at);
         if !state.started {
             let this = self.clone();
-            // Where it fails, the deadline is kept, and the next call tries again.
+            // If it fails, the deadline stays, and the next call tries again.
             match spawn(Box::new(move || this.run())) {
                 Ok(()) => state.started = true,
                 Err(error) => tracing::error!(%error, "the thread of the pins could not be started"),

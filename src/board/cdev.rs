@@ -30,7 +30,7 @@ pub(crate) struct Cdev {
     inputs: BTreeMap<Pin, Arc<Request>>,
     /// Waits for edges, once a line is watched.
     edges: Option<EdgeThread>,
-    /// What threads that ended had lost, until it was told.
+    /// The lines that ended threads had lost, until they are asked for.
     lost: Vec<Pin>,
     sink: Sink,
 }

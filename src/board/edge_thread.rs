@@ -110,7 +110,7 @@ impl EdgeThread {
         }
     }
 
-    /// The lines that are no longer watched because they failed; each is told once.
+    /// The lines that are no longer watched because they failed; each is returned once.
     pub fn lost(&self) -> Vec<Pin> {
         std::mem::take(&mut self.0.state().lost).into_iter().collect()
     }

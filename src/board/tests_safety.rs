@@ -13,7 +13,7 @@ fn settings(change: impl FnOnce(&mut PinSettings)) -> PinSettings {
     settings
 }
 
-/// What a driver was told, and what it is to do.
+/// The calls of a driver, and how it answers them.
 #[derive(Default)]
 struct Told {
     levels: BTreeMap<Pin, bool>,
@@ -146,7 +146,7 @@ fn a_line_whose_edges_stopped_is_read_and_later_watched_again() {
     assert!(pins.is_watched(pin(4)) && !pins.read_at(pin(4), now).unwrap().high);
     recorder.told().lost.push(pin(4));
     assert!(!pins.is_watched(pin(4)) && !pins.watch(pin(4)), "it has to be read");
-    // What is read is reported: the board does not stay with the last level it was told.
+    // A level that is read is reported: the board does not stay with the last edge.
     recorder.told().levels.insert(pin(4), true);
     assert!(pins.read_at(pin(4), now).unwrap().high);
     assert_eq!((pins.last_reported(pin(4)), recorder.told().inputs.len()), (Some(true), 1));

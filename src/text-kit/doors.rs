@@ -133,13 +133,13 @@ const ENDS: &[&str] = &[
     "dörr",
 ];
 
-/// What stands before such a word and is written together with it: `frontgate`.
+/// Words that come before such a word and are written together with it: `frontgate`.
 const PLACES: &[&str] = &[
     "front", "back", "rear", "side", "main", "garage", "garden", "yard", "house", "drive", "driveway", "entry",
     "entrance", "patio", "cellar", "basement", "car", "water", "gas", "solenoid", "roller", "up", "roof",
 ];
 
-/// What stands behind such a word and is written together with it: `doorrelay`.
+/// Words that come after such a word and are written together with it: `doorrelay`.
 const MEANS: &[&str] = &[
     "relay",
     "opener",

@@ -7,7 +7,7 @@ fn settings(pin: &PinName) -> PinSettings {
     pin.table().map(|table| table.settings()).unwrap_or_default()
 }
 
-/// What an admin has to do, where a change of a pin is theirs: the pin as it holds before it and after it. `disarms` says
+/// The part of a change of a pin that an admin has to do, if there is one: the pin as it holds before it and after it. `disarms` says
 /// whether an interlock group has a pin that opens, unlocks or disarms something when it goes off.
 pub(crate) fn admins_part(before: &PinName, after: &PinName, disarms: impl Fn(&str) -> bool) -> Option<&'static str> {
     let (was, is) = (before.opens_at(), after.opens_at());
@@ -24,7 +24,7 @@ pub(crate) fn admins_part(before: &PinName, after: &PinName, disarms: impl Fn(&s
     if at_boot || at_stop {
         return Some("set a state at a start or a stop in which it is open");
     }
-    // What goes off by itself disarms an alarm.
+    // An alarm that goes off by itself is disarmed.
     if was == Some(false) && (old.max_on, &old.interlock) != (new.max_on, &new.interlock) {
         return Some("set when it goes off by itself");
     }

@@ -53,7 +53,7 @@ impl PinNames {
     pub fn open(board: &Board, store: &Store) -> Self {
         let this =
             Self { records: store.collection(), board: board.clone(), kept: Arc::default(), version: Arc::default() };
-        // What the board refused is in the log.
+        // The log has the errors of the board.
         let _ = this.refresh();
         this
     }
@@ -288,7 +288,7 @@ impl Undoer for UndoesNames {
         self.0.keeps_guards(tx)
     }
     fn after<'a>(&'a self, _: &'a Cx, _: &'a Part) -> futures::future::BoxFuture<'a, ()> {
-        // What the board refused is in the log.
+        // The log has the errors of the board.
         let _ = self.0.refresh();
         Box::pin(std::future::ready(()))
     }

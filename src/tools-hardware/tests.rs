@@ -80,7 +80,7 @@ async fn a_member_does_not_take_the_guard_from_a_door_and_an_admin_does() {
         assert!(matches!(&why, Error::Denied(text) if text.contains("an admin has to ")), "{tool} {args}: {why:?}");
         assert_eq!(home.pins.names.now(), before, "{tool} {args}");
     }
-    // What guards more, or has nothing to do with it, is not an admin's.
+    // More guard, or another setting, is not an admin's alone.
     for (tool, args) in [
         ("name_pin", json!({"pin": 22, "name": "Big garage door"})),
         ("configure_pin", json!({"pin": 22, "max_on_seconds": 2})),
