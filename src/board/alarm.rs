@@ -2,6 +2,7 @@
 //! runtime, so nothing that blocks a task keeps a pump running.
 
 use std::{
+    io,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -35,17 +36,22 @@ impl Alarm {
 
     /// Wakes the thread at this time, or earlier. The first call starts it.
     pub fn set(self: &Arc<Self>, at: Instant) {
+        self.set_with(at, |run| std::thread::Builder::new().name("pins".into()).spawn(run).map(drop));
+    }
+
+    fn set_with(self: &Arc<Self>, at: Instant, spawn: impl FnOnce(Box<dyn FnOnce() + Send>) -> io::Result<()>) {
         let mut state = self.state();
-        if state.at.is_some_and(|before| before <= at) {
+        let at = state.at.map_or(at, |before| before.min(at));
+        if state.started && state.at == Some(at) {
             return;
         }
         state.at = Some(at);
         if !state.started {
-            state.started = true;
             let this = self.clone();
-            if let Err(error) = std::thread::Builder::new().name("pins".into()).spawn(move || this.run()) {
-                state.started = false;
-                tracing::error!(%error, "the thread of the pins could not be started");
+            // If it fails, the deadline stays, and the next call tries again.
+            match spawn(Box::new(move || this.run())) {
+                Ok(()) => state.started = true,
+                Err(error) => tracing::error!(%error, "the thread of the pins could not be started"),
             }
         }
         self.changed.notify_one();
@@ -82,5 +88,27 @@ impl Alarm {
                 state.at = Some(state.at.map_or(next, |at| at.min(next)));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_thread_that_could_not_be_started_is_started_by_the_next_deadline() {
+        let alarm = Arc::<Alarm>::default();
+        let (told, due) = mpsc::channel();
+        alarm.on_due(move || {
+            let _ = told.send(());
+            None
+        });
+        let soon = Instant::now() + Duration::from_millis(1);
+        alarm.set_with(soon, |_| Err(io::Error::other("no threads left")));
+        // A later deadline does not make the first one late.
+        alarm.set(Instant::now() + Duration::from_secs(3000));
+        due.recv_timeout(Duration::from_secs(20)).unwrap();
+        alarm.close();
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Cdev {
     inputs: BTreeMap<Pin, Arc<Request>>,
     /// Waits for edges, once a line is watched.
     edges: Option<EdgeThread>,
+    /// The lines that ended threads had lost, until they are asked for.
+    lost: Vec<Pin>,
     sink: Sink,
 }
 
@@ -59,7 +61,10 @@ impl Cdev {
             (Some(chip), _) => {
                 let named = format!("`{}` at {}", chip.label, chip.path.display());
                 let (outputs, inputs) = (BTreeMap::new(), BTreeMap::new());
-                Ok((Self { path: chip.path, lines: chip.lines, outputs, inputs, edges: None, sink }, named))
+                Ok((
+                    Self { path: chip.path, lines: chip.lines, outputs, inputs, edges: None, lost: vec![], sink },
+                    named,
+                ))
             }
             (None, Some(path)) => Err(format!("no permission for {}: {JOIN_GROUP}", path.display())),
             (None, None) => {
@@ -94,10 +99,11 @@ impl Cdev {
 
     /// Releases an input, so that another driver of this process may use the line.
     pub(crate) fn release_input(&mut self, pin: Pin) {
+        self.inputs.remove(&pin);
+        // The line is free when the thread has let go of it, too.
         if let Some(edges) = &self.edges {
             edges.remove(pin);
         }
-        self.inputs.remove(&pin);
     }
 }
 
@@ -166,8 +172,11 @@ impl Driver for Cdev {
         self.inputs.insert(pin, request.clone());
         if watched {
             let edges = match self.edges.take() {
-                Some(edges) => edges,
-                None => EdgeThread::start(self.sink.clone())?,
+                Some(edges) if edges.is_running() => edges,
+                ended => {
+                    self.lost.extend(ended.iter().flat_map(EdgeThread::lost).filter(|lost| *lost != pin));
+                    EdgeThread::start(self.sink.clone())?
+                }
             };
             self.edges.insert(edges).add(pin, request);
         }
@@ -180,6 +189,10 @@ impl Driver for Cdev {
             LineDirection::Input => Direction::Input,
             LineDirection::Output => Direction::Output,
         })
+    }
+    fn lost(&mut self) -> Vec<Pin> {
+        let of_thread = self.edges.as_ref().map(EdgeThread::lost).unwrap_or_default();
+        self.lost.drain(..).chain(of_thread).collect()
     }
     fn buses(&self) -> Arc<dyn Buses> {
         Arc::new(LinuxBuses)

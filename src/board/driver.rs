@@ -38,6 +38,10 @@ pub(crate) trait Driver: Send {
     fn input(&mut self, pin: Pin, pull: Option<Pull>) -> Result<bool>;
     /// The direction of the pin, where the system knows it and no other program uses the pin.
     fn direction(&mut self, pin: Pin) -> Option<Direction>;
+    /// The inputs whose edges are no longer reported, although they were to be; each once.
+    fn lost(&mut self) -> Vec<Pin> {
+        vec![]
+    }
     /// Drives a level that stays after the end of the process, where the system allows that.
     fn hold(&mut self, pin: Pin, high: bool) -> Result<()> {
         self.write(pin, high)

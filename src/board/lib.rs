@@ -23,6 +23,8 @@ mod settings;
 mod sim;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_safety;
 
 pub use buses::{I2C_ADDRESSES, SpiTransfer, Thermometer};
 pub use device::{Device, Disk, Memory, State, total_memory};
@@ -226,7 +228,7 @@ impl Board {
     /// Configures a pin. An input is watched from then on, where the driver can.
     ///
     /// # Errors
-    /// `NoSuchPin`, `Failed`. The settings hold all the same.
+    /// `NoSuchPin`, `Failed`. The settings hold all the same, and the next call tries again.
     pub fn configure(&self, pin: Pin, settings: PinSettings) -> Result<()> {
         self.pins().configure(pin, settings)
     }

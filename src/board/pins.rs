@@ -19,6 +19,8 @@ use std::{
 
 /// When switching off is tried again after it failed.
 const AGAIN: Duration = Duration::from_secs(1);
+/// When a line whose edges stopped is watched again, which until then is read.
+const WATCH_AGAIN: Duration = Duration::from_secs(10);
 
 pub(crate) struct Pins {
     driver: Option<Box<dyn Driver>>,
@@ -35,6 +37,10 @@ pub(crate) struct Pins {
     watched: BTreeSet<Pin>,
     /// The inputs that were to be watched and have to be read.
     unwatchable: BTreeSet<Pin>,
+    /// The inputs whose edges stopped, and when they are watched again.
+    lost: BTreeMap<Pin, Instant>,
+    /// The pins that the driver refused to configure: the same settings are tried again.
+    refused: BTreeSet<Pin>,
     /// Until when pins may be on.
     on_until: BTreeMap<Pin, Instant>,
     /// When pulses end.
@@ -69,6 +75,8 @@ impl Pins {
             waves: BTreeMap::new(),
             watched: BTreeSet::new(),
             unwatchable: BTreeSet::new(),
+            lost: BTreeMap::new(),
+            refused: BTreeSet::new(),
             on_until: BTreeMap::new(),
             pulses: BTreeMap::new(),
             rates: Rates::new(config.rate),
@@ -118,12 +126,44 @@ impl Pins {
     }
 
     pub fn read(&mut self, pin: Pin) -> Result<Level> {
+        self.read_at(pin, Instant::now())
+    }
+
+    pub(crate) fn read_at(&mut self, pin: Pin, now: Instant) -> Result<Level> {
+        self.collect_lost(now);
+        let reads = self.settings.get(&pin).is_none_or(|settings| settings.direction != Some(Direction::Output));
+        if reads && self.lost.get(&pin).is_some_and(|again| *again <= now) {
+            self.lost.insert(pin, now + WATCH_AGAIN);
+            match self.watch_as_input(pin) {
+                Ok(true) => tracing::info!(%pin, "watched again"),
+                // It is read, if it can be.
+                Ok(false) => {}
+                Err(error) => tracing::debug!(%pin, %error, "could not be watched again"),
+            }
+        }
         let high = self.is_on(pin)?;
         // The edges of a watched pin come by themselves, and debounced. The first sight of it is none.
         if !self.watched.contains(&pin) || self.tracker.level(pin).is_none() {
             self.tracker.seen(pin, high, self.driven.contains(&pin));
         }
         Ok(self.level(pin, high))
+    }
+
+    /// The level that was last reported.
+    #[cfg(test)]
+    pub(crate) fn last_reported(&self, pin: Pin) -> Option<bool> {
+        self.tracker.level(pin)
+    }
+
+    /// Takes note of the lines whose edges stopped: they have to be read.
+    fn collect_lost(&mut self, now: Instant) {
+        let lost = self.driver.as_mut().map(|driver| driver.lost()).unwrap_or_default();
+        for pin in lost {
+            if self.watched.remove(&pin) {
+                self.lost.insert(pin, now + WATCH_AGAIN);
+                self.tracker.touch();
+            }
+        }
     }
 
     /// Whether a rule forbids driving the pin at all.
@@ -213,6 +253,7 @@ impl Pins {
         self.pulses.remove(&pin);
         self.driven.insert(pin);
         self.watched.remove(&pin);
+        self.lost.remove(&pin);
         self.limit(pin, on);
         self.tracker.seen(pin, on, true);
     }
@@ -274,9 +315,20 @@ impl Pins {
 
     pub fn configure(&mut self, pin: Pin, settings: PinSettings) -> Result<()> {
         let before = self.settings.insert(pin, settings.clone()).unwrap_or_default();
-        if before == settings {
+        let again = self.refused.contains(&pin);
+        if before == settings && !again {
             return Ok(());
         }
+        let applied = self.apply(pin, &before, &settings, again);
+        match applied {
+            Ok(()) => self.refused.remove(&pin),
+            Err(_) => self.refused.insert(pin),
+        };
+        applied
+    }
+
+    /// Makes the board follow the settings of a pin; `again` where it refused the last ones.
+    fn apply(&mut self, pin: Pin, before: &PinSettings, settings: &PinSettings, again: bool) -> Result<()> {
         self.unwatchable.remove(&pin);
         self.tracker.set(pin, settings.debounce, settings.active_low);
         if before.max_on != settings.max_on {
@@ -284,7 +336,9 @@ impl Pins {
         }
         self.driver_for(pin)?;
         match settings.direction {
-            Some(Direction::Input) if (before.direction, before.pull) != (settings.direction, settings.pull) => {
+            Some(Direction::Input)
+                if again || (before.direction, before.pull) != (settings.direction, settings.pull) =>
+            {
                 self.watch_as_input(pin)?;
             }
             Some(Direction::Input) => {}
@@ -334,6 +388,8 @@ impl Pins {
 
     fn watch_as_input(&mut self, pin: Pin) -> Result<bool> {
         let pull = self.settings(pin).pull;
+        // The driver releases the line first, also where it then fails.
+        self.watched.remove(&pin);
         let watched = self.driver_for(pin)?.input(pin, pull)?;
         self.driven.remove(&pin);
         self.waves.remove(&pin);
@@ -341,13 +397,15 @@ impl Pins {
         self.pulses.remove(&pin);
         if watched {
             self.watched.insert(pin);
+            self.lost.remove(&pin);
         }
         let high = self.is_on(pin)?;
         self.tracker.seen(pin, high, false);
         Ok(watched)
     }
 
-    pub fn is_watched(&self, pin: Pin) -> bool {
+    pub fn is_watched(&mut self, pin: Pin) -> bool {
+        self.collect_lost(Instant::now());
         self.watched.contains(&pin) || self.driven.contains(&pin)
     }
 
@@ -355,7 +413,8 @@ impl Pins {
         if self.is_watched(pin) {
             return true;
         }
-        if self.unwatchable.contains(&pin) {
+        // Reading it watches a lost one again, in time.
+        if self.unwatchable.contains(&pin) || self.lost.contains_key(&pin) {
             return false;
         }
         // Requesting a line makes it an input: what is an output, or something else, is only read.
@@ -371,14 +430,16 @@ impl Pins {
     }
 
     pub fn boot(&mut self) {
-        let rests: Vec<(Pin, Rest)> =
-            self.settings.iter().map(|(pin, settings)| (*pin, settings.rest_at_boot())).collect();
-        for (pin, rest) in rests {
-            let high = match rest {
-                Rest::Keep => continue,
-                Rest::Off => false,
-                Rest::On => true,
-            };
+        let of_rest = |rest: Rest| match rest {
+            Rest::Keep => None,
+            Rest::Off => Some(false),
+            Rest::On => Some(true),
+        };
+        let rests = self.settings.iter().filter_map(|(pin, settings)| Some((*pin, of_rest(settings.rest_at_boot())?)));
+        let mut states: Vec<(Pin, bool)> = rests.collect();
+        // First off, so that what goes on finds its interlock group free.
+        states.sort_by_key(|(_, high)| *high);
+        for (pin, high) in states {
             let others = self.check_output(pin).and_then(|()| if high { self.interlocked(pin) } else { Ok(vec![]) });
             let driven = others.and_then(|others| self.switch_off(others));
             if let Err(error) = driven.and_then(|()| self.drive(pin, high)) {
@@ -387,17 +448,25 @@ impl Pins {
         }
     }
 
+    /// The state in which a stop leaves a pin; `None` where the driver may do with it what it does.
+    fn state_at_stop(&mut self, pin: Pin) -> Option<bool> {
+        let settings = self.settings(pin);
+        // Nobody ends a signal, a pulse or a time limit afterwards: on is no state that may stay.
+        let ends = self.waves.contains_key(&pin) || self.pulses.contains_key(&pin) || self.on_until.contains_key(&pin);
+        match settings.rest_at_stop() {
+            Rest::Keep if ends => Some(false),
+            // Some drivers reset their pins at the end, so the level is held.
+            Rest::Keep if settings.fail_safe.is_some() => self.is_on(pin).ok(),
+            Rest::Keep => None,
+            Rest::Off => Some(false),
+            Rest::On => Some(true),
+        }
+    }
+
     pub fn fail_safe(&mut self) {
         let mut states: Vec<(Pin, bool)> = vec![];
         for pin in self.driven.clone() {
-            let high = match self.settings(pin).rest_at_stop() {
-                // A signal without a program behind it is no state.
-                Rest::Keep if self.waves.contains_key(&pin) => false,
-                Rest::Keep => continue,
-                Rest::Off => false,
-                Rest::On => true,
-            };
-            states.push((pin, high));
+            states.extend(self.state_at_stop(pin).map(|high| (pin, high)));
         }
         // First off, so that what goes on finds its interlock group free.
         states.sort_by_key(|(_, high)| *high);
@@ -409,6 +478,9 @@ impl Pins {
             match held {
                 Ok(()) => {
                     self.waves.remove(&pin);
+                    if !high {
+                        self.pulses.remove(&pin);
+                    }
                     self.limit(pin, high);
                     self.tracker.seen(pin, high, true);
                 }

@@ -27,8 +27,6 @@ impl Default for PinRate {
 struct Bucket {
     tokens: f64,
     at: Instant,
-    /// The level it had before it was first switched.
-    rest: bool,
 }
 
 /// The buckets of all pins that were switched.
@@ -42,26 +40,27 @@ impl Rates {
         Self { most, buckets: BTreeMap::new() }
     }
 
-    /// Counts a switch of `pin` from `before` to the other level. Going back to the level at rest is counted and never
-    /// refused: nothing stays on because it was switched on too often.
+    /// Counts a switch of `pin`, which is on before it or not. Switching off is counted and never refused: nothing stays on
+    /// because it was switched too often.
     ///
     /// # Errors
     /// `TooFast`, with the seconds until it may be switched.
-    pub fn take(&mut self, pin: Pin, before: bool, now: Instant) -> Result<()> {
+    pub fn take(&mut self, pin: Pin, is_on: bool, now: Instant) -> Result<()> {
         let PinRate { switches_per_second, burst } = self.most;
         if switches_per_second == 0 {
             return Ok(());
         }
         let (rate, full) = (f64::from(switches_per_second), f64::from(burst.max(1)));
-        let bucket = self.buckets.entry(pin).or_insert(Bucket { tokens: full, at: now, rest: before });
+        let bucket = self.buckets.entry(pin).or_insert(Bucket { tokens: full, at: now });
         let passed: Duration = now.saturating_duration_since(bucket.at);
         bucket.tokens = (bucket.tokens + passed.as_secs_f64() * rate).min(full);
         bucket.at = now;
-        if before == bucket.rest && bucket.tokens < 1.0 {
+        if !is_on && bucket.tokens < 1.0 {
             let seconds = ((1.0 - bucket.tokens) / rate).ceil().max(1.0) as u64;
             return Err(Error::TooFast { pin, most: switches_per_second, seconds });
         }
-        bucket.tokens -= 1.0;
+        // A pin that cannot be read may be switched off any number of times in a row.
+        bucket.tokens = (bucket.tokens - 1.0).max(-1.0);
         Ok(())
     }
 }
@@ -101,14 +100,16 @@ mod tests {
     }
 
     #[test]
-    fn back_to_rest_is_never_refused_whichever_level_that_is() {
+    fn off_is_never_refused_whatever_came_first() {
         let pin = Pin::try_from(4).unwrap();
-        for rest in [false, true] {
+        for was_on in [false, true] {
             let mut rates = Rates::new(PinRate { switches_per_second: 1, burst: 1 });
             let now = Instant::now();
-            rates.take(pin, rest, now).unwrap();
-            rates.take(pin, !rest, now).unwrap();
-            rates.take(pin, rest, now).unwrap_err();
+            rates.take(pin, was_on, now).unwrap();
+            (0..50).for_each(|_| rates.take(pin, true, now).unwrap());
+            let refused = rates.take(pin, false, now).unwrap_err();
+            assert_eq!(refused, Error::TooFast { pin, most: 1, seconds: 2 });
+            rates.take(pin, true, now).unwrap();
         }
     }
 }

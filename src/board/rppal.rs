@@ -129,6 +129,9 @@ impl Driver for Rppal {
             _ => None,
         }
     }
+    fn lost(&mut self) -> Vec<Pin> {
+        self.lines.as_mut().map(Cdev::lost).unwrap_or_default()
+    }
     fn hold(&mut self, pin: Pin, high: bool) -> Result<()> {
         self.write(pin, high)?;
         if let Some(output) = self.outputs.get_mut(&pin) {

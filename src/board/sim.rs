@@ -41,6 +41,8 @@ struct Line {
     outside: Option<bool>,
     pull: Option<Pull>,
     watched: bool,
+    /// Whether another program holds it.
+    taken: bool,
 }
 
 impl Line {
@@ -151,6 +153,16 @@ impl Simulator {
         changes.into()
     }
 
+    /// Lets another program take a pin, or give it back.
+    pub fn take(&self, pin: Pin, taken: bool) {
+        self.change(pin, |line| line.taken = taken);
+    }
+
+    fn check_free(&self, pin: Pin) -> Result<()> {
+        let what = "another program or driver holds it".to_owned();
+        if self.line(pin).taken { Err(Error::Failed { pin, what }) } else { Ok(()) }
+    }
+
     /// The signal at a pin.
     pub fn wave(&self, pin: Pin) -> Option<Wave> {
         self.line(pin).wave
@@ -180,13 +192,16 @@ impl Driver for Sim {
         true
     }
     fn read(&mut self, pin: Pin) -> Result<bool> {
+        self.0.check_free(pin)?;
         Ok(self.0.line(pin).level())
     }
     fn write(&mut self, pin: Pin, high: bool) -> Result<()> {
+        self.0.check_free(pin)?;
         self.0.change(pin, |line| (line.driven, line.wave, line.watched) = (Some(high), None, false));
         Ok(())
     }
     fn input(&mut self, pin: Pin, pull: Option<Pull>) -> Result<bool> {
+        self.0.check_free(pin)?;
         self.0.change(pin, |line| {
             *line = Line { outside: line.outside, pull, ..Line::default() };
         });
@@ -199,6 +214,7 @@ impl Driver for Sim {
         Some(if driven { Direction::Output } else { Direction::Input })
     }
     fn pwm(&mut self, pin: Pin, wave: Wave) -> Result<PwmSource> {
+        self.0.check_free(pin)?;
         self.0.change(pin, |line| (line.driven, line.wave, line.watched) = (Some(false), Some(wave), false));
         Ok(PwmSource::Simulated)
     }

@@ -2,6 +2,7 @@
 
 use crate::{Entity, domain_of};
 use serde_json::Value;
+use text_kit::names_a_door;
 
 /// Whether a service opens something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +44,11 @@ pub(crate) fn is_guarded(entity: &Entity) -> bool {
         "button" | "input_button" | "switch" | "input_boolean" => {
             let name = format!("{} {}", entity.id, entity.name()).to_lowercase();
             let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
-            has(&["unlock", "buzzer"]) || has(&["open"]) && has(&["door", "gate", "garage", "lock"])
+            // Without the domain: a button that is called after a door is not only a button near it.
+            let object = entity.id.split_once('.').map_or(&*entity.id, |(_, object)| object);
+            has(&["unlock", "buzzer"])
+                || has(&["open"]) && has(&["door", "gate", "garage", "lock"])
+                || names_a_door(&format!("{object} {}", entity.name()))
         }
         _ => false,
     }
@@ -207,6 +212,10 @@ mod tests {
             ("switch.garage_socket", json!({}), false),
             ("switch.relay_1", json!({"friendly_name": "Garage door opener"}), true),
             ("button.front_door_unlock", json!({}), true),
+            ("button.hoftor", json!({}), true),
+            ("switch.relay_2", json!({"friendly_name": "Gas valve"}), true),
+            ("switch.washer_child_lock", json!({}), false),
+            ("switch.garage_lights", json!({}), false),
         ] {
             assert_eq!(is_guarded(&entity(id, attributes.clone())), guarded, "{id} {attributes}");
         }

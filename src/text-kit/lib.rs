@@ -1,6 +1,7 @@
 //! Small text functions that several crates need: truncate, join, count, percent-encode, check an email address, read a search;
 //! and the words people read: days, times, lengths of time, money, lists.
 
+mod doors;
 mod email;
 mod listing;
 mod money;
@@ -8,6 +9,7 @@ mod names;
 mod search;
 mod times;
 
+pub use doors::names_a_door;
 pub use email::{check_email, check_host};
 pub use listing::{More, listing};
 pub use money::{CURRENCY_SIGNS, money_words};

@@ -6,8 +6,8 @@ use text_kit::{duration_words, join_and};
 use tool::prelude::*;
 
 /// Configure a header pin: what is connected, direction, pull, debounce, and its safety: boot and fail-safe state, maximum
-/// on-time, interlock; and dimming. Fields that are left out stay as they are; `reset` takes settings back. Settings of hob.toml cannot be
-/// changed here.
+/// on-time, interlock; and dimming. Fields that are left out or null stay as they are; `reset: ["kind"]` takes one back. Settings of
+/// hob.toml cannot be changed here.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Configure {
@@ -167,7 +167,8 @@ pub(crate) async fn configure(pins: Pins, cx: Cx, args: Configure) -> Result<Out
             return Err(Error::denied(format!("hob.toml sets some of these of pin {pin}: change it there")));
         }
     }
-    pins.names
+    let against = pins
+        .names
         .change(&cx, "configure_pin", pin.number(), move |old| {
             let before = old.table().unwrap_or_else(|| PinTable::new(pin));
             let reads = |table: &PinTable| table.settings().direction == Some(Direction::Input);
@@ -176,9 +177,14 @@ pub(crate) async fn configure(pins: Pins, cx: Cx, args: Configure) -> Result<Out
             let old = if reads(&before) && !reads(&left) { old.driven() } else { old };
             let before = left;
             // A kind of the other direction, or a direction of the other kind, is replaced.
-            let before = match (asked.kind.map(PinKind::is_input), asked.direction) {
-                (Some(_), None) => PinTable { direction: None, ..before },
-                (None, Some(_)) => PinTable { kind: None, ..before },
+            let contradicts = |kind: PinKind, direction: Direction| kind.is_input() != (direction == Direction::Input);
+            let before = match (asked.kind, asked.direction) {
+                (Some(kind), None) => {
+                    PinTable { direction: before.direction.filter(|one| !contradicts(kind, *one)), ..before }
+                }
+                (None, Some(direction)) => {
+                    PinTable { kind: before.kind.filter(|kind| !contradicts(*kind, direction)), ..before }
+                }
                 _ => before,
             };
             let next = asked.clone().or(before);
@@ -190,7 +196,8 @@ pub(crate) async fn configure(pins: Pins, cx: Cx, args: Configure) -> Result<Out
         .await?;
     let now = pins.names.now().remove(&pin.number()).unwrap_or_default();
     let table = now.table().filter(|table| table.pin == pin).unwrap_or_else(|| PinTable::new(pin));
-    let warnings = warnings(&pins, pin, Some(&table), true);
+    let mut warnings = warnings(&pins, pin, Some(&table), true);
+    warnings.extend(against);
     let name = if now.name.is_empty() { format!("Pin {pin}") } else { capital(&now.name) };
     let mut sentence = format!("{name} is {}.", words(&table));
     for warning in &warnings {

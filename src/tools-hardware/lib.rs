@@ -5,6 +5,7 @@ mod buses;
 mod configure;
 mod drive;
 mod gpio;
+mod guard;
 mod map;
 mod names;
 mod pin_use;
@@ -13,6 +14,8 @@ mod presses;
 mod pwm;
 mod record;
 mod serial;
+#[cfg(test)]
+mod tests;
 mod things_source;
 mod undo;
 

@@ -1,19 +1,22 @@
 //! Names and settings of pins: those of hob.toml and those the household makes, held in memory.
 
-use crate::record::{BY_NAME, BY_PIN, PinName};
+use crate::{
+    guard::admins_part,
+    record::{BY_NAME, BY_PIN, PinName},
+};
 use board::{Board, Level, Pin};
 use records::{Undoer, publish_change, rejected, required_text};
 use serde::Serialize;
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
-use store::{Audience, Collection, Part, Record, Stamp, Store, Visit, Walk, order};
-use tool::{Scope, prelude::*};
+use store::{Audience, Collection, Part, Record, Stamp, Store, Tx, Visit, Walk, order};
+use tool::{Role, Scope, prelude::*};
 
 /// The most characters of a name.
 const NAME: usize = 40;
@@ -50,16 +53,21 @@ impl PinNames {
     pub fn open(board: &Board, store: &Store) -> Self {
         let this =
             Self { records: store.collection(), board: board.clone(), kept: Arc::default(), version: Arc::default() };
-        this.refresh();
+        // The log has the errors of the board.
+        let _ = this.refresh();
         this
     }
 
-    /// Reads them again after a change, and configures the board.
-    pub fn refresh(&self) {
+    /// Reads them again after a change, and configures the board. What the board refused.
+    pub fn refresh(&self) -> BTreeMap<u8, board::Error> {
+        let mut refused = BTreeMap::new();
         let stored = self.records.walk_in(Scope::Household, &Walk::prefix(BY_PIN, []), |_| Visit::Yes);
         let stored = match stored {
             Ok(stored) => stored.into_iter().map(|entry| entry.value),
-            Err(error) => return tracing::warn!(%error, "the names of pins could not be read"),
+            Err(error) => {
+                tracing::warn!(%error, "the names of pins could not be read");
+                return refused;
+            }
         };
         let all = self.with_file(stored);
         for pin in Pin::all() {
@@ -69,11 +77,15 @@ impl PinNames {
             match self.board.configure(pin, settings) {
                 Ok(()) if reads => drop(self.board.watch(pin)),
                 Ok(()) | Err(board::Error::NoDriver(_)) => {}
-                Err(error) => tracing::warn!(%pin, %error, "could not be configured"),
+                Err(error) => {
+                    tracing::warn!(%pin, %error, "could not be configured");
+                    refused.insert(pin.number(), error);
+                }
             }
         }
         *self.kept.write().unwrap_or_else(PoisonError::into_inner) = all;
         self.version.fetch_add(1, Ordering::AcqRel);
+        refused
     }
 
     /// Raised with every change.
@@ -87,19 +99,52 @@ impl PinNames {
         let mut all: BTreeMap<u8, PinName> =
             self.board.config().named.iter().map(of_file).map(|pin| (pin.pin, pin)).collect();
         for own in stored {
-            let merged = match all.remove(&own.pin) {
-                Some(of_file) => {
-                    let tables = of_file.table().zip(own.table());
-                    let name = if own.name.is_empty() { of_file.name.clone() } else { own.name.clone() };
-                    let sensor = own.sensor;
-                    let named = own.renamed(&name, sensor);
-                    tables.map_or(named.clone(), |(file, own)| named.with(&file.or(own)))
-                }
-                None => own,
-            };
+            let merged = own.over(all.remove(&own.pin).as_ref());
             all.insert(merged.pin, merged);
         }
         all
+    }
+
+    /// The pin as hob.toml has it.
+    fn of_file(&self, pin: u8) -> Option<PinName> {
+        let (name, table) = self.board.config().entry(Pin::new(pin.into())?)?;
+        Some(PinName::of_file(name, table))
+    }
+
+    /// Checks within a write that undoes something that it takes the guard from no pin: nobody was asked about that.
+    ///
+    /// # Errors
+    /// `Conflict` where it does.
+    pub fn keeps_guards(&self, tx: &Tx) -> store::Result<()> {
+        let kept = self.now();
+        for pin in Pin::all().map(Pin::number) {
+            let stored = self.records.find(tx, Scope::Household, BY_PIN, &[pin])?.pop();
+            let own = stored.map_or_else(|| PinName::new(pin, "", false), |stored| stored.value);
+            let after = own.over(self.of_file(pin).as_ref());
+            let before = kept.get(&pin).cloned().unwrap_or_else(|| PinName::new(pin, "", false));
+            if let Some(part) = admins_part(&before, &after, |group| Self::disarms(&kept, pin, group)) {
+                return Err(rejected(format!(
+                    "nothing was undone, because pin {pin} would then open, unlock or disarm something unasked: an admin \
+                     has to {part}, with `name_pin` or `configure_pin`"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an interlock group has a pin, beside this one, that opens, unlocks or disarms something when it goes off.
+    fn disarms(kept: &BTreeMap<u8, PinName>, pin: u8, group: &str) -> bool {
+        let is_in = |other: &PinName| other.table().is_some_and(|table| table.interlock.as_deref() == Some(group));
+        kept.values().any(|other| other.pin != pin && other.opens_at() == Some(false) && is_in(other))
+    }
+
+    /// Whether switching a pin on switches another off by their interlock, which opens, unlocks or disarms something.
+    pub fn switches_guarded_off(&self, pin: u8) -> bool {
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(settings) = kept.get(&pin).and_then(PinName::table).map(|table| table.settings()) else {
+            return false;
+        };
+        settings.interlock_switches && !settings.interlock.is_empty() && Self::disarms(&kept, pin, &settings.interlock)
     }
 
     /// All that have a name, by pin. Names by other members taint the run.
@@ -136,22 +181,42 @@ impl PinNames {
         NamedLevel { level, name: named.map(|named| named.name.clone()), sensor, opens_at }
     }
 
-    /// Changes the record of a pin, or makes it; a change that leaves nothing removes it. The name must be free.
+    /// Changes the record of a pin, or makes it; a change that leaves nothing removes it. The name must be free. Returns what the
+    /// board says against it, which is stored all the same.
+    ///
+    /// # Errors
+    /// `Denied` where the change takes the guard from something that opens, or the name that hob.toml gives, and the caller is
+    /// no admin.
     pub async fn change(
         &self,
         cx: &Cx,
         tool: &str,
         pin: u8,
         change: impl Fn(PinName) -> Result<PinName> + Send + 'static,
-    ) -> Result<Option<PinName>> {
+    ) -> Result<Option<String>> {
         let (records, label, store) = (self.records.clone(), cx.label(), self.records.store());
         let stamp = Stamp { audience: Audience::Household, ..records.stamp(cx, tool) };
         let taken: Vec<(u8, String)> =
             self.board.config().named.iter().map(|(name, entry)| (entry.table.pin.number(), name.clone())).collect();
+        let file = self.of_file(pin);
+        let (is_admin, kept) = (cx.principal().role >= Role::Admin, self.kept.clone());
+        // Its error has a kind, which errors of the store do not have.
+        let refused = Arc::new(Mutex::new(None));
+        let refusal = refused.clone();
+        let refuse = move |error: Error| {
+            let text = error.message().to_owned();
+            *refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            rejected(text)
+        };
         let stored = store.write(move |tx| {
             let old = records.find(tx, Scope::Household, BY_PIN, &[pin])?.pop();
             let before = old.as_ref().map_or_else(|| PinName::new(pin, "", false), |old| old.value.clone());
-            let next = change(before).map_err(|error| rejected(error.message()))?;
+            let next = change(before.clone()).map_err(&refuse)?;
+            if !is_admin {
+                let kept = kept.read().unwrap_or_else(PoisonError::into_inner);
+                let disarms = |group: &str| Self::disarms(&kept, pin, group);
+                may_change(&before, &next, file.as_ref(), disarms).map_err(&refuse)?;
+            }
             let own = order::text(&next.name);
             let in_file = taken.iter().find(|(other, name)| *other != pin && order::text(name) == own);
             let others =
@@ -178,21 +243,53 @@ impl PinNames {
                 None => Some((records.put(tx, Id::new(), &stamp, &next)?, false)),
             })
         });
-        let stored = stored.await?;
-        self.refresh();
-        Ok(stored.map(|(entry, is_gone)| {
+        let stored = stored.await.map_err(|error| {
+            let refused = refused.lock().unwrap_or_else(PoisonError::into_inner).take();
+            refused.unwrap_or_else(|| error.into())
+        })?;
+        let against = self.refresh().remove(&pin);
+        if let Some((entry, is_gone)) = stored {
             publish_change(cx, &entry, if is_gone { "deleted" } else { "changed" });
-            entry.value
-        }))
+        }
+        Ok(against
+            .map(|error| format!("It is stored, but the board refused it: {error}. Saying it again tries again.")))
     }
+}
+
+/// Whether somebody who is no admin may change the record of a pin in this way.
+fn may_change(before: &PinName, next: &PinName, file: Option<&PinName>, disarms: impl Fn(&str) -> bool) -> Result<()> {
+    let pin = before.pin;
+    if let Some(file) = file.filter(|file| next.name != before.name && !next.name.is_empty() && next.name != file.name)
+    {
+        return Err(Error::denied(format!(
+            "pin {pin} is called {} in hob.toml: an admin has to call it something else",
+            file.name
+        )));
+    }
+    let (before, after) = (before.clone().over(file), next.clone().over(file));
+    admins_part(&before, &after, disarms).map_or(Ok(()), |part| {
+        let name = if before.name.is_empty() {
+            format!("Pin {pin}")
+        } else {
+            format!("{} (pin {pin})", capital(&before.name))
+        };
+        Err(Error::denied(match before.opens_at() {
+            Some(_) => format!("{name} asks a person before it opens, unlocks or disarms: an admin has to {part}"),
+            None => format!("{name} is not changed like that: an admin has to {part}"),
+        }))
+    })
 }
 
 /// Configures the board again when a change of names or settings is undone.
 pub(crate) struct UndoesNames(pub PinNames);
 
 impl Undoer for UndoesNames {
+    fn within(&self, tx: &Tx, _: &Part, _: Option<Id>) -> store::Result<()> {
+        self.0.keeps_guards(tx)
+    }
     fn after<'a>(&'a self, _: &'a Cx, _: &'a Part) -> futures::future::BoxFuture<'a, ()> {
-        self.0.refresh();
+        // The log has the errors of the board.
+        let _ = self.0.refresh();
         Box::pin(std::future::ready(()))
     }
 }
@@ -237,7 +334,7 @@ pub(crate) async fn name(names: PinNames, cx: Cx, args: Name) -> Result<Output> 
         return unname(&names, &cx, pin).await;
     }
     let (name, sensor) = (required_text("name", &args.name, NAME)?, args.sensor);
-    names
+    let against = names
         .change(&cx, "name_pin", pin, move |old| {
             let sensor = sensor.unwrap_or(old.sensor);
             Ok(old.renamed(&name, sensor))
@@ -250,8 +347,9 @@ pub(crate) async fn name(names: PinNames, cx: Cx, args: Name) -> Result<Output> 
         (None, Some(_)) => " It sounds like something that opens, so switching it on asks a person first.",
         _ => "",
     };
+    let against = against.map(|why| format!(" {why}")).unwrap_or_default();
     Ok(Output::json(json!({"pin": pin, "name": named.name, "sensor": named.sensor}))?
-        .say(format!("Pin {pin} is now {}{sort}.{guarded}", named.name)))
+        .say(format!("Pin {pin} is now {}{sort}.{guarded}{against}", named.name)))
 }
 
 async fn unname(names: &PinNames, cx: &Cx, pin: u8) -> Result<Output> {

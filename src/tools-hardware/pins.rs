@@ -53,10 +53,11 @@ impl Pins {
         (COLLECTION, Arc::new(UndoesNames(self.names.clone())))
     }
 
-    /// Whether driving a pin to this level opens, unlocks or disarms something.
+    /// Whether driving a pin to this level opens, unlocks or disarms something, itself or by its interlock.
     pub(crate) fn opens(&self, pin: Option<Pin>, high: Option<bool>) -> bool {
-        let opens_at = pin.and_then(|pin| self.names.opens_at(pin.number()));
-        opens_at.is_some_and(|level| high.is_none_or(|high| high == level))
+        let Some(pin) = pin.map(Pin::number) else { return false };
+        let itself = self.names.opens_at(pin).is_some_and(|level| high.is_none_or(|high| high == level));
+        itself || high != Some(false) && self.names.switches_guarded_off(pin)
     }
 
     /// Schedules the way back of a pin, and returns its moment.

@@ -3,6 +3,7 @@
 use board::{Direction, Pin, PinKind, PinTable, Pull, Rest};
 use serde::{Deserialize, Serialize};
 use store::{Key, Level as Reach, Record, order};
+use text_kit::names_a_door;
 
 pub(crate) const BY_PIN: u8 = 1;
 pub(crate) const BY_NAME: u8 = 2;
@@ -70,21 +71,6 @@ fn of<T: Copy>(all: &[T], code: u8) -> Option<T> {
     all.get(usize::from(code.checked_sub(1)?)).copied()
 }
 
-/// Whether a name is that of something that lets somebody in, or water or gas out: "garage door", and not "garage door lamp".
-fn is_door(name: &str) -> bool {
-    const DOORS: &[&str] = &["door", "gate", "garage", "lock", "latch", "strike", "deadbolt", "valve"];
-    const OTHERS: &[&str] = &[
-        "lamp", "light", "lantern", "bulb", "led", "fan", "socket", "plug", "outlet", "heater", "heating", "radiator",
-        "pump", "bell", "doorbell", "chime", "flasher", "siren", "camera", "radio", "speaker", "sensor", "contact",
-        "button",
-    ];
-    let name = name.to_lowercase();
-    let words: Vec<&str> =
-        name.split(|c: char| !c.is_alphanumeric()).map(|word| word.strip_suffix('s').unwrap_or(word)).collect();
-    let door = |word: &&str| DOORS.contains(word) || word.ends_with("door") || word.ends_with("doorlock");
-    words.iter().any(door) && !words.iter().any(|word| OTHERS.contains(word))
-}
-
 impl PinName {
     pub fn new(pin: u8, name: &str, sensor: bool) -> Self {
         Self { pin, name: name.to_owned(), sensor, ..Self::default() }
@@ -105,14 +91,27 @@ impl PinName {
         Self { name: name.to_owned(), ..Self::default() }.with(table)
     }
 
+    /// The pin as it holds: with the settings of hob.toml instead of its own, and the name of hob.toml where it has none.
+    pub fn over(self, file: Option<&Self>) -> Self {
+        let Some(file) = file else { return self };
+        let tables = file.table().zip(self.table());
+        let name = if self.name.is_empty() { file.name.clone() } else { self.name.clone() };
+        let sensor = self.sensor;
+        let named = self.renamed(&name, sensor);
+        match tables {
+            Some((file, own)) => named.with(&file.or(own)),
+            None => named,
+        }
+    }
+
     /// The level that opens, unlocks or disarms something: that of its kind. Without a kind its name says whether it is a door.
     pub fn opens_at(&self) -> Option<bool> {
         match self.kind() {
             Some(kind) => kind.opens_at(),
-            None => {
-                (!self.sensor && self.direction != code(&DIRECTIONS, Some(Direction::Input)) && is_door(&self.name))
-                    .then_some(true)
-            }
+            None => (!self.sensor
+                && self.direction != code(&DIRECTIONS, Some(Direction::Input))
+                && names_a_door(&self.name))
+            .then_some(true),
         }
     }
 
@@ -239,6 +238,9 @@ mod tests {
             ("GATE", false, true),
             ("frontdoor", false, true),
             ("water valve", false, true),
+            ("Haustür", false, true),
+            ("doorrelay2", false, true),
+            ("gas meter sensor", false, false),
             ("garage door", true, false),
             ("garage lamp", false, false),
             ("garage door light", false, false),

@@ -256,6 +256,35 @@ fn a_lock_is_not_opened_unasked() {
 }
 
 #[test]
+fn only_an_admin_takes_the_guard_from_a_door() {
+    let home = Home::with("[pins]\n\"back gate\" = 23\n");
+    let hob = &home.hob;
+    hob.result("name_pin", json!({"pin": 22, "name": "garage door"}));
+    let member = hob.token("mia", "member");
+    let call = |tool: &str, arguments: Value| {
+        let path = format!("/api/v1/tools/{tool}/execute");
+        hob.request("POST", &path).bearer(&member).json(&json!({"arguments": arguments})).send()
+    };
+    for (tool, arguments) in [
+        ("configure_pin", json!({"pin": 22, "kind": "light"})),
+        ("configure_pin", json!({"pin": 22, "boot": "on"})),
+        ("name_pin", json!({"pin": 22, "name": "desk lamp two"})),
+        ("name_pin", json!({"pin": 23, "name": "desk lamp"})),
+    ] {
+        let why = call(tool, arguments.clone()).refusal(403, "denied");
+        assert!(why.contains("an admin has to"), "{tool} {arguments}: {why}");
+    }
+    let opens_at = |pin: usize| hob.result("gpio_list", json!({}))["pins"][pin]["opensAt"].clone();
+    assert_eq!((opens_at(22), opens_at(23)), (json!(true), json!(true)));
+    // Nobody is asked about an undo, so it does not do that either.
+    assert!(hob.call("undo", json!({})).status >= 400);
+    assert_eq!(opens_at(22), json!(true));
+    hob.result("name_pin", json!({"pin": 22, "name": "desk lamp two"}));
+    hob.result("name_pin", json!({"pin": 23, "name": "desk lamp"}));
+    assert_eq!((opens_at(22), opens_at(23)), (Value::Null, Value::Null));
+}
+
+#[test]
 fn signals_and_buses_are_driven_and_read_back() {
     let home = Home::with("");
     let hob = &home.hob;
