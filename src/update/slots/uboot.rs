@@ -13,10 +13,6 @@ use crate::{
 };
 use std::path::PathBuf;
 
-/// A file beside `slot.env` with the slot whose version was written and not confirmed yet, `-` when there is none: the init of the
-/// image reads it, so that an active version that does not start is not left for one that never proved itself.
-const UNCONFIRMED: &str = "unconfirmed";
-
 /// Slots that U-Boot boots.
 #[derive(Debug, Clone)]
 pub struct UbootSlots {
@@ -52,12 +48,6 @@ impl UbootSlots {
         let (active, trial) = parse(&read_text(&*self.partitions.disk, &self.selector)?);
         // The boot script takes A when it cannot read the file.
         Ok((active.unwrap_or(SlotName::A), trial.filter(|_| active.is_some())))
-    }
-
-    /// Notes the slot with an unconfirmed version.
-    fn note_unconfirmed(&self, slot: Option<SlotName>) -> Result<()> {
-        let text = format!("{}\n", slot.map_or("-", SlotName::letter));
-        rewrite(&*self.partitions.disk, &self.selector.with_file_name(UNCONFIRMED), &text)
     }
 
     fn set(&self, active: SlotName, trial: Option<SlotName>) -> Result<()> {
@@ -104,7 +94,6 @@ impl Slots for UbootSlots {
     }
 
     fn invalidate(&self, slot: SlotName) -> Result<()> {
-        self.note_unconfirmed(Some(slot))?;
         self.partitions.invalidate(slot)
     }
 
@@ -129,12 +118,7 @@ impl Slots for UbootSlots {
     }
 
     fn commit(&self, slot: SlotName) -> Result<()> {
-        self.set(slot, None)?;
-        // The note is about the slot that is active now, so it means nothing if it stays.
-        if let Err(error) = self.note_unconfirmed(None) {
-            tracing::warn!(%error, "the note about the unconfirmed slot stays");
-        }
-        Ok(())
+        self.set(slot, None)
     }
 
     fn trial_report(&self) -> Result<Option<TrialReport>> {

@@ -50,13 +50,6 @@ fn uboot_reads_and_writes_slot_env() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "active=b\ntry=\n");
     assert!(slots.running().unwrap().trial, "the machine runs A, and B is active");
     assert_eq!(slots.restart(true), Restart::Exit);
-    // The image's init is told which slot has a version that never proved itself.
-    let unconfirmed = || fs::read_to_string(folder.0.join("unconfirmed")).unwrap();
-    assert_eq!(unconfirmed(), "-\n");
-    slots.invalidate(SlotName::B).unwrap();
-    assert_eq!(unconfirmed(), "b\n");
-    slots.commit(SlotName::B).unwrap();
-    assert_eq!(unconfirmed(), "-\n");
 }
 
 #[test]
