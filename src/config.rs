@@ -38,6 +38,7 @@ pub struct Config {
     pub board: BoardKind,
     pub pins: PinsConfig,
     pub sim: SimConfig,
+    pub serial: board::SerialConfig,
     pub model: models::Config,
     pub agent: agent::Config,
     pub doors: Doors,
@@ -173,6 +174,7 @@ impl Default for Config {
             board: BoardKind::Auto,
             pins: PinsConfig::default(),
             sim: SimConfig::default(),
+            serial: board::SerialConfig::default(),
             model: models::Config::default(),
             agent: agent::Config::default(),
             doors: Doors::default(),
@@ -251,6 +253,7 @@ impl Config {
             );
         }
         self.pins.check().map_err(anyhow::Error::msg)?;
+        self.serial.check().map_err(anyhow::Error::msg)?;
         self.storage.hours()?;
         self.power.check().map_err(anyhow::Error::msg)?;
         let twice = |pin: u8| self.pins.named.iter().find(|(_, named)| named.table.pin.number() == pin);

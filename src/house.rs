@@ -94,6 +94,7 @@ fn build_with(
     }
     let embedder = Embedder::new(IDLE);
     let board = Board::with_config(config.board, config.pins.clone(), &config.sim);
+    board.allow_serial(config.serial.clone());
 
     // Services.
     let memories = Memories::new(&store, embedder.clone());

@@ -9,11 +9,13 @@ import ssl
 import subprocess
 import time
 
+from bundles import head_of
+
 # Where partitions begin, in MiB, as in firmware-image/build.
 SELECTOR, BOOT, ROOT, DATA = 1, {"a": 65, "b": 129}, {"a": 194, "b": 323}, 452
 MIB = 1 << 20
-# Twenty times what a boot takes on an idle machine: an emulator may wait long for its processor.
-PATIENCE = int(os.environ.get("PATIENCE", "300"))
+# Forty times what a boot takes on an idle machine: an emulator may wait long for its processor.
+PATIENCE = int(os.environ.get("PATIENCE", "900"))
 
 
 class Failed(Exception):
@@ -132,7 +134,9 @@ class Machine:
             headers |= {"Cookie": self.cookie, "X-CSRF-Token": self.csrf}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
-        if body is not None and not isinstance(body, bytes):
+        if isinstance(body, bytes):
+            headers["Content-Type"] = "application/octet-stream"
+        elif body is not None:
             body, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
         try:
             connection.request(method, path, body, headers)
@@ -163,6 +167,19 @@ class Machine:
     def update(self):
         return self.data("GET", "/api/v1/update")
 
+    def upload(self, bundle, piece=1 << 20):
+        """Sends the head of a bundle, and the ranges of it that the device asks for; returns what it asked for."""
+        upload = self.data("POST", "/api/v1/update/uploads", head_of(bundle))
+        with open(bundle, "rb") as file:
+            for needed in upload["needed"]:
+                at, end = needed["offset"], needed["offset"] + needed["length"]
+                while at < end:
+                    file.seek(at)
+                    content = file.read(min(piece, end - at))
+                    self.data("PUT", f"/api/v1/update/uploads/{upload['id']}?offset={at}", content)
+                    at += len(content)
+        return upload
+
     # The card in another computer: only while the machine is off.
 
     def at(self, mib):
@@ -172,6 +189,17 @@ class Machine:
         assert self.process is None
         found = subprocess.run(["mtype", "-i", self.at(mib), f"::{name}"], capture_output=True)
         return found.stdout.decode(errors="replace") if found.returncode == 0 else None
+
+    def wait_for_card(self, name):
+        """Waits until a file is on the card, and takes it out; the card is not written while it is in."""
+
+        def look():
+            found = subprocess.run(["mtype", "-i", self.at(SELECTOR), f"::{name}"], capture_output=True)
+            return found.returncode == 0 and found.stdout.strip(b"\0\r\n ")
+
+        self.wait(f"{name} is on the card", look)
+        self.cut()
+        return self.read_card(name)
 
     def write_card(self, name, content, mib=SELECTOR):
         assert self.process is None
@@ -183,6 +211,19 @@ class Machine:
     def delete_from_card(self, name, mib=SELECTOR):
         assert self.process is None
         subprocess.run(["mdel", "-i", self.at(mib), f"::{name}"], check=True)
+
+    def write_data(self, name, content, owner):
+        """A file of the data partition, as a computer that reads ext4 would write it."""
+        assert self.process is None
+        disk = f"{self.disk}?offset={DATA * MIB}"
+        # The power may have failed: what is in its journal comes first.
+        subprocess.run(["e2fsck", "-fy", disk], capture_output=True, check=False)
+        file = os.path.join(self.folder, "data-file")
+        with open(file, "w") as out:
+            out.write(content)
+        commands = f"rm {name}\nwrite {file} {name}\nsif {name} uid {owner}\nsif {name} gid {owner}\nsif {name} mode 0100600\n"
+        subprocess.run(["debugfs", "-w", "-f", "-", disk], input=commands, text=True, capture_output=True, check=True)
+        subprocess.run(["e2fsck", "-fn", disk], capture_output=True, check=True)
 
     def read_bytes(self, name, mib):
         file = os.path.join(self.folder, "card-file")

@@ -1,6 +1,6 @@
-//! I2C, SPI and 1-Wire of a Linux board.
+//! I2C, SPI, serial ports and 1-Wire of a Linux board.
 
-use crate::{Error, Result};
+use crate::{Error, Result, serial::SerialTransfer};
 use rppal::{
     i2c::{Error as I2cError, I2c},
     spi::{Bus, Error as SpiError, Mode, SlaveSelect, Spi},
@@ -48,6 +48,8 @@ pub(crate) trait Buses: Send + Sync {
     fn i2c(&self, bus: u8, address: u8, write: &[u8], read: &mut [u8]) -> Result<()>;
     /// Sends bytes, and returns those that came back.
     fn spi(&self, transfer: &SpiTransfer) -> Result<Vec<u8>>;
+    /// Sends bytes on a serial port, and returns those that came back.
+    fn serial(&self, asked: &SerialTransfer) -> Result<Vec<u8>>;
     /// All 1-Wire thermometers.
     fn thermometers(&self) -> Result<Vec<Thermometer>>;
 }
@@ -132,6 +134,10 @@ impl Buses for LinuxBuses {
         let length = spi.transfer(&mut back, &transfer.data).map_err(failed)?;
         back.truncate(length);
         Ok(back)
+    }
+
+    fn serial(&self, asked: &SerialTransfer) -> Result<Vec<u8>> {
+        crate::serial::transfer(asked)
     }
 
     fn thermometers(&self) -> Result<Vec<Thermometer>> {

@@ -87,7 +87,7 @@ pub(crate) struct Tracker {
     lines: Mutex<Vec<Line>>,
     edges: broadcast::Sender<Edge>,
     alarm: Arc<Alarm>,
-    /// Raised with every level that is reported.
+    /// Raised with every level that is reported, and every other brightness.
     version: AtomicU64,
 }
 
@@ -145,6 +145,11 @@ impl Tracker {
 
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
+    }
+
+    /// Something about a pin has changed that is no level: its brightness.
+    pub fn touch(&self) {
+        self.version.fetch_add(1, Ordering::AcqRel);
     }
 
     fn send(&self, edge: Edge) {

@@ -18,6 +18,7 @@ mod pins;
 mod press;
 mod rate;
 mod rppal;
+mod serial;
 mod settings;
 mod sim;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub use health::{Throttling, Wear, Wifi};
 pub use pin::{Level, Pin, Wave};
 pub use press::{Press, PressKind, PressTimes};
 pub use rate::PinRate;
+pub use serial::{BAUD_RATES, MAX_SERIAL, MAX_SERIAL_WAIT, SerialConfig, SerialTransfer};
 pub use settings::{
     Direction, MAX_MS, MAX_ON_SECONDS, PinEntry, PinKind, PinSettings, PinTable, PinsConfig, Pull, Rest,
 };
@@ -47,7 +49,7 @@ use pins::Pins;
 use serde::{Deserialize, Serialize};
 use std::{
     str::FromStr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     time::{Duration, Instant},
 };
 use tokio::sync::{Semaphore, broadcast};
@@ -102,12 +104,15 @@ pub struct Board(Arc<Inner>);
 struct Inner {
     why: String,
     config: PinsConfig,
+    serial: OnceLock<SerialConfig>,
     state: Mutex<Pins>,
     tracker: Arc<Tracker>,
     alarm: Arc<Alarm>,
     buses: Option<Arc<dyn Buses>>,
     /// One call at a time uses the buses: a device that hangs blocks one thread.
     bus_turn: Arc<Semaphore>,
+    /// A slow device on a serial port does not keep the other buses waiting.
+    serial_turn: Arc<Semaphore>,
     simulator: Option<Simulator>,
 }
 
@@ -153,8 +158,8 @@ impl Board {
     ) -> Self {
         let buses = driver.as_ref().map(|driver| driver.buses());
         let state = Mutex::new(Pins::new(driver, why.clone(), &config, tracker.clone(), alarm.clone()));
-        let bus_turn = Arc::new(Semaphore::new(1));
-        let inner = Arc::new(Inner { why, config, state, tracker, alarm, buses, bus_turn, simulator });
+        let (bus_turn, serial_turn) = (Arc::new(Semaphore::new(1)), Arc::new(Semaphore::new(1)));
+        let inner = Arc::new(Inner { why, config, serial: OnceLock::new(), state, tracker, alarm, buses, bus_turn, serial_turn, simulator });
         let due = Arc::downgrade(&inner);
         inner.alarm.on_due(move || due.upgrade()?.due());
         let mut boards = BOARDS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -325,6 +330,21 @@ impl Board {
         self.on_bus(ONE_WIRE_TIMEOUT, |buses| buses.thermometers()).await
     }
 
+    /// The serial ports that may be used: none before this, and it is said once.
+    pub fn allow_serial(&self, config: SerialConfig) {
+        let _ = self.0.serial.set(config);
+    }
+
+    /// Sends bytes on a serial port, and returns those that came back.
+    ///
+    /// # Errors
+    /// `NoDriver`, `Refused`, `Unsupported`, `Bus`.
+    pub async fn serial(&self, transfer: SerialTransfer) -> Result<Vec<u8>> {
+        self.0.serial.get_or_init(SerialConfig::default).allows(&transfer.port)?;
+        let wait = transfer.wait.min(MAX_SERIAL_WAIT) + BUS_TIMEOUT;
+        self.in_turn(&self.0.serial_turn, wait, move |buses| buses.serial(&transfer)).await
+    }
+
     fn allowed(&self, pins: &[u8]) -> Result<()> {
         let refused = pins.iter().filter_map(|n| Pin::new((*n).into())).find(|pin| !self.0.config.allows(*pin));
         refused.map_or(Ok(()), |pin| Err(pins::not_allowed(pin)))
@@ -335,10 +355,19 @@ impl Board {
         timeout: Duration,
         call: impl FnOnce(&dyn Buses) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.in_turn(&self.0.bus_turn, timeout, call).await
+    }
+
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        turn: &Arc<Semaphore>,
+        timeout: Duration,
+        call: impl FnOnce(&dyn Buses) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let buses = self.0.buses.clone().ok_or_else(|| Error::NoDriver(self.0.why.clone()))?;
         let busy =
             || Error::Bus("the buses are busy, a device does not answer: look at its wires and try again".into());
-        let turn = tokio::time::timeout(BUS_TIMEOUT, self.0.bus_turn.clone().acquire_owned()).await;
+        let turn = tokio::time::timeout(BUS_TIMEOUT, turn.clone().acquire_owned()).await;
         let turn = turn.map_err(|_| busy())?.map_err(|_| busy())?;
         let called = tokio::task::spawn_blocking(move || {
             // The turn ends with the call, even if nobody waits for it any more.

@@ -193,7 +193,9 @@ impl Pins {
     fn drive(&mut self, pin: Pin, high: bool) -> Result<()> {
         let low = self.active_low(pin);
         self.driver_for(pin)?.write(pin, high != low)?;
-        self.waves.remove(&pin);
+        if self.waves.remove(&pin).is_some() {
+            self.tracker.touch();
+        }
         self.is_driven(pin, high);
         Ok(())
     }
@@ -242,8 +244,11 @@ impl Pins {
             false => wave,
         };
         let source = self.driver_for(pin)?.pwm(pin, signal)?;
-        self.waves.insert(pin, wave);
+        let brightness = self.waves.insert(pin, wave);
         self.is_driven(pin, on);
+        if brightness != Some(wave) {
+            self.tracker.touch();
+        }
         Ok((self.level(pin, on), source))
     }
 

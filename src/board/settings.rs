@@ -7,6 +7,8 @@ use tool::prelude::{JsonSchema, schemars};
 
 /// The longest maximum on-time, in seconds: a week.
 pub const MAX_ON_SECONDS: u32 = 7 * 24 * 3600;
+/// The fastest PWM signal of a pin that is dimmed.
+pub const MAX_PWM_HERTZ: u32 = 50_000;
 /// The longest debounce and press times, in milliseconds.
 pub const MAX_MS: u32 = 10_000;
 /// The most characters of the name of a pin or an interlock group.
@@ -170,6 +172,9 @@ pub struct PinTable {
     /// How soon a second press makes it double, in milliseconds; 0: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub double_press_ms: Option<u32>,
+    /// Whether it is dimmed by PWM, and at how many hertz; 0: it is only on or off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pwm_hertz: Option<u32>,
 }
 
 impl PinTable {
@@ -189,6 +194,7 @@ impl PinTable {
             interlock_switches: None,
             long_press_ms: None,
             double_press_ms: None,
+            pwm_hertz: None,
         }
     }
 
@@ -202,6 +208,7 @@ impl PinTable {
             ("long_press_ms", self.long_press_ms, MAX_MS),
             ("double_press_ms", self.double_press_ms, MAX_MS),
             ("max_on_seconds", self.max_on_seconds, MAX_ON_SECONDS),
+            ("pwm_hertz", self.pwm_hertz, MAX_PWM_HERTZ),
         ] {
             if value.is_some_and(|value| value > most) {
                 return Err(format!("`{field}` of pin {} is more than {most}: choose a smaller number", self.pin));
@@ -214,6 +221,9 @@ impl PinTable {
         let drives = self.direction == Some(Direction::Output) || self.kind.is_some_and(|kind| !kind.is_input());
         if reads && drives {
             return Err(format!("pin {} cannot be both read and driven: change its direction or its kind", self.pin));
+        }
+        if reads && self.dims().is_some() {
+            return Err(format!("pin {} is an input, so it cannot be dimmed", self.pin));
         }
         if reads && [self.boot, self.fail_safe].iter().flatten().any(|rest| *rest != Rest::Keep) {
             return Err(format!("pin {} is an input, so it has no boot or fail-safe state to drive", self.pin));
@@ -237,7 +247,13 @@ impl PinTable {
             interlock_switches: self.interlock_switches.or(other.interlock_switches),
             long_press_ms: self.long_press_ms.or(other.long_press_ms),
             double_press_ms: self.double_press_ms.or(other.double_press_ms),
+            pwm_hertz: self.pwm_hertz.or(other.pwm_hertz),
         }
+    }
+
+    /// At how many hertz it is dimmed, if it is.
+    pub fn dims(&self) -> Option<u32> {
+        self.pwm_hertz.filter(|hertz| *hertz > 0)
     }
 
     /// The settings the board needs.
@@ -349,6 +365,8 @@ mod tests {
             (PinTable { debounce_ms: Some(60_000), ..table() }, "debounce_ms"),
             (PinTable { interlock: Some("x".repeat(41)), ..table() }, "interlock group"),
             (PinTable { kind: Some(PinKind::Button), direction: Some(Direction::Output), ..table() }, "both"),
+            (PinTable { kind: Some(PinKind::Button), pwm_hertz: Some(1000), ..table() }, "cannot be dimmed"),
+            (PinTable { pwm_hertz: Some(50_001), ..table() }, "pwm_hertz"),
             (PinTable { kind: Some(PinKind::Contact), boot: Some(Rest::On), ..table() }, "is an input"),
         ] {
             assert!(table.check().unwrap_err().contains(part), "{table:?}");

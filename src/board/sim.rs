@@ -2,6 +2,7 @@
 
 mod devices;
 mod scenario;
+mod serial;
 
 use crate::{
     Error, Pin, Result,
@@ -9,6 +10,7 @@ use crate::{
     driver::{Driver, PwmSource, Sink},
     edges::{RawEdge, now_ns},
     pin::Wave,
+    serial::SerialTransfer,
     settings::{Direction, Pull},
 };
 use devices::Devices;
@@ -207,6 +209,8 @@ impl Driver for Sim {
 
 /// The one bus that is simulated, on the pins that carry it on a Raspberry Pi.
 const I2C_BUS: u8 = 1;
+/// The one serial port that is simulated.
+const SIM_PORT: &str = "/dev/ttySIM0";
 
 fn check_bus(bus: u8) -> Result<()> {
     let none = || Error::Unsupported(format!("there is no I2C bus {bus} here: the simulated board has bus {I2C_BUS}"));
@@ -229,6 +233,9 @@ impl Buses for Simulator {
     fn spi(&self, transfer: &SpiTransfer) -> Result<Vec<u8>> {
         // MOSI is wired to MISO.
         Ok(transfer.data.clone())
+    }
+    fn serial(&self, asked: &SerialTransfer) -> Result<Vec<u8>> {
+        self.on_serial(asked)
     }
     fn thermometers(&self) -> Result<Vec<Thermometer>> {
         Ok(self.devices().thermometers())

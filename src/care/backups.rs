@@ -2,7 +2,7 @@
 
 use crate::{
     Telling,
-    plan::{BackupPlan, Every, PlanChange, PlanView, check_passphrase},
+    plan::{BackupPlan, Every, PlanChange, PlanView, believable, check_passphrase},
     tell_household,
 };
 use futures::future::BoxFuture;
@@ -13,7 +13,7 @@ use std::{
     io::ErrorKind,
     os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use store::{Collection, Level, Record, Stamp, Store};
@@ -108,13 +108,25 @@ struct Inner {
     scrubber: Scrubber,
     /// One at a time.
     busy: tokio::sync::Mutex<()>,
+    /// The state that could not be stored: without it, a disk that takes no writes would make every look the first.
+    unstored: Mutex<Option<BackupState>>,
+}
+
+/// A backup that was made.
+struct Made {
+    file: PathBuf,
+    size: u64,
+    encrypted: bool,
+    /// The begin of the names of this device's backups, and how many stay.
+    start: String,
+    keep: usize,
 }
 
 impl Backups {
     pub fn new(store: &Store, ports: Ports, copy: Copying, tell: Telling, scrubber: Scrubber) -> Self {
         let (plans, states, store) = (store.collection(), store.collection(), store.clone());
-        let this =
-            Self(Arc::new(Inner { plans, states, store, ports, copy, tell, scrubber, busy: Default::default() }));
+        let (busy, unstored) = Default::default();
+        let this = Self(Arc::new(Inner { plans, states, store, ports, copy, tell, scrubber, busy, unstored }));
         this.learn();
         this
     }
@@ -134,17 +146,37 @@ impl Backups {
     }
 
     fn state(&self) -> Result<BackupState> {
+        if let Some(state) = self.unstored().clone() {
+            return Ok(state);
+        }
         Ok(self.0.states.get_in(Scope::Household, STATE)?.map(|entry| entry.value).unwrap_or_default())
     }
 
-    async fn change_state(&self, change: impl Fn(&mut BackupState) + Send + 'static) -> Result<()> {
-        let states = self.0.states.clone();
+    fn unstored(&self) -> MutexGuard<'_, Option<BackupState>> {
+        self.0.unstored.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state; in memory where it cannot be stored.
+    async fn change_state(&self, change: impl Fn(&mut BackupState) + Send + Sync + 'static) -> Result<()> {
+        let (states, change) = (self.0.states.clone(), Arc::new(change));
+        let (known, changed) = (self.unstored().clone(), change.clone());
         let write = move |tx: &store::Tx| {
-            let mut state = states.read(tx, Scope::Household, STATE)?.map(|entry| entry.value).unwrap_or_default();
-            change(&mut state);
+            let stored = || Ok::<_, store::Error>(states.read(tx, Scope::Household, STATE)?.map(|entry| entry.value));
+            let mut state = if known.is_some() { known.clone() } else { stored()? }.unwrap_or_default();
+            changed(&mut state);
             states.put(tx, STATE, &Stamp::household("care"), &state).map(drop)
         };
-        Ok(self.0.store.write(write).await?)
+        let written = self.0.store.write(write).await;
+        let state = match &written {
+            Ok(()) => None,
+            Err(_) => {
+                let mut state = self.state().unwrap_or_default();
+                change(&mut state);
+                Some(state)
+            }
+        };
+        *self.unstored() = state;
+        Ok(written?)
     }
 
     /// The plan, and what became of the last backups.
@@ -156,7 +188,7 @@ impl Backups {
         let BackupState { made_ms, size, path, encrypted, problem, .. } = state;
         let now_ms = u64::try_from(now.timestamp().as_millisecond()).unwrap_or(0);
         let days = OLD_DAYS.iter().find(|(every, _)| *every == plan.every).map(|(_, days)| *days);
-        let age_ms = now_ms.saturating_sub(made_ms.max(plan.since_ms));
+        let age_ms = now_ms.saturating_sub(believable(made_ms, now_ms).max(believable(plan.since_ms, now_ms)));
         Ok(BackupView {
             next: plan.next_ms(&now),
             last: (made_ms > 0).then_some(LastBackup { at: made_ms, size, path, encrypted }),
@@ -229,9 +261,9 @@ impl Backups {
         let made = tokio::spawn(async move {
             let _busy = this.0.busy.lock().await;
             let (made, now_ms) = (this.make().await, this.now_ms());
-            let change: Box<dyn Fn(&mut BackupState) + Send> = match &made {
-                Ok((path, size, encrypted)) => {
-                    let (path, size, encrypted) = (path.display().to_string(), *size, *encrypted);
+            let change: Box<dyn Fn(&mut BackupState) + Send + Sync> = match &made {
+                Ok(Made { file, size, encrypted, .. }) => {
+                    let (path, size, encrypted) = (file.display().to_string(), *size, *encrypted);
                     tracing::info!(size, "made a backup");
                     Box::new(move |state: &mut BackupState| {
                         (state.made_ms, state.size, state.encrypted) = (now_ms, size, encrypted);
@@ -249,14 +281,25 @@ impl Backups {
                     })
                 }
             };
-            this.change_state(change).await?;
-            made.map(drop)
+            let noted = this.change_state(change).await;
+            let Made { file, start, keep, .. } = made?;
+            noted.map_err(|error| {
+                let shown = file.display();
+                Error::failed(format!(
+                    "the backup {shown} was made, but that could not be stored, so no older one is removed: {error}"
+                ))
+            })?;
+            // Not before: whoever forgets that one was made makes the next one soon, and the older ones would be gone.
+            if let Some(folder) = file.parent() {
+                remove_old(folder, &start, &file, keep);
+            }
+            Ok(())
         });
         made.await.unwrap_or_else(|e| Err(Error::failed(format!("the backup broke off: {e}"))))?;
         self.view()
     }
 
-    async fn make(&self) -> Result<(PathBuf, u64, bool)> {
+    async fn make(&self) -> Result<Made> {
         let plan = self.plan()?;
         let Some(data) = self.0.store.folder().map(Path::to_path_buf) else {
             return Err(Error::unavailable("the data is in memory only: there is nothing to back up"));
@@ -286,8 +329,7 @@ impl Backups {
         remove_parts(&folder, &start);
         let size = (self.0.copy)(file.clone(), passphrase).await?;
         let keep = usize::try_from(plan.keep).unwrap_or(1).max(1);
-        remove_old(&folder, &start, &file, keep);
-        Ok((file, size, encrypted))
+        Ok(Made { file, size, encrypted, start, keep })
     }
 
     /// Makes backups when they are due, until `closing`.
@@ -306,17 +348,22 @@ impl Backups {
 
     async fn look(&self) -> Result<()> {
         let (plan, state, now) = (self.plan()?, self.state()?, self.0.ports.clock.local());
-        let failed = !state.problem.is_empty() && self.now_ms() >= state.tried_ms.saturating_add(AGAIN_MS);
+        let since = |ms| self.now_ms().saturating_sub(believable(ms, self.now_ms()));
+        let failed = !state.problem.is_empty() && since(state.tried_ms) >= AGAIN_MS;
         if plan.every == Every::Off || !(failed || plan.is_due(&now, state.tried_ms)) {
             return Ok(());
         }
         let Err(error) = self.run().await else { return Ok(()) };
-        if self.now_ms() >= state.told_ms.saturating_add(TELL_MS) {
+        if since(state.told_ms) >= TELL_MS {
+            let why = error.message().trim_end_matches('.');
+            let (title, text) = match self.state()?.problem.is_empty() {
+                true => ("Trouble with backups", format!("After the backup: {why}. Look at the disk of the data.")),
+                false => ("No backup", format!("The backup failed: {why}. Hob tries again every hour.")),
+            };
+            tell_household(&self.0.tell, title, &text).await;
             let now_ms = self.now_ms();
+            // In memory at least.
             self.change_state(move |state| state.told_ms = now_ms).await?;
-            let text =
-                format!("The backup failed: {}. Hob tries again every hour.", error.message().trim_end_matches('.'));
-            tell_household(&self.0.tell, "No backup", &text).await;
         }
         Ok(())
     }

@@ -38,6 +38,11 @@ impl Coded for Every {
     const UNKNOWN: Self = Every::Day;
 }
 
+/// A stored time; 0 when it is more than a day after now, because the clock was wrong then.
+pub(crate) fn believable(stored_ms: u64, now_ms: u64) -> u64 {
+    if stored_ms > now_ms.saturating_add(24 * 3_600_000) { 0 } else { stored_ms }
+}
+
 /// The stored plan. New fields go last.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BackupPlan {
@@ -185,8 +190,9 @@ impl BackupPlan {
     /// Whether one is due, of which the last attempt was at `tried_ms`. What was missed while the device was off is made up.
     pub fn is_due(&self, now: &Zoned, tried_ms: u64) -> bool {
         let Some((last, _)) = self.times(now) else { return false };
-        let last_ms = u64::try_from(last.timestamp().as_millisecond()).unwrap_or(0);
-        last_ms > tried_ms.max(self.since_ms)
+        let ms = |at: &Zoned| u64::try_from(at.timestamp().as_millisecond()).unwrap_or(0);
+        let now_ms = ms(now);
+        ms(&last) > believable(tried_ms, now_ms).max(believable(self.since_ms, now_ms))
     }
 
     /// When the next one is made: milliseconds since 1970.
@@ -236,6 +242,16 @@ mod tests {
         // A plan that was just made begins with its next time.
         let fresh = BackupPlan { since_ms: ms("2026-11-26T12:00:00"), ..daily };
         assert!(!fresh.is_due(&at("2026-11-26T12:00:01"), 0) && fresh.is_due(&at("2026-11-27T03:00:00"), 0));
+    }
+
+    #[test]
+    fn times_from_when_the_clock_was_years_ahead_count_for_nothing() {
+        let (daily, now) = (plan(Every::Day, 3), at("2026-11-26T12:00:00"));
+        assert!(daily.is_due(&now, ms("2038-01-19T03:00:00")));
+        let since = |since: &str| BackupPlan { since_ms: ms(since), ..daily.clone() };
+        assert!(since("2038-01-19T03:00:00").is_due(&now, 0));
+        // A clock that was set back by some hours is no such.
+        assert!(!daily.is_due(&now, ms("2026-11-26T20:00:00")) && !since("2026-11-26T20:00:00").is_due(&now, 0));
     }
 
     #[test]

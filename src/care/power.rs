@@ -19,6 +19,8 @@ use tool::{Ports, prelude::json};
 const POLL: Duration = Duration::from_millis(100);
 /// How often the household is told of too little voltage at most.
 const TELL_EVERY: Duration = Duration::from_secs(24 * 3600);
+/// How much less often the voltage is read where it is unknown.
+const UNKNOWN_TIMES: u32 = 10;
 /// The longest times that are configured, in seconds.
 const MAX_HOLD: u32 = 60;
 const MAX_CHECK: u32 = 3600;
@@ -185,7 +187,7 @@ impl Power {
             Some(Watched { pin: Pin::new(pin.into())?, low, lasts: seconds(lasts), what })
         });
         let pins: Vec<_> = pins.map(|watched| self.watch_pin(watched)).collect();
-        let work = futures::future::join(futures::future::join_all(pins), self.watch_voltage());
+        let work = futures::future::join(futures::future::join_all(pins), self.watch_voltage(|| self.under_voltage()));
         let _ = closing.run_until_cancelled(work).await;
     }
 
@@ -228,10 +230,15 @@ impl Power {
         }
     }
 
-    async fn watch_voltage(&self) {
+    async fn watch_voltage(&self, read: impl Fn() -> Option<bool>) {
         let every = Duration::from_secs(self.0.config.check_seconds.into());
         let mut told: Option<Instant> = None;
-        while let Some(low) = self.under_voltage() {
+        loop {
+            let Some(low) = read() else {
+                // Most boards never know; on others a driver may come late, or fail for a moment.
+                tokio::time::sleep(every * UNKNOWN_TIMES).await;
+                continue;
+            };
             let was_low = self.0.is_low.swap(low, Ordering::Relaxed);
             if low && !was_low {
                 tracing::warn!("the power supply gives too little voltage");
@@ -288,6 +295,25 @@ mod tests {
         assert_eq!(with(3, "").stays_on(true), None);
         let said = with(3, "").stays_on(false).unwrap();
         assert!(said.text.contains("the device stays on") && said.todo.unwrap().contains("power.off_command"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_voltage_that_is_unknown_for_a_moment_is_looked_at_again() {
+        let board = Board::open(BoardKind::Sim);
+        let ports = Ports::unconnected(Arc::new(SystemClock::new(Some("UTC")).unwrap()));
+        let told = Arc::new(tokio::sync::Notify::new());
+        let heard = told.clone();
+        let tell: Telling = Arc::new(move |_, _| {
+            heard.notify_one();
+            Box::pin(async { Ok(()) })
+        });
+        let power = Power::new(PowerConfig::default(), board, &Store::in_memory().unwrap(), ports, tell);
+        let left = std::sync::Mutex::new([None, Some(false), None, Some(true)].into_iter());
+        let looking = power.watch_voltage(|| left.lock().unwrap().next().unwrap_or(Some(false)));
+        tokio::select! {
+            () = looking => panic!("it ended"),
+            () = told.notified() => {}
+        }
     }
 
     #[tokio::test(start_paused = true)]

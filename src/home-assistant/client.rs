@@ -72,7 +72,10 @@ impl HomeAssistant {
                 match current {
                     None => {
                         // The connection that ended may have had a last word.
-                        if matches!(self.connection(), Connection::Connected | Connection::Lost { .. }) {
+                        if matches!(
+                            self.connection(),
+                            Connection::Connected | Connection::Lost { .. } | Connection::CertificateRefused { .. }
+                        ) {
                             self.0.set_connection(Connection::Off);
                         }
                         self.0.model().clear();
@@ -98,6 +101,9 @@ impl HomeAssistant {
             let begun = Instant::now();
             let (state, wait) = match session::run(&self.0, settings).await {
                 End::Refused(why) => (Connection::TokenRefused { why }, timing.refused),
+                End::Untrusted { why, fingerprint } => {
+                    (Connection::CertificateRefused { why, fingerprint }, timing.last_retry)
+                }
                 End::Lost { why, was_ready } => {
                     if was_ready && begun.elapsed() >= STEADY.min(timing.last_retry) {
                         retry = timing.first_retry;
@@ -222,7 +228,7 @@ impl HomeAssistant {
     /// `Unavailable` when it is not set up, cannot be reached, or refuses the token; else those of the call.
     pub async fn rest(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value> {
         let settings = self.settings().ok_or_else(|| Error::unavailable(self.connection().sentence()))?;
-        rest::request(&self.0.http, &settings, method, path, body).await
+        rest::request(&self.0.http(&settings), &settings, method, path, body).await
     }
 
     /// The types of events that are waited for.

@@ -23,6 +23,13 @@ pub enum Connection {
         /// The answer of Home Assistant.
         why: String,
     },
+    /// Nobody has confirmed its certificate, or it shows another one than the confirmed one. It is tried again.
+    CertificateRefused {
+        /// The reason, and what a person can do.
+        why: String,
+        /// The fingerprint of the certificate.
+        fingerprint: String,
+    },
     /// The settings are unusable.
     Misconfigured {
         /// The reason.
@@ -39,13 +46,17 @@ impl Connection {
             Self::Connected => "connected",
             Self::Lost { .. } => "lost",
             Self::TokenRefused { .. } => "token_refused",
+            Self::CertificateRefused { .. } => "certificate_refused",
             Self::Misconfigured { .. } => "misconfigured",
         }
     }
     /// Why it is not connected, where there is a reason.
     pub fn why(&self) -> Option<&str> {
         match self {
-            Self::Lost { why } | Self::TokenRefused { why } | Self::Misconfigured { why } => Some(why),
+            Self::Lost { why }
+            | Self::TokenRefused { why }
+            | Self::CertificateRefused { why, .. }
+            | Self::Misconfigured { why } => Some(why),
             _ => None,
         }
     }
@@ -61,6 +72,7 @@ impl Connection {
             Self::TokenRefused { why } => {
                 format!("Home Assistant refuses the token ({why}): an admin must enter a new one in the Config Center")
             }
+            Self::CertificateRefused { why, .. } => format!("Home Assistant is not connected: {why}"),
             Self::Misconfigured { why } => format!("Home Assistant is not set up right: {why}"),
         }
     }

@@ -43,6 +43,8 @@ type Socket = WebSocketStream<http_client::Upgraded>;
 pub(crate) enum End {
     /// The token is refused.
     Refused(String),
+    /// Its certificate is not accepted.
+    Untrusted { why: String, fingerprint: String },
     /// Anything else; whether all entities had been received.
     Lost { why: String, was_ready: bool },
 }
@@ -55,7 +57,12 @@ pub(crate) async fn run(shared: &Shared, settings: &Settings) -> End {
     let lost = |why| End::Lost { why, was_ready: false };
     let mut socket = match connect(shared, settings).await {
         Ok(socket) => socket,
-        Err(why) => return lost(why),
+        Err(error) => {
+            return match error.refused_certificate() {
+                Some(shown) => End::Untrusted { why: error.to_string(), fingerprint: shown.to_string() },
+                None => lost(error.to_string()),
+            };
+        }
     };
     match sign_in(shared, settings, &mut socket).await {
         Ok(None) => {}
@@ -86,11 +93,11 @@ pub(crate) async fn run(shared: &Shared, settings: &Settings) -> End {
     End::Lost { why, was_ready }
 }
 
-async fn connect(shared: &Shared, settings: &Settings) -> Ended<Socket> {
+async fn connect(shared: &Shared, settings: &Settings) -> http_client::Result<Socket> {
     let key = generate_key();
     let url = format!("{}/api/websocket", settings.url);
     let accept = derive_accept_key(key.as_bytes());
-    let upgraded = shared.http.web_socket(&url, &key, &accept).await.map_err(|error| error.to_string())?;
+    let upgraded = shared.http(settings).web_socket(&url, &key, &accept).await?;
     let config = WebSocketConfig::default()
         .max_message_size(Some(MESSAGE))
         .max_frame_size(Some(MESSAGE))

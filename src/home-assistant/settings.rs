@@ -1,6 +1,7 @@
 //! The settings of the service `home_assistant`.
 
 use crate::Access;
+use http_client::Fingerprint;
 use serde_json::{Map, Value, json};
 use tool::{Error, Result};
 
@@ -13,6 +14,8 @@ pub struct Settings {
     pub token: String,
     /// The permissions of Hob there.
     pub access: Access,
+    /// The certificate that a person confirmed, where no authority has signed it.
+    pub fingerprint: Option<Fingerprint>,
 }
 
 impl Settings {
@@ -40,7 +43,16 @@ impl Settings {
             ));
         }
         let access = Access::parse(text("read"), text("act"), text("ask"), text("events"));
-        Ok(Self { url: url.to_owned(), token: token.to_owned(), access })
+        let fingerprint = match text("fingerprint") {
+            "" => None,
+            _ if url.starts_with("http://") => {
+                return Err(Error::bad_args(
+                    "a fingerprint belongs to an address with https: change the address, or leave the fingerprint empty",
+                ));
+            }
+            text => Some(text.parse::<Fingerprint>()?),
+        };
+        Ok(Self { url: url.to_owned(), token: token.to_owned(), access, fingerprint })
     }
 
     /// The service as the Config Center lists it before it is set up: in the form of `required_api_keys`.
@@ -58,6 +70,7 @@ impl Settings {
             "configSchema": [
                 field("url", "Address", "url", "Such as http://homeassistant.local:8123."),
                 field("token", "Long-lived access token", "secret", "Made in Home Assistant under your name, Security."),
+                field("fingerprint", "Certificate fingerprint", "string", "Only for https with a certificate that no authority has signed: its SHA-256. The connection's state shows it; compare it with the certificate itself, then enter it here."),
                 field("read", "May read", "string", "Entities or domains, such as `light, sensor.outside_*`; all if empty. `!` excludes: `!camera`."),
                 field("act", "May control", "string", "Entities or domains, in the same way; lights, switches, covers, climate, media and the like if empty."),
                 field("ask", "Always ask about", "string", "Entities or domains a person approves each time, besides locks, alarms, doors and gates."),
@@ -91,6 +104,19 @@ mod tests {
         assert!(
             some.access.act.fit("light.a") && !some.access.act.fit("switch.a") && !some.access.read.fit("camera.a")
         );
+    }
+
+    #[test]
+    fn a_fingerprint_is_read() {
+        let fingerprint = "AB:".repeat(31) + "CD";
+        let read = |url: &str, text: &str| read(json!({"url": url, "token": "t", "fingerprint": text}));
+        assert_eq!(read("https://h", "").unwrap().fingerprint, None);
+        let known = read("https://h", &fingerprint.to_lowercase()).unwrap().fingerprint.unwrap();
+        assert_eq!(known.to_string(), fingerprint);
+        for (url, text, says) in [("http://h", &*fingerprint, "https"), ("https://h", "AB:CD", "SHA-256")] {
+            let error = read(url, text).err().unwrap();
+            assert!(matches!(&error, Error::BadArgs(said) if said.contains(says)), "{url} {text}: {error}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The state that the connection and its users share.
 
 use crate::{Access, Change, Connection, Entity, Settings, model::Model};
-use http_client::ServiceHttp;
+use http_client::{Fingerprint, ServiceHttp};
 use serde_json::{Map, Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -54,7 +54,8 @@ impl Default for Timing {
 type OnChange = Arc<dyn Fn(&Change) + Send + Sync>;
 
 pub(crate) struct Shared {
-    pub http: ServiceHttp,
+    /// The client, and the certificate that it accepts.
+    http: Mutex<(Option<Fingerprint>, ServiceHttp)>,
     pub bus: Bus,
     pub timing: Timing,
     pub settings: watch::Sender<Option<Arc<Settings>>>,
@@ -66,9 +67,19 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// The client for these settings.
+    pub fn http(&self, settings: &Settings) -> ServiceHttp {
+        let mut made = self.http.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.0 != settings.fingerprint {
+            let http = settings.fingerprint.map(ServiceHttp::pinned).unwrap_or_default();
+            *made = (settings.fingerprint, http);
+        }
+        made.1.clone()
+    }
+
     pub fn new(bus: Bus, timing: Timing) -> Self {
         Self {
-            http: ServiceHttp::default(),
+            http: Mutex::default(),
             bus,
             timing,
             settings: watch::channel(None).0,

@@ -18,7 +18,7 @@ fn quick() -> Timing {
 }
 
 fn settings(url: &str) -> Settings {
-    Settings { url: url.into(), token: "t0ken".into(), access: Access::default() }
+    Settings { url: url.into(), token: "t0ken".into(), access: Access::default(), fingerprint: None }
 }
 
 struct Client {

@@ -7,25 +7,27 @@
 
 mod announce;
 mod command;
+mod postponed;
+mod published;
+#[cfg(test)]
+mod tests;
 
-use ::mqtt::{Message, Mqtt, Phase, Subscription};
+use ::mqtt::{Message, Phase};
 use announce::{Announcement, Rule, announcement};
 use board::Device;
 use command::{Request, Requests};
+use postponed::{Postponed, Repeated};
+use published::Published;
 use serde_json::{Value, json};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use things::{Thing, Things};
 use tokio::{
     task::{JoinHandle, JoinSet},
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
-use tool::{AgentId, BusEvent, Channel, Cx, Peer, Principal, Role, Topics, UserId, Via};
-use tools_home::mqtt::{MqttHome, MqttSettings, object_id};
+use tool::{AgentId, BusEvent, Channel, Cx, Error, Peer, Principal, Role, Topics, UserId, Via};
+use tools_home::mqtt::{MqttHome, MqttSettings};
 
 /// How often everything is looked at again, and how often readings are published.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -34,9 +36,6 @@ const READ_EVERY: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// How long changes of rules are gathered before the rules are read again.
 const READ_RULES_AFTER: Duration = Duration::from_millis(200);
-/// How many components are removed in one message, and from how many bytes on it has nothing else.
-const REMOVED: usize = 300;
-const LONG: usize = 32 * 1024;
 /// What Home Assistant gets as events, and other programs as `event/…`.
 const EVENTS: [&str; 3] = ["pin:press", "rule:fired", "trigger:fired"];
 /// The most rules that are announced, and how many of them are read at once.
@@ -109,11 +108,12 @@ impl Door {
         let mut events = self.home.ports().bus.listen_to(None, topics.unwrap_or_default());
         let mut status = self.home.client().watch();
         let mut published = Published::default();
-        // When the rules are read again.
-        let (mut rules, mut rules_at) = (vec![], Some(Instant::now()));
+        // The rules, once they have been read, and when they are read again.
+        let (mut rules, mut rules_at) = (None, Some(Instant::now()));
         let mut next_reading = Instant::now();
-        let mut settings_are_old = true;
+        let (mut settings_are_old, mut known_settings) = (true, None);
         let mut running = JoinSet::new();
+        let mut postponed = Postponed::default();
         // Pins may change hundreds of times a second, and events are passed on without a pause.
         let (mut look_at, mut refresh_at) = (Some(Instant::now()), Instant::now() + LOOK_EVERY);
         loop {
@@ -127,13 +127,32 @@ impl Door {
                 self.home.load();
             }
             let settings = self.home.settings();
-            let connected = status.borrow_and_update().state == Phase::Connected;
+            if settings != known_settings {
+                // Other rules may be shown now.
+                (rules_at, look_at) = (Some(now), Some(now));
+                known_settings.clone_from(&settings);
+            }
+            if let (Some(repeated), Some(settings)) = (postponed.due(now), &settings)
+                && !requests.has_pin(&repeated.pin)
+            {
+                self.switch(settings, repeated, &mut postponed).await;
+            }
+            let (connected, connections) = {
+                let status = status.borrow_and_update();
+                (status.state == Phase::Connected, status.connections)
+            };
+            // Also a connection that was lost and made again meanwhile: the broker may have forgotten everything.
+            if published.begin(connections) {
+                rules_at = Some(now);
+                next_reading = now;
+                look_at = Some(now);
+            }
             if let Some(settings) = settings.as_ref().filter(|_| connected) {
                 if look_at.into_iter().chain(rules_at).any(|at| now >= at) {
                     look_at = None;
                     if rules_at.is_some_and(|at| now >= at) {
-                        match self.rules().await {
-                            Ok(read) => (rules, rules_at) = (read, None),
+                        match self.rules(settings).await {
+                            Ok(read) => (rules, rules_at) = (Some(read), None),
                             // Those from before stay.
                             Err(error) => {
                                 rules_at = Some(now + LOOK_EVERY);
@@ -142,20 +161,15 @@ impl Door {
                         }
                     }
                     published.follow(self.home.client(), settings, self.home.device());
-                    self.publish(&mut published, settings, &rules);
+                    self.publish(&mut published, settings, rules.as_deref());
                 }
                 if now >= next_reading {
                     self.publish_readings(settings).await;
                     next_reading = now + READ_EVERY;
                 }
-            } else {
-                published = Published::default();
-                rules_at = Some(now);
-                next_reading = now;
-                look_at = Some(now);
             }
             let looks = if connected && settings.is_some() { look_at.into_iter().chain(rules_at).min() } else { None };
-            let wake = looks.map_or(refresh_at, |at| at.min(refresh_at));
+            let wake = looks.into_iter().chain(postponed.next_at()).fold(refresh_at, Instant::min);
             tokio::select! {
                 event = events.next() => match event {
                     Some(BusEvent::Event(event)) => {
@@ -169,7 +183,7 @@ impl Door {
                         // What happens to one member alone is not for everybody at the broker.
                         let shown = event.to.is_none_or(|to| to == UserId::OWNER);
                         if let Some(settings) = settings.as_ref().filter(|_| connected && shown) {
-                            self.forward(settings, &event.topic, &event.data);
+                            self.forward(settings, rules.as_deref().unwrap_or_default(), &event.topic, &event.data);
                         }
                     }
                     Some(BusEvent::Resync) => (rules_at, settings_are_old) = (Some(Instant::now()), true),
@@ -178,9 +192,16 @@ impl Door {
                 request = requests.next() => match request {
                     Request::Renew => published.renew(),
                     Request::Announced(keys) => published.left_over(keys),
+                    Request::Retained(state) => published.found(state),
+                    Request::Pin(pin, verb) => {
+                        postponed.supersede(&pin);
+                        if let Some(settings) = &settings {
+                            self.switch(settings, Repeated::first(pin, verb), &mut postponed).await;
+                        }
+                    }
                     request => {
                         if let Some(settings) = &settings {
-                            self.obey(settings, request, &mut running).await;
+                            self.obey(settings, rules.as_deref().unwrap_or_default(), request, &mut running).await;
                         }
                     }
                 },
@@ -197,8 +218,8 @@ impl Door {
         self.things.all().into_iter().filter(|thing| thing.address.source == "pin").collect()
     }
 
-    fn publish(&self, published: &mut Published, settings: &MqttSettings, rules: &[Rule]) {
-        let pins = self.pins();
+    fn publish(&self, published: &mut Published, settings: &MqttSettings, read: Option<&[Rule]>) {
+        let (pins, rules) = (self.pins(), read.unwrap_or_default());
         let name = (self.name)();
         let whole = Announcement { pins: &pins, rules, name: &name, version: self.version, device: self.home.device() };
         let base = &settings.config.base;
@@ -217,6 +238,12 @@ impl Door {
         }
         let update = (self.updates)().message(self.version).to_string();
         published.state(self.home.client(), format!("{base}/update"), update);
+        // Nothing is cleared while it is not known which rules there are.
+        let is_there = |kind: &str, id: &str| match kind {
+            "pin" => pins.iter().any(|pin| pin.address.key == id),
+            _ => read.is_none_or(|rules| rules.iter().any(|rule| rule.id == id)),
+        };
+        published.clear_others(self.home.client(), base, is_there);
     }
 
     async fn publish_readings(&self, settings: &MqttSettings) {
@@ -230,8 +257,10 @@ impl Door {
     }
 
     /// Passes on what happens once.
-    fn forward(&self, settings: &MqttSettings, topic: &str, data: &Value) {
-        if !EVENTS.contains(&topic) {
+    fn forward(&self, settings: &MqttSettings, rules: &[Rule], topic: &str, data: &Value) {
+        let is_of_rule = topic != "pin:press";
+        if !EVENTS.contains(&topic) || is_of_rule && !is_shown(settings, rules, data["id"].as_str().unwrap_or_default())
+        {
             return;
         }
         let base = &settings.config.base;
@@ -252,16 +281,22 @@ impl Door {
     }
 
     fn cx(&self) -> Cx {
-        let principal = Principal { user: UserId::OWNER, role: Role::Member, agent: AgentId::GENERAL };
+        self.cx_as(UserId::OWNER, Role::Member)
+    }
+
+    fn cx_as(&self, user: UserId, role: Role) -> Cx {
+        let principal = Principal { user, role, agent: AgentId::GENERAL };
         let via = Via { peer: Peer::Machine, clear: true, chat: Some("mqtt".into()), ..Via::direct(Channel::Machine) };
         Cx::root(self.home.ports().clone(), principal, via)
     }
 
-    /// The rules that the owner of this Hob sees. Private ones are among them, so the broker has their names, too.
-    async fn rules(&self) -> tool::Result<Vec<Rule>> {
+    /// The rules that everybody in the household sees, or all of the owner's where the settings say so: whoever reads at the
+    /// broker learns their names.
+    async fn rules(&self, settings: &MqttSettings) -> tool::Result<Vec<Rule>> {
         let mut all: Vec<Rule> = vec![];
+        let cx = if settings.private_rules { self.cx() } else { self.cx_as(UserId::SOMEBODY, Role::Viewer) };
         for offset in (0..RULES).step_by(PAGE) {
-            let page = self.cx().call("list_rules", json!({"limit": PAGE, "offset": offset})).await?.content;
+            let page = cx.call("list_rules", json!({"limit": PAGE, "offset": offset})).await?.content;
             all.extend(announce::rules(&page, PAGE));
             if page["hasMore"] != true {
                 break;
@@ -270,18 +305,26 @@ impl Door {
         Ok(all)
     }
 
-    async fn obey(&self, settings: &MqttSettings, request: Request, running: &mut JoinSet<()>) {
-        if !settings.control {
+    /// Switches a pin, and keeps the command where the pin is switched too fast.
+    async fn switch(&self, settings: &MqttSettings, command: Repeated, postponed: &mut Postponed) {
+        let Some(thing) = self.pins().into_iter().find(|thing| thing.address.key == command.pin) else { return };
+        if !settings.control || !announce::obeys(&thing) {
+            return;
+        }
+        let Some(Ok(planned)) = self.things.plan(&thing, &things::Command::new(command.verb)) else { return };
+        if let Err(error) = self.cx().call(planned.tool, planned.args).await
+            && !postponed.keep(command, &error, Instant::now())
+        {
+            refused(&error);
+        }
+    }
+
+    async fn obey(&self, settings: &MqttSettings, rules: &[Rule], request: Request, running: &mut JoinSet<()>) {
+        let (Request::EnableRule(rule, _) | Request::RunRule(rule)) = &request else { return };
+        if !settings.control || !is_shown(settings, rules, rule) {
             return;
         }
         let made = match request {
-            Request::Pin(pin, verb) => {
-                let Some(thing) = self.pins().into_iter().find(|thing| thing.address.key == pin) else { return };
-                match announce::obeys(&thing).then(|| self.things.plan(&thing, &things::Command::new(verb))).flatten() {
-                    Some(Ok(planned)) => self.cx().call(planned.tool, planned.args).await,
-                    _ => return,
-                }
-            }
             Request::EnableRule(rule, enabled) => {
                 self.cx().call("update_rule", json!({"ruleId": rule, "enabled": enabled})).await
             }
@@ -298,101 +341,19 @@ impl Door {
                 });
                 return;
             }
-            Request::Renew | Request::Announced(_) => return,
+            _ => return,
         };
         if let Err(error) = made {
-            tracing::info!(%error, "a command over MQTT was refused");
+            refused(&error);
         }
     }
 }
 
-/// What the broker has been notified of, so that only changes are published.
-#[derive(Default)]
-struct Published {
-    states: BTreeMap<String, String>,
-    /// The announcement, and its components with their platforms.
-    config: Option<Value>,
-    components: BTreeMap<String, String>,
-    subscriptions: Vec<Subscription>,
-    subscribed: BTreeSet<String>,
+/// Whether this rule is one that the broker may know of.
+fn is_shown(settings: &MqttSettings, rules: &[Rule], id: &str) -> bool {
+    settings.private_rules || rules.iter().any(|rule| rule.id == id)
 }
 
-impl Published {
-    /// Subscribes to commands, to what Home Assistant says of itself, and to the announcement that the broker has retained.
-    fn follow(&mut self, client: &Mqtt, settings: &MqttSettings, device: tool::Id) {
-        let base = &settings.config.base;
-        let filters = [
-            format!("{base}/pin/+/set"),
-            format!("{base}/rule/+/set"),
-            format!("{base}/rule/+/run"),
-            format!("{}/status", settings.discovery),
-            config_topic(settings, device),
-        ];
-        if self.subscribed.iter().ne(BTreeSet::from(filters.clone()).iter()) {
-            self.subscriptions = filters.iter().filter_map(|filter| client.subscribe(filter).ok()).collect();
-            self.subscribed = filters.into();
-        }
-    }
-
-    /// Everything is published again: Home Assistant has started.
-    fn renew(&mut self) {
-        self.states.clear();
-        self.config = None;
-    }
-
-    /// Components of an earlier announcement, which the broker has retained: those that are gone are to be removed.
-    fn left_over(&mut self, components: BTreeMap<String, String>) {
-        let new = components.iter().any(|(key, _)| !self.components.contains_key(key));
-        if new {
-            self.components.extend(components);
-            self.config = None;
-        }
-    }
-
-    fn announce(&mut self, client: &Mqtt, settings: &MqttSettings, device: tool::Id, config: Option<Value>) {
-        let topic = config_topic(settings, device);
-        let Some(config) = config else {
-            if !self.components.is_empty() && client.publish(Message::state(topic, "")).is_ok() {
-                self.components.clear();
-                self.config = None;
-            }
-            return;
-        };
-        if self.config.as_ref() == Some(&config) {
-            return;
-        }
-        let now: BTreeMap<String, String> = announce::components(&config);
-        let gone: Vec<_> = self.components.iter().filter(|(key, _)| !now.contains_key(*key)).collect();
-        // Home Assistant removes a component that is only a platform. Not retained, so that it stays in the queue beside the
-        // announcement without it. Beside a long announcement there is no place for it.
-        let is_long = config.to_string().len() > LONG;
-        for some in gone.chunks(REMOVED) {
-            let mut removing = config.clone();
-            if is_long {
-                removing["cmps"] = json!({});
-            }
-            for (key, platform) in some {
-                removing["cmps"][*key] = json!({"p": platform});
-            }
-            if client.publish(Message::event(topic.clone(), removing.to_string())).is_err() {
-                return;
-            }
-        }
-        if client.publish(Message::state(topic, config.to_string())).is_ok() {
-            (self.components, self.config) = (now, Some(config));
-        }
-    }
-
-    fn state(&mut self, client: &Mqtt, topic: String, state: String) {
-        if self.states.get(&topic) != Some(&state)
-            && client.publish(Message::state(topic.clone(), state.clone())).is_ok()
-        {
-            self.states.insert(topic, state);
-        }
-    }
-}
-
-/// Where this Hob announces itself.
-fn config_topic(settings: &MqttSettings, device: tool::Id) -> String {
-    format!("{}/device/{}/config", settings.discovery, object_id(device))
+fn refused(error: &Error) {
+    tracing::info!(%error, "a command over MQTT was refused");
 }

@@ -1,5 +1,6 @@
 //! Why a request failed, and what to do about it.
 
+use crate::Fingerprint;
 use std::{error::Error as StdError, time::Duration};
 
 /// The result of a request.
@@ -48,6 +49,30 @@ pub enum Error {
         /// The system's error.
         why: String,
     },
+    /// No authority that this device knows has signed the certificate, and no person has confirmed it.
+    #[error(
+        "the certificate of `{host}` is not trusted ({why}); its SHA-256 fingerprint is {fingerprint}. If the server itself \
+         shows the same one, enter it in the settings"
+    )]
+    UnknownCertificate {
+        /// The server.
+        host: String,
+        /// Why it is not trusted.
+        why: String,
+        /// The fingerprint of the certificate.
+        fingerprint: Fingerprint,
+    },
+    /// The server shows another certificate than the one that a person confirmed.
+    #[error(
+        "`{host}` shows another certificate than the confirmed one, so nothing was sent to it. The fingerprint is now \
+         {fingerprint}: if the certificate was renewed on purpose, an admin can enter this one in the settings"
+    )]
+    ChangedCertificate {
+        /// The server.
+        host: String,
+        /// The fingerprint of the certificate that it shows.
+        fingerprint: Fingerprint,
+    },
     /// The connection broke in the middle.
     #[error("the connection to `{host}` broke ({why}): try again")]
     Broken {
@@ -62,6 +87,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// The fingerprint of a certificate that was refused.
+    pub fn refused_certificate(&self) -> Option<Fingerprint> {
+        match self {
+            Self::UnknownCertificate { fingerprint, .. } | Self::ChangedCertificate { fingerprint, .. } => {
+                Some(*fingerprint)
+            }
+            _ => None,
+        }
+    }
     /// Maps reqwest's error to ours; errors of our own resolver pass unchanged.
     pub(crate) fn of(host: &str, why: &reqwest::Error) -> Self {
         let mut link: Option<&(dyn StdError + 'static)> = Some(why);
@@ -90,7 +124,11 @@ impl From<Error> for tool::Error {
         match error {
             Error::BadRequest(_) => Self::BadArgs(text.into()),
             Error::Blocked { .. } => Self::Denied(text.into()),
-            Error::TimedOut { .. } | Error::Unreachable { .. } | Error::Setup(_) => Self::Unavailable(text.into()),
+            Error::TimedOut { .. }
+            | Error::Unreachable { .. }
+            | Error::UnknownCertificate { .. }
+            | Error::ChangedCertificate { .. }
+            | Error::Setup(_) => Self::Unavailable(text.into()),
             Error::Redirected(_) | Error::TooLarge { .. } | Error::Broken { .. } => Self::Failed(text.into()),
         }
     }

@@ -13,6 +13,7 @@ mod guard;
 mod guarded;
 mod local;
 mod model;
+mod pinned;
 mod service;
 mod stream;
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub use error::{Error, Result};
 pub use guarded::{Fetch, Fetched, Guarded, LIMIT, MAX_REDIRECTS, Redirected, Step, TIMEOUT};
 pub use local::Local;
 pub use model::ModelHttp;
+pub use pinned::Fingerprint;
 pub use reqwest::Upgraded;
 pub use service::ServiceHttp;
 pub use stream::{Patience, Streaming};

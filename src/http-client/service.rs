@@ -1,7 +1,8 @@
 //! The client for a service on the local network that an admin set up: the address is one they entered.
 
 use crate::{
-    Error, Lazy, Result, Streaming,
+    Error, Fingerprint, Lazy, Result, Streaming,
+    pinned::Pin,
     stream::{Clock, Patience},
 };
 use reqwest::{Method, StatusCode, Upgraded, header};
@@ -15,30 +16,77 @@ const PATIENCE: Patience =
 /// A client for services in the home, such as Home Assistant. It follows no redirect, so a token goes to the configured host
 /// and nowhere else.
 #[derive(Clone)]
-pub struct ServiceHttp(Arc<Lazy>);
+pub struct ServiceHttp {
+    http: Arc<Lazy>,
+    /// The only certificate that is accepted; else those of known authorities are.
+    pin: Option<Arc<Pin>>,
+}
 
 impl Default for ServiceHttp {
     fn default() -> Self {
-        Self(Arc::new(Lazy::new(|builder| builder)))
+        Self { http: Arc::new(Lazy::new(|builder| builder)), pin: None }
     }
 }
 
 impl ServiceHttp {
+    /// A client that accepts the certificate with this fingerprint, which a person confirmed, and no other.
+    pub fn pinned(fingerprint: Fingerprint) -> Self {
+        Self::with_pin(Pin::new(Some(fingerprint)))
+    }
+
+    fn with_pin(pin: Arc<Pin>) -> Self {
+        let accepts = pin.clone();
+        let http = Lazy::new(move |builder| match accepts.clone().config() {
+            Some(config) => builder.tls_backend_preconfigured(config),
+            None => builder.tls_certs_only([]),
+        });
+        Self { http: Arc::new(http), pin: Some(pin) }
+    }
+
+    /// Adds the certificate that the server shows to an error that came of it.
+    async fn explained(&self, error: Error, url: &Url) -> Error {
+        let Error::Unreachable { host, why } = &error else { return error };
+        match &self.pin {
+            Some(pin) => match pin.take_refused() {
+                Some(fingerprint) => Error::ChangedCertificate { host: host.clone(), fingerprint },
+                None => error,
+            },
+            None if url.scheme() == "https" && why.contains("certificate") => {
+                // Asks for it once more, and sends nothing: no certificate is accepted.
+                let pin = Pin::new(None);
+                let Some(asked) = Self::with_pin(pin.clone()).http.get().ok().map(|http| http.head(url.clone())) else {
+                    return error;
+                };
+                let _ = tokio::time::timeout(PATIENCE.first_byte, asked.send()).await;
+                match pin.take_refused() {
+                    Some(fingerprint) => {
+                        Error::UnknownCertificate { host: host.clone(), why: why.clone(), fingerprint }
+                    }
+                    None => error,
+                }
+            }
+            None => error,
+        }
+    }
+
     /// Sends one request, with `body` as JSON, and returns the answer of any status as it comes.
     ///
     /// # Errors
-    /// `BadRequest` for an unusable URL or method, `Unreachable`, `TimedOut`, `Broken`, and `Redirected` when the service
-    /// sends one elsewhere.
+    /// `BadRequest` for an unusable URL or method, `Unreachable`, `UnknownCertificate`, `ChangedCertificate`, `TimedOut`,
+    /// `Broken`, and `Redirected` when the service sends one elsewhere.
     pub async fn request(&self, method: &str, url: &str, token: &str, body: Option<String>) -> Result<Streaming> {
         let (url, host) = parse(url)?;
         let method = Method::from_bytes(method.as_bytes())
             .map_err(|_| Error::BadRequest(format!("`{method}` is not an HTTP method: use GET or POST")))?;
-        let mut request = self.0.get()?.request(method, url).bearer_auth(token);
+        let mut request = self.http.get()?.request(method, url.clone()).bearer_auth(token);
         if let Some(body) = body {
             request = request.header(header::CONTENT_TYPE, "application/json").body(body);
         }
         let clock = Clock::of(&PATIENCE);
-        let answer = Streaming::begin(request, &host, Some(PATIENCE.first_byte), clock).await?;
+        let answer = match Streaming::begin(request, &host, Some(PATIENCE.first_byte), clock).await {
+            Ok(answer) => answer,
+            Err(error) => return Err(self.explained(error, &url).await),
+        };
         if (300..400).contains(&answer.status) {
             return Err(elsewhere(&host, answer.header("location").unwrap_or_default()));
         }
@@ -53,9 +101,9 @@ impl ServiceHttp {
     pub async fn web_socket(&self, url: &str, key: &str, accept: &str) -> Result<Upgraded> {
         let (url, host) = parse(url)?;
         let request = self
-            .0
+            .http
             .get()?
-            .get(url)
+            .get(url.clone())
             .header(header::CONNECTION, "Upgrade")
             .header(header::UPGRADE, "websocket")
             .header(header::SEC_WEBSOCKET_VERSION, "13")
@@ -64,7 +112,10 @@ impl ServiceHttp {
             || Error::TimedOut { host: host.clone(), what: "did not begin to answer", after: PATIENCE.first_byte };
         let broken = |why: String| Error::Broken { host: host.clone(), why };
         let answer = tokio::time::timeout(PATIENCE.first_byte, request.send()).await.map_err(|_| late())?;
-        let answer = answer.map_err(|why| Error::of(&host, &why))?;
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(why) => return Err(self.explained(Error::of(&host, &why), &url).await),
+        };
         if answer.status().is_redirection() {
             let to = answer.headers().get(header::LOCATION).and_then(|to| to.to_str().ok()).unwrap_or_default();
             return Err(elsewhere(&host, to));

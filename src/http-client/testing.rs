@@ -113,3 +113,81 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
+
+/// A server with TLS and a certificate that it has made itself.
+pub(crate) struct Secure {
+    port: u16,
+    fingerprint: String,
+    hits: Arc<AtomicUsize>,
+    script: Arc<dyn Fn(String) -> Pieces + Send + Sync>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Secure {
+    pub(crate) async fn start(script: impl Fn(String) -> Pieces + Send + Sync + 'static) -> Self {
+        Self::start_at(0, Arc::new(script)).await
+    }
+
+    async fn start_at(port: u16, script: Arc<dyn Fn(String) -> Pieces + Send + Sync>) -> Self {
+        use sha2::{Digest, Sha256};
+        use tokio_rustls::rustls::{ServerConfig, crypto::ring, pki_types::PrivateKeyDer};
+        let made = rcgen::generate_simple_self_signed(["ha.local".to_owned()]).unwrap();
+        let digest = Sha256::digest(made.cert.der().as_ref());
+        let fingerprint = digest.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(":");
+        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .unwrap();
+        let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let hits = Arc::new(AtomicUsize::new(0));
+        let (counted, answers) = (hits.clone(), script.clone());
+        let task = tokio::spawn(async move {
+            // With the task its connections end.
+            let mut connections = tokio::task::JoinSet::new();
+            while let Ok((socket, _)) = listener.accept().await {
+                let (acceptor, answers, counted) = (acceptor.clone(), answers.clone(), counted.clone());
+                connections.spawn(async move {
+                    let Ok(socket) = acceptor.accept(socket).await else { return };
+                    let count = |request| {
+                        counted.fetch_add(1, Ordering::SeqCst);
+                        answers(request)
+                    };
+                    talk(socket, &count).await;
+                });
+            }
+        });
+        Self { port, fingerprint, hits, script, task }
+    }
+
+    /// Another server at the same address, with another certificate.
+    pub(crate) async fn replaced(self) -> Self {
+        self.task.abort();
+        let _ = self.task.await;
+        Self::start_at(self.port, self.script).await
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("https://127.0.0.1:{}{path}", self.port)
+    }
+
+    pub(crate) fn fingerprint(&self) -> String {
+        self.fingerprint.clone()
+    }
+
+    pub(crate) fn hits(&self) -> usize {
+        self.hits.load(Ordering::SeqCst)
+    }
+
+    /// Stops it and gives the address nobody answers at any more.
+    pub(crate) async fn stop(self) -> String {
+        let url = self.url("/");
+        self.task.abort();
+        let _ = self.task.await;
+        url
+    }
+}

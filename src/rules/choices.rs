@@ -172,7 +172,7 @@ pub fn choices(cx: &Cx, registry: &Registry, home: &Home) -> Result<Choices> {
             ("thing", "Something changes its state", &["thing"], &["to", "from", "for"]),
             ("threshold", "A number goes beyond a limit", &["thing"], &["above", "below", "hysteresis", "for"]),
             ("schedule", "At a time", &["schedule"], &["timezone"]),
-            ("sun", "At sunrise or sunset", &["event"], &["offsetMinutes"]),
+            ("sun", "At sunrise or sunset", &["event"], &["offsetMinutes", "date"]),
             ("mqtt", "An MQTT message arrives", &["topic"], &["payload", "path"]),
             ("ha", "A Home Assistant entity changes", &["entity"], &["to", "from", "for"]),
             ("event", "Something happens in Hob", &["topic"], &["match"]),

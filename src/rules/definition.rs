@@ -3,6 +3,7 @@
 //! [`crate::reading`] accepts looser forms and returns this one. It is stored as JSON text, so its fields may change.
 
 use crate::matching::Op;
+use jiff::civil::Date;
 use serde_json::Map;
 use tool::prelude::*;
 
@@ -100,6 +101,9 @@ pub(crate) enum Trigger {
         event: SunEvent,
         #[serde(default, skip_serializing_if = "zero")]
         offset_minutes: i32,
+        /// The one day on which it fires, as `2026-11-27`; every day without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        date: Option<Date>,
     },
     Mqtt {
         topic: String,
@@ -255,6 +259,15 @@ impl Trigger {
 }
 
 impl Definition {
+    /// The last day on which it can start, where all of its triggers are for certain days.
+    pub fn last_day(&self) -> Option<Date> {
+        let days = self.triggers.iter().map(|one| match one {
+            Trigger::Sun { date, .. } => *date,
+            _ => None,
+        });
+        days.collect::<Option<Vec<Date>>>()?.into_iter().max()
+    }
+
     /// The tools that its triggers and conditions ask, in order.
     pub fn asks(&self) -> Vec<(&str, &Value)> {
         let mut all: Vec<_> = self.triggers.iter().filter_map(Trigger::tool).collect();

@@ -233,6 +233,15 @@ impl Rules {
         running + waiting
     }
 
+    pub(crate) fn live_count(&self) -> usize {
+        self.all_live().len()
+    }
+
+    /// Deletes the rules whose time is over.
+    pub(crate) fn clear_now(&self) {
+        self.all_live().iter().for_each(|live| self.clear_if_over(live));
+    }
+
     /// Looks at the sun for the first trigger of a rule.
     pub(crate) fn look_at_sun_now(&self, live: &Arc<Live>) {
         let now = self.0.ports.clock.now();

@@ -85,8 +85,39 @@ pub(crate) fn trigger(home: &Home, text: &str) -> Result<Fields> {
     )))
 }
 
-/// "sunset", "sunset-00:15", "sunset + 15 min", "15 minutes before sunset".
+/// "sunset", "sunset-00:15", "15 minutes before sunset", "sunset today", "every day at sunset".
 fn sun_trigger(plain: &str) -> Result<Option<Fields>> {
+    const ONCE: &[(&str, &str)] =
+        &[("today", "today"), ("tonight", "today"), ("this evening", "today"), ("tomorrow", "tomorrow"), ("once", "next")];
+    const DAILY: &[&str] = &["every day", "each day", "daily", "every evening", "every morning", "every night"];
+    let around = |words: &str| {
+        let end = plain.strip_suffix(words).map(|rest| rest.strip_suffix(", ").unwrap_or(rest));
+        end.filter(|rest| rest.ends_with(' ')).or_else(|| plain.strip_prefix(words).filter(|rest| rest.starts_with(' ')))
+    };
+    let without = |rest: &str| {
+        let rest = rest.trim();
+        rest.strip_prefix("at ").unwrap_or(rest).to_owned()
+    };
+    if let Some((rest, day)) = ONCE.iter().find_map(|(words, day)| Some((around(words)?, *day))) {
+        let mut found = sun_time(&without(rest))?;
+        if let Some(fields) = &mut found {
+            fields.insert("date".into(), day.into());
+        }
+        return Ok(found);
+    }
+    let next = plain.strip_prefix("next ").or_else(|| plain.strip_prefix("the next "));
+    if let Some(mut fields) = next.map(sun_time).transpose()?.flatten() {
+        fields.insert("date".into(), "next".into());
+        return Ok(Some(fields));
+    }
+    match DAILY.iter().find_map(|words| around(words)) {
+        Some(rest) => sun_time(&without(rest)),
+        None => sun_time(plain),
+    }
+}
+
+/// A time by the sun without its day.
+fn sun_time(plain: &str) -> Result<Option<Fields>> {
     for event in ["sunset", "sunrise"] {
         if let Some(rest) = plain.strip_prefix(event) {
             let minutes = offset(rest)?;

@@ -3,10 +3,10 @@
 mod types;
 
 use crate::{
-    definition::{Condition, Definition, Mode, Trigger},
+    definition::{Condition, Definition, Mode, SunEvent, Trigger},
     home::Home,
     matching::check_path,
-    phrases, steps,
+    phrases, steps, sun,
     values::{as_list, day, move_field, number, rename, seconds_in, text_of, time_of_day},
 };
 use serde_json::Map;
@@ -124,7 +124,7 @@ impl Reader<'_> {
                     });
                 }
             }
-            "sun" => sun_trigger(&mut fields)?,
+            "sun" => self.sun_trigger(&mut fields)?,
             "thing" => {
                 let which = text_of(&fields, "thing")?;
                 fields.insert("thing".into(), self.home.thing(&which)?.0.into());
@@ -185,19 +185,65 @@ impl Reader<'_> {
         Ok(())
     }
 
+    fn sun_trigger(&self, fields: &mut Map<String, Value>) -> Result<()> {
+        for word in ["sunset", "sunrise"] {
+            if let Some(offset) = fields.remove(word) {
+                fields.insert("event".into(), word.into());
+                fields.entry("offset").or_insert(offset);
+            }
+        }
+        move_field(fields, "sun", "event");
+        if let Some(offset) = fields.remove("offset") {
+            let minutes = match &offset {
+                Value::String(text) => phrases::offset(text)?,
+                other => other.as_i64().and_then(|n| i32::try_from(n).ok()).unwrap_or_default(),
+            };
+            fields.entry("offsetMinutes").or_insert(minutes.into());
+        }
+        let once = fields.remove("once").is_some_and(|once| once == true);
+        if once {
+            fields.entry("date").or_insert("next".into());
+        }
+        let today = self.clock.local().date();
+        let day = match fields.get("date").and_then(Value::as_str).map(str::trim) {
+            Some("today" | "tonight") => Some(today),
+            Some("tomorrow") => today.tomorrow().ok(),
+            Some("next" | "once") => {
+                let place = (self.home.place)().ok_or_else(|| Error::unavailable(sun::NO_PLACE))?;
+                let event = match fields.get("event").and_then(Value::as_str) {
+                    Some("sunrise") => SunEvent::Sunrise,
+                    _ => SunEvent::Sunset,
+                };
+                let offset = fields.get("offsetMinutes").and_then(Value::as_i64).unwrap_or_default();
+                let offset = i32::try_from(offset).unwrap_or(i32::MAX).clamp(-LONGEST_OFFSET, LONGEST_OFFSET);
+                sun::next_day(place, event, offset, self.clock.now(), &self.clock.zone())
+            }
+            _ => None,
+        };
+        if let Some(day) = day {
+            fields.insert("date".into(), day.to_string().into());
+        }
+        Ok(())
+    }
+
     /// Checks what the shape of a trigger does not.
     fn check(&self, trigger: &Trigger) -> Result<()> {
         match trigger {
             Trigger::Schedule { schedule, timezone } => {
                 scheduler::parse(schedule, timezone.as_deref(), self.clock).map(drop)
             }
-            Trigger::Sun { offset_minutes, .. } => {
+            Trigger::Sun { event, offset_minutes, date } => {
                 if offset_minutes.abs() > LONGEST_OFFSET {
                     return Err(Error::bad_args("the offset from the sun is more than 12 hours: use a time of day"));
                 }
-                match (self.home.place)() {
-                    Some(_) => Ok(()),
-                    None => Err(Error::unavailable(crate::sun::NO_PLACE)),
+                let place = (self.home.place)().ok_or_else(|| Error::unavailable(sun::NO_PLACE))?;
+                let Some(day) = date else { return Ok(()) };
+                match sun::on_date(place, *event, *offset_minutes, *day) {
+                    Some(at) if at > self.clock.now() => Ok(()),
+                    Some(_) => Err(Error::bad_args(format!(
+                        "that time by the sun on {day} has passed: give a later date, or \"next\" for the next one"
+                    ))),
+                    None => Err(Error::bad_args(format!("the sun does not do that on {day}: give another date"))),
                 }
             }
             Trigger::Mqtt { topic, path, .. } => {
@@ -352,7 +398,7 @@ impl Reader<'_> {
                 };
                 fields.insert("is".into(), is.into());
                 if (self.home.place)().is_none() {
-                    return Err(Error::unavailable(crate::sun::NO_PLACE));
+                    return Err(Error::unavailable(sun::NO_PLACE));
                 }
             }
             "pin" => {
@@ -454,24 +500,6 @@ fn state_words(fields: &mut Map<String, Value>) {
             _ => {}
         }
     }
-}
-
-fn sun_trigger(fields: &mut Map<String, Value>) -> Result<()> {
-    for word in ["sunset", "sunrise"] {
-        if let Some(offset) = fields.remove(word) {
-            fields.insert("event".into(), word.into());
-            fields.entry("offset").or_insert(offset);
-        }
-    }
-    move_field(fields, "sun", "event");
-    if let Some(offset) = fields.remove("offset") {
-        let minutes = match &offset {
-            Value::String(text) => phrases::offset(text)?,
-            other => other.as_i64().and_then(|n| i32::try_from(n).ok()).unwrap_or_default(),
-        };
-        fields.entry("offsetMinutes").or_insert(minutes.into());
-    }
-    Ok(())
 }
 
 fn deduped(mut words: Vec<&str>) -> Vec<&str> {

@@ -78,7 +78,8 @@ pub(crate) struct Create {
     /// Name of the rule. Default: its sentence.
     name: Option<String>,
     /// List of triggers. {"type": "pin", "pin", "edge": "rising"|"falling"|"both" or "press": "short"|"long"|"double"};
-    /// {"type": "schedule", "schedule": "0 7 * * *"}; {"type": "sun", "event": "sunset"|"sunrise", "offsetMinutes"?};
+    /// {"type": "schedule", "schedule": "0 7 * * *"}; {"type": "sun", "event": "sunset"|"sunrise", "offsetMinutes"?,
+    /// "date"?: "today"|"tomorrow"|"next"|"2026-11-27" for once}, every day without a date;
     /// {"type": "thing", "thing", "to"?, "from"?, "for"?}; {"type": "ha", "entity", "to"?, "from"?, "for"?};
     /// {"type": "mqtt", "topic", "payload"?, "path"?}; {"type": "threshold", "thing" | "entity" | "topic" | "tool",
     /// "above"?, "below"?, "hysteresis"?, "for"?}; {"type": "event", "topic", "match"?}; {"type": "check", "tool", "path"?,

@@ -9,7 +9,7 @@ use crate::{
     steps::{Step, step},
     values::time_of_day,
 };
-use jiff::SignedDuration;
+use jiff::{SignedDuration, civil::Date};
 use records::Addressee;
 use registry::Registry;
 use text_kit::{clock_words, duration_words, join_and, one_line, truncate};
@@ -114,16 +114,20 @@ impl Words<'_> {
                 let config = json!({"schedule": schedule, "timezone": timezone});
                 in_words(self.cx, self.registry, Kind::Schedule, &config)
             }
-            Trigger::Sun { event, offset_minutes } => {
+            Trigger::Sun { event, offset_minutes, date } => {
                 let event = match event {
                     SunEvent::Sunrise => "sunrise",
                     SunEvent::Sunset => "sunset",
                 };
                 let span = duration_words(i64::from(offset_minutes.abs()) * 60);
-                match offset_minutes {
+                let when = match offset_minutes {
                     0 => format!("at {event}"),
                     minutes if *minutes < 0 => format!("{span} before {event}"),
                     _ => format!("{span} after {event}"),
+                };
+                match date {
+                    Some(day) => format!("once {when} {}", self.on_day(*day)),
+                    None => format!("every day {when}"),
                 }
             }
             Trigger::Mqtt { topic, payload, path } => {
@@ -302,6 +306,17 @@ impl Words<'_> {
             "set_color" | "set_mode" => format!("set {what} to {}", shown(&action["text"])),
             "mute" if action["mute"] == false => format!("unmute {what}"),
             verb => format!("{} {what}{level}", spaced(verb)),
+        }
+    }
+
+    /// "today", "tomorrow", "on Friday 27 November".
+    fn on_day(&self, day: Date) -> String {
+        let today = self.cx.ports().clock.local().date();
+        match day {
+            day if day == today => "today".to_owned(),
+            day if today.tomorrow().is_ok_and(|next| next == day) => "tomorrow".to_owned(),
+            day if day.year() == today.year() => day.strftime("on %A %-d %B").to_string(),
+            day => day.strftime("on %A %-d %B %Y").to_string(),
         }
     }
 

@@ -32,12 +32,25 @@ pub(crate) fn next(
     now: Timestamp,
     zone: &TimeZone,
 ) -> Option<Timestamp> {
-    let offset = SignedDuration::from_mins(offset.into());
+    on_date(place, event, offset, next_day(place, event, offset, now, zone)?)
+}
+
+/// The time that is `offset` minutes from the event of one day; `None` where there is none on that day.
+pub(crate) fn on_date(place: (f64, f64), event: SunEvent, offset: i32, day: Date) -> Option<Timestamp> {
+    on_day(place, event, day)?.checked_add(SignedDuration::from_mins(offset.into())).ok()
+}
+
+/// The first day whose event, with the offset, comes after `now`.
+pub(crate) fn next_day(
+    place: (f64, f64),
+    event: SunEvent,
+    offset: i32,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> Option<Date> {
     let today = now.to_zoned(zone.clone()).date();
-    (-1..DAYS).find_map(|days| {
-        let day = today.checked_add(days.days()).ok()?;
-        on_day(place, event, day)?.checked_add(offset).ok().filter(|at| *at > now)
-    })
+    let mut days = (-1..DAYS).filter_map(|days| today.checked_add(days.days()).ok());
+    days.find(|day| on_date(place, event, offset, *day).is_some_and(|at| at > now))
 }
 
 /// Whether the sun is above the horizon.

@@ -178,10 +178,13 @@ fn never(rules: &Rules, cx: &Cx, definition: &Definition) -> Option<String> {
                 let zone = zone.clone();
                 Box::new(move |after| recurrence.next_after(after, &zone))
             }
-            Waits::Sun { event, offset_minutes } => {
+            Waits::Sun { event, offset_minutes, date } => {
                 let (place, zone) = (place?, zone.clone());
-                let (event, offset) = (*event, *offset_minutes);
-                Box::new(move |after| sun::next(place, event, offset, after, &zone))
+                let (event, offset, date) = (*event, *offset_minutes, *date);
+                Box::new(move |after| match date {
+                    Some(day) => sun::on_date(place, event, offset, day).filter(|at| *at > after),
+                    None => sun::next(place, event, offset, after, &zone),
+                })
             }
             _ => return None,
         };

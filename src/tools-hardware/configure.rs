@@ -6,7 +6,7 @@ use text_kit::{duration_words, join_and};
 use tool::prelude::*;
 
 /// Configure a header pin: what is connected, direction, pull, debounce, and its safety: boot and fail-safe state, maximum
-/// on-time, interlock. Fields that are left out stay as they are; `reset` takes settings back. Settings of hob.toml cannot be
+/// on-time, interlock; and dimming. Fields that are left out stay as they are; `reset` takes settings back. Settings of hob.toml cannot be
 /// changed here.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -43,8 +43,11 @@ pub(crate) struct Configure {
     /// Within how many milliseconds a second press makes it double (default: 300). 0: never, short presses are reported at once.
     #[schemars(range(max = 10_000))]
     double_press_ms: Option<u32>,
+    /// Dim it by PWM at this frequency, such as 1000, for a light or fan. 0: only on and off.
+    #[schemars(range(max = 50_000))]
+    pwm_hertz: Option<u32>,
     /// Settings to take back, so that their defaults hold: names of the fields above, or "all".
-    #[schemars(length(max = 13))]
+    #[schemars(length(max = 14))]
     reset: Option<Vec<Field>>,
 }
 
@@ -66,6 +69,7 @@ enum Field {
     InterlockSwitches,
     LongPressMs,
     DoublePressMs,
+    PwmHertz,
 }
 
 /// The settings without those that are taken back.
@@ -84,6 +88,7 @@ fn without(table: PinTable, reset: &[Field]) -> PinTable {
         interlock_switches: table.interlock_switches.filter(|_| has(Field::InterlockSwitches)),
         long_press_ms: table.long_press_ms.filter(|_| has(Field::LongPressMs)),
         double_press_ms: table.double_press_ms.filter(|_| has(Field::DoublePressMs)),
+        pwm_hertz: table.pwm_hertz.filter(|_| has(Field::PwmHertz)),
         ..table
     }
 }
@@ -103,6 +108,7 @@ impl Configure {
             interlock_switches: self.interlock_switches,
             long_press_ms: self.long_press_ms,
             double_press_ms: self.double_press_ms,
+            pwm_hertz: self.pwm_hertz,
             ..PinTable::new(self.pin)
         }
     }
@@ -130,6 +136,7 @@ fn in_file(file: &PinTable, given: &PinTable) -> Vec<&'static str> {
         ("interlock_switches", differs(file.interlock_switches, given.interlock_switches)),
         ("long_press_ms", differs(file.long_press_ms, given.long_press_ms)),
         ("double_press_ms", differs(file.double_press_ms, given.double_press_ms)),
+        ("pwm_hertz", differs(file.pwm_hertz, given.pwm_hertz)),
     ];
     both.into_iter().filter(|(_, set)| *set).map(|(name, _)| name).collect()
 }
@@ -205,6 +212,9 @@ fn words(table: &PinTable) -> String {
         Some(Pull::Up) => parts[0].push_str(" with a pull-up"),
         Some(Pull::Down) => parts[0].push_str(" with a pull-down"),
         Some(Pull::Off) | None => {}
+    }
+    if table.dims().is_some() {
+        parts.push("dimmed by PWM".into());
     }
     if settings.active_low {
         parts.push("on at a low level".into());

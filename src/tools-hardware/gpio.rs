@@ -6,7 +6,7 @@ use crate::{
     pins::Pins,
     pwm,
     record::PinName,
-    undo,
+    serial, undo,
 };
 use board::{Level, Pin};
 use std::{collections::BTreeMap, time::Duration};
@@ -78,6 +78,9 @@ pub fn family(pins: Pins) -> Family<Pins> {
         .tags("i2c bus register bytes")
         .tool("spi_transfer", Risk::Actuate, buses::transfer)
         .tags("spi bus bytes device")
+        .tool("serial_transfer", Risk::Actuate, serial::transfer)
+        .tags("serial uart rs232 tty modem bytes device")
+        .timeout(Duration::from_secs(25))
         .tool("read_temperature_sensors", Risk::Observe, buses::temperatures)
         .tags("temperature thermometer 1-wire ds18b20 sensor")
         .timeout(Duration::from_secs(30))

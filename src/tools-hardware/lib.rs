@@ -12,6 +12,7 @@ mod pins;
 mod presses;
 mod pwm;
 mod record;
+mod serial;
 mod things_source;
 mod undo;
 

@@ -22,12 +22,13 @@ pub(crate) struct PinName {
     boot: u8,
     fail_safe: u8,
     interlock_switches: u8,
-    /// Times in milliseconds are stored as one more.
+    /// Times in milliseconds and hertz are stored as one more.
     debounce_ms: u32,
     long_press_ms: u32,
     double_press_ms: u32,
     max_on_seconds: u32,
     interlock: String,
+    pwm_hertz: u32,
 }
 
 impl Record for PinName {
@@ -132,6 +133,7 @@ impl PinName {
             interlock_switches: of(&ANSWERS, self.interlock_switches),
             long_press_ms: ms(self.long_press_ms),
             double_press_ms: ms(self.double_press_ms),
+            pwm_hertz: ms(self.pwm_hertz),
         })
     }
 
@@ -155,7 +157,13 @@ impl PinName {
             double_press_ms: ms(table.double_press_ms),
             max_on_seconds: table.max_on_seconds.unwrap_or_default(),
             interlock: table.interlock.clone().unwrap_or_default(),
+            pwm_hertz: ms(table.pwm_hertz),
         }
+    }
+
+    /// At how many hertz it is dimmed, if it is.
+    pub fn dims(&self) -> Option<u32> {
+        self.pwm_hertz.checked_sub(1).filter(|hertz| *hertz > 0)
     }
 
     /// Whether it has settings beside its name.
@@ -188,6 +196,7 @@ mod tests {
             interlock_switches: Some(false),
             long_press_ms: Some(900),
             double_press_ms: Some(0),
+            pwm_hertz: Some(800),
             ..PinTable::new(Pin::new(4).unwrap())
         };
         let record = PinName::new(4, "Bell", false).with(&table);

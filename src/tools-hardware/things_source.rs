@@ -50,6 +50,17 @@ impl Source for PinSource {
             Verb::Toggle => return Ok(PlannedCall { tool: "gpio_toggle", args: json!({"pin": pin}) }),
             Verb::TurnOn | Verb::Open | Verb::Unlock | Verb::Arm => true,
             Verb::TurnOff | Verb::Close | Verb::Lock | Verb::Disarm => false,
+            Verb::SetLevel if thing.verbs.contains(&Verb::SetLevel) => {
+                let percent = command.level.ok_or_else(|| Error::bad_args("`level` is missing: it says how bright"))?;
+                let hertz = self.pins.names.now().get(&pin).and_then(PinName::dims);
+                return Ok(match percent {
+                    0 => PlannedCall { tool: "gpio_write", args: json!({"pin": pin, "high": false}) },
+                    _ => PlannedCall {
+                        tool: "pwm_write",
+                        args: json!({"pin": pin, "percent": percent.min(100), "hertz": hertz}),
+                    },
+                });
+            }
             _ => return Err(self.cannot(thing)),
         };
         if !thing.verbs.contains(&command.verb) {
@@ -73,14 +84,23 @@ impl PinSource {
         // A level that was never reported is read, which does not wait for anything.
         let look = || self.pins.board.read(pin).now_or_never()?.ok().map(|level| level.high);
         let high = self.pins.board.last_level(pin).or_else(look);
+        let mut verbs = verbs(kind);
+        let mut state = state(kind, named.kind(), high);
+        if named.dims().is_some() && matches!(kind, Kind::Light | Kind::Fan) {
+            verbs.push(Verb::SetLevel);
+            if high == Some(true) {
+                let wave = self.pins.board.read(pin).now_or_never().and_then(|level| level.ok()?.pwm);
+                state.level = Some(wave.map_or(100, |wave| wave.percent().round() as u8));
+            }
+        }
         Some(Thing {
             address: Address::new(ID, pin),
             name: named.name.clone(),
             aliases: vec![],
             area: String::new(),
             kind,
-            verbs: verbs(kind),
-            state: state(kind, named.kind(), high),
+            verbs,
+            state,
             guarded: named.opens_at().is_some(),
             class: String::new(),
         })
@@ -97,7 +117,7 @@ fn kind_of(named: &PinName) -> Kind {
         Some(PinKind::Alarm) => Kind::Alarm,
         Some(PinKind::Contact | PinKind::Sensor | PinKind::Button) => Kind::Contact,
         None if named.sensor => Kind::Contact,
-        None if is_lamp(&named.name) => Kind::Light,
+        None if is_lamp(&named.name) || named.dims().is_some() => Kind::Light,
         None => Kind::Switch,
     }
 }
@@ -140,6 +160,41 @@ mod tests {
     use board::{Board, BoardKind};
     use store::Store;
     use tool::{Channel, Ports, Principal, SystemClock, Via};
+
+    #[tokio::test]
+    async fn a_pin_with_pwm_is_a_lamp_that_is_dimmed() {
+        let board = Board::open(BoardKind::Sim);
+        let pins = Pins::open(board.clone(), &Store::in_memory().unwrap()).unwrap();
+        let source = pin_source(&pins);
+        let ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
+        let cx = Cx::root(ports, Principal::owner(), Via::direct(Channel::Api));
+        let tools = crate::gpio(pins.clone()).into_parts().tools;
+        let call = async |name: &str, args: Value| {
+            let tool = tools.iter().find(|tool| &*tool.name == name).unwrap();
+            (tool.run)(cx.clone(), args).await
+        };
+        call("name_pin", json!({"pin": 18, "name": "Desk"})).await.unwrap();
+        assert!(!source.things()[0].verbs.contains(&Verb::SetLevel));
+        call("configure_pin", json!({"pin": 18, "pwm_hertz": 800})).await.unwrap();
+        let told = async |verb, level| {
+            let thing = source.things()[0].clone();
+            let planned = source.plan(&thing, &Command { level, ..Command::new(verb) }).unwrap();
+            call(planned.tool, planned.args).await.unwrap();
+            let thing = source.things()[0].clone();
+            let wave = board.simulator().unwrap().wave(Pin::new(18).unwrap());
+            (thing.kind, thing.state.value, thing.state.level, wave.map(|wave| (wave.period_ns, wave.percent())))
+        };
+        let wave = |percent: f64| Some((1_250_000, percent));
+        assert_eq!(told(Verb::SetLevel, Some(30)).await, (Kind::Light, "on".into(), Some(30), wave(30.0)));
+        assert_eq!(told(Verb::SetLevel, Some(60)).await, (Kind::Light, "on".into(), Some(60), wave(60.0)));
+        assert_eq!(told(Verb::TurnOff, None).await, (Kind::Light, "off".into(), None, None));
+        assert_eq!(told(Verb::TurnOn, None).await, (Kind::Light, "on".into(), Some(100), None));
+        assert_eq!(told(Verb::SetLevel, Some(0)).await, (Kind::Light, "off".into(), None, None));
+        call("configure_pin", json!({"pin": 18, "reset": ["pwm_hertz"]})).await.unwrap();
+        assert_eq!((source.things()[0].kind, source.things()[0].verbs.len()), (Kind::Switch, 3));
+        let why = call("configure_pin", json!({"pin": 18, "kind": "button", "pwm_hertz": 800})).await.unwrap_err();
+        assert!(why.message().contains("cannot be dimmed"), "{why}");
+    }
 
     #[tokio::test]
     async fn named_pins_are_things() {

@@ -159,11 +159,12 @@ impl Channel {
         second(&self.expires, "expires")
     }
 
-    /// The newest release for a device that is above `serial`.
-    pub fn newest(&self, device: &Device, payload: Payload, serial: u64) -> Option<&ChannelRelease> {
+    /// The newest release for a device that is above `serial`, and above the version `running`, which may have no serial.
+    pub fn newest(&self, device: &Device, payload: Payload, serial: u64, running: &Version) -> Option<&ChannelRelease> {
         let fits = self.releases.iter().filter(|release| {
             release.payload == payload
                 && release.serial > serial
+                && release.version > *running
                 && release.targets.contains(&device.target)
                 && (release.boards.is_empty() || release.boards.contains(&device.board))
                 && release.minimum_version.as_ref().is_none_or(|minimum| device.version >= *minimum)

@@ -78,7 +78,9 @@ pub async fn check(updater: &Arc<Updater>, url: &str) -> Result<Option<Offer>> {
     let (noted, serial) = (url.to_owned(), channel.serial);
     blocking(updater, move |updater| updater.note_channel_serial(&noted, serial)).await?;
     let newest = blocking(updater, Updater::newest_serial).await?;
-    let Some(release) = channel.newest(updater.device(), updater.payload(), newest) else { return Ok(None) };
+    let running = blocking(updater, Updater::newest_version).await?;
+    let newest = channel.newest(updater.device(), updater.payload(), newest, &running);
+    let Some(release) = newest else { return Ok(None) };
     let joined = base.join(&release.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     let joined = joined.ok_or_else(|| Error::refused("the update channel names an unusable address of a bundle"))?;
     Ok(Some(Offer { release: release.clone(), url: joined.into(), expires: channel.expires_at()? }))

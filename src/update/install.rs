@@ -5,17 +5,18 @@ use crate::{
     disk::Disk,
     error::{Error, Result},
     journal::{Journal, JournalFile, Outcome, Phase, Release},
-    keys::Keyring,
+    keys::{Keyring, Origin},
     manifest::{Device, Payload},
     recover,
     slots::{Restart, SlotKind, SlotManifest, SlotName, Slots},
     upload::{Plan, Progress, SharedProgress, Upload},
 };
+use semver::Version;
 use serde::Serialize;
 use std::{
-    io,
+    io::{self, Read},
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
 };
 
 /// The most channels whose serials are stored.
@@ -86,6 +87,26 @@ pub struct Updater {
     /// Locked for a moment at a time.
     journal: Mutex<Journal>,
     progress: SharedProgress,
+    /// Names this start of the machine, or of the program where a supervisor starts it: a trial is one such attempt.
+    attempt: String,
+}
+
+/// The name of this start. Unknown it is empty, and equal to none.
+fn this_attempt(kind: SlotKind) -> String {
+    match kind {
+        SlotKind::Dir => {
+            static ATTEMPT: LazyLock<String> = LazyLock::new(|| {
+                let mut bytes = [0; 16];
+                let random = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+                random.map_or_else(|_| String::new(), |()| format!("{:032x}", u128::from_le_bytes(bytes)))
+            });
+            ATTEMPT.clone()
+        }
+        SlotKind::Uboot | SlotKind::PiTryboot => {
+            let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+            id.trim().to_owned()
+        }
+    }
 }
 
 fn trying() -> Error {
@@ -98,6 +119,12 @@ impl Updater {
     /// # Errors
     /// `Disk`.
     pub fn open(disk: Arc<dyn Disk>, slots: Arc<dyn Slots>, config: Config) -> Result<Self> {
+        let attempt = this_attempt(slots.kind());
+        Self::open_in(disk, slots, config, attempt)
+    }
+
+    /// As [`Updater::open`], in an attempt of this name.
+    pub(crate) fn open_in(disk: Arc<dyn Disk>, slots: Arc<dyn Slots>, config: Config, attempt: String) -> Result<Self> {
         let file = JournalFile::new(disk.clone(), &config.state)?;
         let running = slots.running()?;
         let loaded = file.load()?;
@@ -112,7 +139,7 @@ impl Updater {
             slots.describe(running.slot, &SlotManifest::of_version(config.device.version.clone()))?;
         }
         let before = journal.clone();
-        recover::settle(&*slots, running, &mut journal)?;
+        recover::settle(&*slots, running, &mut journal, &attempt)?;
         if !known || journal != before {
             file.save(&journal)?;
         }
@@ -120,7 +147,7 @@ impl Updater {
             slots.set_trial(None)?;
         }
         let (upload, journal, progress) = (Mutex::default(), Mutex::new(journal), SharedProgress::default());
-        Ok(Self { slots, disk, config, file, upload, journal, progress })
+        Ok(Self { slots, disk, config, file, upload, journal, progress, attempt })
     }
 
     fn upload(&self) -> MutexGuard<'_, Option<Upload>> {
@@ -177,6 +204,17 @@ impl Updater {
     pub fn newest_serial(&self) -> Result<u64> {
         let running = self.slots.manifest(self.slots.running()?.slot)?.map_or(0, |about| about.serial);
         Ok(running.max(self.journal().floor))
+    }
+
+    /// The running version, or the one below which nothing is installed where that is higher. A version that was flashed or came in
+    /// a package has no serial: what is newer than it is told by its version.
+    ///
+    /// # Errors
+    /// `Disk`.
+    pub fn newest_version(&self) -> Result<Version> {
+        let about = self.slots.manifest(self.slots.running()?.slot)?;
+        let running = about.map_or_else(|| self.config.device.version.clone(), |about| about.version);
+        Ok(self.journal().floor_version.iter().fold(running, |newest, floor| newest.max(floor.clone())))
     }
 
     /// The highest serial seen of the channel at a URL.
@@ -266,7 +304,16 @@ impl Updater {
             serial: manifest.serial,
             slot: running.slot.other(),
             next_key: manifest.next_key.clone(),
+            by_announced: verified.signer.origin == Origin::Announced,
         };
+        let floor = self.journal().floor_version.clone();
+        if let Some(floor) = floor.filter(|floor| release.version < *floor) {
+            return Err(Error::Refused(format!(
+                "version {} is older than {floor}, which a package brought and which was confirmed here: get a newer bundle; to go \
+                 back to the version before, use rollback",
+                release.version
+            )));
+        }
         if phase == Phase::Staged(release.clone()) {
             return Ok(Plan {
                 id: release.id,
@@ -373,7 +420,10 @@ impl Updater {
     /// # Errors
     /// `NotFound`; `Busy` while it is being tried.
     pub fn discard(&self, id: &str) -> Result<()> {
-        let mut open = self.upload();
+        self.discard_from(&mut self.upload(), id)
+    }
+
+    fn discard_from(&self, open: &mut Option<Upload>, id: &str) -> Result<()> {
         let phase = self.phase();
         let is_complete = matches!(phase, Phase::Staged(_));
         let release = match phase {
@@ -381,7 +431,7 @@ impl Updater {
             Phase::Trying(release) if release.id == id => return Err(trying()),
             _ => return Err(Error::NotFound("there is no such upload: it is finished or was given up".into())),
         };
-        self.close(&mut open);
+        self.close(open);
         self.slots.discard(release.slot, is_complete)?;
         self.change(|journal| {
             journal.phase = Phase::Idle;
@@ -479,10 +529,15 @@ impl Updater {
     /// `Busy` when no trial runs.
     pub fn fail(&self, why: &str) -> Result<Restart> {
         let _open = self.upload();
+        self.end_trial(why)
+    }
+
+    fn end_trial(&self, why: &str) -> Result<Restart> {
         let release = self.trial()?;
         self.change(|journal| {
             journal.outcome = recover::tried_outcome(why, &release.version);
             journal.phase = Phase::Failed(release);
+            journal.failed_in = self.attempt.clone();
         })?;
         Ok(self.slots.restart(false))
     }
@@ -493,8 +548,10 @@ impl Updater {
     /// `Disk`.
     pub fn pending_fallback(&self) -> Result<Option<Restart>> {
         let running = self.slots.running()?;
-        let failed = matches!(self.phase(), Phase::Failed(release) if release.slot == running.slot);
-        Ok((failed && running.trial).then(|| self.slots.restart(false)))
+        let journal = self.journal().clone();
+        let failed = matches!(journal.phase, Phase::Failed(release) if release.slot == running.slot);
+        let is_now = !self.attempt.is_empty() && journal.failed_in == self.attempt;
+        Ok((failed && running.trial && is_now).then(|| self.slots.restart(false)))
     }
 
     /// Goes back by hand: ends a trial, or makes the other slot's complete version the active one. The caller then restarts.
@@ -502,11 +559,11 @@ impl Updater {
     /// # Errors
     /// `NotFound` when the other slot has no complete version; `Busy` when its version was never confirmed.
     pub fn rollback(&self) -> Result<Restart> {
+        let mut open = self.upload();
         let running = self.slots.running()?;
-        match self.phase() {
-            Phase::Trying(_) if running.trial => return self.fail("A person went back to the version before."),
-            Phase::Writing(release) => self.discard(&release.id)?,
-            _ => {}
+        let phase = self.phase();
+        if matches!(phase, Phase::Trying(_)) && running.trial {
+            return self.end_trial("A person went back to the version before.");
         }
         let target = running.slot.other();
         let about = self.slots.manifest(target)?;
@@ -520,8 +577,14 @@ impl Updater {
             )));
         }
         let left = self.slots.manifest(running.slot)?;
-        let _open = self.upload();
-        self.slots.commit(target)?;
+        if let Phase::Writing(release) = phase {
+            self.discard_from(&mut open, &release.id)?;
+        }
+        self.change(|journal| journal.going_back = true)?;
+        if let Err(why) = self.slots.commit(target) {
+            let _ = self.change(|journal| journal.going_back = false);
+            return Err(why);
+        }
         self.change(|journal| recover::rolled_back(journal, &about.version, left))?;
         Ok(self.slots.restart(false))
     }

@@ -3,7 +3,7 @@
 use crate::{
     disk::Disk,
     error::{Error, Result},
-    slots::SlotName,
+    slots::{SlotManifest, SlotName},
 };
 use semver::Version;
 use serde::{Deserialize, Serialize};
@@ -74,6 +74,16 @@ pub struct Release {
     /// The key it announces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_key: Option<String>,
+    /// Whether it is signed by the key that an earlier version announced.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_announced: bool,
+}
+
+impl Release {
+    /// Whether a slot has this release.
+    pub fn is_in(&self, about: &SlotManifest) -> bool {
+        (&self.id, &self.version) == (&about.id, &about.version)
+    }
 }
 
 /// The end of the last installation.
@@ -111,7 +121,9 @@ pub struct Journal {
     pub phase: Phase,
     /// The lowest serial that may be installed; rises only on commit.
     pub floor: u64,
-    /// The key announced by the version that was committed last.
+    /// The highest version that was committed without a serial, because a package brought it: nothing older may be installed.
+    pub floor_version: Option<Version>,
+    /// The key announced by the version that was committed last, or by the one before it.
     pub announced_key: Option<String>,
     /// The highest serial seen of each channel, by URL.
     pub channel_serials: std::collections::BTreeMap<String, u64>,
@@ -119,6 +131,10 @@ pub struct Journal {
     pub previous: Option<Previous>,
     /// The end of the last installation.
     pub outcome: Option<Outcome>,
+    /// The attempt that noted `Phase::Failed` about itself; empty when that was noted afterwards.
+    pub failed_in: String,
+    /// Whether a person is going back to the version before: noted before the slots change.
+    pub going_back: bool,
 }
 
 /// The journal on its disk.

@@ -27,7 +27,14 @@ pub(crate) fn tried_outcome(why: impl Into<String>, version: &Version) -> Option
 pub(crate) fn committed(journal: &mut Journal, release: Release, before: Option<SlotManifest>) {
     journal.previous = before.map(|about| Previous { id: about.id, version: about.version });
     journal.floor = journal.floor.max(release.serial);
-    journal.announced_key = release.next_key.clone();
+    let is_packaged = release.id.is_empty();
+    if is_packaged && journal.floor_version.as_ref().is_none_or(|floor| *floor < release.version) {
+        journal.floor_version = Some(release.version.clone());
+    }
+    // The announced key stays trusted as long as its releases come; a release by another key that announces none withdraws it.
+    if release.next_key.is_some() || !(is_packaged || release.by_announced) {
+        journal.announced_key = release.next_key.clone();
+    }
     journal.outcome = outcome("committed", format!("Version {} is installed.", release.version), &release.version);
     journal.phase = Phase::Committed(release);
 }
@@ -37,27 +44,40 @@ pub(crate) fn rolled_back(journal: &mut Journal, version: &Version, left: Option
     journal.previous = left.map(|about| Previous { id: about.id, version: about.version });
     journal.outcome = outcome("rolled_back", format!("A person went back to version {version}."), version);
     journal.phase = Phase::Idle;
+    journal.going_back = false;
 }
 
 /// Notes a trial that ended without a commit.
 fn failed(journal: &mut Journal, release: Release, why: String) {
     journal.outcome = tried_outcome(why, &release.version);
     journal.phase = Phase::Failed(release);
+    journal.failed_in.clear();
 }
 
-/// Compares the journal with the slots and corrects it. The slots decide: they are what the machine starts from.
-pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal) -> Result<()> {
-    // A trial that the journal does not know: a package brought the version, the boot loader found the active slot broken, or the
-    // journal was lost.
-    let known = journal.phase.release().is_some_and(|release| release.slot == running.slot);
-    let trial_is_known = known && matches!(journal.phase, Phase::Trying(_) | Phase::Failed(_));
+/// Whether the journal is about the trial that runs: of this content of the slot, and a failure of this very attempt.
+fn knows_trial(journal: &Journal, running: Running, about: &SlotManifest, attempt: &str) -> bool {
+    match &journal.phase {
+        Phase::Trying(release) => release.slot == running.slot && release.is_in(about),
+        Phase::Failed(release) => {
+            release.slot == running.slot && release.is_in(about) && !attempt.is_empty() && journal.failed_in == attempt
+        }
+        _ => false,
+    }
+}
+
+/// Compares the journal with the slots and corrects it. The slots decide: they are what the machine starts from. `attempt` names
+/// this start.
+pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal, attempt: &str) -> Result<()> {
+    let going_back = std::mem::take(&mut journal.going_back);
+    // A trial that the journal does not know: a package brought the version, the boot loader found the active slot broken, what
+    // failed before is tried once more, or the journal was lost.
     if running.trial
-        && !trial_is_known
         && let Some(about) = slots.manifest(running.slot)?
+        && !knows_trial(journal, running, &about, attempt)
     {
         let next_key = about.bundle.and_then(|bundle| bundle.next_key);
         let (id, version, serial, slot) = (about.id, about.version, about.serial, running.slot);
-        journal.phase = Phase::Trying(Release { id, version, serial, slot, next_key });
+        journal.phase = Phase::Trying(Release { id, version, serial, slot, next_key, by_announced: false });
     }
     match journal.phase.clone() {
         Phase::Trying(release) if running.slot == release.slot => {
@@ -98,10 +118,15 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal)
                 failed(journal, release, report.why);
                 return Ok(());
             }
-            // The return to the version before was cut short after the slots had changed.
             let left = slots.manifest(release.slot)?;
-            let version = slots.manifest(slots.active()?)?.map_or(release.version, |about| about.version);
+            let version = slots.manifest(slots.active()?)?.map_or(release.version.clone(), |about| about.version);
+            // Either the return to the version before was cut short after the slots had changed, or nobody asked for it.
             rolled_back(journal, &version, left);
+            if !going_back {
+                let why =
+                    format!("The record of which slot starts was lost or changed, so version {version} starts again.");
+                journal.outcome = outcome("failed", why, &release.version);
+            }
         }
         Phase::Idle | Phase::Writing(_) | Phase::Committed(_) | Phase::Failed(_) => {}
     }

@@ -248,8 +248,20 @@ impl Upload {
             return;
         }
         self.partial = None;
-        self.expect(chunk, None);
-        self.blobs.sort_by_key(|blob| blob.place.offset);
+        if self.states.get(chunk) == Some(&State::Written) {
+            let length = self.head.layout.chunks.get(chunk).map_or(0, |chunk| chunk.length as u64);
+            self.progress.written = self.progress.written.saturating_sub(length);
+        }
+        // It arrived whole before, and was lost on the disk: two blobs with one place would hide each other.
+        if let Some(known) = self.blobs.iter_mut().find(|blob| blob.chunk == chunk && blob.base.is_none()) {
+            known.received = false;
+            self.progress.received = self.progress.received.saturating_sub(known.place.stored.length.into());
+            self.states[chunk] = State::Missing;
+        } else {
+            self.expect(chunk, None);
+            self.blobs.sort_by_key(|blob| blob.place.offset);
+        }
+        self.share();
     }
 
     /// The ranges that are still missing.
@@ -464,10 +476,13 @@ impl Upload {
                 .map(|(at, _)| at)
                 .collect();
             for chunk in &wrong {
-                self.progress.written -= self.head.layout.chunks[*chunk].length as u64;
                 match self.head.layout.chunks[*chunk].source {
                     ChunkSource::Stored(_) => self.expect_whole(*chunk),
-                    ChunkSource::SameAs(first) => self.states[*chunk] = State::SameAs(first),
+                    ChunkSource::SameAs(first) => {
+                        let length = self.head.layout.chunks[*chunk].length as u64;
+                        self.progress.written = self.progress.written.saturating_sub(length);
+                        self.states[*chunk] = State::SameAs(first);
+                    }
                 }
             }
             return Err(Error::Disk(format!(

@@ -110,6 +110,30 @@ def test_a_named_pin_is_switched_and_others_are_not(hob, broker, peer):
     assert levels[17] and not levels[22] and not levels[4]
 
 
+def test_the_last_command_counts_although_the_pin_is_switched_too_fast(hob, broker, peer):
+    hob.call("name_pin", pin=17, name="Hall lamp")
+    hob.call("name_pin", pin=22, name="Pump")
+    hob.set_up(broker.port)
+    peer.wait(f"{BASE}/pin/17/state", "OFF")
+    peer.wait(f"{BASE}/pin/22/state", "OFF")
+
+    def switch(last, mark):
+        # More than the burst that a pin takes, and fewer than those from which on older ones are dropped. Commands are obeyed in
+        # their order: after the mark all of them were.
+        for n in range(28):
+            peer.publish(f"{BASE}/pin/17/set", "OFF" if n % 2 else "ON")
+        peer.publish(f"{BASE}/pin/17/set", last)
+        peer.publish(f"{BASE}/pin/22/set", mark)
+        peer.wait(f"{BASE}/pin/22/state", mark)
+
+    switch("ON", "ON")
+    until("the last of them was obeyed", lambda: hob.high(17) and peer.latest(f"{BASE}/pin/17/state") == "ON")
+    # A newer command takes the place of one that waits: the lamp goes off, and stays off.
+    switch("OFF", "OFF")
+    hob.call("mqtt_read", topic="never/sent", waitSeconds=3)
+    assert not hob.high(17) and peer.latest(f"{BASE}/pin/17/state") == "OFF"
+
+
 def test_the_announcement_follows_names(hob, broker, peer):
     hob.call("name_pin", pin=17, name="Hall lamp")
     hob.call("name_pin", pin=4, name="Door", sensor=True)
@@ -179,6 +203,78 @@ def test_a_broker_that_restarts_is_found_again(hob, broker):
     peer.publish(f"{BASE}/pin/17/set", "ON")
     peer.wait(f"{BASE}/pin/17/state", "ON")
     peer.close()
+    # The same where it is away for a moment only.
+    connections = hob.call("mqtt_status")["connections"]
+    broker.restart()
+    until("connected again", lambda: hob.call("mqtt_status")["connections"] > connections)
+    peer = Peer(broker.port)
+    peer.wait(f"{BASE}/pin/17/state", "ON")
+    peer.wait(f"{BASE}/status", "online")
+    float(peer.wait(f"{BASE}/sensor/disk_free"))
+    until("announced", lambda: [m for m in list(peer.messages) if m.topic.startswith("homeassistant/device/hob_") and m.payload])
+    peer.publish(f"{BASE}/pin/17/set", "OFF")
+    peer.wait(f"{BASE}/pin/17/state", "OFF")
+    peer.close()
+
+
+def test_states_of_what_is_gone_do_not_stay_at_the_broker(hob, broker, peer):
+    rule = lambda name: hob.call(  # noqa: E731
+        "create_rule", name=name, triggers=[{"type": "event", "topic": "custom:never"}], actions=[{"type": "pin", "pin": 21, "toggle": True}])["id"]
+    for pin, name in [(17, "Hall lamp"), (22, "Pump"), (23, "Fan")]:
+        hob.call("name_pin", pin=pin, name=name)
+    rules = [f"{BASE}/rule/{rule(name)}/state" for name in ("Stays", "Goes", "Goes later")]
+    pins = [f"{BASE}/pin/{pin}/state" for pin in (17, 22, 23)]
+    hob.set_up(broker.port, private_rules=True)
+    for topic, state in [(pins[0], "OFF"), (pins[1], "OFF"), (pins[2], "OFF"), (rules[0], "ON"), (rules[1], "ON"), (rules[2], "ON")]:
+        peer.wait(topic, state)
+
+    def retained():
+        late = Peer(broker.port, topics=f"{BASE}/#")
+        # The broker sends what it has retained before what is published now.
+        late.publish(f"{BASE}/mark", "now")
+        late.wait(f"{BASE}/mark", "now")
+        late.close()
+        return {m.topic for m in late.messages if m.topic.endswith("/state")}
+
+    assert retained() == {*pins, *rules}
+    hob.call("name_pin", pin=22, name="")
+    hob.call("delete_rule", ruleId="Goes")
+    peer.wait(pins[1], "")
+    peer.wait(rules[1], "")
+    assert retained() == {pins[0], pins[2], rules[0], rules[2]}
+    # What goes while there is no connection is cleared after a restart.
+    hob.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": 1})
+    hob.is_("connecting")
+    hob.call("name_pin", pin=23, name="")
+    hob.call("delete_rule", ruleId="Goes later")
+    hob.stop()
+    hob.start()
+    hob.set_up(broker.port, private_rules=True)
+    peer.wait(pins[2], "")
+    peer.wait(rules[2], "")
+    assert retained() == {pins[0], rules[0]}
+
+
+def test_private_rules_are_not_announced(hob, broker, peer):
+    made = hob.call("create_rule", name="Present for Mia", triggers=[{"type": "event", "topic": "custom:never"}],
+                    actions=[{"type": "pin", "pin": 21, "high": True}])["id"]
+    hob.call("name_pin", pin=17, name="Hall lamp")
+    hob.set_up(broker.port)
+    peer.wait(f"{BASE}/pin/17/state", "OFF")
+    until("announced", lambda: [m for m in list(peer.messages) if m.topic.startswith("homeassistant/device/hob_") and m.payload])
+    # Nor is it run from there. The last message is obeyed, so this one has been read before.
+    peer.publish(f"{BASE}/rule/{made}/run", "PRESS")
+    peer.publish(f"{BASE}/pin/17/set", "ON")
+    peer.wait(f"{BASE}/pin/17/state", "ON")
+    hob.call("run_rule", ruleId=made)
+    assert hob.call("get_rule", ruleId=made)["fired"] == 1 and hob.high(21)
+    peer.publish(f"{BASE}/pin/17/set", "OFF")
+    peer.wait(f"{BASE}/pin/17/state", "OFF")
+    heard = [m for m in peer.messages if made in m.topic or b"Mia" in m.payload or made.encode() in m.payload]
+    assert [m.topic for m in heard] == [f"{BASE}/rule/{made}/run"], heard
+    # An admin may show them.
+    hob.set_up(broker.port, private_rules=True)
+    peer.wait(f"{BASE}/rule/{made}/state", "ON")
 
 
 def test_a_wrong_password_is_told_and_corrected(hob, tmp_path):
@@ -257,6 +353,33 @@ def test_devices_that_announce_themselves_are_read(hob, broker, peer):
     until("gone", lambda: hob.call("mqtt_status")["announcedThings"] == 0)
 
 
+def test_a_blind_of_zigbee2mqtt_is_moved_to_a_position(hob, broker, peer):
+    # As Zigbee2MQTT 1.33 and later announces it.
+    topic = "zigbee2mqtt/Study blind"
+    config = {
+        "command_topic": f"{topic}/set", "position_topic": topic, "set_position_topic": f"{topic}/set", "state_topic": topic,
+        "set_position_template": '{ "position": {{ position }} }', "position_template": "{{ value_json.position }}",
+        "value_template": "{{ value_json.state }}", "state_open": "OPEN", "state_closed": "CLOSE", "state_stopped": "STOP", "name": None,
+        "object_id": "study_blind", "unique_id": "0x0017880104e45551_cover_zigbee2mqtt", "origin": {"name": "Zigbee2MQTT", "sw": "1.40.0"},
+        "device": {"identifiers": ["zigbee2mqtt_0x0017880104e45551"], "name": "Study blind", "manufacturer": "IKEA"},
+        "availability": [{"topic": "zigbee2mqtt/bridge/state", "value_template": "{{ value_json.state }}"}],
+    }
+    peer.publish("zigbee2mqtt/bridge/state", '{"state":"online"}', retain=True)
+    peer.publish("homeassistant/cover/0x0017880104e45551/cover/config", json.dumps(config), retain=True)
+    peer.publish(topic, '{"state":"OPEN","position":100,"linkquality":92}', retain=True)
+    hob.set_up(broker.port)
+    blind = lambda: next((t for t in hob.call("list_things")["things"] if t["name"] == "Study blind"), {})  # noqa: E731
+    until("the blind is open", lambda: "100" in json.dumps(blind()))
+    hob.call("control_thing", thing="Study blind", action="set_level", level=40)
+    peer.wait(f"{topic}/set", '{ "position": 40 }')
+    peer.publish(topic, '{"state":"OPEN","position":40}', retain=True)
+    until("it is at 40 %", lambda: "40" in json.dumps(blind()) and "100" not in json.dumps(blind()))
+    hob.call("control_thing", thing="Study blind", action="close")
+    peer.wait(f"{topic}/set", "CLOSE")
+    peer.publish(topic, '{"state":"CLOSE","position":0}', retain=True)
+    until("it is closed", lambda: "closed" in json.dumps(blind()))
+
+
 def test_a_flood_leaves_memory_steady(hob, broker):
     peer = Peer(broker.port, topics=f"{BASE}/pin/17/state")
     pours = Flood(broker.port)
@@ -298,7 +421,7 @@ def test_ten_thousand_messages_a_second_drown_nothing(hob, broker):
     never = rule("Never", {"type": "threshold", "topic": "meter/#", "above": 1e12}, {"type": "pin", "pin": 20, "high": True})
     bell = rule("Bell", {"type": "mqtt", "topic": "button", "payload": "single"}, {"type": "pin", "pin": 21, "toggle": True})
     hob.is_("connected")
-    until("both topics", lambda: hob.call("mqtt_status")["subscriptions"] >= 9)
+    until("both topics", lambda: all(f"{topic} (QoS 1)" in broker.log() for topic in ("meter/#", "button")))
     fired = lambda which: hob.call("get_rule", ruleId=which)["fired"]  # noqa: E731
     meters = [f"meter/{n}" for n in range(40)] + [f"{BASE}/pin/30/set"]
     flood, sent = Flood(broker.port), []

@@ -67,6 +67,7 @@ mod scheduled_kills;
 mod scrubbing;
 mod seed_names;
 mod shared_lists;
+mod spoken_home;
 mod standards;
 mod storage;
 mod supervised;

@@ -279,7 +279,14 @@ fn signals_and_buses_are_driven_and_read_back() {
     assert_eq!(hob.result("spi_transfer", json!({"data": [9, 8]}))["bytes"], json!([9, 8]));
     let sensors = hob.result("read_temperature_sensors", json!({}))["sensors"].clone();
     assert_eq!(sensors[0], json!({"id": "28-0000000000a1", "temperature": -4.5}));
+    let identify = json!({"port": "/dev/ttySIM0", "text": "*IDN?\n"});
+    hob.call("serial_transfer", identify.clone()).refusal(403, "denied");
+    let home = Home::with("[serial]\nallow = [\"/dev/ttySIM0\"]\n");
+    let hob = &home.hob;
+    assert_eq!(hob.result("serial_transfer", identify)["text"], "Hob,simulated thermometer,1\n");
     for (tool, arguments, status) in [
+        ("serial_transfer", json!({"port": "/dev/ttySIM1", "text": "x"}), (403, "denied")),
+        ("serial_transfer", json!({"port": "/dev/ttySIM0", "text": "x", "baud": 7}), (400, "bad_args")),
         ("i2c_read", json!({"address": 73}), (500, "failed")),
         ("i2c_read", json!({"address": 3}), (400, "bad_args")),
         ("i2c_scan", json!({"bus": 9}), (409, "unavailable")),

@@ -86,3 +86,25 @@ fn a_sentence_becomes_a_rule_after_a_yes() {
     switch(&hob, 4, true);
     until("the lamp is on", || high(&hob, 17));
 }
+
+#[test]
+fn at_sunset_is_once_and_every_evening_is_daily() {
+    let hob = Hob::with(Setup { config: "latitude = 48.2\nlongitude = 16.37\n".into(), ..Setup::default() });
+    hob.result("name_pin", json!({"pin": 17, "name": "porch lamp"}));
+    for (text, question, sentence) in [
+        ("turn on the porch lamp at sunset", "once", "Once at sunset"),
+        ("turn on the porch lamp every evening at sunset", "every day at sunset", "Every day at sunset"),
+    ] {
+        let asked = hob.say(text);
+        let say = asked["response"].as_str().unwrap();
+        assert!(say.contains("Shall I") && say.contains(question), "{text}: {say}");
+        let yes = json!({"message": "yes", "conversationId": asked["conversationId"]});
+        let made = hob.post("/api/v1/chat", yes).data(200);
+        let said = made["response"].as_str().unwrap();
+        assert!(said.contains(sentence), "{text}: {said}");
+    }
+    let rules = hob.result("list_rules", json!({}));
+    let dated: Vec<bool> =
+        rules["rules"].as_array().unwrap().iter().map(|rule| rule["triggers"][0]["date"].is_string()).collect();
+    assert_eq!(dated.iter().filter(|dated| **dated).count(), 1, "{rules}");
+}

@@ -16,10 +16,10 @@ use std::{
 const VOICE: &str = "[wyoming]\nlisten = \"127.0.0.1:0\"\n";
 
 /// A client of the protocol.
-struct Client(BufReader<TcpStream>);
+pub struct Client(BufReader<TcpStream>);
 
 impl Client {
-    fn of(hob: &Hob) -> Self {
+    pub fn of(hob: &Hob) -> Self {
         let voice = hob.get("/api/v1/voice").data(200);
         let stream = TcpStream::connect(voice["listensOn"].as_str().unwrap()).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -57,7 +57,7 @@ impl Client {
     }
 
     /// Says a sentence: whether it was handled, and the answer.
-    fn say(&mut self, text: &str) -> (bool, String) {
+    pub fn say(&mut self, text: &str) -> (bool, String) {
         let (kind, data) = self.ask("transcript", json!({"text": text, "context": {"conversation_id": "one"}}));
         assert!(["handled", "not-handled"].contains(&&*kind), "{kind}");
         (kind == "handled", data["text"].as_str().unwrap().to_owned())
@@ -98,13 +98,14 @@ fn clients(hob: &Hob) -> Vec<Value> {
     hob.get("/api/v1/voice/clients").data(200)["clients"].as_array().unwrap().clone()
 }
 
-fn with_voice() -> Hob {
-    Hob::with(Setup { config: VOICE.into(), ..Setup::default() })
+/// A daemon that can be spoken to, with these further settings.
+pub fn with_voice(config: &str) -> Hob {
+    Hob::with(Setup { config: format!("{config}\n{VOICE}"), ..Setup::default() })
 }
 
 #[test]
 fn an_address_speaks_once_a_person_approved_it() {
-    let mut hob = with_voice();
+    let mut hob = with_voice("");
     let mut voice = Client::of(&hob);
     let (kind, info) = voice.ask("describe", json!({}));
     assert_eq!((kind.as_str(), &info["handle"][0]["installed"]), ("info", &json!(true)));
@@ -148,7 +149,7 @@ fn an_address_speaks_once_a_person_approved_it() {
 
 #[test]
 fn what_is_said_is_the_households() {
-    let hob = with_voice();
+    let hob = with_voice("");
     hob.admin("PUT", "/api/v1/voice/clients/127.0.0.1").json(&json!({"status": "approved"})).send().data(200);
     hob.result("add_note", json!({"title": "Diary", "content": "nobody else may read this"}));
     hob.result("add_note", json!({"title": "Wi-Fi for guests", "content": "ask Anna", "shared": true}));
@@ -171,7 +172,7 @@ fn what_is_said_is_the_households() {
 
 #[test]
 fn named_pins_are_switched_by_voice_and_doors_are_not() {
-    let hob = with_voice();
+    let hob = with_voice("");
     hob.admin("PUT", "/api/v1/voice/clients/127.0.0.1").json(&json!({"status": "approved"})).send().data(200);
     hob.result("name_pin", json!({"pin": 17, "name": "hall lamp"}));
     hob.result("name_pin", json!({"pin": 22, "name": "garage door"}));
@@ -251,7 +252,7 @@ fn a_hijacked_model_can_do_nothing_more_by_voice() {
 
 #[test]
 fn bad_input_ends_a_connection_and_nothing_else() {
-    let mut hob = with_voice();
+    let mut hob = with_voice("");
     let long = [b"{\"type\":\"".to_vec(), vec![b'x'; 40_000], b"\"}\n".to_vec()].concat();
     for bytes in [
         &b"GET / HTTP/1.1\r\n\r\n"[..],

@@ -1,14 +1,20 @@
 """A real Home Assistant finds Hob by MQTT discovery through a real mosquitto, and switches its pins."""
 
 import asyncio
+import json
+import os
 import pathlib
+import random
 import subprocess
 import sys
+import threading
 import time
+import urllib.request
 
 import pytest
 
 from broker import Broker
+from conftest import TOKEN
 
 
 def until(what, check, patience=60):
@@ -66,7 +72,7 @@ def is_high(hob, pin):
 def joined(home, hob, broker):
     hob.call("name_pin", pin=17, name="Hall lamp")
     hob.call("name_pin", pin=4, name="Garden door", sensor=True)
-    hob.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": broker.port})
+    hob.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": broker.port, "private_rules": True})
     flow = rest(home, "POST", "/api/config/config_entries/flow", {"handler": "mqtt"})
     done = rest(home, "POST", f"/api/config/config_entries/flow/{flow['flow_id']}", {"broker": "127.0.0.1", "port": broker.port})
     assert done["type"] == "create_entry", done
@@ -85,6 +91,118 @@ def test_home_assistant_lists_hob_as_one_device(joined, hob):
     until("a reading", lambda: state(joined, found["disk_free"]).replace(".", "").isdigit())
     log = (pathlib.Path(joined.folder) / "ha.log").read_text()
     assert "hob_" not in log, log[-3000:]
+
+
+def test_the_version_is_an_update_entity(joined, hob):
+    update = entities(joined)["update"]
+    until("its state", lambda: state(joined, update) == "off")
+    shown = attributes(joined, update)
+    assert shown["installed_version"] and shown["latest_version"] == shown["installed_version"], shown
+    assert shown["in_progress"] is False and shown["title"] == "Hob", shown
+    # It installs nothing: a person does, at the page or the command line.
+    assert shown["supported_features"] & 1 == 0, shown
+
+
+class Slots:
+    """A second Hob, which can be updated: the version of each slot is a script that starts the same program."""
+
+    def __init__(self, folder):
+        self.folder, self.hob = folder, os.environ["HOB_BIN"]
+        slot = folder / "root/slots/a"
+        slot.mkdir(parents=True)
+        self.program(slot / "hob", "0.1.0")
+        (slot / "manifest.json").write_text('{"version": "0.1.0", "serial": 0}')
+        self.cli("bundle", "keygen", "--no-password", folder / "release")
+        key = [line for line in (folder / "release.pub").read_text().splitlines() if line][-1]
+        (folder / "test.toml").write_text(f'[limits]\ncalls = 0\n[update]\nkeys = ["{key}"]\nwindow_seconds = 600\n')
+        command = [self.hob, "supervise", "--root", folder / "root", "--data", folder / "data", "--config", folder / "test.toml", "--",
+                   "--board", "sim", "--listen", "127.0.0.1:0", "--no-mdns", "--name", "attic"]
+        env = {"PATH": os.environ["PATH"], "HOB_TOKEN": TOKEN, "HOB_LOG": "info"}
+        self.urls = []
+        self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=open(folder / "log", "w"), text=True)
+        threading.Thread(target=self.read, daemon=True).start()
+        self.ready(1)
+
+    def program(self, path, version):
+        # Noise, so that a bundle is more than its head.
+        noise = "".join(f"# {random.Random(version).getrandbits(256):x}{n}\n" for n in range(3000))
+        path.write_text(f'#!/bin/sh\nexec {self.hob} "$@"\n{noise}')
+        path.chmod(0o755)
+
+    def read(self):
+        for line in self.process.stdout:
+            if line.startswith("hob ready "):
+                self.urls.append(line.split()[-1].rstrip("/"))
+
+    def ready(self, count):
+        until(f"start {count}: {(self.folder / 'log').read_text()[-2000:]}", lambda: len(self.urls) >= count)
+
+    def cli(self, *arguments):
+        return subprocess.run([self.hob, *arguments, "--data", self.folder / "data"], check=True, capture_output=True, text=True)
+
+    def request(self, method, path, body, kind="application/json"):
+        headers = {"authorization": f"Bearer {TOKEN}", "content-type": kind}
+        with urllib.request.urlopen(urllib.request.Request(self.urls[-1] + path, body, headers, method=method), timeout=60) as answer:
+            return json.loads(answer.read())["data"]
+
+    def bundle(self, version, serial):
+        made = self.folder / "bundle"
+        self.program(self.folder / "app", version)
+        self.cli("bundle", "build", "--out", made, "--key", self.folder / "release.key", "--version", version, "--serial", str(serial),
+                 "--app", self.folder / "app", "--compression", "fast")
+        return made
+
+    def stop(self):
+        self.process.terminate()
+        assert self.process.wait(30) == 0, (self.folder / "log").read_text()[-3000:]
+
+
+@pytest.fixture
+def slots(tmp_path):
+    made = Slots(tmp_path)
+    yield made
+    made.stop()
+
+
+def test_home_assistant_follows_an_update(joined, broker, slots):
+    def set_up(**more):
+        fields = {"host": "127.0.0.1", "port": broker.port, **more}
+        arguments = json.dumps({"arguments": {"service": "mqtt", "fields": fields}}).encode()
+        slots.request("POST", "/api/v1/tools/config_set_entry/execute", arguments)
+
+    set_up()
+
+    def entity():
+        [all] = asyncio.run(joined.ws({"type": "config/entity_registry/list"}))
+        [devices] = asyncio.run(joined.ws({"type": "config/device_registry/list"}))
+        attic = [d["id"] for d in devices if d["name"] == "attic"]
+        return next((e["entity_id"] for e in all if e["device_id"] in attic and e["entity_id"].startswith("update.")), None)
+
+    update = until("the entity", entity)
+
+    def shows(what, installed, latest, in_progress, on):
+        def look():
+            shown = attributes(joined, update)
+            right = (shown.get("installed_version"), shown.get("latest_version"), shown.get("in_progress")) == (installed, latest, in_progress)
+            return right and state(joined, update) == on
+
+        until(what, look)
+
+    shows("the version that runs", "0.1.0", "0.1.0", False, "off")
+    # An upload has begun: its head says which version it is.
+    bundle = slots.bundle("0.2.0", 2)
+    whole = bundle.read_bytes()
+    lengths = [int.from_bytes(whole[at:at + 4], "little") for at in range(8, 20, 4)]
+    slots.request("POST", "/api/v1/update/uploads", whole[:20 + sum(lengths)], "application/octet-stream")
+    shows("what is being written", "0.1.0", "0.2.0", True, "on")
+    slots.cli("update", "install", bundle, "--no-wait")
+    slots.ready(2)
+    shows("the trial", "0.2.0", "0.2.0", True, "off")
+    slots.cli("update", "confirm")
+    shows("the new version", "0.2.0", "0.2.0", False, "off")
+    # The other tests look for one Hob.
+    set_up(announce=False)
+    until("it is gone", lambda: not entity())
 
 
 def test_switching_in_home_assistant_moves_the_pin_and_back(joined, hob):
@@ -267,7 +385,7 @@ def test_hob_is_unavailable_without_its_broker_and_comes_back(joined, hob, broke
     lamp = entities(joined)["pin_17"]
     hob.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": 1})
     until("unavailable", lambda: state(joined, lamp) == "unavailable")
-    hob.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": broker.port})
+    hob.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": broker.port, "private_rules": True})
     until("back", lambda: state(joined, lamp) == "off")
 
 

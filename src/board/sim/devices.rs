@@ -48,6 +48,11 @@ impl Devices {
         Some(())
     }
 
+    /// The temperature of the thermometer on I2C.
+    pub fn celsius(&self) -> f64 {
+        f64::from(i16::from_be_bytes(self.lm75.temperature) >> 7) / 2.0
+    }
+
     pub fn thermometers(&self) -> Vec<Thermometer> {
         let sensor =
             |(id, temperature): &(&str, f64)| Thermometer { id: (*id).into(), temperature: Some(*temperature) };

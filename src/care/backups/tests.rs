@@ -3,7 +3,6 @@
 use super::*;
 use futures::FutureExt;
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
-use std::sync::Mutex;
 use tool::Clock;
 
 /// A clock that tests set.
@@ -178,4 +177,70 @@ async fn the_passphrase_is_stored_sealed_and_never_shown() {
     let why = w.backups.run().await.unwrap_err().to_string();
     assert!(why.contains("enter it again"), "{why}");
     assert!(w.plan("", 2, None).await.unwrap_err().to_string().contains("enter it again"));
+}
+
+#[tokio::test]
+async fn a_disk_that_takes_no_writes_costs_no_older_backup_and_no_attempt_each_minute() {
+    let w = World::new();
+    let stick = w.folder.join("stick");
+    fs::create_dir(&stick).unwrap();
+    w.plan(stick.to_str().unwrap(), 2, None).await.unwrap();
+    for _ in 0..2 {
+        w.later(24);
+        w.backups.look().await.unwrap();
+    }
+    let before = w.names(&stick);
+    assert_eq!(before.len(), 2, "{before:?}");
+    // From now on nothing is stored any more.
+    w.store.seal_for_restore();
+    for night in 1..=3 {
+        w.later(24);
+        for _ in 0..10 {
+            let _ = w.backups.look().await;
+        }
+        let names = w.names(&stick);
+        assert_eq!(names.len(), 2 + night, "{names:?}");
+        assert!(before.iter().all(|name| names.contains(name)), "{names:?}");
+    }
+    let told = w.told.lock().unwrap().clone();
+    assert!(told.len() == 3 && told[0].1.contains("could not be stored"), "once a day: {told:?}");
+    let last = w.backups.view().unwrap().last.unwrap();
+    assert!(last.path.ends_with("-20261201-120000.hob"), "{last:?}");
+    // An attempt that fails is not made each minute either.
+    fs::remove_dir_all(&stick).unwrap();
+    w.later(24);
+    for _ in 0..10 {
+        let _ = w.backups.look().await;
+    }
+    assert!(w.backups.view().unwrap().problem.is_some());
+    assert_eq!(w.told.lock().unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn a_clock_that_was_once_years_ahead_stops_nothing() {
+    let w = World::new();
+    w.plan("", 3, None).await.unwrap();
+    let now = *w.clock.0.lock().unwrap();
+    w.later(24 * 4000);
+    w.backups.run().await.unwrap();
+    *w.clock.0.lock().unwrap() = now;
+    w.later(24);
+    let known = w.backups.view().unwrap().last.unwrap();
+    w.backups.look().await.unwrap();
+    assert!(w.backups.view().unwrap().last.unwrap().at < known.at);
+    // One that fails then is tried again after an hour, and told.
+    w.later(24 * 4000);
+    let folder = w.folder.join("data/backups");
+    fs::remove_dir_all(&folder).unwrap();
+    fs::write(&folder, "no folder").unwrap();
+    w.backups.look().await.unwrap();
+    assert_eq!(w.told.lock().unwrap().len(), 1);
+    *w.clock.0.lock().unwrap() = now;
+    w.later(48);
+    w.backups.look().await.unwrap();
+    assert_eq!(w.told.lock().unwrap().len(), 2);
+    fs::remove_file(&folder).unwrap();
+    w.later(2);
+    w.backups.look().await.unwrap();
+    assert!(w.backups.view().unwrap().problem.is_none());
 }

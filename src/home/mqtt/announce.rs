@@ -186,6 +186,7 @@ mod tests {
             announce: true,
             control,
             adopt: true,
+            private_rules: false,
             allowed: vec![],
             guarded: vec![],
         }

@@ -23,6 +23,15 @@ pub(super) enum Request {
     Renew,
     /// The components that the broker has retained from an earlier announcement.
     Announced(BTreeMap<String, String>),
+    /// A state of a pin or rule that the broker has retained: its kind and its id.
+    Retained(RetainedState),
+}
+
+/// A retained state below the base topic: `pin/17/state`, `rule/ID/state`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RetainedState {
+    pub kind: &'static str,
+    pub id: String,
 }
 
 impl Request {
@@ -31,12 +40,15 @@ impl Request {
         match (self, older) {
             (Self::Pin(pin, Verb::TurnOn | Verb::TurnOff), Self::Pin(other, _)) => pin == other,
             (Self::EnableRule(rule, _), Self::EnableRule(other, _)) => rule == other,
+            (Self::Retained(state), Self::Retained(other)) => state == other,
             (Self::Renew, Self::Renew) | (Self::Announced(_), Self::Announced(_)) => true,
             _ => false,
         }
     }
 }
 
+/// What has states that go when it goes.
+pub(super) const STATES: [&str; 2] = ["pin", "rule"];
 /// How many requests may wait, and from how many on older ones that mean nothing any more are dropped. Others keep their order.
 const MOST: usize = 256;
 const MANY: usize = 32;
@@ -61,6 +73,11 @@ impl Requests {
         waiting.push_back(request);
         drop(waiting);
         self.0.1.notify_one();
+    }
+
+    /// Whether a command for this pin waits.
+    pub fn has_pin(&self, pin: &str) -> bool {
+        self.waiting().iter().any(|request| matches!(request, Request::Pin(other, _) if other == pin))
     }
 
     /// Waits for the next one.
@@ -106,7 +123,11 @@ fn read(settings: &MqttSettings, own: &str, topic: &str, payload: &[u8], retaine
     }
     let rest = topic.strip_prefix(&*settings.config.base)?.strip_prefix('/')?;
     if retained {
-        return None;
+        // An empty payload is no state.
+        let (rest, false) = (rest.strip_suffix("/state")?, payload.is_empty()) else { return None };
+        let (kind, id) = rest.split_once('/').filter(|(_, id)| !id.contains('/'))?;
+        let kind = STATES.into_iter().find(|known| *known == kind)?;
+        return Some(Request::Retained(RetainedState { kind, id: id.to_owned() }));
     }
     let text = std::str::from_utf8(payload).ok()?.trim();
     let switched = match text.to_ascii_uppercase().as_str() {
@@ -180,10 +201,12 @@ mod tests {
             announce: true,
             control: true,
             adopt: true,
+            private_rules: false,
             allowed: vec![],
             guarded: vec![],
         };
         let pin = |verb| Some(Request::Pin("17".into(), verb));
+        let state = |kind, id: &str| Some(Request::Retained(RetainedState { kind, id: id.to_owned() }));
         for (topic, payload, retained, request) in [
             ("hob/k/pin/17/set", "ON", false, pin(Verb::TurnOn)),
             ("hob/k/pin/17/set", "off", false, pin(Verb::TurnOff)),
@@ -191,6 +214,12 @@ mod tests {
             ("hob/k/pin/17/set", "ON", true, None),
             ("hob/k/pin/17/set", "open the door", false, None),
             ("hob/k/pin/17/state", "ON", false, None),
+            ("hob/k/pin/17/state", "ON", true, state("pin", "17")),
+            ("hob/k/rule/x/state", "OFF", true, state("rule", "x")),
+            ("hob/k/rule/x/state", "", true, None),
+            ("hob/k/rule/x/y/state", "ON", true, None),
+            ("hob/k/sensor/x/state", "ON", true, None),
+            ("hob/k/pin/17", "ON", true, None),
             ("hob/kk/pin/17/set", "ON", false, None),
             ("hob/k/call", "gpio_write", false, None),
             ("hob/k/pin/lamp/set", "ON", false, None),

@@ -34,9 +34,14 @@ fn read(text: &str, names: &[String]) -> Option<(Value, String)> {
     }
     let lower = text.to_lowercase();
     let lower = lower.strip_prefix("please ").unwrap_or(&lower);
-    let (cause, rest) = apart(lower)?;
+    let (lower, day) = without_day(lower);
+    let (cause, rest) = apart(&lower)?;
     let (cause, time) = with_time(&cause);
-    let trigger = trigger(&cause, names)?;
+    let trigger = match sun(&cause, day) {
+        Some(trigger) => trigger,
+        None if day.is_some() => return None,
+        None => trigger(&cause, names)?,
+    };
     let (action, unless) = match rest.rsplit_once(" unless ") {
         Some((action, unless)) => (action.to_owned(), Some(unless.trim().to_owned())),
         None => (rest, None),
@@ -128,15 +133,48 @@ fn known<'n>(name: &'n str, names: &[String]) -> Option<&'n str> {
     names.iter().any(|known| known == plain).then_some(plain)
 }
 
+/// The words for days, and as `create_rule` takes them.
+const DAYS: &[(&str, &str)] = &[
+    ("every day", "every day"),
+    ("each day", "every day"),
+    ("every evening", "every day"),
+    ("every night", "every day"),
+    ("every morning", "every day"),
+    ("daily", "every day"),
+    ("this evening", "today"),
+    ("tonight", "today"),
+    ("today", "today"),
+    ("tomorrow", "tomorrow"),
+];
+
+/// A sentence by the sun without its days, and those.
+fn without_day(lower: &str) -> (String, Option<&'static str>) {
+    if !["sunset", "sunrise"].iter().any(|event| lower.contains(event)) {
+        return (lower.to_owned(), None);
+    }
+    let padded = format!(" {lower} ");
+    let at = |words: &str| {
+        let after = [" ", ", "].iter().find_map(|end| padded.split_once(&format!(" {words}{end}")))?;
+        Some(format!("{} {}", after.0.trim(), after.1.trim()).trim().to_owned())
+    };
+    let found = DAYS.iter().find_map(|(words, day)| Some((at(words)?, Some(*day))));
+    found.unwrap_or_else(|| (lower.to_owned(), None))
+}
+
+/// A time by the sun as words for `create_rule`, and for people: once, unless every day is said.
+fn sun(cause: &str, day: Option<&str>) -> Option<(String, String)> {
+    let event = ["sunset", "sunrise"].into_iter().find(|event| cause.ends_with(event))?;
+    let lead = cause.strip_suffix(event).unwrap_or_default().trim();
+    let then = |event: &str| if lead.is_empty() { format!("at {event}") } else { format!("{lead} {event}") };
+    Some(match day {
+        Some("every day") => (cause.to_owned(), format!("every day {}", then(event))),
+        Some(day) => (format!("{cause} {day}"), format!("once {} {day}", then(event))),
+        None => (format!("{cause} once"), format!("once {}", then(&format!("the next {event}")))),
+    })
+}
+
 /// The words of a trigger for `create_rule`, and for people.
 fn trigger(cause: &str, names: &[String]) -> Option<(String, String)> {
-    if let Some(event) = ["sunset", "sunrise"].iter().find(|event| cause.ends_with(**event)) {
-        let lead = cause.strip_suffix(event).unwrap_or_default().trim();
-        return match lead.is_empty() {
-            true => Some((cause.to_owned(), format!("at {event}"))),
-            false => Some((cause.to_owned(), cause.to_owned())),
-        };
-    }
     // "somebody opens the front door", "someone presses the bell twice"
     for who in ["somebody ", "someone ", "anybody ", "anyone ", "i ", "you "] {
         let Some(rest) = cause.strip_prefix(who) else { continue };
@@ -265,11 +303,13 @@ mod tests {
                 json!(null),
                 json!("turn on the fan"),
             ),
-            ("at sunset turn on the porch light", "sunset", json!(null), json!("turn on the porch light")),
-            ("turn the porch light on at sunset", "sunset", json!(null), json!("turn on the porch light")),
+            ("at sunset turn on the porch light", "sunset once", json!(null), json!("turn on the porch light")),
+            ("turn the porch light on at sunset", "sunset once", json!(null), json!("turn on the porch light")),
+            ("every evening at sunset, turn on the porch light", "sunset", json!(null), json!("turn on the porch light")),
+            ("turn on the porch light tonight at sunset", "sunset today", json!(null), json!("turn on the porch light")),
             (
                 "15 minutes before sunset, turn on the porch light",
-                "15 minutes before sunset",
+                "15 minutes before sunset once",
                 json!(null),
                 json!("turn on the porch light"),
             ),

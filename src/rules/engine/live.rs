@@ -82,6 +82,8 @@ struct State {
     dropped: u64,
     said: Option<Instant>,
     deciding: usize,
+    /// Whether its record is being deleted, because its time is over.
+    clearing: bool,
     /// Whether it was changed, switched off or deleted since: nothing starts any more.
     retired: bool,
 }
@@ -155,6 +157,7 @@ impl Live {
             dropped: 0,
             said: None,
             deciding: 0,
+            clearing: false,
             retired: false,
         };
         Some(Self {
@@ -227,6 +230,16 @@ impl Live {
     pub fn decided(&self) {
         let mut state = self.state();
         state.deciding = state.deciding.saturating_sub(1);
+    }
+
+    /// Whether deleting its record begins with this call.
+    pub fn begin_clearing(&self) -> bool {
+        !std::mem::replace(&mut self.state().clearing, true)
+    }
+
+    /// Deleting its record has failed: it is tried again.
+    pub fn end_clearing(&self) {
+        self.state().clearing = false;
     }
 
     /// Admits a start, if its limits and its mode allow one now.

@@ -7,15 +7,17 @@ use super::{
 use crate::{
     definition::Trigger as Waits,
     matching::{Op, at, compare},
-    record::{Kind, Trigger},
+    planning::forget_schedules,
+    record::{BY_TRIGGER, Kind, Trigger},
     sun,
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, ToSpan};
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
     time::Duration,
 };
+use store::{Visit, Walk};
 use tokio::time::Instant;
 use tool::{Label, Scope, prelude::*};
 
@@ -33,6 +35,7 @@ impl Rules {
             let (now, wall) = (Instant::now(), self.0.ports.clock.now());
             let mut next = now + LONGEST_SLEEP;
             for live in self.all_live() {
+                self.clear_if_over(&live);
                 for (trigger, waits) in live.definition.triggers.iter().enumerate() {
                     match waits {
                         Waits::Sun { .. } => {
@@ -54,6 +57,38 @@ impl Rules {
                 () = self.0.changed.notified() => {}
             }
         }
+    }
+
+    /// Deletes a rule for one day, with its log, once that day and the next have passed: nobody has to tidy up after "at sunset".
+    pub(super) fn clear_if_over(&self, live: &Arc<Live>) {
+        let Some(last) = live.definition.last_day() else { return };
+        let over = last.checked_add(1.day()).is_ok_and(|shown| shown < self.0.ports.clock.local().date());
+        // The record of one that still runs is needed.
+        if !over || live.entry.value.in_file || live.running() != (0, 0) || !live.begin_clearing() {
+            return;
+        }
+        let (this, live) = (self.clone(), live.clone());
+        tokio::spawn(async move {
+            if let Err(error) = this.clear(&live).await {
+                tracing::warn!(rule = %live.id, %error, "a rule whose time is over could not be deleted");
+                live.end_clearing();
+            }
+        });
+    }
+
+    async fn clear(&self, live: &Live) -> Result<()> {
+        let (scope, id) = (Scope::User(live.owner), live.id);
+        let logged = self.0.firings.walk_in(scope, &Walk::prefix(BY_TRIGGER, id.as_bytes()), |_| Visit::Yes)?;
+        let (records, firings) = (self.0.shelf.records().clone(), self.0.firings.clone());
+        let (scheduler, entry) = (self.0.scheduler.clone(), live.entry.clone());
+        let cleared = self.0.shelf.records().store().write(move |tx| {
+            logged.iter().try_for_each(|firing| firings.remove(tx, scope, firing.id).map(drop))?;
+            forget_schedules(&scheduler, tx, &entry)?;
+            records.remove(tx, scope, id)
+        });
+        cleared.await?;
+        self.drop_live(id);
+        Ok(())
     }
 
     /// Starts a check that is due, and returns when it is due next.
@@ -174,10 +209,13 @@ impl Rules {
         waits: &Waits,
         now: Timestamp,
     ) -> Option<Timestamp> {
-        let Waits::Sun { event, offset_minutes } = waits else { return None };
+        let Waits::Sun { event, offset_minutes, date } = waits else { return None };
         let place = (self.0.home.place)()?;
         let zone = self.0.ports.clock.zone();
-        let next = |after: Timestamp| sun::next(place, *event, *offset_minutes, after, &zone);
+        let next = |after: Timestamp| match date {
+            Some(day) => sun::on_date(place, *event, *offset_minutes, *day).filter(|at| *at > after),
+            None => sun::next(place, *event, *offset_minutes, after, &zone),
+        };
         let (fires, due) = live.watch(trigger, |watch| {
             let due = watch.due.filter(|due| due.duration_since(now) < FAR);
             let come = due.filter(|due| *due <= now);

@@ -89,7 +89,7 @@ pub(super) fn form(kind: &str) -> &'static str {
     match kind {
         "pin" => r#"{"type": "pin", "pin": 17, "press": "double"} or {"type": "pin", "pin": 17, "edge": "rising"}"#,
         "schedule" => r#"{"type": "schedule", "schedule": "0 7 * * *"}"#,
-        "sun" => r#"{"type": "sun", "event": "sunset", "offsetMinutes": -15}"#,
+        "sun" => r#"{"type": "sun", "event": "sunset", "offsetMinutes": -15, "date": "2026-11-27"}"#,
         "mqtt" => r#"{"type": "mqtt", "topic": "zigbee/door", "payload": "open"}"#,
         "ha" => r#"{"type": "ha", "entity": "binary_sensor.door", "to": "on"}"#,
         "thing" => r#"{"type": "thing", "thing": "front door", "to": "open"}"#,

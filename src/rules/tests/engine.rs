@@ -331,6 +331,32 @@ async fn the_sun_follows_a_clock_that_is_set() {
 }
 
 #[tokio::test]
+async fn a_sunset_of_one_day_comes_once_and_then_the_rule_goes() {
+    let at = At::new();
+    at.make(json!({"name": "Tonight", "triggers": "sunset once", "actions": lamp("turn_on")})).await;
+    at.make(json!({"name": "Daily", "triggers": "sunset", "actions": lamp("turn_off")})).await;
+    let live = at.rules.live_named("Tonight");
+    let tick = || at.rules.look_at_sun_now(&live);
+    tick();
+    at.house.clock.forward(105 * 60);
+    tick();
+    assert_eq!(at.calls(1).await.len(), 1);
+    // A day later it is there to be read, and does not run again.
+    at.house.clock.forward(24 * 3600);
+    tick();
+    at.rules.clear_now();
+    at.until(|| at.rules.live_runs("Tonight") == 0).await;
+    assert_eq!(at.house.called().len(), 1);
+    let log = at.ask("get_rule", json!({"ruleId": "Tonight"})).await.unwrap().content;
+    assert_eq!((&log["fired"], &log["enabled"]), (&json!(1), &json!(true)), "{log}");
+    at.house.clock.forward(24 * 3600);
+    at.rules.clear_now();
+    at.until(|| at.rules.live_count() == 1).await;
+    let left = at.ask("list_rules", json!({})).await.unwrap().content;
+    assert_eq!((&left["count"], &left["rules"][0]["name"]), (&json!(1), &json!("Daily")));
+}
+
+#[tokio::test]
 async fn a_decision_that_comes_too_late_starts_nothing() {
     let at = At::new();
     at.make(json!({"name": "Gone", "triggers": {"type": "event", "topic": "go"}, "actions": lamp("turn_on")})).await;

@@ -13,7 +13,28 @@ async fn loose_forms_become_one_and_read_as_a_sentence() {
         ),
         (
             json!({"triggers": "sunset-00:15", "actions": {"thing": "porch light", "action": "on"}}),
-            "15 minutes before sunset, turn on the porch light.",
+            "Every day 15 minutes before sunset, turn on the porch light.",
+        ),
+        (
+            json!({"triggers": "every evening at sunset", "actions": "turn on the porch light"}),
+            "Every day at sunset, turn on the porch light.",
+        ),
+        // It is 14:30, and the sun sets at about 16:10.
+        (
+            json!({"triggers": "sunset once", "actions": "turn on the porch light"}),
+            "Once at sunset today, turn on the porch light.",
+        ),
+        (
+            json!({"triggers": {"sun": "sunrise", "once": true}, "actions": "turn off the porch light"}),
+            "Once at sunrise tomorrow, turn off the porch light.",
+        ),
+        (
+            json!({"triggers": {"sunset": "-03:00", "date": "next"}, "actions": "turn on the porch light"}),
+            "Once 3 hours before sunset tomorrow, turn on the porch light.",
+        ),
+        (
+            json!({"triggers": "tomorrow at 18:00", "actions": "turn on the porch light"}),
+            "Once tomorrow at 18:00, turn on the porch light.",
         ),
         (
             json!({"triggers": [{"type": "threshold", "thing": "Bedroom Temperature", "above": "25", "hysteresis": 1, "for": "5 minutes"}],
@@ -197,6 +218,21 @@ async fn viewers_check_no_rules() {
 }
 
 #[tokio::test]
+async fn a_day_by_the_sun_that_cannot_be_is_refused() {
+    let at = At::new();
+    for (trigger, part) in [
+        (json!({"type": "sun", "event": "sunrise", "date": "today"}), "has passed"),
+        (json!({"type": "sun", "event": "sunset", "date": "2020-01-01"}), "has passed"),
+        (json!({"type": "sun", "event": "sunset", "date": "soon"}), "does not fit"),
+        (json!({"type": "sun", "event": "sunset", "date": 3}), "does not fit"),
+    ] {
+        let args = json!({"name": "Sun", "triggers": trigger, "actions": "turn on the porch light"});
+        let why = at.ask("create_rule", args.clone()).await.unwrap_err();
+        assert!(matches!(&why, Error::BadArgs(text) if text.contains(part)), "{args}: {why}");
+    }
+}
+
+#[tokio::test]
 async fn triggers_and_rules_are_one_list() {
     let at = At::new();
     let bell = json!({"name": "Bell", "type": "event", "config": {"topic": "pin:changed", "match": {"pin": 4, "high": true}}, "message": "ding"});
@@ -209,7 +245,7 @@ async fn triggers_and_rules_are_one_list() {
     assert_eq!(rules["rules"][0]["sentence"], "When pin 4 turns on, tell you “ding”.");
     let triggers = at.ask("list_triggers", json!({})).await.unwrap().content;
     assert_eq!((&triggers["count"], &triggers["triggers"][1]["type"]), (&json!(2), &json!("rule")));
-    assert_eq!(triggers["triggers"][1]["sentence"], "At sunset, turn on the porch light.");
+    assert_eq!(triggers["triggers"][1]["sentence"], "Every day at sunset, turn on the porch light.");
     // The older tools pause, fire and show it too; they do not change its parts.
     at.ask("pause_trigger", json!({"triggerId": "Evening"})).await.unwrap();
     assert_eq!(at.ask("get_rule", json!({"ruleId": "Evening"})).await.unwrap().content["enabled"], false);

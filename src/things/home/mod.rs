@@ -105,9 +105,10 @@ impl Home {
         self.index.slots.is_empty()
     }
 
-    /// Whether anything is here besides pins.
+    /// Whether anything is here besides pins that are only on or off.
     pub fn is_beyond_pins(&self) -> bool {
-        self.index.slots.iter().any(|slot| slot.address.source != "pin")
+        let dims = |at: usize| self.get(at).verbs.contains(&Verb::SetLevel);
+        (0..self.len()).any(|at| self.get(at).address.source != "pin" || dims(at))
     }
 
     /// The number of the thing at an address.

@@ -29,6 +29,9 @@ pub(super) async fn status(ha: Ha, _: Cx, _: Status) -> Result<Output> {
     }
     let mut sentence = format!("{}.", state.sentence());
     content["hint"] = state.sentence().into();
+    if let Connection::CertificateRefused { fingerprint, .. } = &state {
+        content["fingerprint"] = fingerprint.as_str().into();
+    }
     if matches!(state, Connection::Lost { .. } | Connection::Off) {
         let found = (ha.finder)().await;
         // It may have moved. Offer the new address; the token goes only to the configured one.

@@ -5,7 +5,7 @@
 
 use super::{
     entity::{Entity, Input, LevelTopic, Part, short},
-    template::Template,
+    template::{NumberTemplate, Template},
 };
 use mqtt::{is_topic, topic_word};
 use serde_json::{Map, Value};
@@ -22,6 +22,7 @@ const SHORT: &[(&str, &str)] = &[
     ("avty_t", "availability_topic"),
     ("avty_tpl", "availability_template"),
     ("bri_cmd_t", "brightness_command_topic"),
+    ("bri_cmd_tpl", "brightness_command_template"),
     ("bri_scl", "brightness_scale"),
     ("bri_stat_t", "brightness_state_topic"),
     ("bri_val_tpl", "brightness_value_template"),
@@ -37,6 +38,7 @@ const SHORT: &[(&str, &str)] = &[
     ("o", "origin"),
     ("p", "platform"),
     ("pct_cmd_t", "percentage_command_topic"),
+    ("pct_cmd_tpl", "percentage_command_template"),
     ("pct_stat_t", "percentage_state_topic"),
     ("pct_val_tpl", "percentage_value_template"),
     ("pl_avail", "payload_available"),
@@ -56,11 +58,15 @@ const SHORT: &[(&str, &str)] = &[
     ("ret", "retain"),
     ("schema", "schema"),
     ("set_pos_t", "set_position_topic"),
+    ("set_pos_tpl", "set_position_template"),
     ("stat_clsd", "state_closed"),
+    ("stat_closing", "state_closing"),
     ("stat_locked", "state_locked"),
     ("stat_off", "state_off"),
     ("stat_on", "state_on"),
     ("stat_open", "state_open"),
+    ("stat_opening", "state_opening"),
+    ("stat_stopped", "state_stopped"),
     ("stat_t", "state_topic"),
     ("stat_unlocked", "state_unlocked"),
     ("stat_val_tpl", "state_value_template"),
@@ -207,7 +213,7 @@ fn entity(component: &str, id: &str, config: &Map<String, Value>, device: &Map<S
     made.class = class;
     made.unit = it.text("unit_of_measurement");
     words(&mut made, &it);
-    let mut inputs = vec![];
+    let (mut inputs, mut state) = (vec![], None);
     let values = if kind == Kind::Light && config.contains_key("state_value_template") {
         "state_value_template"
     } else {
@@ -225,36 +231,43 @@ fn entity(component: &str, id: &str, config: &Map<String, Value>, device: &Map<S
                 || config.contains_key("supported_color_modes")
             {
                 inputs.push(json("brightness", Part::Level));
-                made.level =
-                    made.command.clone().map(|topic| LevelTopic { topic, max: it.number("brightness_scale", 255.0) });
+                let max = it.number("brightness_scale", 255.0);
+                made.level = made.command.clone().map(|topic| LevelTopic::plain(topic, max));
             }
         }
+        // Its position says what a template that is not understood would.
+        Kind::Cover if it.template(values) == Template::Unknown => {}
+        // After the position: a cover that was stopped is where that is.
+        Kind::Cover => state = it.input("state_topic", values, Part::State),
         _ => inputs.push(it.input("state_topic", values, Part::State)),
     }
     let level = match kind {
-        Kind::Light if !made.json => Some((
-            "brightness_command_topic",
-            "brightness_state_topic",
-            "brightness_value_template",
-            it.number("brightness_scale", 255.0),
-        )),
-        Kind::Fan => Some((
-            "percentage_command_topic",
-            "percentage_state_topic",
-            "percentage_value_template",
-            it.number("speed_range_max", 100.0),
-        )),
-        // With 0 for open, "0 %" would open what it is to close; and with a template it takes no plain number.
-        Kind::Cover if is_inverted(config) || config.contains_key("set_position_template") => None,
-        Kind::Cover => {
-            Some(("set_position_topic", "position_topic", "position_template", it.number("position_open", 100.0)))
-        }
+        Kind::Light if !made.json => Some(("brightness", "value_template", it.number("brightness_scale", 255.0))),
+        Kind::Fan => Some(("percentage", "value_template", it.number("speed_range_max", 100.0))),
+        // With 0 for open, "0 %" would open what it is to close.
+        Kind::Cover if is_inverted(config) => None,
+        Kind::Cover => Some(("position", "template", it.number("position_open", 100.0))),
         _ => None,
     };
-    if let Some((command, state, template, max)) = level {
-        inputs.push(it.input(state, template, Part::Level));
-        made.level = it.topic(command).map(|topic| LevelTopic { topic, max });
+    if let Some((name, template, max)) = level {
+        let [reads, commands, sends] = match name {
+            "position" => ["position_topic", "set_position_topic", "set_position_template"].map(str::to_owned),
+            name => ["state_topic", "command_topic", "command_template"].map(|end| format!("{name}_{end}")),
+        };
+        let mut value = format!("{name}_{template}");
+        // Zigbee2MQTT before 1.17.
+        if kind == Kind::Cover && state.is_none() && !config.contains_key(&value) {
+            value = "value_template".into();
+        }
+        inputs.push(it.input(&reads, &value, Part::Level));
+        let template = config.get(&sends).map(|template| template.as_str().and_then(NumberTemplate::jinja));
+        made.level = match template {
+            // A template that is not understood: it takes no plain number either.
+            Some(None) => None,
+            template => it.topic(&commands).map(|topic| LevelTopic { topic, max, template: template.flatten() }),
+        };
     }
+    inputs.push(state);
     inputs.extend(availability(&it));
     made.inputs.extend(inputs.into_iter().flatten());
     // It can neither be read nor commanded.
@@ -297,6 +310,9 @@ fn words(made: &mut Entity, it: &Reader) {
     words.is_on = it.word(on.1, if follows { &words.on } else { &words.is_on });
     words.is_off = it.word(off.1, if follows { &words.off } else { &words.is_off });
     if made.kind == Kind::Cover {
+        words.is_opening = it.word("state_opening", &words.is_opening);
+        words.is_closing = it.word("state_closing", &words.is_closing);
+        words.is_stopped = it.word("state_stopped", &words.is_stopped);
         words.stop = match it.0.get("payload_stop") {
             Some(Value::Null) => None,
             _ => Some(it.word("payload_stop", "STOP")),

@@ -1,6 +1,6 @@
 //! A thing at MQTT topics: its topics, the words it speaks, and its state.
 
-use super::template::Template;
+use super::template::{NumberTemplate, Template};
 use mqtt::Incoming;
 use things::{Address, Kind, State, Thing, Verb};
 
@@ -40,6 +40,10 @@ pub(crate) struct Words {
     /// States that mean on, open or unlocked; and the opposite.
     pub is_on: String,
     pub is_off: String,
+    /// States of a cover that moves up or down, and of one that was stopped.
+    pub is_opening: String,
+    pub is_closing: String,
+    pub is_stopped: String,
     /// States of availability.
     pub online: String,
     pub offline: String,
@@ -50,6 +54,24 @@ pub(crate) struct Words {
 pub(crate) struct LevelTopic {
     pub topic: String,
     pub max: f64,
+    /// The text that carries the number; without one it is sent as it is.
+    pub template: Option<NumberTemplate>,
+}
+
+impl LevelTopic {
+    /// A topic that takes the plain number.
+    pub fn plain(topic: String, max: f64) -> Self {
+        Self { topic, max, template: None }
+    }
+
+    /// The payload for a percentage.
+    pub fn payload(&self, percent: i32) -> String {
+        let scaled = (f64::from(percent) / 100.0 * self.max).round() as i64;
+        match &self.template {
+            Some(template) => template.text(percent, scaled),
+            None => scaled.to_string(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -91,7 +113,19 @@ impl Words {
         };
         let [on, off, is_on, is_off, online, offline] =
             [on, off, is_on, is_off, "online", "offline"].map(str::to_owned);
-        Self { on, off, stop: stop.map(str::to_owned), is_on, is_off, online, offline }
+        let [is_opening, is_closing, is_stopped] = ["opening", "closing", "stopped"].map(str::to_owned);
+        Self {
+            on,
+            off,
+            stop: stop.map(str::to_owned),
+            is_on,
+            is_off,
+            is_opening,
+            is_closing,
+            is_stopped,
+            online,
+            offline,
+        }
     }
 }
 
@@ -232,9 +266,13 @@ impl Entity {
             _ if is(&self.words.is_on) => (on, Some(true)),
             _ if is(&self.words.is_off) => (off, Some(false)),
             // On the way.
-            _ if self.kind == Kind::Cover && is("opening") => ("opening", Some(true)),
-            _ if self.kind == Kind::Cover && is("closing") => ("closing", Some(true)),
-            _ if self.kind == Kind::Cover && is("stopped") => ("open", Some(true)),
+            _ if self.kind == Kind::Cover && is(&self.words.is_opening) => ("opening", Some(true)),
+            _ if self.kind == Kind::Cover && is(&self.words.is_closing) => ("closing", Some(true)),
+            // Where it is says its position; without one it is taken to have stopped half-way.
+            _ if self.kind == Kind::Cover && is(&self.words.is_stopped) => match self.state.level {
+                Some(0) => ("closed", Some(false)),
+                _ => ("open", Some(true)),
+            },
             _ if self.kind == Kind::Lock && is("jammed") => ("jammed", Some(true)),
             _ => return,
         };
@@ -274,7 +312,7 @@ mod tests {
                 ("z/lamp/availability", "", Part::Availability),
             ],
         );
-        lamp.level = Some(LevelTopic { topic: "z/lamp/set".into(), max: 254.0 });
+        lamp.level = Some(LevelTopic::plain("z/lamp/set".into(), 254.0));
         assert!(lamp.apply(&message("z/lamp", r#"{"state":"ON","brightness":127}"#)));
         assert!(!lamp.apply(&message("z/lamp", r#"{"state":"ON","brightness":127}"#)), "nothing changed");
         assert!(!lamp.apply(&message("z/other", "OFF")));

@@ -59,11 +59,12 @@ fn level(entity: &Entity, command: &Command) -> Option<(String, String)> {
         (None, Some(by)) => i32::from(entity.state.level.unwrap_or(if by < 0 { 100 } else { 0 })) + i32::from(by),
         (None, None) => return None,
     };
-    let scaled = (f64::from(percent.clamp(0, 100)) / 100.0 * target.max).round();
+    let percent = percent.clamp(0, 100);
+    let scaled = (f64::from(percent) / 100.0 * target.max).round();
     let text = match entity.json {
         true if scaled == 0.0 => json!({"state": entity.words.off}).to_string(),
         true => json!({"state": entity.words.on, "brightness": scaled as i64}).to_string(),
-        false => (scaled as i64).to_string(),
+        false => target.payload(percent),
     };
     Some((target.topic.clone(), text))
 }
@@ -82,7 +83,12 @@ pub(crate) fn opens(entity: &Entity, topic: &str, payload: &str) -> bool {
     let named = json.and_then(|json| Some(json.get("state")?.as_str()?.to_owned()));
     let said = named.as_deref().unwrap_or(payload).trim();
     let harmless = said == entity.words.off || entity.words.stop.as_deref() == Some(said);
-    let closes = entity.level.as_ref().is_some_and(|level| level.topic == topic) && said.parse::<f64>() == Ok(0.0);
+    let bare = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    let closes =
+        entity.level.as_ref().filter(|level| level.topic == topic).is_some_and(|level| match &level.template {
+            Some(_) => bare(payload) == bare(&level.payload(0)),
+            None => said.parse::<f64>() == Ok(0.0),
+        });
     !(harmless || closes)
 }
 
@@ -93,6 +99,12 @@ mod tests {
 
     fn entity(rest: &str, config: Value) -> Entity {
         announced::read(rest, &config.to_string()).unwrap().remove(0)
+    }
+    fn zigbee(name: &str, class: &str) -> Value {
+        let topic = format!("zigbee2mqtt/{name}");
+        json!({"name": name, "device_class": class, "command_topic": format!("{topic}/set"), "position_topic": topic, "state_topic": topic,
+            "set_position_topic": format!("{topic}/set"), "set_position_template": r#"{ "position": {{ position }} }"#,
+            "position_template": "{{ value_json.position }}", "value_template": "{{ value_json.state }}"})
     }
     fn command(verb: Verb) -> Command {
         Command::new(verb)
@@ -110,6 +122,7 @@ mod tests {
         );
         let cover =
             entity("cover/a/config", json!({"name": "C", "cmd_t": "c/set", "set_pos_t": "c/pos", "pos_t": "c"}));
+        let blind = entity("cover/b/config", zigbee("B", ""));
         let heat = entity(
             "climate/a/config",
             json!({"name": "H", "modes": ["off", "heat"], "mode_cmd_t": "h/m", "temp_cmd_t": "h/t"}),
@@ -132,6 +145,10 @@ mod tests {
             (&cover, command(Verb::TurnOn), None),
             (&cover, level(40), Some(("c/pos", "40"))),
             (&cover, Command { by: Some(-30), ..command(Verb::SetLevel) }, Some(("c/pos", "70"))),
+            (&blind, level(40), Some(("zigbee2mqtt/B/set", r#"{ "position": 40 }"#))),
+            (&blind, level(0), Some(("zigbee2mqtt/B/set", r#"{ "position": 0 }"#))),
+            (&blind, command(Verb::Stop), Some(("zigbee2mqtt/B/set", "STOP"))),
+            (&blind, command(Verb::Close), Some(("zigbee2mqtt/B/set", "CLOSE"))),
             (&heat, Command { temperature: Some(21.5), ..command(Verb::SetTemperature) }, Some(("h/t", "21.5"))),
             (&heat, Command { text: Some("HEAT".into()), ..command(Verb::SetMode) }, Some(("h/m", "heat"))),
             (&heat, Command { text: Some("eco".into()), ..command(Verb::SetMode) }, None),
@@ -149,6 +166,7 @@ mod tests {
             "cover/a/config",
             json!({"name": "Gate", "dev_cla": "gate", "cmd_t": "g/set", "set_pos_t": "g/pos", "pos_t": "g"}),
         );
+        let door = entity("cover/d/config", zigbee("D", "garage"));
         let inverted = json!({"name": "Gate", "dev_cla": "gate", "cmd_t": "g/set", "set_pos_t": "g/pos", "pos_t": "g",
             "pos_open": 0, "pos_clsd": 100});
         assert!(entity("cover/b/config", inverted).level.is_none(), "its 0 % would open it");
@@ -175,6 +193,13 @@ mod tests {
             (&gate, "g/set", "STOP", false),
             (&gate, "g/pos", "0", false),
             (&gate, "g/pos", "1", true),
+            (&door, "zigbee2mqtt/D/set", r#"{"position":0}"#, false),
+            (&door, "zigbee2mqtt/D/set", r#"{ "position": 0 }"#, false),
+            (&door, "zigbee2mqtt/D/set", r#"{"position":0,"position":100}"#, true),
+            (&door, "zigbee2mqtt/D/set", r#"{"position":10}"#, true),
+            (&door, "zigbee2mqtt/D/set", "0", true),
+            (&door, "zigbee2mqtt/D/set", "CLOSE", false),
+            (&door, "zigbee2mqtt/D/set", r#"{"state":"OPEN"}"#, true),
         ] {
             assert_eq!(opens(entity, topic, payload), asks, "{topic} {payload}");
         }

@@ -205,7 +205,7 @@ impl MqttThing {
         };
         made.inputs.extend(input(&self.state_topic, &self.value_path, Part::State));
         made.inputs.extend(input(&self.level_state_topic, &self.level_path, Part::Level));
-        made.level = given(&self.level_topic).map(|topic| LevelTopic { topic, max: f64::from(self.level_max.max(1)) });
+        made.level = given(&self.level_topic).map(|topic| LevelTopic::plain(topic, f64::from(self.level_max.max(1))));
         made
     }
 }

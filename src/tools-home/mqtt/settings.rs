@@ -20,6 +20,8 @@ pub struct MqttSettings {
     pub control: bool,
     /// Whether devices that announce themselves are things of this home.
     pub adopt: bool,
+    /// Whether rules that only the owner sees appear at the broker, too.
+    pub private_rules: bool,
     /// The topics that tools may publish to; empty for all.
     pub allowed: Vec<String>,
     /// The topics that need a person's approval.
@@ -78,6 +80,17 @@ pub fn mqtt_service() -> Result<Vec<Required>> {
             ),
             "default",
             true.into()
+        ),
+        with(
+            field(
+                "private_rules",
+                "Show private rules",
+                "boolean",
+                "The owner's private rules appear at the broker, too: everybody who reads there sees their names, and can run \
+                 them where others may switch."
+            ),
+            "default",
+            false.into()
         ),
         field("publish", "Topics to publish to", "string", "Separated by commas; all where left out."),
         field("guarded", "Guarded topics", "string", "Publishing to these opens something, so a person is asked."),
@@ -148,6 +161,7 @@ pub(crate) fn read(entry: &Map<String, Value>, name: &str, device: Id) -> Option
         announce: yes("announce", true),
         control: yes("control", true),
         adopt: yes("adopt", true),
+        private_rules: yes("private_rules", false),
         allowed: filters("publish"),
         guarded: filters("guarded"),
     })
@@ -169,7 +183,7 @@ mod tests {
             (plain.config.port, &*plain.config.base, &*plain.discovery),
             (1883, "hob/kitchen_pi_0707", "homeassistant")
         );
-        assert!(plain.announce && plain.adopt && plain.control && plain.allowed.is_empty());
+        assert!(plain.announce && plain.adopt && plain.control && !plain.private_rules && plain.allowed.is_empty());
         assert!(plain.config.client_id.starts_with("hob-") && plain.config.client_id.len() <= 23);
         for (entry, port, tls) in [
             (json!({"host": "b", "tls": true}), 8883, Tls::System),
@@ -198,6 +212,6 @@ mod tests {
     fn the_service_is_valid() {
         let service = mqtt_service().unwrap().remove(0);
         assert_eq!(service.name, SERVICE);
-        assert_eq!(service.config_schema.unwrap().len(), 13);
+        assert_eq!(service.config_schema.unwrap().len(), 14);
     }
 }

@@ -41,6 +41,9 @@ impl Template {
         if text.len() > TEXT {
             return Self::Unknown;
         }
+        if let Some(conditional) = conditional(text) {
+            return conditional;
+        }
         let inner = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
         let Some(inner) = inner.filter(|inner| !inner.contains("{{") && !inner.contains("{%")) else {
             return Self::Unknown;
@@ -105,6 +108,48 @@ impl Template {
                 Some(text.chars().take(LONGEST).collect())
             }
         }
+    }
+}
+
+/// Reads `{% if "a" in value_json and value_json.a %} {{ value_json.a }} {% else %} stopped {% endif %}`, as Zigbee2MQTT announces
+/// covers that report whether they move.
+fn conditional(text: &str) -> Option<Template> {
+    let (name, rest) = text.strip_prefix("{% if \"")?.split_once('"')?;
+    let rest = rest.trim_start().strip_prefix("in value_json and value_json.")?.strip_prefix(name)?;
+    let rest = rest.trim_start().strip_prefix("%}")?.trim_start().strip_prefix("{{ value_json.")?.strip_prefix(name)?;
+    let rest = rest.trim_start().strip_prefix("}}")?.trim_start().strip_prefix("{% else %}")?;
+    let otherwise = rest.strip_suffix("{% endif %}")?.trim();
+    let path = path_of(&format!(".{name}"))?;
+    (!otherwise.contains(['{', '}'])).then(|| Template::Path(path, vec![Filter::Default(otherwise.to_owned())]))
+}
+
+/// The text that sends a number, such as `{ "position": {{ position }} }`: fixed text around it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct NumberTemplate {
+    before: String,
+    after: String,
+    /// Whether the number is a percentage, and not one of the range that was announced.
+    is_percent: bool,
+}
+
+impl NumberTemplate {
+    /// Reads a template; `None` for one that does more than name the number.
+    pub fn jinja(text: &str) -> Option<Self> {
+        let (before, rest) = text.split_once("{{").filter(|_| text.len() <= TEXT)?;
+        let (inner, after) = rest.split_once("}}")?;
+        let is_percent = match inner.trim().split('|').map(str::trim).collect::<Vec<_>>()[..] {
+            ["position"] | ["position", "int"] => true,
+            ["value"] | ["value", "int"] => false,
+            _ => return None,
+        };
+        let is_fixed = |text: &str| !["{{", "{%", "{#"].iter().any(|sign| text.contains(sign));
+        (is_fixed(before) && is_fixed(after)).then(|| Self { before: before.into(), after: after.into(), is_percent })
+    }
+
+    /// The text for a level.
+    pub fn text(&self, percent: i32, scaled: i64) -> String {
+        let number = if self.is_percent { i64::from(percent) } else { scaled };
+        format!("{}{number}{}", self.before, self.after)
     }
 }
 
@@ -197,6 +242,15 @@ mod tests {
             ("{{ states('light.x') }}", None),
             ("{{ value_json.state | regex_replace('a','b') }}", None),
             ("{{ value_json.a[ }}", None),
+            (
+                r#"{% if "state" in value_json and value_json.state %} {{ value_json.state }} {% else %} stop {% endif %}"#,
+                Some("ON"),
+            ),
+            (
+                r#"{% if "x" in value_json and value_json.x %} {{ value_json.x }} {% else %} stop {% endif %}"#,
+                Some("stop"),
+            ),
+            (r#"{% if "x" in value_json and value_json.y %} {{ value_json.x }} {% else %} stop {% endif %}"#, None),
             ("{{ 'ON' if value_json.x else 'OFF' }}", None),
         ] {
             assert_eq!(Template::jinja(template).value(json).as_deref(), value, "{template}");
@@ -204,6 +258,23 @@ mod tests {
         assert_eq!(Template::jinja("{{ value_json.state }}").value("no json"), None);
         let long = format!("{{{{ value_json.x | default('{}') }}}}", "A".repeat(60_000));
         assert_eq!(Template::jinja(&long), Template::Unknown);
+    }
+
+    #[test]
+    fn templates_of_numbers_are_fixed_text_around_them() {
+        for (template, text) in [
+            (r#"{ "position": {{ position }} }"#, Some(r#"{ "position": 40 }"#)),
+            (r#"{"position_left":{{position|int}}}"#, Some(r#"{"position_left":40}"#)),
+            ("{{ value }}", Some("102")),
+            ("{{ 100 - position }}", None),
+            ("{{ {0:'off', 1:'low'}[value] | default('') }}", None),
+            ("{% if position > 50 %}{{ position }}{% endif %}", None),
+            ("{{ position }}{{ entity_id }}", None),
+            ("none", None),
+        ] {
+            let made = NumberTemplate::jinja(template).map(|template| template.text(40, 102));
+            assert_eq!(made.as_deref(), text, "{template}");
+        }
     }
 
     #[test]

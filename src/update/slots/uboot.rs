@@ -1,6 +1,7 @@
-//! Partitions chosen by U-Boot: `slot.env` on the selector partition has `active=` and `try=`.
+//! Partitions chosen by U-Boot: `slot.env` on the selector partition has `active=`, `try=` and `fallback=`.
 //!
-//! The boot script clears `try` before it attempts that slot, so that an attempt that ends in any way falls back to `active`.
+//! The boot script clears `try` before it attempts that slot, so that an attempt that ends in any way falls back to `active`. Where
+//! `active` itself does not start, only `fallback` is started in its place: a slot that was confirmed and not written since.
 
 use super::{
     Restart, Running, SlotKind, SlotManifest, SlotName, Slots, TrialReport,
@@ -27,15 +28,34 @@ pub fn slot_of_command_line(text: &str) -> Option<SlotName> {
     text.split_whitespace().find_map(|word| word.strip_prefix("hob.slot=")).and_then(SlotName::parse)
 }
 
-/// The values of `active` and `try`. U-Boot writes the file with a zero byte at its end.
-fn parse(text: &str) -> (Option<SlotName>, Option<SlotName>) {
-    let value = |name: &str| {
-        let mut lines = text.split(['\n', '\r', '\0']);
-        lines
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
-            .and_then(|value| SlotName::parse(value.trim()))
-    };
-    (value("active"), value("try"))
+/// The content of `slot.env`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Selector {
+    active: SlotName,
+    trial: Option<SlotName>,
+    /// The slot that starts when `active` does not.
+    fallback: Option<SlotName>,
+}
+
+impl Selector {
+    /// Reads it. U-Boot writes the file with a zero byte at its end, and takes A when it cannot read it.
+    fn parse(text: &str) -> Self {
+        let value = |name: &str| {
+            let mut lines = text.split(['\n', '\r', '\0']);
+            lines
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+                .and_then(|value| SlotName::parse(value.trim()))
+        };
+        match value("active") {
+            Some(active) => Self { active, trial: value("try"), fallback: value("fallback") },
+            None => Self { active: SlotName::A, trial: None, fallback: None },
+        }
+    }
+
+    fn text(self) -> String {
+        let letter = |slot: Option<SlotName>| slot.map_or("", SlotName::letter);
+        format!("active={}\ntry={}\nfallback={}\n", self.active, letter(self.trial), letter(self.fallback))
+    }
 }
 
 impl UbootSlots {
@@ -44,18 +64,24 @@ impl UbootSlots {
         Self { partitions, selector, running }
     }
 
-    fn selector(&self) -> Result<(SlotName, Option<SlotName>)> {
-        let (active, trial) = parse(&read_text(&*self.partitions.disk, &self.selector)?);
-        // The boot script takes A when it cannot read the file.
-        Ok((active.unwrap_or(SlotName::A), trial.filter(|_| active.is_some())))
+    fn selector(&self) -> Result<Selector> {
+        Ok(Selector::parse(&read_text(&*self.partitions.disk, &self.selector)?))
     }
 
-    fn set(&self, active: SlotName, trial: Option<SlotName>) -> Result<()> {
-        let text = format!("active={active}\ntry={}\n", trial.map_or("", SlotName::letter));
-        rewrite(&*self.partitions.disk, &self.selector, &text)?;
-        match self.selector()? == (active, trial) {
+    fn set(&self, selector: Selector) -> Result<()> {
+        rewrite(&*self.partitions.disk, &self.selector, &selector.text())?;
+        match self.selector()? == selector {
             true => Ok(()),
             false => Err(Error::Disk(format!("{} does not read back as it was written", self.selector.display()))),
+        }
+    }
+
+    /// A slot that is about to be written is no fallback any more.
+    fn give_up(&self, slot: SlotName) -> Result<()> {
+        let selector = self.selector()?;
+        match selector.fallback == Some(slot) {
+            true => self.set(Selector { fallback: None, ..selector }),
+            false => Ok(()),
         }
     }
 }
@@ -70,15 +96,15 @@ impl Slots for UbootSlots {
     }
 
     fn running(&self) -> Result<Running> {
-        Ok(Running { slot: self.running, trial: self.selector()?.0 != self.running })
+        Ok(Running { slot: self.running, trial: self.selector()?.active != self.running })
     }
 
     fn active(&self) -> Result<SlotName> {
-        Ok(self.selector()?.0)
+        Ok(self.selector()?.active)
     }
 
     fn next_trial(&self) -> Result<Option<SlotName>> {
-        Ok(self.selector()?.1)
+        Ok(self.selector()?.trial)
     }
 
     fn manifest(&self, slot: SlotName) -> Result<Option<SlotManifest>> {
@@ -94,6 +120,7 @@ impl Slots for UbootSlots {
     }
 
     fn invalidate(&self, slot: SlotName) -> Result<()> {
+        self.give_up(slot)?;
         self.partitions.invalidate(slot)
     }
 
@@ -110,15 +137,18 @@ impl Slots for UbootSlots {
     }
 
     fn discard(&self, slot: SlotName, _complete: bool) -> Result<()> {
+        self.give_up(slot)?;
         self.partitions.invalidate(slot)
     }
 
     fn set_trial(&self, slot: Option<SlotName>) -> Result<()> {
-        self.set(self.selector()?.0, slot)
+        self.set(Selector { trial: slot, ..self.selector()? })
     }
 
     fn commit(&self, slot: SlotName) -> Result<()> {
-        self.set(slot, None)
+        let before = self.selector()?;
+        let fallback = if before.active == slot { before.fallback } else { Some(before.active) };
+        self.set(Selector { active: slot, trial: None, fallback })
     }
 
     fn trial_report(&self) -> Result<Option<TrialReport>> {

@@ -54,6 +54,13 @@ fn check(kind: Kind, disk: &SimDisk, boots: &mut u64, at: u64) {
         let outcome = status.last_outcome.unwrap();
         assert!(outcome.tried && outcome.why.contains("power failed"), "{outcome:?}");
     }
+    // What starts when the active version does not is never one that nobody confirmed.
+    if kind == Kind::Uboot {
+        let text = String::from_utf8(disk.content("/boot/slot.env").unwrap()).unwrap();
+        let fallback = format!("fallback={}\n", running.other());
+        assert!(!text.contains(&fallback) || ["idle", "writing", "committed"].contains(&status.state), "{text}: {about}");
+        assert!(status.state != "committed" || text.contains(&fallback), "{text}: {about}");
+    }
     // A description of the other slot is never one of a version that is not there.
     if let Some(other) = status.other {
         assert!(whole(running.other(), other.serial as usize - 1), "{about}");

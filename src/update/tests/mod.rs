@@ -6,6 +6,7 @@ mod fuzz;
 mod journeys;
 mod measure;
 mod refusals;
+mod slot_content;
 mod supervised;
 mod switches;
 mod world;

@@ -302,6 +302,11 @@ fn the_newest_release_that_fits_is_offered() {
         of(6, &|release| release.minimum_version = Some("2.0.0".parse().unwrap())),
     ];
     channel.releases = releases;
-    let newest = |serial| channel.newest(&super::world::device(1), Payload::App, serial).map(|release| release.serial);
-    assert_eq!((newest(1), newest(4), newest(5)), (Some(5), Some(5), None));
+    let newest = |version: &str, serial| {
+        let (device, version) = (super::world::device(1), version.parse().unwrap());
+        channel.newest(&device, Payload::App, serial, &version).map(|release| release.serial)
+    };
+    assert_eq!((newest("1.0.1", 1), newest("1.0.1", 4), newest("1.0.1", 5)), (Some(5), Some(5), None));
+    // Without a serial, what runs already or something older is no news.
+    assert_eq!((newest("1.0.1", 0), newest("1.0.2", 0), newest("1.1.0", 0)), (Some(5), None, None));
 }

@@ -44,10 +44,20 @@ fn uboot_reads_and_writes_slot_env() {
     }
     fs::remove_file(&file).unwrap();
     slots.set_trial(Some(SlotName::B)).unwrap();
-    assert_eq!(fs::read_to_string(&file).unwrap(), "active=a\ntry=b\n");
+    let text = || fs::read_to_string(&file).unwrap();
+    assert_eq!(text(), "active=a\ntry=b\nfallback=\n");
     assert!(!slots.running().unwrap().trial);
+    // The version that was confirmed before is what starts when this one does not, until its slot is written.
     slots.commit(SlotName::B).unwrap();
-    assert_eq!(fs::read_to_string(&file).unwrap(), "active=b\ntry=\n");
+    assert_eq!(text(), "active=b\ntry=\nfallback=a\n");
+    slots.commit(SlotName::B).unwrap();
+    slots.invalidate(SlotName::B).unwrap();
+    assert_eq!(text(), "active=b\ntry=\nfallback=a\n");
+    slots.invalidate(SlotName::A).unwrap();
+    assert_eq!(text(), "active=b\ntry=\nfallback=\n");
+    slots.set_trial(Some(SlotName::A)).unwrap();
+    assert_eq!(text(), "active=b\ntry=a\nfallback=\n");
+    slots.set_trial(None).unwrap();
     assert!(slots.running().unwrap().trial, "the machine runs A, and B is active");
     assert_eq!(slots.restart(true), Restart::Exit);
 }

@@ -19,7 +19,10 @@ use crate::{
 use semver::Version;
 use std::{
     path::Path,
-    sync::{Arc, LazyLock},
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 /// The way a simulated machine boots.
@@ -123,7 +126,7 @@ impl Kind {
             ]),
         }
         match self {
-            Self::Uboot => files.push(("/boot/slot.env", b"active=a\ntry=\n")),
+            Self::Uboot => files.push(("/boot/slot.env", b"active=a\ntry=\nfallback=b\n")),
             Self::PiTryboot => files
                 .push(("/boot/autoboot.txt", b"[all]\ntryboot_a_b=1\nboot_partition=2\n[tryboot]\nboot_partition=3\n")),
             Self::Dir => {}
@@ -166,11 +169,13 @@ impl Kind {
                     lines.find_map(|line| line.strip_prefix(name)).and_then(SlotName::parse)
                 };
                 let active = value("active=").unwrap_or(SlotName::A);
+                let fallback = value("fallback=").map_or("", SlotName::letter);
                 let Some(trial) = value("try=") else { return Ok(active) };
                 // As `env export` writes it.
                 let file = disk.open(Path::new("/boot/slot.env"), Mode::Write)?;
-                file.write_at(0, format!("active={active}\n\0").as_bytes())?;
-                file.set_length(10)?;
+                let text = format!("active={active}\nfallback={fallback}\n\0");
+                file.write_at(0, text.as_bytes())?;
+                file.set_length(text.len() as u64)?;
                 file.sync()?;
                 Ok(trial)
             }
@@ -211,9 +216,16 @@ pub fn device(version: u64) -> Device {
     }
 }
 
+/// The updater of a start of its own.
 pub fn updater(disk: &SimDisk, slots: Arc<dyn Slots>) -> Result<Updater> {
+    static STARTS: AtomicU64 = AtomicU64::new(0);
+    updater_in(disk, slots, &format!("start {}", STARTS.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// The updater in a start of this name.
+pub fn updater_in(disk: &SimDisk, slots: Arc<dyn Slots>, attempt: &str) -> Result<Updater> {
     let config = Config { state: "/root".into(), keys: KEYS.ring(), device: device(1) };
-    Updater::open(Arc::new(disk.clone()), slots, config)
+    Updater::open_in(Arc::new(disk.clone()), slots, config, attempt.to_owned())
 }
 
 /// Sends what is needed, in pieces of an odd length.

@@ -17,6 +17,7 @@ export interface PinSettings {
   interlock_switches?: boolean;
   long_press_ms?: number;
   double_press_ms?: number;
+  pwm_hertz?: number;
 }
 
 export interface MapPin {

@@ -1,14 +1,14 @@
 // A pin in full: where it is and what it is for, what speaks against using it, and the form that sets it up.
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { Buttons, Notice } from '../form';
+import { Buttons, Confirm, Notice } from '../form';
 import { changes } from '../forms/draft';
 import { EachField } from '../forms/fields';
 import { overlaid, type Group, type GroupDraft, type Overlay } from '../forms/schema';
 import { useForm } from '../forms/use-form';
 import { Close } from '../icons';
-import { facts, sentence, text } from '../text';
+import { facts, sentence, text, trouble } from '../text';
 import { pins as words } from '../text/pins';
 import { toolDetails } from '../tools/use-tools';
 import type { MapPin } from './pin-map';
@@ -24,6 +24,7 @@ const FIELDS: Overlay = {
   direction: field('direction', { enum: ['input', 'output'], labels: words.directions }),
   active_low: field('active_low', { type: 'boolean', default: false }),
   max_on_seconds: field('max_on_seconds', { type: 'integer', minimum: 0, maximum: undefined }),
+  pwm_hertz: field('pwm_hertz', { type: 'integer', minimum: 0, maximum: undefined }),
   fail_safe: field('fail_safe', { enum: ['keep', 'off', 'on'], labels: words.rests }),
   boot: field('boot', { enum: ['keep', 'off', 'on'], labels: words.rests }),
   interlock: field('interlock', { type: 'string', format: 'line' }),
@@ -82,7 +83,7 @@ function SetUp({ pin, onDone, onCancel }: { pin: Props['pin']; onDone: (said: st
       ({ say: said = '' } = (await api.execute('name_pin', { pin: pin.pin, name: String(name).trim(), ...(kind && { sensor: INPUTS.includes(kind) }) })) as { say?: string });
     }
     // What was emptied is no limit and no group; what was chosen before stays.
-    const settings = Object.fromEntries(Object.entries(changed).map(([key, value]) => [key, value === null && /_(ms|seconds)$/.test(key) ? 0 : value === '' && key !== 'interlock' ? undefined : value]).filter(([, value]) => value !== undefined));
+    const settings = Object.fromEntries(Object.entries(changed).map(([key, value]) => [key, value === null && /_(ms|seconds|hertz)$/.test(key) ? 0 : value === '' && key !== 'interlock' ? undefined : value]).filter(([, value]) => value !== undefined));
     if (Object.keys(settings).length) ({ say: said = '' } = (await api.execute('configure_pin', { pin: pin.pin, ...settings })) as { say?: string });
     onDone(said);
   };
@@ -97,11 +98,38 @@ function SetUp({ pin, onDone, onCancel }: { pin: Props['pin']; onDone: (said: st
         <div class="fields"><EachField group={part(true)} {...fields} /></div>
       </details>
       {form.problem && <Notice bad>{form.problem}</Notice>}
+      {(pin.name || Object.keys(pin.settings ?? {}).some((name) => name !== 'pin')) && <Reset pin={pin} onDone={onDone} />}
       <Buttons>
         <button class="main" aria-disabled={form.busy}>{form.busy ? words.saving : words.save}</button>
         <button type="button" class="quiet" onClick={onCancel}>{words.cancel}</button>
       </Buttons>
     </form>
+  );
+}
+
+/** Takes back the name and every setting, after a second tap. */
+function Reset({ pin, onDone }: { pin: Props['pin']; onDone: (said: string) => void }): JSX.Element {
+  const [step, setStep] = useState<'idle' | 'sure' | 'busy'>('idle');
+  const [problem, setProblem] = useState('');
+  const reset = async () => {
+    setStep('busy');
+    setProblem('');
+    try {
+      await api.execute('configure_pin', { pin: pin.pin, reset: ['all'] });
+      if (pin.name) await api.execute('name_pin', { pin: pin.pin, name: '' });
+      onDone(words.wasReset(pin.pin));
+    } catch (cause) {
+      setProblem(cause instanceof api.Refused ? sentence(cause.message) : trouble(cause));
+      setStep('idle');
+    }
+  };
+  return (
+    <div class="pin-reset">
+      {problem && <Notice bad>{problem}</Notice>}
+      {step === 'idle'
+        ? <button type="button" class="quiet" onClick={() => setStep('sure')}>{words.reset}</button>
+        : <Confirm title={words.resetSure} yes={step === 'busy' ? words.resetting : words.resetYes} no={words.cancel} busy={step === 'busy'} onYes={() => void reset()} onNo={() => setStep('idle')} />}
+    </div>
   );
 }
 
@@ -112,6 +140,7 @@ function fits(name: string, draft: GroupDraft): boolean {
   const output = kind ? !input : draft['direction'] === 'output';
   if (name === 'direction') return !kind;
   if (['max_on_seconds', 'fail_safe', 'boot', 'interlock'].includes(name)) return !input;
+  if (name === 'pwm_hertz') return !kind || kind === 'light' || kind === 'fan' ? !input : false;
   if (name === 'interlock_switches') return !input && Boolean(draft['interlock']);
   if (name === 'long_press_ms' || name === 'double_press_ms') return kind === 'button' || !kind;
   if (name === 'pull' || name === 'debounce_ms') return !output;

@@ -21,6 +21,11 @@ export const pins = {
   save: 'Save',
   saving: 'Saving…',
   cancel: 'Cancel',
+  reset: 'Reset this pin',
+  resetSure: 'Remove the name and all settings?',
+  resetYes: 'Yes, reset it',
+  resetting: 'Resetting…',
+  wasReset: (pin: number) => `Pin ${pin} has no name and no settings any more.`,
   safety: 'Safety',
   edges: 'Button and signal',
   labels: {
@@ -36,6 +41,7 @@ export const pins = {
     interlock: 'Never on together with others of',
     interlock_switches: 'Switch the others off first, instead of refusing',
     long_press_ms: 'A press is long after, in milliseconds',
+    pwm_hertz: 'Dim it by PWM, at how many hertz',
     double_press_ms: 'Two presses are one double press within, in milliseconds',
   },
   help: {
@@ -43,6 +49,7 @@ export const pins = {
     kind: 'Covers, locks and alarms ask a person before they open.',
     active_low: 'Many relay boards switch on when the pin is low.',
     max_on_seconds: 'Then the board switches it off by itself. 0 is no limit.',
+    pwm_hertz: 'For a lamp or fan behind a transistor: 1000 is usual. 0 is only on and off.',
     interlock: 'A name for the group, such as blind motor.',
     double_press_ms: '0: never, so a short press acts at once.',
   } as Record<string, string>,

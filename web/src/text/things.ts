@@ -60,6 +60,7 @@ export const things = {
   kinds: KINDS,
   kind: (kind: Kind) => KINDS[kind] ?? kind,
   word: (value: string) => STATES[value] ?? capital(value.replaceAll('_', ' ')),
+  notConfirmed: (is: string) => `It has not confirmed that: it is ${is.charAt(0).toLowerCase()}${is.slice(1)}.`,
   percent: (n: number) => `${n}\u00a0%`,
   /** "21.5 °C". */
   degrees: (n: number, unit?: string) => `${Number(n.toFixed(1))}${unit?.startsWith('°') ? unit.slice(0, 1) : unit ? `\u00a0${unit}` : '°'}`,

@@ -412,7 +412,7 @@ impl Reader<'_> {
         let words = words.join(" ");
         action.insert("type".to_owned(), "thing".into());
         let rule = json!({"triggers": [sun.trigger()], "actions": [action]});
-        let say = format!("Shall I make this a rule: {}, {words}? Say yes or no.", sun.words());
+        let say = sun.question(&words);
         Some(Classification {
             proposes: Some(("create_rule".to_owned(), rule)),
             stage: Stage::Asked,
@@ -507,8 +507,8 @@ impl Reader<'_> {
         let tokens: Vec<_> = (0..self.words.len()).filter(left).map(|at| self.s.tokens[at].clone()).collect();
         let rest = Sentence { tokens, ..self.s.clone() };
         if rest.mentions(SUN) {
-            let say = "By the sun I do things every day, at sunset or sunrise or some time before or after: “… half an hour before sunset”. \
-                       With a time I can do it once, as in “… at 17:00”.";
+            let say = "By the sun I do things at sunset or sunrise or some time before or after, once or every day: \
+                       “… half an hour before sunset”, “… every day at sunset”. Or give a time: “… at 17:00”.";
             return Some(fixed_reply(say, "another time by the sun"));
         }
         let timed = (0..self.words.len()).filter(left).any(|at| self.is_timed(at));

@@ -118,55 +118,76 @@ fn sentences_control_the_demo_home() {
     ] {
         assert_eq!(shown(classified(&Sentence::read(text), &home, None, &now())), wanted, "{text}");
     }
-    let sun = shown(classified(&Sentence::read("turn on the hall lamp tonight at sunset"), &home, None, &now()));
+    let sun = shown(classified(&Sentence::read("turn on the hall lamp at sunset until midnight"), &home, None, &now()));
     assert!(sun.contains("By the sun"), "{sun}");
 }
 
 #[test]
 fn sentences_with_the_sun_become_rules() {
     let home = home();
-    for (text, event, offset, action, asked) in [
+    for (text, event, offset, day, action, asked) in [
         (
             "turn on the hall lamp at sunset",
             "sunset",
             0,
+            "next",
             json!({"thing": "demo:hall_lamp", "action": "turn_on"}),
-            "every day at sunset, turn on the hall lamp",
+            "do this once, at the next sunset: turn on the hall lamp?",
+        ),
+        (
+            "turn on the hall lamp tonight at sunset",
+            "sunset",
+            0,
+            "today",
+            json!({"thing": "demo:hall_lamp", "action": "turn_on"}),
+            "do this once, at sunset today: turn on the hall lamp?",
+        ),
+        (
+            "turn on the hall lamp every evening at sunset",
+            "sunset",
+            0,
+            "",
+            json!({"thing": "demo:hall_lamp", "action": "turn_on"}),
+            "make this a rule: every day at sunset, turn on the hall lamp?",
         ),
         (
             "half an hour before sunset, close all the blinds",
             "sunset",
             -30,
+            "next",
             json!({"thing": "demo:kitchen_blind", "action": "close"}),
-            "every day 30 minutes before sunset, close all the blinds",
+            "do this once, 30 minutes before the next sunset: close all the blinds?",
         ),
         (
             "turn off all lights every day 10 minutes after sunrise",
             "sunrise",
             10,
+            "",
             json!({"kind": "light", "area": "everywhere", "action": "turn_off"}),
-            "every day 10 minutes after sunrise, turn off all lights",
+            "make this a rule: every day 10 minutes after sunrise, turn off all lights?",
         ),
         (
-            "at dawn dim the kitchen to 30 % for 5 minutes",
+            "tomorrow at dawn dim the kitchen to 30 % for 5 minutes",
             "sunrise",
             0,
+            "tomorrow",
             json!({"area": "Kitchen", "kind": "light", "action": "set_level", "level": 30, "for": "PT5M"}),
-            "every day at sunrise, dim the kitchen to 30 percent for 5 minutes",
+            "do this once, at sunrise tomorrow: dim the kitchen to 30 percent for 5 minutes?",
         ),
     ] {
         let placed = classified(&Sentence::read(text), &home, None, &now()).unwrap_or_else(|| panic!("{text}"));
         let (tool, rule) = placed.proposes.unwrap_or_else(|| panic!("{text}"));
         assert_eq!(tool, "create_rule", "{text}");
-        assert_eq!(rule["triggers"], json!([{"type": "sun", "event": event, "offsetMinutes": offset}]), "{text}");
+        let mut trigger = json!({"type": "sun", "event": event, "offsetMinutes": offset});
+        if !day.is_empty() {
+            trigger["date"] = day.into();
+        }
+        assert_eq!(rule["triggers"], json!([trigger]), "{text}");
         let mut wanted = action;
         wanted["type"] = "thing".into();
         assert_eq!(rule["actions"], json!([wanted]), "{text}");
-        assert_eq!(
-            placed.say.as_deref(),
-            Some(&*format!("Shall I make this a rule: {asked}? Say yes or no.")),
-            "{text}"
-        );
+        let say = placed.say.unwrap_or_default();
+        assert!(say.starts_with(&format!("Shall I {asked} Say yes or no.")), "{text}: {say}");
     }
     let which = shown(classified(&Sentence::read("close the curtain at sunset"), &home, None, &now()));
     assert!(which.starts_with("“Which one: Curtain left"), "{which}");

@@ -80,9 +80,82 @@ fn esphome_covers_fans_and_climate() {
         "fan/a/config",
         json!({"name": "Fan", "cmd_t": "f/set", "stat_t": "f", "pct_cmd_t": "f/p/set", "pct_stat_t": "f/p"}),
     );
-    assert_eq!(fan.level, Some(LevelTopic { topic: "f/p/set".into(), max: 100.0 }));
+    assert_eq!(fan.level, Some(LevelTopic::plain("f/p/set".into(), 100.0)));
     assert!(one("lock/a/config", json!({"name": "L", "cmd_t": "l/set", "stat_t": "l"})).guarded);
     assert_eq!(one("button/a/config", json!({"name": "B", "cmd_t": "b"})).words.on, "PRESS");
+}
+
+/// As Zigbee2MQTT 1.33 and later announces a blind (test/homeassistant.test.js, "cover_position").
+fn zigbee_cover(more: Value) -> Value {
+    let mut config = json!({
+        "command_topic": "zigbee2mqtt/smart vent/set", "position_topic": "zigbee2mqtt/smart vent",
+        "set_position_topic": "zigbee2mqtt/smart vent/set", "set_position_template": "{ \"position\": {{ position }} }",
+        "position_template": "{{ value_json.position }}", "state_topic": "zigbee2mqtt/smart vent",
+        "value_template": "{{ value_json.state }}", "state_open": "OPEN", "state_closed": "CLOSE", "state_stopped": "STOP",
+        "json_attributes_topic": "zigbee2mqtt/smart vent", "name": null, "object_id": "smart_vent",
+        "unique_id": "0x0017880104e45551_cover_zigbee2mqtt", "origin": {"name": "Zigbee2MQTT", "sw": "1.40.0"},
+        "device": {"identifiers": ["zigbee2mqtt_0x0017880104e45551"], "name": "smart vent", "model": "Smart vent (SV01)",
+                   "manufacturer": "Keen Home", "via_device": "zigbee2mqtt_bridge_0x00124b00120144ae"},
+        "availability": [{"topic": "zigbee2mqtt/bridge/state", "value_template": "{{ value_json.state }}"}]});
+    for (key, value) in more.as_object().unwrap() {
+        match value {
+            Value::Null => drop(config.as_object_mut().unwrap().remove(key)),
+            value => config[key] = value.clone(),
+        }
+    }
+    config
+}
+
+#[test]
+fn zigbee_covers_have_a_position() {
+    let read = |config: Value| one("cover/0x0017880104e45551/cover/config", config);
+    let mut vent = read(zigbee_cover(json!({})));
+    assert_eq!((&*vent.name, vent.kind, vent.guarded), ("smart vent", Kind::Cover, false));
+    assert_eq!(vent.verbs(), [Verb::Open, Verb::Close, Verb::Stop, Verb::SetLevel]);
+    let seen = |cover: &Entity| (cover.state.value.clone(), cover.state.active, cover.state.level);
+    for (payload, value, active, level) in [
+        (r#"{"state":"OPEN","position":40,"linkquality":92}"#, "open", true, 40),
+        (r#"{"state":"CLOSE","position":0}"#, "closed", false, 0),
+        (r#"{"state":"STOP","position":25}"#, "open", true, 25),
+        (r#"{"state":"STOP","position":0}"#, "closed", false, 0),
+    ] {
+        send(&mut vent, "zigbee2mqtt/smart vent", payload);
+        assert_eq!(seen(&vent), (value.to_owned(), Some(active), Some(level)), "{payload}");
+    }
+    // Before 1.33 there was no state, and the template of the position had another name.
+    for older in [
+        json!({"state_topic": null, "value_template": null}),
+        json!({"state_topic": null, "position_template": null, "value_template": "{{ value_json.position }}"}),
+    ] {
+        let mut blind = read(zigbee_cover(older));
+        for (position, value) in [(100, "open"), (0, "closed"), (1, "open")] {
+            send(&mut blind, "zigbee2mqtt/smart vent", &json!({"position": position}).to_string());
+            assert_eq!((&*blind.state.value, blind.state.level), (value, Some(position)));
+        }
+    }
+    // One that reports its motor, with words of its own; and one whose state needs more of Jinja than is read here.
+    let motor = r#"{% if "motor_state" in value_json and value_json.motor_state %} {{ value_json.motor_state }} {% else %} stopped {% endif %}"#;
+    let mut curtain =
+        read(zigbee_cover(json!({"value_template": motor, "state_opening": "up", "state_closing": "down",
+                                               "state_stopped": "stopped", "state_open": null, "state_closed": null})));
+    for (payload, value, level) in [
+        (r#"{"motor_state":"up","position":10}"#, "opening", 10),
+        (r#"{"motor_state":"down","position":60}"#, "closing", 60),
+        (r#"{"motor_state":"stopped","position":0}"#, "closed", 0),
+        (r#"{"position":70}"#, "open", 70),
+    ] {
+        send(&mut curtain, "zigbee2mqtt/smart vent", payload);
+        assert_eq!((&*curtain.state.value, curtain.state.level), (value, Some(level)), "{payload}");
+    }
+    let running = r#"{% if "running" in value_json and value_json.running %} {% if value_json.position > 0 %} closing {% else %} opening {% endif %} {% else %} stopped {% endif %}"#;
+    let mut shade = read(zigbee_cover(json!({"value_template": running, "state_stopped": null})));
+    for (position, value) in [(100, "open"), (0, "closed"), (30, "open")] {
+        send(&mut shade, "zigbee2mqtt/smart vent", &json!({"position": position, "running": false}).to_string());
+        assert_eq!((&*shade.state.value, shade.state.level), (value, Some(position)));
+    }
+    // A position that is worked out is read, and not sent.
+    let worked = read(zigbee_cover(json!({"set_position_template": "{ \"position\": {{ 100 - position }} }"})));
+    assert_eq!(worked.verbs(), [Verb::Open, Verb::Close, Verb::Stop]);
 }
 
 #[test]

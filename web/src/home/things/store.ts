@@ -5,7 +5,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import * as api from '../../api';
 import { useLive } from '../../live';
 import { sentence, trouble } from '../../text';
-import { expected, thingIn, type Command, type State, type Thing } from './thing';
+import { things as words } from '../../text/things';
+import { expected, stateWords, thingIn, type Command, type State, type Thing } from './thing';
 import { countUse } from './used';
 
 export interface Known {
@@ -15,6 +16,8 @@ export interface Known {
   readonly busy: Signal<boolean>;
   /** Why the last command did not work. */
   readonly problem: Signal<string>;
+  /** Whether the problem is only that it has not said yet what came of the last command. */
+  late: boolean;
   /** Calls under way, the last command, and when something was last heard of it. */
   calls: number;
   turn: number;
@@ -48,7 +51,7 @@ export function put(thing: Thing, began: number): Known {
   const it = all.get(thing.address);
   if (!it) {
     if (all.size >= MOST) for (const old of [...all.keys()].slice(0, MOST / 10)) all.delete(old);
-    const fresh: Known = { thing: signal(thing), ahead: signal(null), busy: signal(false), problem: signal(''), calls: 0, turn: 0, heard: 0 };
+    const fresh: Known = { thing: signal(thing), ahead: signal(null), busy: signal(false), problem: signal(''), late: false, calls: 0, turn: 0, heard: 0 };
     all.set(thing.address, fresh);
     return fresh;
   }
@@ -80,6 +83,7 @@ export async function control(address: string, command: Command): Promise<boolea
     it.ahead.value = expected(shown(it), command);
     it.busy.value = true;
     it.problem.value = '';
+    it.late = false;
   });
   it.calls += 1;
   countUse(address);
@@ -89,19 +93,42 @@ export async function control(address: string, command: Command): Promise<boolea
   } catch (cause) {
     batch(() => {
       if (turn === it.turn) it.ahead.value = null;
+      it.late = false;
       it.problem.value = cause instanceof api.Refused ? sentence(cause.message) : trouble(cause);
     });
     return false;
   } finally {
     it.calls -= 1;
     it.busy.value = it.calls > 0;
+    // It has said what came of it already, or will soon. The command that ends last is not always the one that was given last.
     if (!it.calls && it.ahead.value) {
-      // It has said what came of it already, or will soon.
-      if (it.heard > began) void refresh(address).then(() => turn === it.turn && (it.ahead.value = null));
-      else setTimeout(() => turn === it.turn && void refresh(address).then(() => turn === it.turn && (it.ahead.value = null)), SETTLE_MS);
+      const last = it.turn;
+      if (it.heard > began) void settle(address, it, last);
+      else setTimeout(() => void settle(address, it, last), SETTLE_MS);
     }
   }
 }
+
+/** Shows the true state again, and says where it is not what the command leads to: a confirmation may never come. */
+async function settle(address: string, it: Known, turn: number): Promise<void> {
+  const wanted = it.ahead.value;
+  if (turn !== it.turn || it.calls || !wanted) return;
+  await refresh(address);
+  if (turn !== it.turn || it.calls || !it.ahead.value) return;
+  const is = it.thing.value;
+  batch(() => {
+    it.ahead.value = null;
+    if (differs(wanted, is.state)) {
+      it.late = true;
+      it.problem.value = words.notConfirmed(stateWords(is));
+    }
+  });
+}
+
+/** Whether a state is another one than a command leads to; what moves may still be on its way. */
+const differs = (wanted: State, is: State): boolean =>
+  !/ing$/.test(wanted.value) && !/ing$/.test(is.value)
+  && ((wanted.active !== null && wanted.active !== is.active) || (wanted.active !== false && wanted.level !== undefined && is.level !== undefined && Math.abs(wanted.level - is.level) > 2));
 
 const soon = new Set<string>();
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -148,6 +175,10 @@ export function useThingUpdates(onMany: () => void): void {
     };
     batch(() => {
       it.thing.value = { ...before, state };
+      if (it.late) {
+        it.late = false;
+        it.problem.value = '';
+      }
       if (!it.calls && PLAIN.has(before.kind)) it.ahead.value = null;
     });
     if (!PLAIN.has(before.kind)) refreshSoon(before.address);

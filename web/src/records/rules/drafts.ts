@@ -80,6 +80,8 @@ export interface TriggerDraft {
   hysteresis: string;
   when: WhenDraft;
   sun: string;
+  /** The one day of it, `next` for the next one; every day where empty. */
+  date: string;
   offset: string;
   topic: string;
   payload: string;
@@ -91,7 +93,7 @@ export interface TriggerDraft {
 }
 
 export const NEW_TRIGGER: TriggerDraft = {
-  kind: 'press', pin: '', press: 'short', edge: 'rising', thing: '', to: '', lasts: NO_SPAN, above: '', below: '', hysteresis: '', when: BEGIN, sun: 'sunset', offset: '0', topic: '', payload: '', fill: {}, event: beginEvent({}), check: beginCheck({}), raw: {},
+  kind: 'press', pin: '', press: 'short', edge: 'rising', thing: '', to: '', lasts: NO_SPAN, above: '', below: '', hysteresis: '', when: BEGIN, sun: 'sunset', date: '', offset: '0', topic: '', payload: '', fill: {}, event: beginEvent({}), check: beginCheck({}), raw: {},
 };
 
 const CAUSE = 'cause:';
@@ -147,7 +149,7 @@ export function triggerDraft(stored: Json): TriggerDraft {
       if (!stored['thing']) return raw;
       return { ...draft, kind: 'threshold', thing: shown(stored['thing']), above: shown(stored['above']), below: shown(stored['below']), hysteresis: shown(stored['hysteresis']), lasts: spanOf(stored['for']) };
     case 'schedule': return { ...draft, kind: 'schedule', when: draftOf(chosen(shown(stored['schedule'])), shown(stored['schedule']), shown(stored['timezone'])) };
-    case 'sun': return { ...draft, kind: 'sun', sun: shown(stored['event']), offset: shown(stored['offsetMinutes'] ?? 0) };
+    case 'sun': return { ...draft, kind: 'sun', sun: shown(stored['event']), offset: shown(stored['offsetMinutes'] ?? 0), date: shown(stored['date']) };
     case 'mqtt': return stored['path'] ? raw : { ...draft, kind: 'mqtt', topic: shown(stored['topic']), payload: shown(stored['payload']) };
     default: {
       const as = asConfig(stored);
@@ -178,7 +180,7 @@ export function readTrigger(draft: TriggerDraft, path: string, problems: Problem
     }
     case 'sun': {
       const offset = numberOf(draft.offset, `${path}.offset`, problems);
-      return only({ type: kind, event: draft.sun, ...(offset && { offsetMinutes: Math.round(offset) }) });
+      return only({ type: kind, event: draft.sun, date: draft.date, ...(offset && { offsetMinutes: Math.round(offset) }) });
     }
     case 'mqtt': return only({ type: kind, topic: needed(draft.topic, `${path}.topic`, problems), payload: draft.payload.trim() });
     case 'event': return readEvent(draft.event, path, problems);

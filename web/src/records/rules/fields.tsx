@@ -149,6 +149,7 @@ function TriggerFields({ draft, put, path, problems }: PartProps<TriggerDraft>):
       {kind === 'sun' && (
         <div class="pair">
           <SelectField label={words.sun} value={draft.sun} options={optionsOf(words.suns)} onInput={(sun) => put({ sun })} />
+          <SelectField label={words.sunDays} value={draft.date} options={[...optionsOf(words.sunDay), ...(draft.date && draft.date !== 'next' ? [{ value: draft.date, label: words.sunOn(draft.date) }] : [])]} onInput={(date) => put({ date })} />
           <NumberField label={words.offset} help={words.offsetHelp} value={draft.offset} error={error('offset')} onInput={(offset) => put({ offset })} />
         </div>
       )}
