@@ -65,8 +65,8 @@ pub use serve::{Listeners, serve};
 pub use settings::{DeviceSettings, Home, HomeChange, Neighbour};
 pub use tls::Certificate;
 pub use update::{
-    BundleUpload, ByteRange, MAX_HEAD, MAX_PIECE, OpenUpload, PieceTaken, Switching, InstallSource, UpdateAvailable, UpdateChannel, UpdateFound,
-    UpdateOutcome, UpdateProgress, UpdateSlot, UpdateView, Updates,
+    BundleUpload, ByteRange, InstallSource, MAX_HEAD, MAX_PIECE, OpenUpload, PieceTaken, Switching, UpdateAvailable,
+    UpdateChannel, UpdateFound, UpdateOutcome, UpdateProgress, UpdateSlot, UpdateView, Updates,
 };
 
 use ::models::Models;

@@ -247,11 +247,16 @@ pub(crate) fn routes() -> Routes<AppState> {
     let acts = Routes::new()
         .route(
             "/update/install",
-            post(install, "Install an upload, a bundle in a folder, or what the channel offers, and restart.").admin().secret(),
+            post(install, "Install an upload, a bundle in a folder, or what the channel offers, and restart.")
+                .admin()
+                .secret(),
         )
         .route("/update/confirm", post(confirm, "Keep the version that is being tried.").admin().secret())
         .route("/update/rollback", post(rollback, "Go back to the other version, and restart.").admin().secret())
-        .route("/update/check", post(check, "Read the channel, and look into the folders for bundles, now.").admin().secret());
+        .route(
+            "/update/check",
+            post(check, "Read the channel, and look into the folders for bundles, now.").admin().secret(),
+        );
     Routes::new()
         .route("/update", get(view, "Which version runs, and how far an update is.").scope(TokenScope::Device))
         .merge(uploads)

@@ -159,7 +159,18 @@ impl Board {
         let buses = driver.as_ref().map(|driver| driver.buses());
         let state = Mutex::new(Pins::new(driver, why.clone(), &config, tracker.clone(), alarm.clone()));
         let (bus_turn, serial_turn) = (Arc::new(Semaphore::new(1)), Arc::new(Semaphore::new(1)));
-        let inner = Arc::new(Inner { why, config, serial: OnceLock::new(), state, tracker, alarm, buses, bus_turn, serial_turn, simulator });
+        let inner = Arc::new(Inner {
+            why,
+            config,
+            serial: OnceLock::new(),
+            state,
+            tracker,
+            alarm,
+            buses,
+            bus_turn,
+            serial_turn,
+            simulator,
+        });
         let due = Arc::downgrade(&inner);
         inner.alarm.on_due(move || due.upgrade()?.due());
         let mut boards = BOARDS.lock().unwrap_or_else(PoisonError::into_inner);

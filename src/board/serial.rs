@@ -13,9 +13,8 @@ pub const MAX_SERIAL: usize = 1024;
 /// The longest wait for bytes that come back.
 pub const MAX_SERIAL_WAIT: Duration = Duration::from_secs(10);
 /// The speeds that every tty of Linux knows.
-pub const BAUD_RATES: [u32; 14] = [
-    300, 600, 1200, 2400, 4800, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600, 1_000_000,
-];
+pub const BAUD_RATES: [u32; 14] =
+    [300, 600, 1200, 2400, 4800, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600, 1_000_000];
 /// How often a port is asked for bytes; and after how long without another one an answer is over.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 const QUIET: Duration = Duration::from_millis(60);
@@ -36,7 +35,9 @@ impl SerialConfig {
     pub fn check(&self) -> Result<(), String> {
         let wrong = |port: &&String| !port.starts_with("/dev/") || port.contains("..") || port.len() > 100;
         match self.allow.iter().find(wrong) {
-            Some(port) => Err(format!("`serial.allow`: `{port}` is no port: write it as /dev/ttyUSB0 or /dev/serial/by-id/…")),
+            Some(port) => {
+                Err(format!("`serial.allow`: `{port}` is no port: write it as /dev/ttyUSB0 or /dev/serial/by-id/…"))
+            }
             None => Ok(()),
         }
     }
@@ -82,7 +83,10 @@ pub(crate) fn transfer(asked: &SerialTransfer) -> Result<Vec<u8>> {
     while !left.is_empty() {
         match port.write(left).map_err(failed)? {
             0 if Instant::now() >= until => {
-                return Err(Error::Bus(format!("{} takes no bytes: look at its wires and its flow control", asked.port)));
+                return Err(Error::Bus(format!(
+                    "{} takes no bytes: look at its wires and its flow control",
+                    asked.port
+                )));
             }
             0 => std::thread::sleep(LOOK_EVERY),
             sent => left = left.get(sent..).unwrap_or_default(),
@@ -112,7 +116,9 @@ pub(crate) fn transfer(asked: &SerialTransfer) -> Result<Vec<u8>> {
 fn failed(port: &str, error: &UartError) -> Error {
     let UartError::Io(why) = error else { return Error::Bus(format!("{port}: {error}")) };
     match why.kind() {
-        io::ErrorKind::NotFound => Error::Unsupported(format!("there is no {port} here: look whether the device is plugged in")),
+        io::ErrorKind::NotFound => {
+            Error::Unsupported(format!("there is no {port} here: look whether the device is plugged in"))
+        }
         io::ErrorKind::PermissionDenied => Error::Unsupported(format!(
             "no permission for {port}: add Hob's user to the group `dialout` (`sudo usermod -aG dialout USER`) and start it again"
         )),
@@ -134,7 +140,10 @@ mod tests {
             (&["/dev/ttyUSB0"], "/dev/ttyUSB0", None),
         ] {
             let said = config(ports).allows(port).err().map(|why| why.to_string());
-            assert!(said.as_deref().map(|said| part.is_some_and(|part| said.contains(part))) != Some(false), "{said:?}");
+            assert!(
+                said.as_deref().map(|said| part.is_some_and(|part| said.contains(part))) != Some(false),
+                "{said:?}"
+            );
             assert_eq!(said.is_none(), part.is_none(), "{port}");
         }
         assert!(config(&["ttyUSB0"]).check().unwrap_err().contains("ttyUSB0"));
@@ -158,8 +167,14 @@ mod tests {
 
     #[test]
     fn a_terminal_is_written_and_its_answer_read() {
-        use rustix::{fs::{Mode, OFlags}, pty};
-        use std::{fs::File, io::{Read, Write}};
+        use rustix::{
+            fs::{Mode, OFlags},
+            pty,
+        };
+        use std::{
+            fs::File,
+            io::{Read, Write},
+        };
         let master = pty::openpt(pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY).unwrap();
         pty::grantpt(&master).unwrap();
         pty::unlockpt(&master).unwrap();

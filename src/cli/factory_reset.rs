@@ -57,7 +57,9 @@ pub async fn factory_reset(
         }
         None => {
             if factory_reset::without_daemon(data)? {
-                put(format_args!("Wi-Fi, name and claim code are removed when the device restarts: restart it now.\n"))?;
+                put(format_args!(
+                    "Wi-Fi, name and claim code are removed when the device restarts: restart it now.\n"
+                ))?;
             }
         }
     }

@@ -65,7 +65,8 @@ pub(crate) async fn transfer(pins: Pins, cx: Cx, args: SerialArgs) -> Result<Out
     let back = pins.board.serial(asked).await?;
     pins.used.note();
     let hex: Vec<String> = back.iter().map(|byte| format!("{byte:02x}")).collect();
-    let text = std::str::from_utf8(&back).ok().filter(|text| !text.contains(|c: char| c.is_control() && !c.is_whitespace()));
+    let text =
+        std::str::from_utf8(&back).ok().filter(|text| !text.contains(|c: char| c.is_control() && !c.is_whitespace()));
     let sentence = match (back.len(), text) {
         (0, _) if read == 0 => format!("{} sent.", counted(sent, "byte")),
         (0, _) => "Nothing came back.".to_owned(),

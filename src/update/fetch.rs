@@ -71,7 +71,8 @@ pub async fn check(updater: &Arc<Updater>, url: &str) -> Result<Option<Offer>> {
         let file = small_file(http, url, MAX_CHANNEL).await?;
         Ok::<_, Error>((file, small_file(http, signature_url.as_str(), MAX_SIGNATURE).await?))
     };
-    let late = |_| Error::Network(format!("the update channel did not answer within {} s: try again later", CHECK.as_secs()));
+    let late =
+        |_| Error::Network(format!("the update channel did not answer within {} s: try again later", CHECK.as_secs()));
     let (file, signature) = tokio::time::timeout(CHECK, both).await.map_err(late)??;
     let keys = updater.keys();
     let (channel, _) = Channel::read(&file, &signature, &keys, recover::now(), updater.channel_serial(url))?;

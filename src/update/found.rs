@@ -63,7 +63,10 @@ pub fn look(folders: &[PathBuf]) -> Vec<Seen> {
         let inside = entries(folder);
         all.extend(inside.iter().filter_map(|path| bundle(path)));
         let is_folder = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|about| about.is_dir());
-        inside.iter().filter(is_folder).for_each(|path| all.extend(entries(path).iter().filter_map(|path| bundle(path))));
+        inside
+            .iter()
+            .filter(is_folder)
+            .for_each(|path| all.extend(entries(path).iter().filter_map(|path| bundle(path))));
     }
     all.sort_by(|a, b| a.path.cmp(&b.path));
     all.truncate(MAX_BUNDLES);
@@ -80,7 +83,11 @@ fn bundle(path: &Path) -> Option<Seen> {
     let is_hidden = path.file_name()?.as_encoded_bytes().starts_with(b".");
     let is_named = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING));
     let about = path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
-    (is_named && !is_hidden).then(|| Seen { path: path.to_owned(), bytes: about.len(), changed: (about.mtime(), about.mtime_nsec(), about.ino()) })
+    (is_named && !is_hidden).then(|| Seen {
+        path: path.to_owned(),
+        bytes: about.len(),
+        changed: (about.mtime(), about.mtime_nsec(), about.ino()),
+    })
 }
 
 /// Reads and verifies the heads of files. Blocks on the disk.
@@ -88,22 +95,23 @@ fn bundle(path: &Path) -> Option<Seen> {
 /// # Errors
 /// `Disk`, when the state of the device cannot be read.
 pub fn read(updater: &Updater, files: Vec<Seen>) -> Result<Vec<Found>> {
-    let newest = updater.newest_serial()?;
+    let (serial, version) = (updater.newest_serial()?, updater.newest_version()?);
     let of = |file: Seen| {
-        let content = verified(updater, &file, newest).map_err(|why| why.to_string());
+        let content = verified(updater, &file, serial, &version).map_err(|why| why.to_string());
         Found { file, content }
     };
     Ok(files.into_iter().map(of).collect())
 }
 
-fn verified(updater: &Updater, file: &Seen, newest: u64) -> Result<Content> {
+fn verified(updater: &Updater, file: &Seen, newest: u64, running: &Version) -> Result<Content> {
     let head = updater.verify(&read_head(&file.path)?)?;
     let manifest = head.manifest;
     if manifest.bundle_length != file.bytes {
         return Err(Error::refused("the bundle is cut off, or bytes were added to it: copy it again"));
     }
     let (version, serial, notes) = (manifest.version, manifest.serial, manifest.notes);
-    Ok(Content { id: head.id, version, serial, notes, is_newer: serial > newest })
+    let is_newer = serial > newest && version > *running;
+    Ok(Content { id: head.id, version, serial, notes, is_newer })
 }
 
 /// Takes a bundle that was found up to the point where it can be staged. Blocks on the disk.

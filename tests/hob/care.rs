@@ -226,7 +226,10 @@ fn a_button_that_cannot_switch_the_device_off_is_said_by_the_doctor() {
     assert_eq!(told.is_none(), rustix::process::getuid().is_root(), "{told:?}");
     if let Some(told) = told {
         assert_eq!(told["outcome"], "careful");
-        assert!(told["text"].as_str().unwrap().contains("the device stays on") && told["todo"].as_str().unwrap().contains("off_command"));
+        assert!(
+            told["text"].as_str().unwrap().contains("the device stays on")
+                && told["todo"].as_str().unwrap().contains("off_command")
+        );
     }
 }
 

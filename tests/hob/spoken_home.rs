@@ -6,7 +6,8 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-const LAMPS: [(u8, &str, &str); 3] = [(17, "hall lamp", "Hall"), (22, "kitchen lamp", "Kitchen"), (23, "bedroom lamp", "Bedroom")];
+const LAMPS: [(u8, &str, &str); 3] =
+    [(17, "hall lamp", "Hall"), (22, "kitchen lamp", "Kitchen"), (23, "bedroom lamp", "Bedroom")];
 
 /// A house with two floors and a garage door.
 fn furnish(hob: &Hob) {
@@ -68,7 +69,10 @@ fn add_desk_lamp(hob: &Hob) {
 
 #[test]
 fn sentences_act_by_chat() {
-    let hob = Hob::with(Setup { config: "[limits]\ncalls = 0\n[pins]\nswitches_per_second = 0\n".into(), ..Setup::default() });
+    let hob = Hob::with(Setup {
+        config: "[limits]\ncalls = 0\n[pins]\nswitches_per_second = 0\n".into(),
+        ..Setup::default()
+    });
     furnish(&hob);
     add_desk_lamp(&hob);
     acts(&hob, |text| hob.say(text)["response"].as_str().unwrap().to_owned());

@@ -38,7 +38,9 @@ fn rows() -> Vec<(String, String)> {
     let row = |line: &str| {
         let cells: Vec<&str> = line.strip_prefix("| ")?.strip_suffix(" |")?.splitn(3, " | ").collect();
         let number = *cells.first()?;
-        number.starts_with(|c: char| c.is_ascii_digit()).then(|| (number.to_owned(), (*cells.last().unwrap()).to_owned()))
+        number
+            .starts_with(|c: char| c.is_ascii_digit())
+            .then(|| (number.to_owned(), (*cells.last().unwrap()).to_owned()))
     };
     list.lines().filter_map(row).collect()
 }

@@ -27,8 +27,12 @@ fn a_version_of_the_channel_is_offered_fetched_tried_and_kept() {
     let config = format!("{}check_hours = 0\n", server.setting());
     let mut it = Supervised::start(&Start { keys: &[&signer.public], config: &config, ..Start::default() });
     let before = it.view();
-    assert_eq!(before["channel"], json!({"url": server.url(CHANNEL), "checkedAt": null, "problem": null, "available": null}));
-    let bundle = signer.bundle_with("0.1.1", 2, &near("0.1.1"), &|bundle| bundle.notes = "Quicker lamps.\nQuieter fans.".into());
+    assert_eq!(
+        before["channel"],
+        json!({"url": server.url(CHANNEL), "checkedAt": null, "problem": null, "available": null})
+    );
+    let bundle =
+        signer.bundle_with("0.1.1", 2, &near("0.1.1"), &|bundle| bundle.notes = "Quicker lamps.\nQuieter fans.".into());
     // Bundles are often behind a redirect.
     server.publish(&signer, 1, &[bundle.clone()]);
     server.put("/elsewhere", Answer::Bytes(bundle.clone()));
@@ -41,7 +45,12 @@ fn a_version_of_the_channel_is_offered_fetched_tried_and_kept() {
     assert_eq!(it.view()["channel"], view["channel"]);
     assert!(it.slots() == slots && server.sent("/elsewhere") == 0, "a check fetches nothing");
     let said = it.cli(&["update"]).ok();
-    for part in ["running    0.1.0 in slot a\n", "available  0.1.1, ", " kB\n", "           Quicker lamps.\n           Quieter fans."] {
+    for part in [
+        "running    0.1.0 in slot a\n",
+        "available  0.1.1, ",
+        " kB\n",
+        "           Quicker lamps.\n           Quieter fans.",
+    ] {
         assert!(said.contains(part), "{part}: {said}");
     }
 
@@ -49,7 +58,11 @@ fn a_version_of_the_channel_is_offered_fetched_tried_and_kept() {
     let switching = it.post(&format!("{UPDATE}/install"), json!({})).data(202);
     assert_eq!(switching, json!({"restarting": true, "version": "0.1.1"}));
     let kept = it.wait_outcome("0.1.1");
-    assert_eq!((&kept["lastOutcome"]["what"], &kept["running"]["version"]), (&json!("committed"), &json!("0.1.1")), "{kept}");
+    assert_eq!(
+        (&kept["lastOutcome"]["what"], &kept["running"]["version"]),
+        (&json!("committed"), &json!("0.1.1")),
+        "{kept}"
+    );
     assert_eq!(kept["floor"], 2);
     let (sent, whole) = (server.sent("/elsewhere"), bundle.len() as u64);
     assert!(sent > 0 && sent < whole / 2, "{sent} of {whole}");
@@ -73,7 +86,11 @@ fn a_version_of_the_channel_is_offered_fetched_tried_and_kept() {
 #[test]
 fn a_channel_is_asked_by_itself_and_what_it_offers_is_told_once() {
     let (signer, server, broker) = (Signer::new(), Server::start(), Broker::start());
-    server.publish(&signer, 1, &[signer.bundle_with("0.2.0", 2, &program("0.2.0"), &|b| b.notes = "Quicker lamps.".into())]);
+    server.publish(
+        &signer,
+        1,
+        &[signer.bundle_with("0.2.0", 2, &program("0.2.0"), &|b| b.notes = "Quicker lamps.".into())],
+    );
     let config = format!(
         "{}check_hours = 24\nfirst_check_seconds = 0\n[services.mqtt]\nhost = \"127.0.0.1\"\nport = {}\n",
         server.setting(),
@@ -107,7 +124,10 @@ fn a_channel_is_asked_by_itself_and_what_it_offers_is_told_once() {
     it.wait_outcome("0.2.0");
     entity("installed_version", json!("0.2.0"));
     let heard: Vec<Value> = broker.heard("/update").iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
-    assert!(heard.iter().any(|update| update["in_progress"] == true && update["latest_version"] == "0.2.0"), "{heard:#?}");
+    assert!(
+        heard.iter().any(|update| update["in_progress"] == true && update["latest_version"] == "0.2.0"),
+        "{heard:#?}"
+    );
     // One that fails says why there, too.
     server.publish(&signer, 2, &[signer.bundle("0.3.0", 3, &crate::supervised::script("0.3.0", "exit 3"))]);
     check(&it).data(200);
@@ -115,7 +135,10 @@ fn a_channel_is_asked_by_itself_and_what_it_offers_is_told_once() {
     it.post(&format!("{UPDATE}/install"), json!({})).data(202);
     it.wait_outcome("0.3.0");
     until("the reason in Home Assistant", || {
-        broker.heard("/update").last().is_some_and(|text| text.contains("Version 0.3.0 was taken back: ") && text.contains("exit code 3"))
+        broker
+            .heard("/update")
+            .last()
+            .is_some_and(|text| text.contains("Version 0.3.0 was taken back: ") && text.contains("exit code 3"))
     });
 }
 
@@ -142,16 +165,40 @@ fn a_channel_that_is_not_to_be_trusted_offers_nothing_and_says_why() {
     let rows: Vec<(&str, Arrange<'_>, &str)> = vec![
         ("404", Box::new(|| server.remove(CHANNEL)), "answers 404"),
         ("no signature", Box::new(|| server.remove(&signature)), "answers 404"),
-        ("a page", Box::new(|| server.put(CHANNEL, Answer::Bytes(b"<html>not found</html>".to_vec()))), "does not match"),
+        (
+            "a page",
+            Box::new(|| server.put(CHANNEL, Answer::Bytes(b"<html>not found</html>".to_vec()))),
+            "does not match",
+        ),
         ("empty", Box::new(|| server.put(CHANNEL, Answer::Bytes(vec![]))), "does not match"),
-        ("another's key", Box::new(|| server.serve(&server.channel(8, std::slice::from_ref(&bundle)), &stranger)), "does not trust"),
-        ("another's signature", Box::new(|| server.put(&signature, Answer::Bytes(text().1.into_bytes()))), "does not match"),
+        (
+            "another's key",
+            Box::new(|| server.serve(&server.channel(8, std::slice::from_ref(&bundle)), &stranger)),
+            "does not trust",
+        ),
+        (
+            "another's signature",
+            Box::new(|| server.put(&signature, Answer::Bytes(text().1.into_bytes()))),
+            "does not match",
+        ),
         ("an empty signature", Box::new(|| server.put(&signature, Answer::Bytes(vec![]))), "is not signed"),
-        ("expired", Box::new(|| with(&|channel| channel.expires = "2024-02-01T00:00:00Z".into())), "expired on 2024-02-01"),
-        ("of the future", Box::new(|| with(&|channel| channel.issued = "2990-01-01T00:00:00Z".into())), "in the future"),
+        (
+            "expired",
+            Box::new(|| with(&|channel| channel.expires = "2024-02-01T00:00:00Z".into())),
+            "expired on 2024-02-01",
+        ),
+        (
+            "of the future",
+            Box::new(|| with(&|channel| channel.issued = "2990-01-01T00:00:00Z".into())),
+            "in the future",
+        ),
         ("an old copy", Box::new(|| with(&|channel| channel.serial = 6)), "an old copy of it is being served"),
         ("another document", Box::new(|| with(&|channel| channel.kind = "hob-bundle".into())), "not an update channel"),
-        ("an odd address", Box::new(|| with(&|channel| channel.releases[0].url = "file:///etc/passwd".into())), "unusable address"),
+        (
+            "an odd address",
+            Box::new(|| with(&|channel| channel.releases[0].url = "file:///etc/passwd".into())),
+            "unusable address",
+        ),
         ("too large", Box::new(|| server.put(CHANNEL, Answer::Bytes(vec![b' '; 300 << 10]))), "larger than"),
         ("a circle", Box::new(|| server.put(CHANNEL, Answer::Redirect(server.url(CHANNEL)))), "in a circle"),
         ("cut", Box::new(|| server.put(CHANNEL, Answer::Cut(text().0, 100))), "broke"),
@@ -212,7 +259,8 @@ fn a_bundle_that_is_not_the_one_of_the_channel_is_not_installed() {
         assert_eq!((&view["running"]["version"], &view["floor"]), (&json!("0.1.0"), &json!(0)), "{what}: {view}");
         // What was verified may be there already, beside the slot's program; that is untouched.
         assert_eq!(it.slots() == slots, !writes, "{what}");
-        let of = |slots: &[(std::path::PathBuf, Vec<u8>)]| slots.iter().filter(|(path, _)| path.ends_with("hob")).count();
+        let of =
+            |slots: &[(std::path::PathBuf, Vec<u8>)]| slots.iter().filter(|(path, _)| path.ends_with("hob")).count();
         assert_eq!(of(&it.slots()), 1, "{what}");
     }
     server.remove(path);

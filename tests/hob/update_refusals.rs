@@ -46,17 +46,37 @@ fn what_is_no_good_bundle_is_refused_before_a_byte_reaches_a_slot() {
         ("wrong key", theirs.clone(), "which this device does not trust"),
         ("no signature", testing::unsigned(head(&good)).unwrap(), "is not signed"),
         ("another's signature", testing::mixed(head(&good), head(&theirs), head(&good)).unwrap(), "does not trust"),
-        ("a signature of another bundle", testing::mixed(head(&good), head(&other), head(&good)).unwrap(), "does not match"),
-        ("mixed parts", testing::mixed(head(&good), head(&good), head(&other)).unwrap(), "parts of two bundles were mixed"),
+        (
+            "a signature of another bundle",
+            testing::mixed(head(&good), head(&other), head(&good)).unwrap(),
+            "does not match",
+        ),
+        (
+            "mixed parts",
+            testing::mixed(head(&good), head(&good), head(&other)).unwrap(),
+            "parts of two bundles were mixed",
+        ),
         ("truncated", head(&good)[..head(&good).len() / 2].to_vec(), "is cut off"),
         ("truncated after its magic", good[..MAGIC.len()].to_vec(), "is cut off"),
         ("oversized", announces(u32::MAX, u32::MAX, u32::MAX), "announces a head that is too large"),
         ("oversized manifest", announces(1 << 21, 300, 300), "announces a head that is too large"),
         ("replayed old", signer.good("0.4.0", 4), "is older than one that was confirmed here (serial 5)"),
         ("wrong board", for_something(&|bundle| bundle.boards = vec!["toaster".into()]), "for the boards toaster"),
-        ("wrong machine", for_something(&|bundle| bundle.targets = vec!["riscv64-linux".into()]), "is for riscv64-linux"),
-        ("too new for this version", for_something(&|b| b.minimum_version = Some("7.0.0".parse().unwrap())), "install 7.0.0 first"),
-        ("another data schema", for_something(&|b| (b.data_schema, b.data_schema_min) = (9, 9)), "cannot read the data"),
+        (
+            "wrong machine",
+            for_something(&|bundle| bundle.targets = vec!["riscv64-linux".into()]),
+            "is for riscv64-linux",
+        ),
+        (
+            "too new for this version",
+            for_something(&|b| b.minimum_version = Some("7.0.0".parse().unwrap())),
+            "install 7.0.0 first",
+        ),
+        (
+            "another data schema",
+            for_something(&|b| (b.data_schema, b.data_schema_min) = (9, 9)),
+            "cannot read the data",
+        ),
         ("a whole system", system(&signer), "this device takes the program `hob` alone"),
         ("an image of a gigabyte that is not there", giant(&signer), "chunk index of this bundle is wrong"),
         ("a newer format", [&b"HOBUPD9\n"[..], &good[8..]].concat(), "newer format"),
@@ -117,7 +137,11 @@ fn chunks_that_are_not_those_of_the_bundle_get_no_further() {
     let mut it = Supervised::start(&Start { keys: &[&signer.public], ..Start::default() });
     let before = it.slots();
     let program = |slots: &[(std::path::PathBuf, Vec<u8>)]| -> Vec<_> {
-        slots.iter().filter(|(path, bytes)| path.extension().is_none_or(|e| e != "new") || bytes.iter().any(|b| *b != 0)).cloned().collect()
+        slots
+            .iter()
+            .filter(|(path, bytes)| path.extension().is_none_or(|e| e != "new") || bytes.iter().any(|b| *b != 0))
+            .cloned()
+            .collect()
     };
     // A zip bomb, correctly signed: 30 MB out of a few KB, while it declares 5,000 bytes.
     let key = update::keys::SigningKey::read(&signer.secret, None).unwrap();

@@ -104,7 +104,8 @@ impl Server {
             Some(Answer::Cut(bytes, end)) => (bytes, end, false),
             Some(Answer::Stall(bytes, end)) => (bytes, end, true),
             Some(Answer::Redirect(to)) => {
-                let head = format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+                let head =
+                    format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
                 return socket.write_all(head.as_bytes()).ok();
             }
             None => {

@@ -41,7 +41,8 @@ fn a_bundle_on_a_stick_is_found_verified_offered_and_installed() {
     let name = |found: &Value| found["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
     let names: Vec<String> = found.iter().map(name).collect();
     assert_eq!(names, ["cut.hobupdate", "empty.hobupdate", "good.HOBUPDATE", "stranger.hobupdate", "text.hobupdate"]);
-    for (at, part) in [(0, "cut off"), (1, "not an update bundle"), (3, "does not trust"), (4, "not an update bundle")] {
+    for (at, part) in [(0, "cut off"), (1, "not an update bundle"), (3, "does not trust"), (4, "not an update bundle")]
+    {
         let one = &found[at];
         assert!(one["problem"].as_str().unwrap().contains(part), "{one}");
         assert_eq!((&one["id"], &one["version"], &one["newer"]), (&Value::Null, &Value::Null, &json!(false)), "{one}");
@@ -52,7 +53,10 @@ fn a_bundle_on_a_stick_is_found_verified_offered_and_installed() {
     assert_eq!(offered["bytes"], good.len());
     assert!(it.slots() == slots && it.view()["state"] == "idle", "looking writes nothing");
     let said = it.cli(&["update"]).ok();
-    assert!(said.contains("available  0.2.0, ") && said.contains("good.HOBUPDATE\n           Quicker lamps.\n"), "{said}");
+    assert!(
+        said.contains("available  0.2.0, ") && said.contains("good.HOBUPDATE\n           Quicker lamps.\n"),
+        "{said}"
+    );
     assert!(said.contains("stranger.hobupdate: "), "{said}");
     // It is told once, without being asked.
     let notices = || it.call("list_notices", json!({})).to_string().matches("Hob 0.2.0 is in ").count();

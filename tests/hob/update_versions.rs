@@ -103,7 +103,11 @@ fn records_of_a_later_version_are_read_changed_and_keep_what_this_one_does_not_k
     // After the update: the later version fills its fields in, and adds a record of its own.
     let mine = later(&hob, async |bookmarks| {
         let changed = bookmarks.update_in(OWNER, Label::Own, id, |bookmark| {
-            assert_eq!((bookmark.visits, &bookmark.cover, bookmark.links.len()), (0, &None, 0), "zero where it was not known");
+            assert_eq!(
+                (bookmark.visits, &bookmark.cover, bookmark.links.len()),
+                (0, &None, 0),
+                "zero where it was not known"
+            );
             (bookmark.visits, bookmark.cover, bookmark.links) = (7, Some("red".into()), vec![1, 2, 1 << 40]);
             Ok(())
         });
@@ -119,7 +123,8 @@ fn records_of_a_later_version_are_read_changed_and_keep_what_this_one_does_not_k
             cover: None,
             links: vec![5],
         };
-        let stamp = Stamp { scope: OWNER, owner: UserId::OWNER, audience: Audience::Private, ..Stamp::household("later") };
+        let stamp =
+            Stamp { scope: OWNER, owner: UserId::OWNER, audience: Audience::Private, ..Stamp::household("later") };
         bookmarks.insert_as(stamp, own.clone()).await.unwrap();
         own
     });

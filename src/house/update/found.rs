@@ -6,11 +6,7 @@ use ::update::{
     slots::SlotKind,
 };
 use api::UpdateFound;
-use std::{
-    path::PathBuf,
-    sync::PoisonError,
-    time::Duration,
-};
+use std::{path::PathBuf, sync::PoisonError, time::Duration};
 use tokio::time::sleep;
 use tool::{Error, Ports, Result};
 

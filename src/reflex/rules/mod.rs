@@ -305,8 +305,18 @@ mod tests {
             ),
             ("at sunset turn on the porch light", "sunset once", json!(null), json!("turn on the porch light")),
             ("turn the porch light on at sunset", "sunset once", json!(null), json!("turn on the porch light")),
-            ("every evening at sunset, turn on the porch light", "sunset", json!(null), json!("turn on the porch light")),
-            ("turn on the porch light tonight at sunset", "sunset today", json!(null), json!("turn on the porch light")),
+            (
+                "every evening at sunset, turn on the porch light",
+                "sunset",
+                json!(null),
+                json!("turn on the porch light"),
+            ),
+            (
+                "turn on the porch light tonight at sunset",
+                "sunset today",
+                json!(null),
+                json!("turn on the porch light"),
+            ),
             (
                 "15 minutes before sunset, turn on the porch light",
                 "15 minutes before sunset once",

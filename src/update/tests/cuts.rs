@@ -58,7 +58,10 @@ fn check(kind: Kind, disk: &SimDisk, boots: &mut u64, at: u64) {
     if kind == Kind::Uboot {
         let text = String::from_utf8(disk.content("/boot/slot.env").unwrap()).unwrap();
         let fallback = format!("fallback={}\n", running.other());
-        assert!(!text.contains(&fallback) || ["idle", "writing", "committed"].contains(&status.state), "{text}: {about}");
+        assert!(
+            !text.contains(&fallback) || ["idle", "writing", "committed"].contains(&status.state),
+            "{text}: {about}"
+        );
         assert!(status.state != "committed" || text.contains(&fallback), "{text}: {about}");
     }
     // A description of the other slot is never one of a version that is not there.
