@@ -95,22 +95,23 @@ fn bundle(path: &Path) -> Option<Seen> {
 /// # Errors
 /// `Disk`, when the state of the device cannot be read.
 pub fn read(updater: &Updater, files: Vec<Seen>) -> Result<Vec<Found>> {
-    let newest = updater.newest_serial()?;
+    let (serial, version) = (updater.newest_serial()?, updater.newest_version()?);
     let of = |file: Seen| {
-        let content = verified(updater, &file, newest).map_err(|why| why.to_string());
+        let content = verified(updater, &file, serial, &version).map_err(|why| why.to_string());
         Found { file, content }
     };
     Ok(files.into_iter().map(of).collect())
 }
 
-fn verified(updater: &Updater, file: &Seen, newest: u64) -> Result<Content> {
+fn verified(updater: &Updater, file: &Seen, newest: u64, running: &Version) -> Result<Content> {
     let head = updater.verify(&read_head(&file.path)?)?;
     let manifest = head.manifest;
     if manifest.bundle_length != file.bytes {
         return Err(Error::refused("the bundle is cut off, or bytes were added to it: copy it again"));
     }
     let (version, serial, notes) = (manifest.version, manifest.serial, manifest.notes);
-    Ok(Content { id: head.id, version, serial, notes, is_newer: serial > newest })
+    let is_newer = serial > newest && version > *running;
+    Ok(Content { id: head.id, version, serial, notes, is_newer })
 }
 
 /// Takes a bundle that was found up to the point where it can be staged. Blocks on the disk.

@@ -306,14 +306,6 @@ impl Updater {
             next_key: manifest.next_key.clone(),
             by_announced: verified.signer.origin == Origin::Announced,
         };
-        let floor = self.journal().floor_version.clone();
-        if let Some(floor) = floor.filter(|floor| release.version < *floor) {
-            return Err(Error::Refused(format!(
-                "version {} is older than {floor}, which a package brought and which was confirmed here: get a newer bundle; to go \
-                 back to the version before, use rollback",
-                release.version
-            )));
-        }
         if phase == Phase::Staged(release.clone()) {
             return Ok(Plan {
                 id: release.id,
@@ -354,6 +346,14 @@ impl Updater {
         if self.slots.manifest(running.slot)?.is_some_and(|about| about.id == verified.id) {
             return Err(Error::Refused(format!(
                 "version {} is running already: there is nothing to do",
+                manifest.version
+            )));
+        }
+        let floor = self.journal().floor_version.clone();
+        if let Some(floor) = floor.filter(|floor| manifest.version < *floor) {
+            return Err(Error::Refused(format!(
+                "version {} is older than {floor}, which a package brought and which was confirmed here: get a newer bundle; to go \
+                 back to the version before, use rollback",
                 manifest.version
             )));
         }

@@ -33,6 +33,8 @@ use tokio::{
 
 /// A version that ran this long has started well: the next restart does not wait.
 const STEADY: Duration = Duration::from_secs(60);
+/// How long another supervisor may take to be gone.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// The settings of the supervisor.
 #[derive(Debug, Clone)]
@@ -117,7 +119,7 @@ pub async fn run(config: Config) -> Result<ExitCode> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
     let root = Root::new(disk.clone(), config.root.clone());
     root.create()?;
-    let _lock = lock(&config.root)?;
+    let _lock = lock(&config.root).await?;
     let mut selector = prepare(&config, &root, &*disk)?;
     let mut signals = Signals::new()?;
     let mut wait = config.backoff_min;
@@ -189,13 +191,19 @@ fn can_take_over(config: &Config, root: &Root, disk: &Arc<dyn Disk>, slot: SlotN
     Ok(is_committed || !is_open)
 }
 
-/// Makes sure that one supervisor uses the root. The lock ends with the process.
-fn lock(root: &Path) -> Result<fs::File> {
+/// Makes sure that one supervisor uses the root. The lock ends with the process; a program that it was just starting when it was
+/// killed may hold it for a moment longer.
+async fn lock(root: &Path) -> Result<fs::File> {
     let path = root.join("supervise.lock");
     let failed = |why: std::io::Error| Error::disk(format!("{} cannot be used", path.display()), &why);
     let file = fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-    rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
-        .map_err(|_| Error::Busy(format!("another supervisor runs the slots of {}: stop it first", root.display())))?;
+    let begun = Instant::now();
+    while rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err() {
+        if begun.elapsed() >= LOCK_WAIT {
+            return Err(Error::Busy(format!("another supervisor runs the slots of {}: stop it first", root.display())));
+        }
+        time::sleep(Duration::from_millis(20)).await;
+    }
     Ok(file)
 }
 

@@ -18,7 +18,7 @@ export const state = (change = {}) => ({
 /** What Hob says of its updates; `change` replaces parts of it. */
 export const update = (change = {}) => ({
   state: 'idle', version: null, running: { slot: 'a', version: '0.1.0', system: false }, other: null, kind: 'dir', board: 'generic', floor: 0,
-  progress: null, upload: null, lastOutcome: null, channel: null, canInstall: true, whyNot: null, canRollBack: false, preparing: false,
+  progress: null, upload: null, lastOutcome: null, channel: null, found: [], canInstall: true, whyNot: null, canRollBack: false, preparing: false,
   problem: null, restarting: false, ...change,
 });
 

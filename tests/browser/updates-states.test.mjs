@@ -20,12 +20,16 @@ const channel = { url: 'https://example.org/stable.json', checkedAt: at, problem
 const available = { version: '0.2.0', notes: 'Quicker lamps.\nFewer surprises.', bytes: 23_000_000 };
 const upload = { id: 'u1', version: '0.2.0', neededBytes: 600_000, totalBytes: 2_000_000 };
 
+const file = { id: 'b1', path: '/media/usb/hob-0.3.0.hobupdate', bytes: 23_000_000, version: '0.3.0', notes: 'Quicker lamps.', newer: true, problem: null };
+const badFile = { id: null, path: '/media/usb/old.hobupdate', bytes: 900, version: null, notes: null, newer: false, problem: 'the bundle is cut off: copy it again' };
+
 /** A state of updates, and what the page says then. */
 const STATES = {
   idle: [update(), ['Hob 0.1.0 runs.', 'No update channel is set up']],
   newest: [update({ other, canRollBack: true, channel }), ['0.0.9 is kept as the one to go back to', 'This is the newest version', 'Go back']],
   available: [update({ channel: { ...channel, available } }), ['Version 0.2.0 is available', 'What is new', 'Install 0.2.0']],
   'channel in trouble': [update({ channel: { ...channel, problem: 'it expired on 3 October: try later' } }), ['The channel could not be read: it expired']],
+  'on a stick': [update({ found: [file, badFile] }), ['Version 0.3.0 is in /media/usb/hob-0.3.0.hobupdate', 'Install 0.3.0', '/media/usb/old.hobupdate', 'It cannot be installed: the bundle is cut off']],
   writing: [update({ state: 'writing', version: '0.2.0', progress: { done: 700, total: 1000 }, upload }), ['Version 0.2.0 is being written, 70 %', 'The upload of version 0.2.0 is not complete', 'Cancel the upload']],
   staged: [update({ state: 'staged', version: '0.2.0', upload: { ...upload, neededBytes: 0 } }), ['is complete and verified', 'Install 0.2.0']],
   preparing: [update({ state: 'writing', version: '0.2.0', preparing: true, canInstall: false }), ['Version 0.2.0 is being fetched and verified']],
@@ -70,6 +74,17 @@ test('nothing is installed without a yes, and a refusal is shown', async () => {
   await place.getByRole('button', { name: 'Install', exact: true }).click();
   await counted(place.getByRole('alertdialog'), 0);
   assert.deepEqual(last(it).slice(0, 3), ['POST', '/api/v1/update/install', {}]);
+  await context.close();
+});
+
+test('a version on a stick is installed with a yes', async () => {
+  const it = house({ update: update({ found: [file, badFile] }) });
+  const { page, context } = await visit(it, { at: '#/device/updates' });
+  const place = part(page, 'Updates');
+  await place.getByRole('button', { name: 'Install 0.3.0' }).click();
+  await place.getByRole('button', { name: 'Install', exact: true }).click();
+  await counted(place.getByRole('alertdialog'), 0);
+  assert.deepEqual(last(it).slice(0, 3), ['POST', '/api/v1/update/install', { foundId: 'b1' }]);
   await context.close();
 });
 

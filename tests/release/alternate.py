@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import urllib.error
 import urllib.request
 
 TOKEN = "hob_alternating_versions_0123456789abcdef"
@@ -32,8 +33,11 @@ class Hob:
     def ask(self, method, path, body=None):
         request = urllib.request.Request(self.url + path, method=method, data=None if body is None else json.dumps(body).encode(),
                                          headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.load(answer)["data"]
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)["data"]
+        except urllib.error.HTTPError as refusal:
+            raise SystemExit(f"{method} {path} {body}: {refusal.read().decode()}") from refusal
 
     def call(self, tool, **arguments):
         return self.ask("POST", f"/api/v1/tools/{tool}/execute", {"arguments": arguments})["result"]
@@ -81,7 +85,7 @@ def main():
         assert found == expected, f"turn {turn} ({name}): {found} instead of {expected}"
         word = f"of turn {turn} by {name}"
         hob.call("remember", content=f"The word is {word}.")
-        hob.call("add_task", title=f"Task {word}", tags=["alternate"])
+        hob.call("add_task", title=f"Task {word}")
         hob.call("add_note", title=f"Note {word}", content=word * 50)
         bookmark = hob.call("add_bookmark", url=f"https://example.org/{turn}", title=f"Bookmark {word}", tags=["alternate"])
         if changed:

@@ -187,7 +187,8 @@ const CHANNEL_MS = 60_000;
 export const update = () => call('GET /api/v1/update');
 export const checkUpdate = () => call('POST /api/v1/update/check', undefined, { timeoutMs: CHANNEL_MS });
 /** Installs a complete upload, or what the channel offers. */
-export const installUpdate = (uploadId?: string) => call('POST /api/v1/update/install', { body: uploadId ? { uploadId } : {} }, { timeoutMs: UPLOAD_MS });
+export const installUpdate = ({ uploadId, foundId }: { uploadId?: string; foundId?: string }) =>
+  call('POST /api/v1/update/install', { body: { ...(uploadId && { uploadId }), ...(foundId && { foundId }) } }, { timeoutMs: UPLOAD_MS });
 export const confirmUpdate = () => call('POST /api/v1/update/confirm');
 export const rollBack = () => call('POST /api/v1/update/rollback');
 /** Begins an upload by the head of a bundle, or continues the one it began. */

@@ -324,13 +324,17 @@ impl UpdateService {
         self.set_job(true, None);
         let preparing = self.clone();
         tokio::spawn(async move {
-            let _busy = busy;
             let problem = preparing.clone().prepare(source).await.err();
             let problem = problem.map(|error| preparing.without_secrets(error.message()));
             if let Some(problem) = &problem {
                 tracing::warn!(%problem, "the update was not installed");
             }
-            preparing.set_job(false, problem);
+            {
+                // Together: who sees that it has ended may begin anew.
+                let mut job = preparing.0.job.lock().unwrap_or_else(PoisonError::into_inner);
+                *job = Job { runs: false, problem };
+                drop(busy);
+            }
             preparing.changed().await;
         });
         Ok(Switching { restarting: true, version })

@@ -69,7 +69,7 @@ function Now({ of }: { of: api.Update }): JSX.Element | null {
   return <Notice bad={bad} quiet={!bad && lastOutcome.what !== 'committed'}>{bad ? `${said} ${words.because(lastOutcome.why)}` : said}</Notice>;
 }
 
-type Choice = { what: 'install'; version: string; uploadId?: string } | { what: 'rollback'; version: string };
+type Choice = { what: 'install'; version: string; uploadId?: string; foundId?: string } | { what: 'rollback'; version: string };
 
 /** What the channel offers. */
 function Channel({ read, onInstall }: { read: Read<api.Update>; onInstall: (version: string) => void }): JSX.Element {
@@ -93,6 +93,25 @@ function Channel({ read, onInstall }: { read: Read<api.Update>; onInstall: (vers
         <button type="button" class="quiet" aria-disabled={act.busy} onClick={() => void check()}>{act.busy ? words.checking : words.check}</button>
       </div>
     </div>
+  );
+}
+
+/** Bundles on a stick, or in the folder of hob.toml. */
+function Found({ of, onInstall }: { of: api.Update; onInstall: (version: string, foundId: string) => void }): JSX.Element | null {
+  if (of.found.length === 0) return null;
+  return (
+    <ul class="update-found" aria-label={words.found}>
+      {of.found.map(({ id, path, bytes, version, notes, newer, problem }) => (
+        <li key={path}>
+          <p>{version ? words.foundVersion(version, path, size(bytes)) : path}</p>
+          {notes && <details><summary>{words.notes}</summary><p class="update-notes">{notes}</p></details>}
+          {problem && <p class="soft small">{words.foundTrouble(problem)}</p>}
+          {newer && id && version && of.canInstall && (
+            <div class="buttons"><button type="button" onClick={() => onInstall(version, id)}>{words.install(version)}</button></div>
+          )}
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -180,7 +199,7 @@ function Asked({ choice, onDone, onClose }: { choice: Choice; onDone: () => void
   const act = useAction();
   const install = choice.what === 'install';
   const go = async () => {
-    const went = await act.run(() => (choice.what === 'install' ? api.installUpdate(choice.uploadId) : api.rollBack()));
+    const went = await act.run(() => (choice.what === 'install' ? api.installUpdate(choice) : api.rollBack()));
     if (!went) return;
     onDone();
     onClose();
@@ -241,6 +260,7 @@ export function Updates(): JSX.Element {
       ) : (
         <>
           <Channel read={read} onInstall={(version) => setChoice({ what: 'install', version })} />
+          <Found of={update} onInstall={(version, foundId) => setChoice({ what: 'install', version, foundId })} />
           {canInstall && !trying && quiet && <FromFile update={update} onComplete={(uploadId, version) => setChoice({ what: 'install', version, uploadId })} />}
           {update.canRollBack && quiet && (
             <div class="buttons">

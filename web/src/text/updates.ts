@@ -39,6 +39,10 @@ export const updates = {
   installYes: 'Install',
   notes: 'What is new',
 
+  found: 'Updates on this device',
+  foundVersion: (version: string, path: string, size: string) => `Version ${version} is in ${path}, ${size}.`,
+  foundTrouble: (why: string) => `It cannot be installed: ${why}`,
+
   file: 'Install from a file',
   drop: 'Choose an update file (.hobupdate), or drop it here.',
   reading: 'Reading the file…',
