@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn a_line_that_is_removed_is_free_for_another_request() {
         let (told, edges) = std::sync::mpsc::channel();
-        let thread = EdgeThread::start(Arc::new(move |edge| drop(told.send(edge.pin)))).unwrap();
+        let thread = EdgeThread::start(Arc::new(move |edge| told.send(edge.pin).unwrap_or_default())).unwrap();
         for _ in 0..200 {
             let line = Fake::new(false);
             thread.add(pin(4), line.clone());
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_line_that_fails_is_told_and_may_be_added_again() {
         let (told, edges) = std::sync::mpsc::channel();
-        let thread = EdgeThread::start(Arc::new(move |edge| drop(told.send(edge.pin)))).unwrap();
+        let thread = EdgeThread::start(Arc::new(move |edge| told.send(edge.pin).unwrap_or_default())).unwrap();
         let (good, bad) = (Fake::new(false), Fake::new(true));
         thread.add(pin(4), bad.clone());
         thread.add(pin(5), good.clone());

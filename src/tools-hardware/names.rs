@@ -99,7 +99,8 @@ impl PinNames {
         let mut all: BTreeMap<u8, PinName> =
             self.board.config().named.iter().map(of_file).map(|pin| (pin.pin, pin)).collect();
         for own in stored {
-            let merged = own.over(all.remove(&own.pin).as_ref());
+            let of_file = all.remove(&own.pin);
+            let merged = own.over(of_file.as_ref());
             all.insert(merged.pin, merged);
         }
         all
