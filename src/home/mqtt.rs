@@ -128,8 +128,8 @@ impl Door {
             }
             let settings = self.home.settings();
             if settings != known_settings {
-                // Other rules may be shown now.
-                (rules_at, look_at) = (Some(now), Some(now));
+                // Other rules may be shown now, and none that may no longer be.
+                (rules, rules_at, look_at) = (None, Some(now), Some(now));
                 known_settings.clone_from(&settings);
             }
             if let (Some(repeated), Some(settings)) = (postponed.due(now), &settings)
