@@ -114,6 +114,22 @@ impl Line {
         self.reported != Some(high)
     }
 
+    /// The edge at the end of a bounce, where the next one comes before the thread that reports it: on a busy machine a press
+    /// would be lost.
+    fn settle(&mut self, pin: Pin, at: u64) -> Option<Edge> {
+        if !self.pending || at < self.quiet_until {
+            return None;
+        }
+        self.pending = false;
+        if self.reported == Some(self.now) {
+            return None;
+        }
+        self.coalesced = self.coalesced.saturating_sub(1);
+        let edge = self.report(pin, false);
+        self.quiet_until += self.quiet();
+        Some(edge)
+    }
+
     fn report(&mut self, pin: Pin, driven: bool) -> Edge {
         self.run = if self.now_at.saturating_sub(self.told_at) < PAUSE { self.run.saturating_add(1) } else { 0 };
         self.told_at = self.now_at;
@@ -181,9 +197,10 @@ impl Tracker {
 
     /// Takes an edge from a driver.
     pub fn edge(&self, raw: RawEdge) {
-        let (reported, due) = {
+        let (settled, reported, due) = {
             let mut lines = self.lines();
             let Some(line) = lines.get_mut(usize::from(raw.pin.number())) else { return };
+            let settled = line.settle(raw.pin, raw.at_ns);
             let high = raw.high != line.active_low;
             line.coalesced = line.coalesced.saturating_add(raw.lost);
             if line.reported.is_none() && !line.pending && line.told_at == 0 {
@@ -193,11 +210,14 @@ impl Tracker {
             if line.take(high, raw.at_ns) {
                 let edge = line.report(raw.pin, false);
                 line.quiet_until = raw.at_ns + line.quiet();
-                (Some(edge), None)
+                (settled, Some(edge), None)
             } else {
-                (None, line.pending.then_some(line.quiet_until))
+                (settled, None, line.pending.then_some(line.quiet_until))
             }
         };
+        if let Some(edge) = settled {
+            self.send(edge);
+        }
         if let Some(edge) = reported {
             self.send(edge);
         }
@@ -309,6 +329,18 @@ mod tests {
         std::thread::sleep(DEBOUNCE);
         tracker.due();
         assert_eq!(reported(&mut edges), [(true, 0), (false, 0)]);
+    }
+
+    #[test]
+    fn a_level_after_a_bounce_is_told_though_the_thread_is_late() {
+        let (tracker, mut edges) = tracker();
+        tracker.alarm.close();
+        let began = now_ns();
+        edge(&tracker, true, began);
+        edge(&tracker, false, began + 1_000_000);
+        // Nobody has called `due` since.
+        edge(&tracker, true, began + 25_000_000);
+        assert_eq!(reported(&mut edges), [(true, 0), (false, 0), (true, 0)]);
     }
 
     #[test]

@@ -60,8 +60,8 @@ pub async fn forget(cx: &Cx, search: &str, titles: &[String]) -> Option<bool> {
     let found = cx.call("list_scheduled_tasks", query).await.ok()?;
     let tasks = found.content["tasks"].as_array().map(Vec::as_slice).unwrap_or_default();
     for task in tasks.iter().filter(|task| titles.iter().any(|title| task["name"] == title.as_str())) {
-        // A model may pause, and deletes nothing unasked.
-        let (tool, args) = match cx.is_by_model() {
+        // A model may pause, and deletes nothing unasked; by voice nothing is deleted at all.
+        let (tool, args) = match cx.is_by_model() || cx.is_by_voice() {
             true => ("update_scheduled_task", json!({"taskId": task["id"], "enabled": false})),
             false => ("delete_scheduled_task", json!({"taskId": task["id"]})),
         };

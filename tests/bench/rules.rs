@@ -88,7 +88,10 @@ pub fn measure(rounds: usize, folder: &Path) -> Result<Value> {
                 // The log of the rule says why it did not run, or what failed.
                 Err(_) => {
                     let log = call("rule_log", json!({"ruleId": "follow"})).await?.content;
-                    return Err(format!("the pin did not follow the edge: {log}").into());
+                    let (was, is) = (board.last_level(button), board.read(button).await?.high);
+                    let counts = (board.edge_count(button), board.edge_count(lamp), board.last_level(lamp));
+                    let which = format!("round {}: {was:?}, {is}, {counts:?}", took.len());
+                    return Err(format!("the pin did not follow the edge ({which}): {log}").into());
                 }
             }
             // The run ends when its record is stored; a rule in mode single runs once at a time.
