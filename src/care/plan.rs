@@ -72,7 +72,7 @@ impl Record for BackupPlan {
 pub struct PlanView {
     every: Every,
     /// The folder; empty is the folder `backups` in the data folder.
-    folder: String,
+    pub folder: String,
     /// How many stay.
     keep: u32,
     /// The hour of the day in the household's time zone.

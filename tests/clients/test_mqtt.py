@@ -224,7 +224,7 @@ def test_states_of_what_is_gone_do_not_stay_at_the_broker(hob, broker, peer):
         hob.call("name_pin", pin=pin, name=name)
     rules = [f"{BASE}/rule/{rule(name)}/state" for name in ("Stays", "Goes", "Goes later")]
     pins = [f"{BASE}/pin/{pin}/state" for pin in (17, 22, 23)]
-    hob.set_up(broker.port, private_rules=True)
+    hob.set_up(broker.port)
     for topic, state in [(pins[0], "OFF"), (pins[1], "OFF"), (pins[2], "OFF"), (rules[0], "ON"), (rules[1], "ON"), (rules[2], "ON")]:
         peer.wait(topic, state)
 
@@ -249,17 +249,17 @@ def test_states_of_what_is_gone_do_not_stay_at_the_broker(hob, broker, peer):
     hob.call("delete_rule", ruleId="Goes later")
     hob.stop()
     hob.start()
-    hob.set_up(broker.port, private_rules=True)
+    hob.set_up(broker.port)
     peer.wait(pins[2], "")
     peer.wait(rules[2], "")
     assert retained() == {pins[0], rules[0]}
 
 
-def test_private_rules_are_not_announced(hob, broker, peer):
+def test_private_rules_can_be_kept_from_the_broker(hob, broker, peer):
     made = hob.call("create_rule", name="Present for Mia", triggers=[{"type": "event", "topic": "custom:never"}],
                     actions=[{"type": "pin", "pin": 21, "high": True}])["id"]
     hob.call("name_pin", pin=17, name="Hall lamp")
-    hob.set_up(broker.port)
+    hob.set_up(broker.port, private_rules=False)
     peer.wait(f"{BASE}/pin/17/state", "OFF")
     until("announced", lambda: [m for m in list(peer.messages) if m.topic.startswith("homeassistant/device/hob_") and m.payload])
     # Nor is it run from there. The last message is obeyed, so this one has been read before.
@@ -272,8 +272,8 @@ def test_private_rules_are_not_announced(hob, broker, peer):
     peer.wait(f"{BASE}/pin/17/state", "OFF")
     heard = [m for m in peer.messages if made in m.topic or b"Mia" in m.payload or made.encode() in m.payload]
     assert [m.topic for m in heard] == [f"{BASE}/rule/{made}/run"], heard
-    # An admin may show them.
-    hob.set_up(broker.port, private_rules=True)
+    # Otherwise they are shown.
+    hob.set_up(broker.port)
     peer.wait(f"{BASE}/rule/{made}/state", "ON")
 
 

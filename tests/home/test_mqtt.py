@@ -72,7 +72,7 @@ def is_high(hob, pin):
 def joined(home, hob, broker):
     hob.call("name_pin", pin=17, name="Hall lamp")
     hob.call("name_pin", pin=4, name="Garden door", sensor=True)
-    hob.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": broker.port, "private_rules": True})
+    hob.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": broker.port})
     flow = rest(home, "POST", "/api/config/config_entries/flow", {"handler": "mqtt"})
     done = rest(home, "POST", f"/api/config/config_entries/flow/{flow['flow_id']}", {"broker": "127.0.0.1", "port": broker.port})
     assert done["type"] == "create_entry", done
@@ -385,7 +385,7 @@ def test_hob_is_unavailable_without_its_broker_and_comes_back(joined, hob, broke
     lamp = entities(joined)["pin_17"]
     hob.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": 1})
     until("unavailable", lambda: state(joined, lamp) == "unavailable")
-    hob.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": broker.port, "private_rules": True})
+    hob.call("config_set_entry", service="mqtt", fields={"host": "127.0.0.1", "port": broker.port})
     until("back", lambda: state(joined, lamp) == "off")
 
 

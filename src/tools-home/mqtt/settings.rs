@@ -86,11 +86,11 @@ pub fn mqtt_service() -> Result<Vec<Required>> {
                 "private_rules",
                 "Show private rules",
                 "boolean",
-                "The owner's private rules appear at the broker, too: everybody who reads there sees their names, and can run \
-                 them where others may switch."
+                "The owner's private rules appear in Home Assistant, too: everybody who reads at the broker sees their names, and \
+                 can run them where others may switch."
             ),
             "default",
-            false.into()
+            true.into()
         ),
         field("publish", "Topics to publish to", "string", "Separated by commas; all where left out."),
         field("guarded", "Guarded topics", "string", "Publishing to these opens something, so a person is asked."),
@@ -161,7 +161,7 @@ pub(crate) fn read(entry: &Map<String, Value>, name: &str, device: Id) -> Option
         announce: yes("announce", true),
         control: yes("control", true),
         adopt: yes("adopt", true),
-        private_rules: yes("private_rules", false),
+        private_rules: yes("private_rules", true),
         allowed: filters("publish"),
         guarded: filters("guarded"),
     })
@@ -183,7 +183,7 @@ mod tests {
             (plain.config.port, &*plain.config.base, &*plain.discovery),
             (1883, "hob/kitchen_pi_0707", "homeassistant")
         );
-        assert!(plain.announce && plain.adopt && plain.control && !plain.private_rules && plain.allowed.is_empty());
+        assert!(plain.announce && plain.adopt && plain.control && plain.private_rules && plain.allowed.is_empty());
         assert!(plain.config.client_id.starts_with("hob-") && plain.config.client_id.len() <= 23);
         for (entry, port, tls) in [
             (json!({"host": "b", "tls": true}), 8883, Tls::System),
