@@ -21,6 +21,7 @@ const MOST_WORDS: usize = 8;
 
 /// A thing in the index.
 pub(crate) struct Slot {
+    pub address: Address,
     pub source: usize,
     pub at: usize,
     pub name: String,
@@ -144,6 +145,7 @@ impl Index {
         let closed = |kind| matches!(kind, Kind::Lock | Kind::Alarm);
         let careful = thing.guarded || closed(kind) || closed(thing.kind);
         let slot = Slot {
+            address: thing.address.clone(),
             source,
             at,
             area: self.area_names.get(&key(&area)).copied(),
