@@ -87,12 +87,18 @@ pub(crate) fn trigger(home: &Home, text: &str) -> Result<Fields> {
 
 /// "sunset", "sunset-00:15", "15 minutes before sunset", "sunset today", "every day at sunset".
 fn sun_trigger(plain: &str) -> Result<Option<Fields>> {
-    const ONCE: &[(&str, &str)] =
-        &[("today", "today"), ("tonight", "today"), ("this evening", "today"), ("tomorrow", "tomorrow"), ("once", "next")];
+    const ONCE: &[(&str, &str)] = &[
+        ("today", "today"),
+        ("tonight", "today"),
+        ("this evening", "today"),
+        ("tomorrow", "tomorrow"),
+        ("once", "next"),
+    ];
     const DAILY: &[&str] = &["every day", "each day", "daily", "every evening", "every morning", "every night"];
     let around = |words: &str| {
         let end = plain.strip_suffix(words).map(|rest| rest.strip_suffix(", ").unwrap_or(rest));
-        end.filter(|rest| rest.ends_with(' ')).or_else(|| plain.strip_prefix(words).filter(|rest| rest.starts_with(' ')))
+        end.filter(|rest| rest.ends_with(' '))
+            .or_else(|| plain.strip_prefix(words).filter(|rest| rest.starts_with(' ')))
     };
     let without = |rest: &str| {
         let rest = rest.trim();
@@ -178,12 +184,11 @@ fn press(home: &Home, plain: &str) -> Result<Option<Fields>> {
         " is rung",
     ]
     .iter()
-    .find_map(|word| {
-        plain.split_once(word).map(|(name, rest)| (name, rest, *word == " is held"))
-    }) else {
+    .find_map(|word| plain.split_once(word).map(|(name, rest)| (name, rest, *word == " is held"))) else {
         return Ok(None);
     };
-    if let Some(span) = how.trim().strip_prefix("for ").or_else(|| how.trim().strip_prefix("down for ")).filter(|_| held)
+    if let Some(span) =
+        how.trim().strip_prefix("for ").or_else(|| how.trim().strip_prefix("down for ")).filter(|_| held)
         && seconds(&span.into()).is_ok()
     {
         return Ok(Some(object(json!({"type": "pin", "pin": home.pin(&name.into())?, "edge": "rising", "for": span}))));

@@ -48,9 +48,53 @@ pub(crate) fn number(fields: &mut Map<String, Value>, name: &str) -> Result<()> 
 
 /// Units that may follow a number.
 const UNITS: &[&str] = &[
-    "", "%", "percent", "°", "°c", "c", "degree", "degrees", "celsius", "degrees c", "degrees celsius", "w", "watt", "watts",
-    "kw", "wh", "kwh", "v", "volt", "volts", "mv", "a", "amp", "amps", "ma", "lux", "lx", "ppm", "ppb", "hpa", "mbar", "pa",
-    "mm", "cm", "m", "km/h", "m/s", "mph", "hz", "db", "l", "litres", "liters", "kg", "g", "µg/m³", "ug/m3",
+    "",
+    "%",
+    "percent",
+    "°",
+    "°c",
+    "c",
+    "degree",
+    "degrees",
+    "celsius",
+    "degrees c",
+    "degrees celsius",
+    "w",
+    "watt",
+    "watts",
+    "kw",
+    "wh",
+    "kwh",
+    "v",
+    "volt",
+    "volts",
+    "mv",
+    "a",
+    "amp",
+    "amps",
+    "ma",
+    "lux",
+    "lx",
+    "ppm",
+    "ppb",
+    "hpa",
+    "mbar",
+    "pa",
+    "mm",
+    "cm",
+    "m",
+    "km/h",
+    "m/s",
+    "mph",
+    "hz",
+    "db",
+    "l",
+    "litres",
+    "liters",
+    "kg",
+    "g",
+    "µg/m³",
+    "ug/m3",
 ];
 
 /// A number with or without a unit; nothing else may follow it.
@@ -263,7 +307,8 @@ mod tests {
 
     #[test]
     fn nothing_but_a_unit_follows_a_number() {
-        for (text, wanted) in [("25", 25.0), ("25 °C", 25.0), ("-3.5°", -3.5), ("40 percent", 40.0), ("1e3", 1000.0)] {
+        for (text, wanted) in [("25", 25.0), ("25 °C", 25.0), ("-3.5°", -3.5), ("40 percent", 40.0), ("1e3", 1000.0)]
+        {
             assert_eq!(measure(text), Ok(wanted), "{text}");
         }
         for wrong in ["25 and the window is closed", "25 at night", "77 °F", "warm", "", "25 c and"] {

@@ -176,8 +176,31 @@ fn sun(cause: &str, day: Option<&str>) -> Option<(String, String)> {
 /// Whether a text is a number with a unit at most. What else follows it, such as "and the window is closed", is not understood.
 fn is_limit(text: &str) -> bool {
     const UNITS: &[&str] = &[
-        "", "%", "percent", "°", "°c", "c", "degrees", "degrees celsius", "celsius", "w", "watts", "kw", "kwh", "v", "volts",
-        "a", "amps", "lux", "ppm", "hpa", "mm", "cm", "m", "km/h", "m/s",
+        "",
+        "%",
+        "percent",
+        "°",
+        "°c",
+        "c",
+        "degrees",
+        "degrees celsius",
+        "celsius",
+        "w",
+        "watts",
+        "kw",
+        "kwh",
+        "v",
+        "volts",
+        "a",
+        "amps",
+        "lux",
+        "ppm",
+        "hpa",
+        "mm",
+        "cm",
+        "m",
+        "km/h",
+        "m/s",
     ];
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-'))).unwrap_or(text.len());
@@ -331,8 +354,18 @@ mod tests {
             ),
             ("at sunset turn on the porch light", "sunset once", json!(null), json!("turn on the porch light")),
             ("turn the porch light on at sunset", "sunset once", json!(null), json!("turn on the porch light")),
-            ("every evening at sunset, turn on the porch light", "sunset", json!(null), json!("turn on the porch light")),
-            ("turn on the porch light tonight at sunset", "sunset today", json!(null), json!("turn on the porch light")),
+            (
+                "every evening at sunset, turn on the porch light",
+                "sunset",
+                json!(null),
+                json!("turn on the porch light"),
+            ),
+            (
+                "turn on the porch light tonight at sunset",
+                "sunset today",
+                json!(null),
+                json!("turn on the porch light"),
+            ),
             (
                 "15 minutes before sunset, turn on the porch light",
                 "15 minutes before sunset once",

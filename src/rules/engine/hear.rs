@@ -312,7 +312,11 @@ fn changed(name: &str, now: &State, before: &State, from: &Option<String>, to: &
     }
     let was = from.as_ref().is_none_or(|from| before.is(from));
     let left = from.as_ref().is_none_or(|from| to.is_some() || !now.is(from));
-    if was && left { Heard::Fires(format!("{name} is {} now", crate::sentences::shown(&now.value))) } else { Heard::Nothing }
+    if was && left {
+        Heard::Fires(format!("{name} is {} now", crate::sentences::shown(&now.value)))
+    } else {
+        Heard::Nothing
+    }
 }
 
 /// Whether a state only says that the thing cannot be reached, or was not seen yet.

@@ -317,7 +317,11 @@ async fn times_that_come_often_may_wait_for_the_weekend() {
 #[tokio::test]
 async fn the_rest_of_a_condition_is_not_dropped() {
     let at = At::new();
-    for condition in ["the bedroom temperature is above 25 and the window is closed", "the bedroom temperature is above 25 at night", "pin 4 is ajar"] {
+    for condition in [
+        "the bedroom temperature is above 25 and the window is closed",
+        "the bedroom temperature is above 25 at night",
+        "pin 4 is ajar",
+    ] {
         let rule = json!({"triggers": "bell pressed", "conditions": [condition], "actions": "turn on the porch light"});
         assert!(matches!(at.ask("create_rule", rule).await, Err(Error::BadArgs(_))), "{condition}");
     }
