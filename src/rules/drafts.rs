@@ -44,6 +44,7 @@ impl Draft {
     ) -> Result<Self> {
         let clock = cx.ports().clock.clone();
         let parts = rules.parts();
+        let anew = written.triggers.is_some();
         let definition = Reader { home: &parts.home, clock: &*clock }.definition(written, before)?;
         let words = Words { cx, registry: &parts.registry, home: &parts.home };
         let name = match name.map(str::trim).filter(|name| !name.is_empty()) {
@@ -51,7 +52,10 @@ impl Draft {
             None => truncate(words.sentence(&definition).trim_end_matches('.'), 80),
         };
         let review = review(rules, cx, &name, &definition, id)?;
-        let times = recurrences(&definition, &*clock)?;
+        let times = match anew {
+            true => recurrences(&definition, &*clock)?,
+            false => later_recurrences(&definition, &*clock),
+        };
         Ok(Self { name, definition, review, times })
     }
 
@@ -121,6 +125,15 @@ pub(crate) fn recurrences(definition: &Definition, clock: &dyn tool::Clock) -> R
         _ => None,
     });
     schedules.map(|(schedule, timezone)| scheduler::parse(schedule, timezone.as_deref(), clock)).collect()
+}
+
+/// The recurrences of a stored rule; a moment that has passed is none any more.
+fn later_recurrences(definition: &Definition, clock: &dyn tool::Clock) -> Vec<Recurrence> {
+    let schedules = definition.triggers.iter().filter_map(|trigger| match trigger {
+        crate::definition::Trigger::Schedule { schedule, timezone } => Some((schedule, timezone)),
+        _ => None,
+    });
+    schedules.filter_map(|(schedule, timezone)| scheduler::parse(schedule, timezone.as_deref(), clock).ok()).collect()
 }
 
 /// Refuses to change a rule that `rules.toml` or hob.toml holds.

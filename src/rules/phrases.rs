@@ -3,7 +3,7 @@
 
 use crate::{
     home::Home,
-    values::{day, seconds, time_of_day},
+    values::{day, level, seconds, time_of_day},
 };
 use serde_json::Map;
 use text_kit::truncate;
@@ -172,7 +172,7 @@ fn press(home: &Home, plain: &str) -> Result<Option<Fields>> {
             return Ok(Some(object(json!({"type": "pin", "pin": home.pin(&name.into())?, "press": kind}))));
         }
     }
-    let Some((name, how)) = [
+    let Some((name, how, held)) = [
         " is pressed",
         " was pressed",
         " gets pressed",
@@ -184,12 +184,17 @@ fn press(home: &Home, plain: &str) -> Result<Option<Fields>> {
         " is rung",
     ]
     .iter()
-    .find_map(|word| {
-        plain.split_once(word).map(|(name, rest)| (name, if *word == " is held" { "long" } else { rest }))
-    }) else {
+    .find_map(|word| plain.split_once(word).map(|(name, rest)| (name, rest, *word == " is held"))) else {
         return Ok(None);
     };
+    if let Some(span) =
+        how.trim().strip_prefix("for ").or_else(|| how.trim().strip_prefix("down for ")).filter(|_| held)
+        && seconds(&span.into()).is_ok()
+    {
+        return Ok(Some(object(json!({"type": "pin", "pin": home.pin(&name.into())?, "edge": "rising", "for": span}))));
+    }
     let how = how.trim().trim_start_matches("for a ");
+    let how = if held && ["", "down"].contains(&how) { "long" } else { how };
     let kind = match how {
         "" | "once" | "short" | "shortly" | "briefly" | "down" => "short",
         "twice" | "double" | "two times" | "2 times" => "double",
@@ -272,9 +277,9 @@ fn state(home: &Home, plain: &str) -> Result<Option<Fields>> {
     let mut fields = match name.starts_with("pin ") || name.starts_with("gpio") {
         true => {
             let edge = match to {
-                "on" => "rising",
-                "off" => "falling",
-                _ => "both",
+                "" => "both",
+                word if level(word)? => "rising",
+                _ => "falling",
             };
             object(json!({"type": "pin", "pin": home.pin(&name.into())?, "edge": edge}))
         }

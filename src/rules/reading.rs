@@ -7,7 +7,7 @@ use crate::{
     home::Home,
     matching::check_path,
     phrases, steps, sun,
-    values::{as_list, day, move_field, number, rename, seconds_in, text_of, time_of_day},
+    values::{as_list, day, level, move_field, number, rename, seconds_in, text_of, time_of_day},
 };
 use serde_json::Map;
 use tool::{Clock, Topics, prelude::*};
@@ -405,10 +405,11 @@ impl Reader<'_> {
                 let pin = self.home.pin(fields.get("pin").unwrap_or(&Value::Null))?;
                 fields.insert("pin".into(), pin.into());
                 if let Some(is) = fields.remove("is") {
-                    let on = is
-                        .as_str()
-                        .map(|s| ["on", "high", "true", "1", "closed", "active"].contains(&&*s.to_lowercase()));
-                    fields.entry("high").or_insert(on.unwrap_or(is == Value::Bool(true)).into());
+                    let high = match &is {
+                        Value::Bool(high) => *high,
+                        other => level(&other.as_str().map_or_else(|| other.to_string(), str::to_owned))?,
+                    };
+                    fields.entry("high").or_insert(high.into());
                 }
             }
             "thing" => {

@@ -245,6 +245,7 @@ async fn update(rules: Rules, cx: Cx, args: Update) -> Result<Output> {
     }
     let Update { name, triggers, conditions, actions, mode, max, description, enabled, .. } = args;
     let anew = triggers.is_some() || conditions.is_some() || actions.is_some() || mode.is_some() || max.is_some();
+    let again = triggers.is_some();
     let old = definition_of(&before.value).unwrap_or_default();
     let written = Written { triggers, conditions, actions, mode, max };
     let called = name.as_deref().or(Some(&before.value.name));
@@ -272,7 +273,13 @@ async fn update(rules: Rules, cx: Cx, args: Update) -> Result<Output> {
         }
         Ok(())
     };
-    let planned = plan_schedules(parts.scheduler.clone(), cx.agent(), draft.times.clone());
+    // A name leaves the times as they are: an interval would begin anew.
+    let retimed = again || enabled.is_some_and(|enabled| enabled != before.value.enabled);
+    let mut plan = plan_schedules(parts.scheduler.clone(), cx.agent(), draft.times.clone());
+    let planned = move |tx: &Tx, entry: &Entry<Trigger>| match retimed {
+        true => plan(tx, entry),
+        false => Ok(()),
+    };
     let entry = parts.shelf.change_with(&cx, &before.id.to_string(), None, change, planned).await?;
     rules.put(&entry);
     answer(&rules, &cx, &entry, warnings, "I have changed the rule: ")

@@ -10,7 +10,7 @@ use crate::{
     values::time_of_day,
 };
 use graph::{Cause, Effect, causes_of, effects_of, is_opposite, matches};
-use jiff::{Timestamp, Zoned, civil::Weekday};
+use jiff::{SignedDuration, Timestamp, Zoned, civil::Weekday};
 use std::{
     cell::Cell,
     collections::{BTreeSet, VecDeque},
@@ -21,6 +21,9 @@ use tool::prelude::*;
 
 /// How many times of a schedule are looked at.
 const TIMES: usize = 400;
+/// How far they reach at least before a rule is said to never run: a week and a day; a year where the sun decides.
+const REACH: i64 = 8;
+const REACH_SUN: i64 = 366;
 /// How many rules a loop goes through at most, and how many effects and causes are compared to find one.
 const DEPTH: usize = 8;
 const COMPARISONS: usize = 2_000_000;
@@ -188,11 +191,19 @@ fn never(rules: &Rules, cx: &Cx, definition: &Definition) -> Option<String> {
             }
             _ => return None,
         };
-        let mut at = now;
+        let (mut at, mut ended) = (now, false);
         for _ in 0..TIMES {
-            let Some(due) = next(at) else { break };
+            let Some(due) = next(at) else {
+                ended = true;
+                break;
+            };
             times.push(due);
             at = due;
+        }
+        let days = if definition.conditions.iter().any(by_sun) { REACH_SUN } else { REACH };
+        if !ended && at.duration_since(now) < SignedDuration::from_hours(24 * days) {
+            // Times that come often: what was looked at says nothing about other days.
+            return None;
         }
     }
     let possible = |at: &Timestamp| {
@@ -201,6 +212,15 @@ fn never(rules: &Rules, cx: &Cx, definition: &Definition) -> Option<String> {
     };
     let ever = times.is_empty() || times.iter().any(possible);
     (!ever).then(|| "The rule would never run: its conditions exclude all of its times.".to_owned())
+}
+
+/// Whether a condition depends on the sun.
+fn by_sun(condition: &Condition) -> bool {
+    match condition {
+        Condition::Sun { .. } => true,
+        Condition::All { conditions } | Condition::Any { conditions } => conditions.iter().any(by_sun),
+        _ => false,
+    }
 }
 
 /// Whether a condition on the time may hold then; others may always.

@@ -40,16 +40,92 @@ pub(crate) fn text_of(fields: &Map<String, Value>, name: &str) -> Result<String>
 /// Makes a field a number, if it is there.
 pub(crate) fn number(fields: &mut Map<String, Value>, name: &str) -> Result<()> {
     if let Some(Value::String(text)) = fields.get(name) {
-        let read = text
-            .trim()
-            .trim_end_matches(|c: char| c == '%' || c == '°' || c.is_alphabetic() || c == ' ')
-            .parse::<f64>();
-        let Some(number) = read.ok().filter(|n| n.is_finite()) else {
-            return Err(Error::bad_args(format!("`{name}` is no number: {}", truncate(text, 40))));
-        };
+        let number = measure(text).map_err(|why| Error::bad_args(format!("`{name}` {why}: {}", truncate(text, 40))))?;
         fields.insert(name.into(), json!(number));
     }
     Ok(())
+}
+
+/// Units that may follow a number.
+const UNITS: &[&str] = &[
+    "",
+    "%",
+    "percent",
+    "°",
+    "°c",
+    "c",
+    "degree",
+    "degrees",
+    "celsius",
+    "degrees c",
+    "degrees celsius",
+    "w",
+    "watt",
+    "watts",
+    "kw",
+    "wh",
+    "kwh",
+    "v",
+    "volt",
+    "volts",
+    "mv",
+    "a",
+    "amp",
+    "amps",
+    "ma",
+    "lux",
+    "lx",
+    "ppm",
+    "ppb",
+    "hpa",
+    "mbar",
+    "pa",
+    "mm",
+    "cm",
+    "m",
+    "km/h",
+    "m/s",
+    "mph",
+    "hz",
+    "db",
+    "l",
+    "litres",
+    "liters",
+    "kg",
+    "g",
+    "µg/m³",
+    "ug/m3",
+];
+
+/// A number with or without a unit; nothing else may follow it.
+fn measure(text: &str) -> Result<f64, &'static str> {
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+'))).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(end);
+    // "1e3" is a number too.
+    if let Some(number) = text.parse::<f64>().ok().filter(|n| n.is_finite()) {
+        return Ok(number);
+    }
+    let number = digits.parse::<f64>().ok().filter(|n| n.is_finite()).ok_or("is no number")?;
+    match unit.trim().to_lowercase().as_str() {
+        "f" | "°f" | "fahrenheit" | "degrees f" | "degrees fahrenheit" => {
+            Err("is in Fahrenheit: write the number in the unit of the sensor, without a unit")
+        }
+        unit if UNITS.contains(&unit) => Ok(number),
+        _ => Err("is a number with more after it, which is no unit: put a second condition into its own entry"),
+    }
+}
+
+/// Whether a pin is high, in words; a contact is open at high.
+///
+/// # Errors
+/// `BadArgs`.
+pub(crate) fn level(word: &str) -> Result<bool> {
+    match word.trim().to_lowercase().as_str() {
+        "on" | "high" | "open" | "active" | "true" | "1" => Ok(true),
+        "off" | "low" | "closed" | "inactive" | "false" | "0" => Ok(false),
+        _ => Err(Error::bad_args(format!("`{}` is no state of a pin: say on or off", truncate(word, 40)))),
+    }
 }
 
 /// Makes a field a number of seconds, if it is there.
@@ -165,8 +241,17 @@ pub(crate) fn day(word: &str) -> Result<&'static [&'static str]> {
         "every day" | "day" => return Ok(&DAYS),
         _ => {}
     }
-    let known = |day: &&&str| plain.len() >= 2 && (plain.starts_with(**day) || day.starts_with(&plain));
-    match DAYS.iter().position(|day| known(&day)) {
+    const NAMES: [&[&str]; 7] = [
+        &["mon", "monday", "mo"],
+        &["tue", "tuesday", "tu", "tues"],
+        &["wed", "wednesday", "we", "weds"],
+        &["thu", "thursday", "th", "thur", "thurs"],
+        &["fri", "friday", "fr"],
+        &["sat", "saturday", "sa"],
+        &["sun", "sunday", "su"],
+    ];
+    let single = plain.strip_suffix('s').unwrap_or(&plain);
+    match NAMES.iter().position(|names| names.contains(&&*plain) || names.contains(&single)) {
         Some(at) => Ok(&DAYS[at..=at]),
         None => {
             Err(Error::bad_args(format!("`{}` is no day: use mon to sun, weekdays or weekend", truncate(word, 40))))
@@ -214,6 +299,22 @@ mod tests {
         assert_eq!(day("Tuesdays").unwrap(), ["tue"]);
         assert_eq!(day("sat").unwrap(), ["sat"]);
         assert_eq!(day("weekend").unwrap(), ["sat", "sun"]);
-        assert!(day("someday").is_err() && day("m").is_err());
+        assert_eq!((day("thurs").unwrap(), day("Mo").unwrap()), (&["thu"][..], &["mon"][..]));
+        for wrong in ["someday", "m", "sunny", "month", "saturn", "wedding"] {
+            assert!(day(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn nothing_but_a_unit_follows_a_number() {
+        for (text, wanted) in [("25", 25.0), ("25 °C", 25.0), ("-3.5°", -3.5), ("40 percent", 40.0), ("1e3", 1000.0)]
+        {
+            assert_eq!(measure(text), Ok(wanted), "{text}");
+        }
+        for wrong in ["25 and the window is closed", "25 at night", "77 °F", "warm", "", "25 c and"] {
+            assert!(measure(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!((level("open"), level("Closed"), level("off")), (Ok(true), Ok(false), Ok(false)));
+        assert!(level("ajar").is_err());
     }
 }

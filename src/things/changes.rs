@@ -35,6 +35,9 @@ pub struct Change {
     pub level: Option<u8>,
     /// The value before.
     pub before: String,
+    /// Whether it was on, open, unlocked or running before.
+    #[serde(rename = "activeBefore")]
+    pub active_before: Option<bool>,
 }
 
 /// Finds out what changed since it last looked. Bounded by the number of things and [`MOST`] changes a look.
@@ -92,6 +95,7 @@ impl Watcher {
                         number: thing.state.number,
                         level: thing.state.level,
                         before: was.value,
+                        active_before: was.active,
                     });
                 }
                 None => {

@@ -173,6 +173,54 @@ fn sun(cause: &str, day: Option<&str>) -> Option<(String, String)> {
     })
 }
 
+/// Whether a text is a number with a unit at most. What else follows it, such as "and the window is closed", is not understood.
+fn is_limit(text: &str) -> bool {
+    const UNITS: &[&str] = &[
+        "",
+        "%",
+        "percent",
+        "°",
+        "°c",
+        "c",
+        "degrees",
+        "degrees celsius",
+        "celsius",
+        "w",
+        "watts",
+        "kw",
+        "kwh",
+        "v",
+        "volts",
+        "a",
+        "amps",
+        "lux",
+        "ppm",
+        "hpa",
+        "mm",
+        "cm",
+        "m",
+        "km/h",
+        "m/s",
+    ];
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-'))).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    number.parse::<f64>().is_ok() && UNITS.contains(&unit.trim().to_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod limits {
+    #[test]
+    fn nothing_but_a_unit_follows_a_limit() {
+        for text in ["25", "25 °C", "60%", "-3.5 degrees"] {
+            assert!(super::is_limit(text), "{text}");
+        }
+        for text in ["25 and the window is closed", "25 at night", "77 fahrenheit", "warm"] {
+            assert!(!super::is_limit(text), "{text}");
+        }
+    }
+}
+
 /// The words of a trigger for `create_rule`, and for people.
 fn trigger(cause: &str, names: &[String]) -> Option<(String, String)> {
     // "somebody opens the front door", "someone presses the bell twice"
@@ -214,8 +262,9 @@ fn trigger(cause: &str, names: &[String]) -> Option<(String, String)> {
         " is under ",
     ] {
         let Some((name, limit)) = cause.split_once(way) else { continue };
-        let number = limit.trim().trim_end_matches(|c: char| c == '%' || c == '°' || c.is_alphabetic() || c == ' ');
-        number.parse::<f64>().ok()?;
+        if !is_limit(limit) {
+            return None;
+        }
         let turned =
             name.trim_start_matches("the ").split_once(" in the ").map(|(what, room)| format!("{room} {what}"));
         let name = match &turned {

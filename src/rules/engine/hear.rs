@@ -85,7 +85,7 @@ impl Rules {
                 Some(before) => state_of(waits, event, &before),
                 None => Heard::Nothing,
             },
-            waits => state_of(waits, event, &event.data["before"]),
+            waits => state_of(waits, event, &State::before(&event.data)),
         };
         let lasts = match waits {
             Waits::Ha { lasts, .. } | Waits::Thing { lasts, .. } => *lasts,
@@ -107,7 +107,7 @@ impl Rules {
 
     /// The state that a change is compared with; `None` where it is none. A thing that cannot be reached for a while is in no
     /// other state: what came before and what comes after are compared, and its first state after a start is no change.
-    fn state_before(&self, live: &Live, trigger: usize, waits: &Waits, event: &Event) -> Option<Value> {
+    fn state_before(&self, live: &Live, trigger: usize, waits: &Waits, event: &Event) -> Option<State> {
         let data = &event.data;
         let (now, from, to) = match (&*event.topic, waits) {
             ("thing:changed", Waits::Thing { thing, from, to, .. }) if data["thing"] == **thing => {
@@ -118,11 +118,12 @@ impl Rules {
             }
             _ => return None,
         };
-        let before = &data["before"];
+        let before = State::before(data);
         if [from, to].into_iter().flatten().any(|named| is_absent(&json!(named))) {
-            return Some(before.clone());
+            return Some(before);
         }
-        let (away, was_away) = (is_absent(now), is_absent(before));
+        let (away, was_away) = (is_absent(now), is_absent(&before.value));
+        let now = State { value: now.clone(), active: data["active"].as_bool() };
         let known = live.watch(trigger, |watch| match (away, was_away) {
             (true, true) => None,
             (true, false) => watch.known.replace(before.clone()),
@@ -231,7 +232,7 @@ fn said(pin: u8, high: bool) -> String {
 }
 
 /// The meaning of an event for a state: of a button, a thing, an entity, a topic.
-fn state_of(waits: &Waits, event: &Event, before: &Value) -> Heard {
+fn state_of(waits: &Waits, event: &Event, before: &State) -> Heard {
     let data = &event.data;
     match (&*event.topic, waits) {
         ("pin:press", Waits::Pin { pin, press: Some(press), .. }) if data["pin"] == *pin => {
@@ -246,10 +247,11 @@ fn state_of(waits: &Waits, event: &Event, before: &Value) -> Heard {
         }
         ("thing:changed", Waits::Thing { thing, from, to, .. }) if data["thing"] == **thing => {
             let name = data["name"].as_str().unwrap_or(thing);
-            changed(name, &data["value"], before, data["active"].as_bool(), from, to)
+            let now = State { value: data["value"].clone(), active: data["active"].as_bool() };
+            changed(name, &now, before, from, to)
         }
         ("ha:state", Waits::Ha { entity, from, to, .. }) if data["entity"] == **entity => {
-            changed(entity, &data["state"], before, None, from, to)
+            changed(entity, &State { value: data["state"].clone(), active: None }, before, from, to)
         }
         ("mqtt:message", Waits::Mqtt { topic, payload, path }) => {
             let arrived = data["topic"].as_str().unwrap_or_default();
@@ -268,35 +270,53 @@ fn state_of(waits: &Waits, event: &Event, before: &Value) -> Heard {
     }
 }
 
-fn changed(
-    name: &str,
-    now: &Value,
-    before: &Value,
+/// A state of a thing or an entity, and whether it was active in it, where that is known.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct State {
+    value: Value,
     active: Option<bool>,
-    from: &Option<String>,
-    to: &Option<String>,
-) -> Heard {
-    let is = |value: &Value, active: Option<bool>, wanted: &str| {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+}
+
+impl State {
+    fn before(data: &Value) -> Self {
+        Self { value: data["before"].clone(), active: data["activeBefore"].as_bool() }
+    }
+
+    /// Whether it is what a rule names. A cover that closes is active, and not open.
+    fn is(&self, wanted: &str) -> bool {
+        let text = self.value.as_str().map_or_else(|| self.value.to_string(), str::to_owned);
         let by_activity = match wanted.to_lowercase().as_str() {
-            "on" | "open" | "active" => active == Some(true),
-            "off" | "closed" | "inactive" => active == Some(false),
+            "open" if text.eq_ignore_ascii_case("closing") => false,
+            "on" | "open" | "active" => self.active == Some(true),
+            "off" | "closed" | "inactive" => self.active == Some(false),
             _ => false,
         };
         text.eq_ignore_ascii_case(wanted) || by_activity
-    };
-    let fits = to.as_ref().is_none_or(|to| is(now, active, to));
-    if now == before {
+    }
+}
+
+fn changed(name: &str, now: &State, before: &State, from: &Option<String>, to: &Option<String>) -> Heard {
+    if now.value == before.value {
         // Only its attributes have changed.
         return Heard::Nothing;
     }
-    // A state that has to last ends with the first other value.
-    if !fits {
-        return Heard::Over;
+    if let Some(to) = to {
+        // A state that has to last ends with the first other value.
+        if !now.is(to) {
+            return Heard::Over;
+        }
+        // It was so already under another name: opening becomes open, heating becomes cooling.
+        if before.is(to) {
+            return Heard::Nothing;
+        }
     }
-    let was = from.as_ref().is_none_or(|from| is(before, active.map(|active| !active), from));
-    let left = from.as_ref().is_none_or(|from| to.is_some() || !is(now, active, from));
-    if was && left { Heard::Fires(format!("{name} is {} now", crate::sentences::shown(now))) } else { Heard::Nothing }
+    let was = from.as_ref().is_none_or(|from| before.is(from));
+    let left = from.as_ref().is_none_or(|from| to.is_some() || !now.is(from));
+    if was && left {
+        Heard::Fires(format!("{name} is {} now", crate::sentences::shown(&now.value)))
+    } else {
+        Heard::Nothing
+    }
 }
 
 /// Whether a state only says that the thing cannot be reached, or was not seen yet.
@@ -334,6 +354,30 @@ fn same(value: &Value, wanted: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_state_fires_once_while_it_goes_on_under_other_names() {
+        let at = |value: &str, active: bool| State { value: json!(value), active: Some(active) };
+        let cover = ["closed", "opening", "open", "closing", "closed"].map(|word| at(word, word != "closed"));
+        let fires = |states: &[State], to: &str| -> Vec<bool> {
+            let to = Some(to.to_owned());
+            states
+                .windows(2)
+                .map(|pair| matches!(changed("it", &pair[1], &pair[0], &None, &to), Heard::Fires(_)))
+                .collect()
+        };
+        assert_eq!(fires(&cover, "open"), [true, false, false, false]);
+        assert_eq!(fires(&cover, "closed"), [false, false, false, true]);
+        let climate = [at("off", false), at("heat", true), at("cool", true), at("off", false)];
+        assert_eq!(fires(&climate, "on"), [true, false, false]);
+        assert_eq!(fires(&climate, "off"), [false, false, true]);
+        // What it was is known, and not guessed: it was on before.
+        let (from, to) = (Some("off".to_owned()), Some("cool".to_owned()));
+        assert!(matches!(changed("it", &climate[2], &climate[1], &from, &to), Heard::Nothing));
+        // A door that begins to close is not open for long.
+        let open = Some("open".to_owned());
+        assert!(matches!(changed("it", &cover[3], &cover[2], &None, &open), Heard::Over));
+    }
 
     #[test]
     fn topics_match_by_level() {

@@ -62,7 +62,7 @@ pub(crate) struct Watch {
     /// Whether the number was beyond the limit.
     pub beyond: Option<bool>,
     /// The last state of a thing while it could be reached.
-    pub known: Option<Value>,
+    pub known: Option<super::hear::State>,
     /// Waits until a state has lasted.
     pub hold: Option<CancellationToken>,
     /// The next time by the sun, and the last one that fired.

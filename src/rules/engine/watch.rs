@@ -1,6 +1,7 @@
 //! Starts the engine: one listener for pins, one for events, one clock.
 
 use super::Rules;
+use crate::definition::Trigger as Waits;
 use board::Edge;
 use futures::{
     FutureExt,
@@ -40,7 +41,8 @@ impl Rules {
                 match heard {
                     BusEvent::Event(event) => events.hear(&event),
                     BusEvent::Resync => {
-                        tracing::warn!("there were more events than rules could follow; some were missed")
+                        tracing::warn!("there were more events than rules could follow; some were missed");
+                        events.forget_states(false);
                     }
                 }
             }
@@ -52,13 +54,30 @@ impl Rules {
         Ok(())
     }
 
+    /// Forgets what may have changed while events were lost: states that have to last begin anew, and so do thresholds. Of pins
+    /// only, or of all that the bus tells.
+    pub(crate) fn forget_states(&self, pins: bool) {
+        for live in self.all_live() {
+            for (at, trigger) in live.definition.triggers.iter().enumerate() {
+                if matches!(trigger, Waits::Pin { .. }) != pins {
+                    continue;
+                }
+                self.end_hold(&live, at);
+                live.watch(at, |watch| (watch.known, watch.beyond) = (None, None));
+            }
+        }
+    }
+
     /// Follows the pins straight from the board, ahead of everybody who listens to the bus.
     async fn hear_pins(self, mut edges: Receiver<Edge>) {
         let (mut missed, mut said) = (0_u64, tokio::time::Instant::now());
         loop {
             match edges.recv().await {
                 Ok(edge) => self.edge(edge.pin.number(), edge.high),
-                Err(RecvError::Lagged(count)) => missed = missed.saturating_add(count),
+                Err(RecvError::Lagged(count)) => {
+                    missed = missed.saturating_add(count);
+                    self.forget_states(true);
+                }
                 Err(RecvError::Closed) => return,
             }
             if missed > 0 && said.elapsed() >= std::time::Duration::from_secs(10) {

@@ -302,3 +302,62 @@ async fn the_file_is_loaded_shown_and_not_changed_by_tools() {
     assert!(at.rules.load_files(&path, &[]).await.is_empty());
     assert_eq!(at.ask("list_rules", json!({})).await.unwrap().content["count"], 0);
 }
+
+#[tokio::test]
+async fn times_that_come_often_may_wait_for_the_weekend() {
+    // It is a Friday; 400 times of a quarter of an hour reach Tuesday only, and those of a minute not even Saturday.
+    let at = At::new();
+    let rule = |days: Value| json!({"triggers": {"cron": "* * * * *"}, "conditions": [{"days": days}], "actions": "turn on the porch light"});
+    at.make(rule(json!(["thu"]))).await;
+    let never = json!({"triggers": {"cron": "0 9 * * mon"}, "conditions": [{"days": ["thu"]}], "actions": "turn on the porch light"});
+    let error = at.ask("create_rule", never).await.unwrap_err();
+    assert!(error.message().contains("never run"), "{error}");
+}
+
+#[tokio::test]
+async fn the_rest_of_a_condition_is_not_dropped() {
+    let at = At::new();
+    for condition in [
+        "the bedroom temperature is above 25 and the window is closed",
+        "the bedroom temperature is above 25 at night",
+        "pin 4 is ajar",
+    ] {
+        let rule = json!({"triggers": "bell pressed", "conditions": [condition], "actions": "turn on the porch light"});
+        assert!(matches!(at.ask("create_rule", rule).await, Err(Error::BadArgs(_))), "{condition}");
+    }
+    let home = home(&at.board);
+    for (words, wanted) in [
+        ("pin 4 opens", json!({"type": "pin", "pin": 4, "edge": "rising"})),
+        ("pin 4 closes", json!({"type": "pin", "pin": 4, "edge": "falling"})),
+        ("pin 4 changes", json!({"type": "pin", "pin": 4, "edge": "both"})),
+        ("bell is held for 10 seconds", json!({"type": "pin", "pin": 4, "edge": "rising", "for": "10 seconds"})),
+        ("bell is held", json!({"type": "pin", "pin": 4, "press": "long"})),
+    ] {
+        assert_eq!(Value::Object(crate::phrases::trigger(&home, words).unwrap()), wanted, "{words}");
+    }
+    assert!(crate::phrases::trigger(&home, "bell is held and the lamp is on").is_err());
+}
+
+#[tokio::test]
+async fn a_rule_whose_moment_has_passed_is_paused_and_renamed() {
+    let at = At::new();
+    at.make(json!({"name": "Once", "triggers": "tomorrow at 18:00", "actions": "turn on the porch light"})).await;
+    at.house.clock.forward(3 * 86_400);
+    at.ask("update_rule", json!({"ruleId": "Once", "name": "Past"})).await.unwrap();
+    at.ask("update_rule", json!({"ruleId": "Past", "enabled": false})).await.unwrap();
+}
+
+#[tokio::test]
+async fn lost_events_end_what_waits() {
+    let at = At::new().with_settling().await;
+    at.make(json!({"name": "Warm", "triggers": {"thing": "bedroom temperature", "above": 25}, "actions": {"message": "warm"}})).await;
+    let warm = |value: f64| json!({"thing": "ha:sensor.bedroom", "name": "Bedroom", "value": value.to_string(), "number": value});
+    at.tell("thing:changed", warm(20.0));
+    at.settle().await;
+    at.rules.forget_states(false);
+    // The first number after a gap only says where it is.
+    at.tell("thing:changed", warm(26.0));
+    at.settle().await;
+    assert_eq!(at.rules.live_runs("Warm"), 0);
+    assert!(at.called().is_empty());
+}

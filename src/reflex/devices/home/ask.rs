@@ -57,6 +57,8 @@ pub(super) fn asked(s: &Sentence, home: &Home, before: Option<&Before>) -> Optio
         return None;
     }
     let all = has(&["all", "every", "each"]);
+    // "Which doors are not locked?"
+    let not = has(&["not"]);
     let several = has(&["any", "some", "which", "many", "all", "every", "each"]) || words[0] == "what" && !tells;
     let fits = |at: usize| match locks {
         // "Is the front door locked" asks for its lock, and not for its contact.
@@ -78,7 +80,7 @@ pub(super) fn asked(s: &Sentence, home: &Home, before: Option<&Before>) -> Optio
         Ok(target) => target,
         Err(NotResolved::Several { things }) if things.len() <= 6 && !several => {
             return match state {
-                Some((_, active)) => list(home, &Target { things, ..Target::default() }, &spans, Some(*active)),
+                Some((_, active)) => list(home, &Target { things, ..Target::default() }, &spans, Some(*active != not)),
                 None => Some(which(home, &things)),
             };
         }
@@ -105,7 +107,7 @@ pub(super) fn asked(s: &Sentence, home: &Home, before: Option<&Before>) -> Optio
         return emit::calls(vec![("get_thing", Value::Object(emit::one(home, *at)))], "asks about a thing");
     }
     // "Are all doors locked?": those that are not are the answer.
-    let active = state.map(|(_, active)| *active != all);
+    let active = state.map(|(_, active)| (*active != all) != not);
     list(home, &target, &spans, active)
 }
 

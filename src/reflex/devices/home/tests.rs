@@ -213,6 +213,7 @@ fn sentences_ask_about_the_demo_home() {
         ("what's the temperature in the bedroom?", "get bedroom_temperature"),
         ("how warm is it in the living room?", "get living_climate"),
         ("which lights are on?", "list_things light true"),
+        ("which lights are not on?", "list_things light false"),
         ("are any curtains open in the living room?", "list_things Living room cover curtains true"),
         ("are all the lights off upstairs?", "list_things Upstairs light true"),
         ("tell me if there are any lights on", "list_things light true"),

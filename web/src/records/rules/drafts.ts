@@ -65,6 +65,13 @@ const only = (fields: Json): Json => Object.fromEntries(Object.entries(fields).f
 /** Whether a stored part has no other fields than these. */
 const hasOnly = (stored: Json, ...names: string[]) => Object.keys(stored).every((name) => name === 'type' || name === 'words' || names.includes(name));
 
+/** Whether a part is as it was stored: then it is sent back as it is, with the fields that the form does not show. */
+function isAsStored<T extends { raw: Json }>(draft: T, stored: (raw: Json) => T): boolean {
+  if (!draft.raw['type']) return false;
+  const begun = stored(draft.raw);
+  return (Object.keys(begun) as (keyof T)[]).every((name) => JSON.stringify(draft[name]) === JSON.stringify(begun[name]));
+}
+
 // What starts a rule.
 
 export interface TriggerDraft {
@@ -162,6 +169,7 @@ export function triggerDraft(stored: Json): TriggerDraft {
 }
 
 export function readTrigger(draft: TriggerDraft, path: string, problems: Problems): Json {
+  if (isAsStored(draft, triggerDraft)) return withoutWords(draft.raw);
   const { kind } = draft;
   const lasts = () => secondsOf(draft.lasts, `${path}.lasts`, problems);
   switch (kind) {
@@ -238,6 +246,7 @@ export function readCondition(draft: ConditionDraft, path: string, problems: Pro
 }
 
 function readPlain(draft: ConditionDraft, path: string, problems: Problems): Json {
+  if (isAsStored(draft, (raw) => conditionDraft(raw, draft.not))) return withoutWords(draft.raw);
   switch (draft.kind) {
     case 'time':
       if (!draft.after && !draft.before) problems[`${path}.after`] = words.oneOf;
@@ -324,6 +333,7 @@ export function actionDraft(stored: Json): ActionDraft {
 }
 
 export function readAction(draft: ActionDraft, path: string, problems: Problems): Json {
+  if (isAsStored(draft, actionDraft)) return withoutWords(draft.raw);
   switch (draft.kind) {
     case 'thing': {
       const where = areaIn(draft.thing);
