@@ -116,7 +116,7 @@ fn names(house: &AppState) -> Result<Vec<String>, Failure> {
     names.extend((house.rule_home.pins)().into_iter().map(|(_, name)| name));
     names.extend([house.settings.name(), house.settings.home().name]);
     names.extend(house.network.hostname());
-    // What the doctor says of a plan and of a model names the folder and the server that a person chose.
+    // The doctor's texts name the folder of the plan and the server of the model, which a person chose.
     names.extend(house.care.backups.view().ok().map(|backup| backup.plan.folder));
     for trouble in house.models.in_use().trouble {
         let own = trouble.model.strip_prefix("custom/");

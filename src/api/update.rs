@@ -99,7 +99,7 @@ pub struct UpdateFound {
     pub problem: Option<String>,
 }
 
-/// What a person wants to install.
+/// The version that a person wants to install.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstallSource {
     /// A complete upload, by its id.

@@ -48,7 +48,7 @@ fn ask_passphrase() -> Result<String> {
     Ok(String::from_utf8(line).context("the passphrase is no text")?.trim_end_matches('\r').to_owned())
 }
 
-/// What is typed up to the end of the line; `None` when it ends with the byte `interrupt`. 0 is none.
+/// The text that is typed up to the end of the line; `None` when it ends with the byte `interrupt`. 0 is none.
 fn read_typed(input: &mut impl BufRead, interrupt: u8) -> std::io::Result<Option<Vec<u8>>> {
     let mut line = vec![];
     loop {

@@ -22,7 +22,7 @@ const MAX_BUNDLES: usize = 20;
 
 /// A file, as it was when it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct BundleFile {
     /// Its path.
     pub path: PathBuf,
     /// Its size in bytes.
@@ -33,14 +33,14 @@ pub struct Seen {
 
 /// A bundle that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundBundle {
     /// The file.
-    pub file: Seen,
-    /// What is in it, or why it cannot be installed.
+    pub file: BundleFile,
+    /// Its content, or why it cannot be installed.
     pub content: Result<Content, String>,
 }
 
-/// What a bundle holds that this device can install.
+/// A bundle that this device can install.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
     /// The id of an upload of it.
@@ -57,7 +57,7 @@ pub struct Content {
 
 /// The files in these folders, and in the folders in them, whose names are those of bundles. Links are not followed. What is
 /// missing or cannot be read is passed over: a stick comes and goes.
-pub fn look(folders: &[PathBuf]) -> Vec<Seen> {
+pub fn look(folders: &[PathBuf]) -> Vec<BundleFile> {
     let mut all = vec![];
     for folder in folders {
         let inside = entries(folder);
@@ -78,12 +78,12 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     entries.take(MAX_ENTRIES).map(|entry| entry.path()).collect()
 }
 
-fn bundle(path: &Path) -> Option<Seen> {
+fn bundle(path: &Path) -> Option<BundleFile> {
     // A Mac leaves files whose names begin with a dot beside each that it copies.
     let is_hidden = path.file_name()?.as_encoded_bytes().starts_with(b".");
     let is_named = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING));
     let about = path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
-    (is_named && !is_hidden).then(|| Seen {
+    (is_named && !is_hidden).then(|| BundleFile {
         path: path.to_owned(),
         bytes: about.len(),
         changed: (about.mtime(), about.mtime_nsec(), about.ino()),
@@ -94,16 +94,16 @@ fn bundle(path: &Path) -> Option<Seen> {
 ///
 /// # Errors
 /// `Disk`, when the state of the device cannot be read.
-pub fn read(updater: &Updater, files: Vec<Seen>) -> Result<Vec<Found>> {
+pub fn read(updater: &Updater, files: Vec<BundleFile>) -> Result<Vec<FoundBundle>> {
     let (serial, version) = (updater.newest_serial()?, updater.newest_version()?);
-    let of = |file: Seen| {
+    let of = |file: BundleFile| {
         let content = verified(updater, &file, serial, &version).map_err(|why| why.to_string());
-        Found { file, content }
+        FoundBundle { file, content }
     };
     Ok(files.into_iter().map(of).collect())
 }
 
-fn verified(updater: &Updater, file: &Seen, newest: u64, running: &Version) -> Result<Content> {
+fn verified(updater: &Updater, file: &BundleFile, newest: u64, running: &Version) -> Result<Content> {
     let head = updater.verify(&read_head(&file.path)?)?;
     let manifest = head.manifest;
     if manifest.bundle_length != file.bytes {

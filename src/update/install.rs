@@ -207,7 +207,7 @@ impl Updater {
     }
 
     /// The running version, or the one below which nothing is installed where that is higher. A version that was flashed or came in
-    /// a package has no serial: what is newer than it is told by its version.
+    /// a package has no serial: its version says what is newer.
     ///
     /// # Errors
     /// `Disk`.

@@ -74,7 +74,7 @@ impl UpdateService {
                     state.checked_at = Some(Id::new().millis() as i64);
                     state.available.clone_from(available);
                 }
-                // What is not to be trusted offers nothing; what does not answer may have offered something before.
+                // A channel that is not to be trusted offers nothing; one that does not answer may have offered something before.
                 Err(UpdateError::Network(_)) => {}
                 Err(_) => state.available = None,
             }

@@ -2,7 +2,7 @@
 
 use super::service::UpdateService;
 use ::update::{
-    found::{Content, Found, look, read, take},
+    found::{Content, FoundBundle, look, read, take},
     slots::SlotKind,
 };
 use api::UpdateFound;
@@ -12,14 +12,14 @@ use tool::{Error, Ports, Result};
 
 /// How often is looked.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
-/// Where the image has its card's first partition, and sticks.
+/// The folders in which the image has its card's first partition, and sticks.
 const IMAGE: [&str; 2] = ["/boot", "/media"];
 
-/// What was found last, and the serial that was the newest then.
+/// The bundles found last, and the serial that was the newest then.
 #[derive(Default)]
 pub(super) struct FoundState {
     newest: u64,
-    all: Vec<Found>,
+    all: Vec<FoundBundle>,
 }
 
 impl UpdateService {
@@ -78,10 +78,10 @@ impl UpdateService {
         newest.map(|(path, content)| (path.clone(), content.clone()))
     }
 
-    /// What was found, for people.
+    /// The bundles found, for people.
     pub(super) fn found_view(&self) -> Vec<UpdateFound> {
         let state = self.0.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let view = |found: &Found| {
+        let view = |found: &FoundBundle| {
             let content = found.content.as_ref().ok();
             UpdateFound {
                 id: content.map(|content| content.id.clone()),
@@ -102,7 +102,7 @@ impl UpdateService {
     /// `NotFound`.
     pub(super) fn found(&self, id: &str) -> Result<(PathBuf, String)> {
         let state = self.0.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let with_id = |found: &&Found| found.content.as_ref().is_ok_and(|content| content.id == id);
+        let with_id = |found: &&FoundBundle| found.content.as_ref().is_ok_and(|content| content.id == id);
         let found = state.all.iter().find(with_id);
         let version = found.and_then(|found| Some(found.content.as_ref().ok()?.version.to_string()));
         found.map(|found| found.file.path.clone()).zip(version).ok_or_else(|| {

@@ -113,7 +113,7 @@ impl Probe {
         if before.network && !(self.network)() {
             return Err("the network is gone, which was there before".into());
         }
-        // What is not set up any more is nobody's loss.
+        // A connection that is no longer set up is nobody's loss.
         if before.home_assistant && !matches!(self.home_assistant.connection(), Connection::Connected | Connection::Off)
         {
             return Err("Home Assistant is not connected, and was before".into());

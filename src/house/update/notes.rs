@@ -38,7 +38,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// What worked when this release was installed; nothing is known where it came in another way.
+    /// The connections that worked when this release was installed; nothing is known where it came in another way.
     pub fn baseline_for(&self, release: Option<&Release>) -> Baseline {
         match release.is_some_and(|release| mark(release) == self.baseline_of) {
             true => self.baseline.clone(),
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(Notes::open(Some(&dir)).get().baseline, baseline);
         fs::write(dir.join(FILE), r#"{"toldVersion": "0.2.0", "later": {"x": 1}}"#).unwrap();
         assert_eq!(Notes::open(Some(&dir)).get().told_version, "0.2.0");
-        // What worked is held against the release it was noted for.
+        // A baseline is held against the release it was noted for.
         let of = |id: &str, version: &str| Release {
             id: id.into(),
             version: version.parse().unwrap(),

@@ -39,7 +39,7 @@ const STATE: &str = "update";
 /// An upload that nobody continues for so long is given up, and how often is looked.
 const ABANDONED_MS: u64 = 7 * 24 * 3600 * 1000;
 const SWEEP_EVERY: Duration = Duration::from_secs(6 * 3600);
-/// For so long after a piece of an upload came, the update is said to be in progress.
+/// For so long after a piece of an upload came, the update counts as in progress.
 const ARRIVES: Duration = Duration::from_secs(300);
 
 /// Updates of this device; cheap to clone.
@@ -69,11 +69,11 @@ pub(super) struct Inner {
     arrived: Mutex<Option<Instant>>,
 }
 
-/// Where a version comes from.
+/// The source of a version.
 enum Source {
     /// A complete upload.
     Upload(String),
-    /// What the channel offers.
+    /// The release that the channel offers.
     Channel,
     /// A file, and the id of the bundle in it.
     Found(PathBuf, String),
@@ -301,7 +301,7 @@ impl UpdateService {
         self.switch().await
     }
 
-    /// Where the version to install comes from, and which it is.
+    /// The source of the version to install, and which it is.
     async fn source(&self, chosen: Option<InstallSource>) -> Result<(Source, String)> {
         let found = |id: String| self.found(&id).map(|(path, version)| (Source::Found(path, id), version));
         match chosen {
@@ -330,7 +330,7 @@ impl UpdateService {
                 tracing::warn!(%problem, "the update was not installed");
             }
             {
-                // Together: who sees that it has ended may begin anew.
+                // Together: who sees that it has ended may begin again.
                 let mut job = preparing.0.job.lock().unwrap_or_else(PoisonError::into_inner);
                 *job = Job { runs: false, problem };
                 drop(busy);

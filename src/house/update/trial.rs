@@ -19,7 +19,7 @@ impl UpdateService {
         }
         match self.blocking(|updater| updater.status()).await {
             Ok(status) if status.trial => self.run_trial(&probe, status.release).await,
-            // What worked before an earlier trial says nothing about a later one.
+            // The baseline of an earlier trial says nothing about a later one.
             Ok(_) => self.0.notes.change(|content| content.baseline_of.clear()),
             Err(_) => return,
         }

@@ -54,7 +54,7 @@ fn check(kind: Kind, disk: &SimDisk, boots: &mut u64, at: u64) {
         let outcome = status.last_outcome.unwrap();
         assert!(outcome.tried && outcome.why.contains("power failed"), "{outcome:?}");
     }
-    // What starts when the active version does not is never one that nobody confirmed.
+    // The version that starts when the active one does not is never one that nobody confirmed.
     if kind == Kind::Uboot {
         let text = String::from_utf8(disk.content("/boot/slot.env").unwrap()).unwrap();
         let fallback = format!("fallback={}\n", running.other());

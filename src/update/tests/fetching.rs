@@ -181,7 +181,7 @@ async fn channels_that_do_not_count_are_refused() {
     server.publish(LATER);
     check(&updater, &url).await.unwrap();
     assert_eq!(updater.channel_serial(&url), 7);
-    // What the same key signed for another channel does not count at this address.
+    // A file that the same key signed for another channel does not count at this address.
     for file in [".json", ".json.minisig"] {
         let content = server.0.files.lock().unwrap()[&format!("stable{file}")].clone();
         server.put(&format!("beta{file}"), content);

@@ -50,7 +50,7 @@ fn a_package_is_tried_in_the_slot_where_something_else_failed() {
     assert_eq!((status.state, status.release.unwrap().version), ("trying", Version::new(1, 0, 4)));
     packaged.confirm().unwrap();
     assert_eq!(packaged.status().unwrap().floor, 1, "a package has no serial");
-    // What is older is not installed any more, whatever its serial.
+    // An older version is no longer installed, whatever its serial.
     let refused = |version| {
         let mut about = contents(Payload::App, 90);
         about.version = version;
@@ -120,7 +120,7 @@ fn chunks_that_were_fetched_and_read_back_wrong_are_fetched_again() {
     let break_at = |places: &[u64]| places.iter().for_each(|at| file.write_at(*at, b"flipped").unwrap());
     break_at(&[70_000, 225_000, 375_000]);
     let error = old.stage(&id).unwrap_err();
-    // Where chunks repeat, the first look finds the broken copy, and the rest when the slot is read back.
+    // If chunks repeat, the first look finds the broken copy, and the rest when the slot is read back.
     assert!(error.to_string().contains("storage may be failing") || matches!(error, Error::Busy(_)), "{error}");
     for _ in 0..2 {
         let plan = old.plan(&id).unwrap();
