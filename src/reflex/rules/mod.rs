@@ -271,7 +271,7 @@ fn trigger(cause: &str, names: &[String]) -> Option<(String, String)> {
             Some(turned) => known(turned, names).or_else(|| known(name, names)),
             None => known(name, names),
         }?;
-        return Some((format!("{name}{way}{number}"), format!("when the {name}{way}{number}")));
+        return Some((format!("{name}{way}{limit}"), format!("when the {name}{way}{limit}")));
     }
     for does in [
         " is pressed twice",
