@@ -273,7 +273,7 @@ async fn update(rules: Rules, cx: Cx, args: Update) -> Result<Output> {
         }
         Ok(())
     };
-    // A name leaves the times as they are: an interval would begin anew.
+    // A name leaves the times as they are: an interval would begin again.
     let retimed = again || enabled.is_some_and(|enabled| enabled != before.value.enabled);
     let mut plan = plan_schedules(parts.scheduler.clone(), cx.agent(), draft.times.clone());
     let planned = move |tx: &Tx, entry: &Entry<Trigger>| match retimed {

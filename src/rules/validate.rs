@@ -21,7 +21,7 @@ use tool::prelude::*;
 
 /// How many times of a schedule are looked at.
 const TIMES: usize = 400;
-/// How far they reach at least before a rule is said to never run: a week and a day; a year where the sun decides.
+/// How far they reach at least before a rule counts as one that never runs: a week and a day; a year where the sun decides.
 const REACH: i64 = 8;
 const REACH_SUN: i64 = 366;
 /// How many rules a loop goes through at most, and how many effects and causes are compared to find one.

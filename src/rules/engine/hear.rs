@@ -371,7 +371,7 @@ mod tests {
         let climate = [at("off", false), at("heat", true), at("cool", true), at("off", false)];
         assert_eq!(fires(&climate, "on"), [true, false, false]);
         assert_eq!(fires(&climate, "off"), [false, false, true]);
-        // What it was is known, and not guessed: it was on before.
+        // Its state before is known, and not guessed: it was on.
         let (from, to) = (Some("off".to_owned()), Some("cool".to_owned()));
         assert!(matches!(changed("it", &climate[2], &climate[1], &from, &to), Heard::Nothing));
         // A door that begins to close is not open for long.

@@ -54,8 +54,8 @@ impl Rules {
         Ok(())
     }
 
-    /// Forgets what may have changed while events were lost: states that have to last begin anew, and so do thresholds. Of pins
-    /// only, or of all that the bus tells.
+    /// Forgets what may have changed while events were lost: states that have to last begin again, and so do thresholds. Of pins
+    /// only, or of all that the bus reports.
     pub(crate) fn forget_states(&self, pins: bool) {
         for live in self.all_live() {
             for (at, trigger) in live.definition.triggers.iter().enumerate() {
