@@ -357,6 +357,8 @@ mod tests {
         let mut defaults = toml::Table::try_from(Config::default()).unwrap();
         // Written as empty: the text itself is long, and part of the agent.
         defaults["agent"]["prompt"] = toml::Value::String(String::new());
+        // Documented by an example.
+        assert_eq!(defaults.remove("rules"), Some(toml::Value::Array(vec![])));
         let documented: toml::Table = toml::from_str(&uncommented()).unwrap();
         assert_eq!(documented, defaults);
         assert!(Config::parse(COMMENTED).is_ok());
