@@ -59,7 +59,7 @@ fn a_group_is_switched_as_a_whole() {
     let batch = hob.result("batch_use_tool", json!({"operations": [{"tool": "gpio_read", "args": {"pin": 1}}]}));
     assert_eq!(batch["results"][0]["error"]["code"], "unavailable");
     let listed = hob.get("/api/v1/tools?query=gpio").data(200);
-    assert!(listed["tools"].as_array().unwrap().iter().all(|t| t["enabled"] == false) && listed["count"] == 18);
+    assert!(listed["tools"].as_array().unwrap().iter().all(|t| t["enabled"] == false) && listed["count"] == 19);
     let found = hob.result("search_tools", json!({"query": "gpio_write"}));
     assert_eq!((&found["tools"][0]["enabled"], &found["tools"][0]["group"]), (&json!(false), &json!("gpio")));
     assert_eq!(hob.result("get_tool_help", json!({"tool_name": "gpio_write"}))["enabled"], false);
@@ -188,6 +188,7 @@ fn tools_are_found_by_words_and_by_meaning() {
         "pin_map",
         "pwm_write",
         "read_temperature_sensors",
+        "serial_transfer",
         "servo_move",
         "spi_transfer",
     ];
@@ -458,8 +459,8 @@ fn the_tools_are_counted() {
     let sum = |of: &str| stats[of].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum::<u64>();
     let total = stats["total"].as_u64().unwrap();
     assert_eq!([sum("byCategory"), sum("byGroup"), sum("byOwner")], [total; 3], "{stats}");
-    assert_eq!((&stats["byOwner"]["person"], &stats["byGroup"]["gpio"]), (&json!(1), &json!(18)));
+    assert_eq!((&stats["byOwner"]["person"], &stats["byGroup"]["gpio"]), (&json!(1), &json!(19)));
     switch(&hob, "gpio", false).data(200);
-    assert_eq!(hob.get("/api/v1/tool-stats").data(200)["enabled"], on - 18);
+    assert_eq!(hob.get("/api/v1/tool-stats").data(200)["enabled"], on - 19);
     hob.request("GET", "/api/v1/tool-stats").bearer(TOKEN).send().data(200);
 }
