@@ -304,7 +304,7 @@ async fn private_rules_are_neither_announced_nor_run_unless_the_settings_say_so(
 #[tokio::test]
 async fn retained_states_of_what_is_gone_are_cleared() {
     let mut broker = Broker::start().await;
-    let _at = door(broker.port, json!({}));
+    let _at = door(broker.port, json!({"private_rules": false}));
     broker.next(|sent| sent.1 == "subscribe" && sent.2 == "hob/k/rule/+/state").await;
     let states =
         ["pin/4/state", "pin/17/state", &format!("rule/{PRIVATE}/state"), &format!("rule/{SHARED}/state"), "own/x"];
