@@ -98,11 +98,14 @@ test('a confirmation that never comes: the true state is shown again, with the r
   await becomes(() => lamp.getAttribute('aria-checked'), 'false');
   await counted(card(page, 'hall lamp').getByRole('alert'), 0);
   // Of two commands, the first ends last, and neither was done.
-  const first = Promise.withResolvers();
+  let endFirst;
+  const first = new Promise((resolve) => {
+    endFirst = resolve;
+  });
   let calls = 0;
   await page.route((url) => url.pathname === '/api/v1/tools/control_thing/execute', async (route) => {
     calls += 1;
-    if (calls === 1) await first.promise;
+    if (calls === 1) await first;
     await route.fulfill(taken);
   });
   const fan = page.getByRole('switch', { name: 'Reading lamp' });
@@ -111,7 +114,7 @@ test('a confirmation that never comes: the true state is shown again, with the r
   await fan.click();
   await fan.click();
   await becomes(() => calls, 3);
-  first.resolve();
+  endFirst();
   await card(page, 'Reading lamp').getByRole('alert').getByText('It has not confirmed that: it is off.').waitFor();
   assert.equal(await fan.getAttribute('aria-checked'), 'false');
   assert.deepEqual(problems, []);
