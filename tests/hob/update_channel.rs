@@ -34,7 +34,7 @@ fn a_version_of_the_channel_is_offered_fetched_tried_and_kept() {
     let bundle =
         signer.bundle_with("0.1.1", 2, &near("0.1.1"), &|bundle| bundle.notes = "Quicker lamps.\nQuieter fans.".into());
     // Bundles are often behind a redirect.
-    server.publish(&signer, 1, &[bundle.clone()]);
+    server.publish(&signer, 1, std::slice::from_ref(&bundle));
     server.put("/elsewhere", Answer::Bytes(bundle.clone()));
     server.put("/hob/hob-0.1.1.hobupdate", Answer::Redirect(server.url("/elsewhere")));
     let slots = it.slots();

@@ -74,7 +74,7 @@ fn whenever_the_power_goes_the_old_or_the_new_version_runs_with_all_data() {
         let (moment, least, most) = MOMENTS[(round % MOMENTS.len() as u64) as usize];
         let wait = Duration::from_millis(least + dice.below(most - least));
         // By turns uploaded and fetched from the channel.
-        let by_upload = round / MOMENTS.len() as u64 % 2 == 0;
+        let by_upload = (round / MOMENTS.len() as u64).is_multiple_of(2);
         if !by_upload {
             server.publish(&signer, serial, std::slice::from_ref(&bundle));
         }

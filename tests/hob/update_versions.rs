@@ -153,7 +153,7 @@ fn records_of_a_later_version_are_read_changed_and_keep_what_this_one_does_not_k
                 .map(|entry| entry.value)
                 .filter(|bookmark| bookmark.title == "Second")
                 .collect();
-            assert_eq!(all, [mine.clone()]);
+            assert_eq!(all, std::slice::from_ref(&mine));
             let more = bookmarks.update_in(OWNER, Label::Own, id, |bookmark| {
                 bookmark.visits += 1;
                 Ok(())
