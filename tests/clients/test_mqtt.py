@@ -273,7 +273,7 @@ def test_private_rules_can_be_kept_from_the_broker(hob, broker, peer):
     heard = [m for m in peer.messages if made in m.topic or b"Mia" in m.payload or made.encode() in m.payload]
     assert [m.topic for m in heard] == [f"{BASE}/rule/{made}/run"], heard
     # Otherwise they are shown.
-    hob.set_up(broker.port)
+    hob.set_up(broker.port, private_rules=True)
     peer.wait(f"{BASE}/rule/{made}/state", "ON")
 
 
