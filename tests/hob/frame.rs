@@ -42,6 +42,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("tools-everyday", 3),
     ("tools-hardware", 3),
     ("tools-home", 3),
+    ("tools-knowledge", 3),
     ("tools-utilities", 3),
     ("agent", 4),
     ("custom", 4),

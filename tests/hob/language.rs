@@ -35,6 +35,7 @@ const CLEAN: &[&str] = &[
     "text-kit",
     "tool",
     "tools-data",
+    "tools-knowledge",
     "tools-everyday",
     "tools-hardware",
     "tools-utilities",

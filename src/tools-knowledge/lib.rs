@@ -1,0 +1,1 @@
+//! Layer 3: tools that find and keep knowledge: SQL, vectors, the knowledge graph, memory documents and skills.
