@@ -2,7 +2,7 @@
 
 use crate::{
     error::{Error, Result},
-    functions,
+    functions::{self, VALUE_BYTES},
     guard::Guard,
     page_file::{PAGE, PageFile, RESERVED},
     vfs::{self, Announced},
@@ -24,8 +24,6 @@ use std::{
 
 /// The size of a database, in bytes.
 pub(crate) const DATABASE_BYTES: u64 = 100 << 20;
-/// The longest value.
-pub(crate) const VALUE_BYTES: usize = 4 << 20;
 /// The longest SQL text.
 pub const SQL_BYTES: usize = 256 << 10;
 /// The memory that SQLite may use in this process.

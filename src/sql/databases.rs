@@ -429,7 +429,9 @@ impl Databases {
     pub async fn tidy(&self) -> Result<()> {
         let with_pages = self.0.store.databases_with_pages()?;
         let mut known = BTreeSet::new();
-        self.0.records.scan(|found| drop(known.insert(found.value.pages)))?;
+        self.0.records.scan(|found| {
+            known.insert(found.value.pages);
+        })?;
         let records = self.0.store.stats()?.records.get(Database::NAME).copied().unwrap_or_default();
         if records != known.len() as u64 {
             tracing::warn!("the record of a database cannot be read: no pages are removed");

@@ -9,6 +9,9 @@ use rusqlite::{
 };
 use std::{borrow::Cow, collections::HashSet, sync::Mutex};
 
+/// The longest value of a database.
+pub(crate) const VALUE_BYTES: usize = 4 << 20;
+
 /// Replaces them on a connection.
 pub(crate) fn replace_on(connection: &Connection) -> Result<()> {
     // Innocuous: views and indexes may use them, as they may use SQLite's own.
@@ -83,7 +86,7 @@ fn replace(call: &mut Context, text: &Texts) -> Value {
         done.extend_from_slice(&by);
         from = at + part.len();
         // Longer than any value may be: SQLite refuses it.
-        if done.len() > crate::connection::VALUE_BYTES {
+        if done.len() > VALUE_BYTES {
             break;
         }
     }

@@ -113,7 +113,10 @@ impl Guard {
 impl State {
     /// The reason to refuse, where there is one.
     fn judge(&mut self, context: &AuthContext) -> Option<String> {
-        let temporary = context.database_name == Some("temp");
+        let temporary = match context.action {
+            AuthAction::AlterTable { database_name, .. } => database_name == "temp",
+            _ => context.database_name == Some("temp"),
+        };
         match context.action {
             AuthAction::Attach { .. } => Some(
                 "ATTACH is not possible: this database stands alone, and no other file may be opened or written. Import a \

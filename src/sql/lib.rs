@@ -19,6 +19,8 @@ mod page_file;
 mod run;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_random;
 mod transfer;
 mod value;
 mod vfs;

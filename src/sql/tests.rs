@@ -290,11 +290,11 @@ async fn custom_tables_are_read_and_joined_and_never_written() {
         "CREATE INDEX i ON books (year)",
         "CREATE TRIGGER g AFTER INSERT ON books BEGIN SELECT 1; END",
     ] {
-        let error = ask(sql).await.unwrap_err();
+        let error = ask(sql).await.expect_err(sql);
         assert!(matches!(&error, Error::Refused(text) if text.contains("add_custom_record")), "{sql}: {error:?}");
     }
     for sql in ["CREATE TABLE books (a)", "CREATE VIEW books AS SELECT 1", "CREATE TEMP TABLE books (a)"] {
-        let error = ask(sql).await.unwrap_err();
+        let error = ask(sql).await.expect_err(sql);
         assert!(error.to_string().contains("books"), "{sql}: {error:?}");
     }
     let (own, foreign) = all.schema(&caller).await.unwrap();
