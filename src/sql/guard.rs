@@ -54,6 +54,8 @@ struct State {
     read: BTreeSet<String>,
     /// Whether a transaction is open that the caller did not begin.
     in_ours: bool,
+    /// Whether a statement begins a transaction.
+    begins: bool,
     /// Whether statements of Hob itself are compiled.
     trusted: bool,
     refused: Option<String>,
@@ -80,6 +82,11 @@ impl Guard {
     /// The custom tables that were read since the last question.
     pub fn take_read(&self) -> BTreeSet<String> {
         std::mem::take(&mut self.state().read)
+    }
+
+    /// Whether a statement was a BEGIN since the last question.
+    pub fn take_begins(&self) -> bool {
+        std::mem::take(&mut self.state().begins)
     }
 
     pub fn set_in_ours(&self, in_ours: bool) {
@@ -134,6 +141,10 @@ impl State {
                  one transaction already"
                     .into(),
             ),
+            AuthAction::Transaction { operation } => {
+                self.begins |= operation == TransactionOperation::Begin;
+                None
+            }
             AuthAction::Read { table_name, .. } => {
                 let name = table_name.to_lowercase();
                 if temporary && self.foreign.contains(&name) {

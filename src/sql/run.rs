@@ -95,7 +95,9 @@ impl Session<'_> {
         while let Some(mut statement) = batch.next().map_err(|e| of_sqlite(&e))? {
             foreign.fill(connection, self.guard, self.deadline)?;
             bound = bind(&mut statement, given, bound)?;
-            if !ours && connection.is_autocommit() && !statement.readonly() {
+            // A BEGIN IMMEDIATE counts as a change.
+            let begins = self.guard.take_begins();
+            if !ours && !begins && connection.is_autocommit() && !statement.readonly() {
                 self.guard.trusting(|| connection.execute_batch("BEGIN IMMEDIATE")).map_err(|e| of_sqlite(&e))?;
                 ours = true;
                 self.guard.set_in_ours(true);

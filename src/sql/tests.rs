@@ -88,6 +88,7 @@ async fn statements_read_and_write_and_several_are_one_transaction() {
     // Also a transaction of the caller.
     ok(&all, "BEGIN; DELETE FROM t WHERE id = 1; ROLLBACK; BEGIN; DELETE FROM t WHERE id = 2; COMMIT").await;
     assert_eq!(number(&all, "SELECT group_concat(id) = '1,3' FROM t").await, 1);
+    ok(&all, "BEGIN IMMEDIATE; INSERT INTO t VALUES (9, 'i'); COMMIT; SAVEPOINT s; DELETE FROM t WHERE id = 9; RELEASE s").await;
     for (sql, expected) in [
         ("BEGIN; DELETE FROM t", "end it with COMMIT"),
         ("DELETE FROM t; COMMIT", "BEGIN of your own"),

@@ -482,7 +482,10 @@ pub fn backup_has(file: &Path, wanted: &[(String, Vec<u8>)]) -> Result<Vec<bool>
         let tx = Snapshot::stored(&db)?;
         let sound = |(table, key): &(String, Vec<u8>)| -> Result<bool> {
             let bytes = tx.get(table, key)?;
-            Ok(bytes.is_some_and(|bytes| codec::verify(table, key, &bytes) != Verdict::Damaged))
+            Ok(bytes.is_some_and(|bytes| match table.as_str() {
+                pages::TABLE => pages::is_sound(key, &bytes),
+                _ => codec::verify(table, key, &bytes) != Verdict::Damaged,
+            }))
         };
         wanted.iter().map(sound).collect::<Result<Vec<bool>>>()
     });

@@ -230,6 +230,8 @@ mod tests {
         let file = dir.join("copy");
         let size = store.backup(file).await.unwrap();
         assert!(size < 4000 * 4096 * 5 / 4, "{size} bytes for 4000 pages");
+        let wanted = [7, 4000].map(|page| (TABLE.to_owned(), key(id, page).to_vec()));
+        assert_eq!(crate::backup_has(&dir.join("copy"), &wanted).unwrap(), [true, false]);
         drop(store);
         std::fs::remove_dir_all(dir).unwrap();
     }
