@@ -56,6 +56,8 @@ struct State {
     in_ours: bool,
     /// Whether a statement begins a transaction.
     begins: bool,
+    /// Whether a statement of the caller is compiled.
+    compiling: bool,
     /// Whether statements of Hob itself are compiled.
     trusted: bool,
     refused: Option<String>,
@@ -91,6 +93,14 @@ impl Guard {
 
     pub fn set_in_ours(&self, in_ours: bool) {
         self.state().in_ours = in_ours;
+    }
+
+    /// Compiles a statement of the caller.
+    pub fn compiling<T>(&self, compile: impl FnOnce() -> T) -> T {
+        self.state().compiling = true;
+        let done = compile();
+        self.state().compiling = false;
+        done
     }
 
     /// Runs statements of Hob itself.
@@ -168,17 +178,22 @@ impl State {
                 ),
             });
         }
-        if name.starts_with("sqlite_") && !matches!(action, AuthAction::Delete { .. } | AuthAction::Update { .. }) {
-            return None;
-        }
-        // What a trigger does was approved with the trigger. SQLite's own tables change with every definition.
         let unannounced = match action {
-            AuthAction::Delete { .. } => !self.intent.destroys,
-            AuthAction::Update { .. } => !self.intent.changes,
-            _ => return None,
+            AuthAction::Delete { .. }
+            | AuthAction::DropTable { .. }
+            | AuthAction::DropVtable { .. }
+            | AuthAction::DropView { .. }
+            | AuthAction::DropTrigger { .. }
+            | AuthAction::DropIndex { .. } => !self.intent.destroys,
+            AuthAction::Update { .. } | AuthAction::AlterTable { .. } | AuthAction::CreateTrigger { .. } => {
+                !self.intent.changes
+            }
+            _ => false,
         };
-        (unannounced && !within && !temporary && !name.starts_with("sqlite_")).then(|| {
-            format!("this would change or delete rows of `{table}` in a roundabout way: write it as DELETE FROM or UPDATE")
+        // What a trigger does was approved with the trigger. SQLite's own tables change with every definition, and full-text
+        // search compiles statements for its tables while it runs.
+        (unannounced && self.compiling && !within && !temporary && !name.starts_with("sqlite_")).then(|| {
+            format!("this would change or delete `{table}` in a roundabout way: write it plainly, as DELETE FROM, UPDATE or DROP")
         })
     }
 }
@@ -194,6 +209,10 @@ fn written(action: AuthAction<'_>) -> Option<(&str, bool)> {
         | AuthAction::AlterTable { table_name, .. }
         | AuthAction::CreateTempIndex { table_name, .. }
         | AuthAction::CreateTempTrigger { table_name, .. }
+        | AuthAction::DropTrigger { table_name, .. }
+        | AuthAction::DropIndex { table_name, .. }
+        | AuthAction::CreateTrigger { table_name, .. }
+        | AuthAction::DropView { view_name: table_name }
         | AuthAction::DropVtable { table_name, .. } => (table_name, false),
         AuthAction::CreateTable { table_name } | AuthAction::CreateTempTable { table_name } => (table_name, true),
         AuthAction::CreateView { view_name } | AuthAction::CreateTempView { view_name } => (view_name, true),

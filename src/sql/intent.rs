@@ -4,6 +4,9 @@
 
 use std::collections::BTreeSet;
 
+/// The byte order mark.
+const BOM: char = '\u{feff}';
+
 /// What SQL text may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Intent {
@@ -64,7 +67,8 @@ impl Words {
                 all.push(if number { Word::Value(word.into()) } else { Word::Plain(word.to_uppercase()) });
                 rest = after;
             } else {
-                if !first.is_whitespace() {
+                // A byte order mark is white space for SQLite too.
+                if !first.is_whitespace() && first != BOM {
                     all.push(Word::Sign(first));
                 }
                 rest = &rest[first.len_utf8()..];
@@ -101,7 +105,7 @@ impl Words {
                     "REPLACE" if next(at, "INTO") || before(at, "OR") || before(at, "CONFLICT") => {
                         intent.destroys = true;
                     }
-                    "UPDATE" if !before(at, "ON") => {
+                    "UPDATE" if !(before(at, "ON") || next(at, "ON") || next(at, "OF")) => {
                         intent.changes = true;
                         intent.destroys |= !has("WHERE");
                     }
@@ -146,7 +150,7 @@ fn quoted(text: &str, end: char) -> (String, &str) {
 
 /// SQLite counts every byte beyond ASCII to a name.
 fn is_in_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_' || c == '$' || !c.is_ascii()
+    c.is_ascii_alphanumeric() || c == '_' || c == '$' || !(c.is_ascii() || c == BOM)
 }
 
 #[cfg(test)]
@@ -182,6 +186,8 @@ mod tests {
             ("INSERT INTO f(f) VALUES ('delete-all')", destroys),
             ("SELECT 'it''s'; DROP TABLE t", destroys),
             ("SELECT '; DROP TABLE t", none),
+            ("\u{feff}DROP\u{feff}TABLE t", destroys),
+            ("CREATE TRIGGER x AFTER UPDATE OF a ON t BEGIN SELECT 1; END", changes),
         ] {
             assert_eq!(Intent::of(sql), expected, "{sql}");
         }

@@ -92,7 +92,7 @@ impl Session<'_> {
         let (connection, given) = (self.connection, &query.params);
         let (mut batch, mut bound, mut changes, mut ours) = (Batch::new(connection, &query.sql), 0, 0, false);
         let mut last = None;
-        while let Some(mut statement) = batch.next().map_err(|e| of_sqlite(&e))? {
+        while let Some(mut statement) = self.guard.compiling(|| batch.next()).map_err(|e| of_sqlite(&e))? {
             foreign.fill(connection, self.guard, self.deadline)?;
             bound = bind(&mut statement, given, bound)?;
             // A BEGIN IMMEDIATE counts as a change.

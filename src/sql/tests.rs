@@ -114,6 +114,14 @@ async fn full_text_search_json_and_indexes_work() {
     assert_eq!(number(&all, "SELECT count(*) FROM f WHERE f MATCH 'ferry OR boat'").await, 0);
     assert_eq!(number(&all, "SELECT json_extract('{\"a\": [1, 2]}', '$.a[1]')").await, 2);
     assert_eq!(number(&all, "SELECT sum(value) FROM json_each('[1, 2, 3]')").await, 6);
+    let fill = "INSERT INTO f WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 20) SELECT n, hex(randomblob(9)) FROM c";
+    for _ in 0..60 {
+        // Merges segments, which deletes rows of its own tables.
+        ok(&all, fill).await;
+    }
+    ok(&all, "INSERT INTO f(f) VALUES ('optimize')").await;
+    assert_eq!(number(&all, "SELECT count(*) FROM f WHERE f MATCH '7'").await, 60);
+    ok(&all, "DELETE FROM f WHERE title <> 'Lake'").await;
     ok(&all, "CREATE TABLE n (v); CREATE INDEX i ON n (trim(v)); INSERT INTO n VALUES (' a ')").await;
     assert_eq!(number(&all, "SELECT count(*) FROM n WHERE trim(v) = 'a'").await, 1);
     let (tables, _) = all.schema(&cx()).await.unwrap();
