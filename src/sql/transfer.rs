@@ -99,9 +99,10 @@ fn copy(from: &Path, to: &Path, deadline: Deadline) -> Result<()> {
             return Err(Error::Sql(format!("the file cannot be used: {reason}")));
         }
     }
+    // In this order: setting the size of pages forgets the reserved bytes.
+    source.execute_batch(&format!("PRAGMA page_size = {PAGE}; PRAGMA auto_vacuum = NONE;")).map_err(unusable)?;
     let mut reserved = RESERVED as c_int;
     source.file_control(Some("main"), FileControl::ReserveBytes(&mut reserved)).map_err(unusable)?;
-    source.execute_batch(&format!("PRAGMA page_size = {PAGE}; PRAGMA auto_vacuum = NONE;")).map_err(unusable)?;
     let target = to.to_str().ok_or_else(|| Error::Failed("the data folder has a name that is no text".into()))?;
     source.execute("VACUUM INTO ?1", [target]).map_err(unusable)?;
     drop(source);
