@@ -103,7 +103,8 @@ pub(crate) async fn export(
         house.registry.audit_change(&cx, "database_export", &serde_json::json!({"size": size}));
         Ok::<_, Failure>((size, opened))
     });
-    let (size, opened) = copy.await.map_err(|_| Failure::new(422, "failed", "the export broke off: the log has more"))??;
+    let (size, opened) =
+        copy.await.map_err(|_| Failure::new(422, "failed", "the export broke off: the log has more"))??;
     let pieces = stream::try_unfold(opened, |mut file| async move {
         let mut piece = vec![0; CHUNK];
         let read = file.read(&mut piece).await?;

@@ -12,7 +12,7 @@ use std::{
 /// The largest file that the daemon takes, in bytes.
 const MOST: u64 = 100 << 20;
 
-/// What to do with the database.
+/// Commands of the database.
 #[derive(clap::Subcommand)]
 pub enum DatabaseCommand {
     /// Write the database into FILE, which any program with SQLite opens.

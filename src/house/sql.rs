@@ -62,7 +62,8 @@ fn table(table: ReadableTable) -> TableInfo {
     let ReadableTable { name, columns, records } = table;
     // A table may have a column of its own that is called `id`.
     let id = if columns.iter().any(|column| column.0 == "id") { "record_id" } else { "id" };
-    let column = |name: String, kind: &str, primary_key| ColumnInfo { name, kind: kind.into(), not_null: false, primary_key };
+    let column =
+        |name: String, kind: &str, primary_key| ColumnInfo { name, kind: kind.into(), not_null: false, primary_key };
     let id = column(id.into(), "TEXT", true);
     let columns = columns.into_iter().map(|(name, kind)| {
         let kind = match kind {

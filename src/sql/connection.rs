@@ -7,12 +7,7 @@ use crate::{
     page_file::{PAGE, PageFile, RESERVED},
     vfs::{self, Announced},
 };
-use rusqlite::{
-    Connection, FileControl, OpenFlags,
-    config::DbConfig,
-    ffi,
-    limits::Limit,
-};
+use rusqlite::{Connection, FileControl, OpenFlags, config::DbConfig, ffi, limits::Limit};
 use std::{
     ffi::c_int,
     sync::{
@@ -63,11 +58,12 @@ impl Deadline {
 /// Opens a database of the store. The guard answers from then on.
 pub(crate) fn open(file: PageFile, guard: &Guard, deadline: Deadline) -> Result<Connection> {
     if vfs::register() != ffi::SQLITE_OK {
-        return Err(Error::Failed("SQLite could not be started: the log has more, and a restart of Hob may help".into()));
+        return Err(Error::Failed(
+            "SQLite could not be started: the log has more, and a restart of Hob may help".into(),
+        ));
     }
     let announced = Announced::new(file);
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = Connection::open_with_flags_and_vfs(announced.name(), flags, vfs::NAME);
     let mut connection = opened.map_err(|e| failed(&e))?;
     drop(announced);

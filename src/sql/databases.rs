@@ -135,7 +135,9 @@ impl Databases {
     pub async fn run(&self, cx: &Cx, source: &str, query: Query) -> Result<Answer> {
         if query.sql.len() > SQL_BYTES {
             let most = SQL_BYTES >> 10;
-            return Err(Error::Sql(format!("the SQL text is too long: {most} KB is the most; bind long values as parameters")));
+            return Err(Error::Sql(format!(
+                "the SQL text is too long: {most} KB is the most; bind long values as parameters"
+            )));
         }
         if query.params.len() > PARAMS {
             return Err(Error::Sql(format!("there are too many parameters: {PARAMS} is the most of one call")));
@@ -143,7 +145,8 @@ impl Databases {
         let words = Words::of(&query.sql);
         if words.begins_with("VACUUM") {
             return Err(Error::Refused(
-                "VACUUM is not possible, and not needed: free pages are used again. To get a copy, export the database".into(),
+                "VACUUM is not possible, and not needed: free pages are used again. To get a copy, export the database"
+                    .into(),
             ));
         }
         let (named, names) = (self.0.foreign.list(cx)?, words.names());

@@ -55,27 +55,30 @@ fn quoted(name: &str) -> String {
 impl Named<'_> {
     /// Makes the empty temporary tables. A table of the database of the same name wins.
     pub fn make(&mut self, connection: &Connection, guard: &Guard) -> Result<()> {
-        guard.trusting(|| {
-            let mut there = connection.prepare("SELECT 1 FROM main.sqlite_schema WHERE lower(name) = lower(?1)")?;
-            let mut taken = vec![];
-            for table in &self.tables {
-                taken.push(there.exists([&table.name])?);
-            }
-            let mut taken = taken.into_iter();
-            self.tables.retain(|_| !taken.next().unwrap_or_default());
-            for table in &self.tables {
-                let columns: Vec<String> = table
-                    .columns
-                    .iter()
-                    .map(|c| format!("{} {}{}", quoted(&c.name), c.kind, if c.primary_key { " PRIMARY KEY" } else { "" }))
-                    .collect();
-                // Without row ids, `last_insert_rowid` stays that of the caller.
-                let (name, columns) = (quoted(&table.name), columns.join(", "));
-                connection.execute_batch(&format!("CREATE TEMP TABLE {name} ({columns}) WITHOUT ROWID"))?;
-            }
-            Ok(())
-        })
-        .map_err(|e: rusqlite::Error| of_sqlite(&e))
+        guard
+            .trusting(|| {
+                let mut there = connection.prepare("SELECT 1 FROM main.sqlite_schema WHERE lower(name) = lower(?1)")?;
+                let mut taken = vec![];
+                for table in &self.tables {
+                    taken.push(there.exists([&table.name])?);
+                }
+                let mut taken = taken.into_iter();
+                self.tables.retain(|_| !taken.next().unwrap_or_default());
+                for table in &self.tables {
+                    let columns: Vec<String> = table
+                        .columns
+                        .iter()
+                        .map(|c| {
+                            format!("{} {}{}", quoted(&c.name), c.kind, if c.primary_key { " PRIMARY KEY" } else { "" })
+                        })
+                        .collect();
+                    // Without row ids, `last_insert_rowid` stays that of the caller.
+                    let (name, columns) = (quoted(&table.name), columns.join(", "));
+                    connection.execute_batch(&format!("CREATE TEMP TABLE {name} ({columns}) WITHOUT ROWID"))?;
+                }
+                Ok(())
+            })
+            .map_err(|e: rusqlite::Error| of_sqlite(&e))
     }
 
     /// Fills the tables that were read for the first time.

@@ -15,8 +15,7 @@ pub(crate) const VALUE_BYTES: usize = 4 << 20;
 /// Replaces them on a connection.
 pub(crate) fn replace_on(connection: &Connection) -> Result<()> {
     // Innocuous: views and indexes may use them, as they may use SQLite's own.
-    let flags =
-        FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
     let text = Texts::default();
     connection.create_scalar_function("instr", 2, flags, move |call| Ok(instr(call, &text)))?;
     let text = Texts::default();
@@ -26,7 +25,9 @@ pub(crate) fn replace_on(connection: &Connection) -> Result<()> {
         connection.create_scalar_function(name, 2, flags, move |call| Ok(trim(call, &text, left, right)))?;
     }
     connection.create_scalar_function("unhex", 2, flags, |_| -> Result<Value> {
-        Err(rusqlite::Error::UserFunctionError("unhex takes one argument here: use replace to remove separators".into()))
+        Err(rusqlite::Error::UserFunctionError(
+            "unhex takes one argument here: use replace to remove separators".into(),
+        ))
     })
 }
 
@@ -117,8 +118,24 @@ mod tests {
         let (own, sqlite) = (Connection::open_in_memory().unwrap(), Connection::open_in_memory().unwrap());
         replace_on(&own).unwrap();
         let values = [
-            "NULL", "''", "'a'", "'aba'", "'ßäa€a'", "'€'", "12", "1", "-3", "1.5", "1e20", "0.1+0.2", "x'61'", "x''", "x'62ff61'",
-            "'xxabxx'", "'x'", "'bx'",
+            "NULL",
+            "''",
+            "'a'",
+            "'aba'",
+            "'ßäa€a'",
+            "'€'",
+            "12",
+            "1",
+            "-3",
+            "1.5",
+            "1e20",
+            "0.1+0.2",
+            "x'61'",
+            "x''",
+            "x'62ff61'",
+            "'xxabxx'",
+            "'x'",
+            "'bx'",
         ];
         for a in values {
             for b in values {
@@ -132,13 +149,17 @@ mod tests {
                     }
                     let sql = format!("SELECT {call}, typeof({call})");
                     let ask = |connection: &Connection| {
-                        connection.query_row(&sql, [], |row| Ok((row.get::<_, Value>(0)?, row.get::<_, String>(1)?))).unwrap()
+                        connection
+                            .query_row(&sql, [], |row| Ok((row.get::<_, Value>(0)?, row.get::<_, String>(1)?)))
+                            .unwrap()
                     };
                     assert_eq!(ask(&own), ask(&sqlite), "{call}");
                 }
             }
         }
-        let long = own.query_row("SELECT instr(?1, ?2)", ["a".repeat(4 << 20), "a".repeat(2 << 20) + "b"], |row| row.get::<_, i64>(0));
+        let long = own.query_row("SELECT instr(?1, ?2)", ["a".repeat(4 << 20), "a".repeat(2 << 20) + "b"], |row| {
+            row.get::<_, i64>(0)
+        });
         assert_eq!(long.unwrap(), 0);
     }
 }

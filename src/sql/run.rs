@@ -119,9 +119,7 @@ impl Session<'_> {
         match last {
             None => Err(Error::Sql("there is no statement in the SQL text".into())),
             Some(Some(rows)) => Ok((rows, ours)),
-            Some(None) => {
-                Ok((Answer::Changed { changes, last_insert_rowid: connection.last_insert_rowid() }, ours))
-            }
+            Some(None) => Ok((Answer::Changed { changes, last_insert_rowid: connection.last_insert_rowid() }, ours)),
         }
     }
 

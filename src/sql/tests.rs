@@ -88,7 +88,11 @@ async fn statements_read_and_write_and_several_are_one_transaction() {
     // Also a transaction of the caller.
     ok(&all, "BEGIN; DELETE FROM t WHERE id = 1; ROLLBACK; BEGIN; DELETE FROM t WHERE id = 2; COMMIT").await;
     assert_eq!(number(&all, "SELECT group_concat(id) = '1,3' FROM t").await, 1);
-    ok(&all, "BEGIN IMMEDIATE; INSERT INTO t VALUES (9, 'i'); COMMIT; SAVEPOINT s; DELETE FROM t WHERE id = 9; RELEASE s").await;
+    ok(
+        &all,
+        "BEGIN IMMEDIATE; INSERT INTO t VALUES (9, 'i'); COMMIT; SAVEPOINT s; DELETE FROM t WHERE id = 9; RELEASE s",
+    )
+    .await;
     for (sql, expected) in [
         ("BEGIN; DELETE FROM t", "end it with COMMIT"),
         ("DELETE FROM t; COMMIT", "BEGIN of your own"),
@@ -206,7 +210,9 @@ async fn what_is_dangerous_is_refused_with_a_reason() {
     }
     let more = ask_as(&all, &cx(), "SELECT 1", &[SqlValue::Null]).await.unwrap_err();
     assert!(more.to_string().contains("1 parameter were given, and the statement has 0"), "{more}");
-    for sql in ["PRAGMA table_info(t)", "PRAGMA foreign_keys", "EXPLAIN QUERY PLAN SELECT * FROM t", "PRAGMA integrity_check"] {
+    for sql in
+        ["PRAGMA table_info(t)", "PRAGMA foreign_keys", "EXPLAIN QUERY PLAN SELECT * FROM t", "PRAGMA integrity_check"]
+    {
         assert!(matches!(ok(&all, sql).await, Answer::Rows { .. }), "{sql}");
     }
     assert!(!PathBuf::from("/tmp/x.db").exists());
@@ -221,7 +227,10 @@ async fn time_memory_and_size_are_limited_and_the_next_call_works() {
     assert!(matches!(&error, Error::Busy(text) if text.contains("5 s") && text.contains("index")), "{error:?}");
     assert!(began.elapsed() >= Duration::from_secs(5), "not before");
     let error = ask(&all, &format!("{endless} SELECT zeroblob(1000000) || n FROM c ORDER BY 1")).await.unwrap_err();
-    assert!(matches!(&error, Error::Sql(text) if text.contains("memory")) || matches!(error, Error::Busy(_)), "{error:?}");
+    assert!(
+        matches!(&error, Error::Sql(text) if text.contains("memory")) || matches!(error, Error::Busy(_)),
+        "{error:?}"
+    );
     ok(&all, "CREATE TABLE big (b)").await;
     let fill = |pages: usize| {
         format!(
@@ -327,13 +336,19 @@ async fn a_database_goes_out_as_a_file_and_comes_in_as_one() {
     // Any program with SQLite reads it.
     let plain = rusqlite::Connection::open(&file).unwrap();
     assert_eq!(plain.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)).unwrap(), "ok");
-    assert_eq!(plain.query_row("SELECT count(*) FROM f WHERE f MATCH 'ferry'", [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+    assert_eq!(
+        plain.query_row("SELECT count(*) FROM f WHERE f MATCH 'ferry'", [], |row| row.get::<_, i64>(0)).unwrap(),
+        1
+    );
     drop(plain);
 
     let into = databases();
     ok(&into, "CREATE TABLE old (a); INSERT INTO old VALUES (1)").await;
     let imported = into.import(&cx(), "test", file.clone(), true).await.unwrap();
-    assert_eq!(imported.tables.iter().map(|table| (table.name.as_str(), table.rows)).collect::<Vec<_>>(), [("f", 1), ("t", 9)]);
+    assert_eq!(
+        imported.tables.iter().map(|table| (table.name.as_str(), table.rows)).collect::<Vec<_>>(),
+        [("f", 1), ("t", 9)]
+    );
     assert_eq!(rows(&into, sum).await, before);
     ok(&into, "INSERT INTO t VALUES (10, x'00'); INSERT INTO f VALUES ('boat')").await;
     assert_eq!(number(&into, "SELECT count(*) FROM t").await, 10);
@@ -369,7 +384,10 @@ async fn a_database_goes_out_as_a_file_and_comes_in_as_one() {
         torn[at..at + 64].fill(0xee);
     }
     let foreign = dir.join("foreign.db");
-    rusqlite::Connection::open(&foreign).unwrap().execute_batch("CREATE VIRTUAL TABLE r USING rtree(id, a, b)").unwrap();
+    rusqlite::Connection::open(&foreign)
+        .unwrap()
+        .execute_batch("CREATE VIRTUAL TABLE r USING rtree(id, a, b)")
+        .unwrap();
     for (path, expected) in [
         (write("text.db", b"hello"), "no SQLite database"),
         (write("empty.db", b""), "no SQLite database"),

@@ -27,8 +27,28 @@ impl Dice {
 }
 
 const VALUES: &[&str] = &[
-    "NULL", "0", "1", "-7", "42", "9223372036854775807", "-9223372036854775808", "1.5", "-0.25", "1e300", "9e999", "''", "'a'", "'Ünder'",
-    "'it''s'", "x'00ff'", "x''", "'10'", "date('2026-11-20')", "printf('%.*c', 5000, 'x')", "zeroblob(3)", "json('[1,2,{\"a\":3}]')",
+    "NULL",
+    "0",
+    "1",
+    "-7",
+    "42",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "1.5",
+    "-0.25",
+    "1e300",
+    "9e999",
+    "''",
+    "'a'",
+    "'Ünder'",
+    "'it''s'",
+    "x'00ff'",
+    "x''",
+    "'10'",
+    "date('2026-11-20')",
+    "printf('%.*c', 5000, 'x')",
+    "zeroblob(3)",
+    "json('[1,2,{\"a\":3}]')",
 ];
 const COLUMNS: &[&str] = &["a", "b", "c", "d"];
 
@@ -60,14 +80,25 @@ fn statement(dice: &mut Dice) -> String {
     let table = ["t", "u", "v"][dice.roll(3)];
     let value = |dice: &mut Dice| expression(dice, 0).replace(['a', 'b', 'c', 'd'], "1");
     match dice.roll(20) {
-        0 => format!("CREATE TABLE IF NOT EXISTS {table} (a INTEGER PRIMARY KEY, b TEXT UNIQUE, c REAL CHECK (c IS NULL OR c < 1e200), d)"),
+        0 => format!(
+            "CREATE TABLE IF NOT EXISTS {table} (a INTEGER PRIMARY KEY, b TEXT UNIQUE, c REAL CHECK (c IS NULL OR c < 1e200), d)"
+        ),
         1 => format!("CREATE INDEX IF NOT EXISTS i_{table}_{0} ON {table} ({0}, d)", dice.of(COLUMNS)),
         2 => format!("DROP INDEX IF EXISTS i_{table}_{}", dice.of(COLUMNS)),
         3 => format!("CREATE VIEW IF NOT EXISTS w_{table} AS SELECT a, b || '!' AS b, c, d FROM {table}"),
-        4 => format!("CREATE TRIGGER IF NOT EXISTS g_{table} AFTER DELETE ON {table} BEGIN INSERT INTO log VALUES (old.a, old.b); END"),
+        4 => format!(
+            "CREATE TRIGGER IF NOT EXISTS g_{table} AFTER DELETE ON {table} BEGIN INSERT INTO log VALUES (old.a, old.b); END"
+        ),
         5..=8 => {
             let rows: Vec<String> = (0..1 + dice.roll(4))
-                .map(|_| format!("(NULL, {}, {}, {})", dice.of(VALUES), dice.of(&["NULL", "1", "2.5", "1e250"]), dice.of(VALUES)))
+                .map(|_| {
+                    format!(
+                        "(NULL, {}, {}, {})",
+                        dice.of(VALUES),
+                        dice.of(&["NULL", "1", "2.5", "1e250"]),
+                        dice.of(VALUES)
+                    )
+                })
                 .collect();
             let how = dice.of(&["INSERT", "INSERT OR IGNORE", "INSERT OR REPLACE", "INSERT"]);
             format!("{how} INTO {table} VALUES {}", rows.join(", "))
@@ -78,13 +109,23 @@ fn statement(dice: &mut Dice) -> String {
         ),
         10 => format!("UPDATE {table} SET d = {} WHERE {}", expression(dice, 2), expression(dice, 1)),
         11 => format!("DELETE FROM {table} WHERE a % {} = 0", 2 + dice.roll(5)),
-        12 => format!("INSERT INTO f VALUES ({}), ({})", value(dice), dice.of(&["'a ferry at noon'", "'no boat'", "'ferries'"])),
-        13 => format!("SELECT rowid, text FROM f WHERE f MATCH '{}' ORDER BY rowid", dice.of(&["ferry", "fer*", "boat OR noon", "no NOT boat", "\"at noon\""])),
+        12 => format!(
+            "INSERT INTO f VALUES ({}), ({})",
+            value(dice),
+            dice.of(&["'a ferry at noon'", "'no boat'", "'ferries'"])
+        ),
+        13 => format!(
+            "SELECT rowid, text FROM f WHERE f MATCH '{}' ORDER BY rowid",
+            dice.of(&["ferry", "fer*", "boat OR noon", "no NOT boat", "\"at noon\""])
+        ),
         14 => format!(
             "SELECT {0}, count(*), sum(c), max(d), group_concat(quote(b), ';') FROM (SELECT * FROM {table} ORDER BY a) GROUP BY {0} ORDER BY 1, 2, 4",
             dice.of(&["typeof(d)", "a % 3", "length(b)"])
         ),
-        15 => "SELECT t.a, u.b, row_number() OVER (ORDER BY t.a, u.a) FROM t LEFT JOIN u ON t.a = u.a ORDER BY t.a, u.a".into(),
+        15 => {
+            "SELECT t.a, u.b, row_number() OVER (ORDER BY t.a, u.a) FROM t LEFT JOIN u ON t.a = u.a ORDER BY t.a, u.a"
+                .into()
+        }
         16 => format!(
             "BEGIN; INSERT INTO {table} (d) VALUES ('kept'); SAVEPOINT s; DELETE FROM {table} WHERE a < 3; ROLLBACK TO s; {}",
             dice.of(&["COMMIT", "ROLLBACK"])
@@ -123,9 +164,10 @@ fn plain(connection: &Connection, sql: &str) -> rusqlite::Result<Answer> {
 /// Whether two results are the same; the row id only where the call inserted something.
 fn same(ours: &Answer, theirs: &Answer) -> bool {
     match (ours, theirs) {
-        (Answer::Changed { changes: a, last_insert_rowid: x }, Answer::Changed { changes: b, last_insert_rowid: y }) => {
-            a == b && (*x == 0 || x == y)
-        }
+        (
+            Answer::Changed { changes: a, last_insert_rowid: x },
+            Answer::Changed { changes: b, last_insert_rowid: y },
+        ) => a == b && (*x == 0 || x == y),
         // What is beyond the size of a result may be missing in ours.
         (Answer::Rows { columns: a, rows: x, truncated: true }, Answer::Rows { columns: b, rows: y, .. }) => {
             a == b && x.len() <= y.len() && format!("{x:?}") == format!("{:?}", &y[..x.len()])
@@ -146,7 +188,8 @@ fn difference(ours: &Answer, theirs: &Answer) -> String {
 #[tokio::test]
 async fn hundreds_of_statements_answer_as_plain_sqlite_does() {
     let (store, file) = (Store::in_memory().unwrap(), std::env::temp_dir().join(format!("hob-plain-{}.db", Id::new())));
-    let (all, caller, connection) = (Databases::new(&store, Arc::new(NoTables)), cx(), Connection::open(&file).unwrap());
+    let (all, caller, connection) =
+        (Databases::new(&store, Arc::new(NoTables)), cx(), Connection::open(&file).unwrap());
     connection.set_limit(rusqlite::limits::Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 256).unwrap();
     let mut dice = Dice(11);
     let begin = "CREATE TABLE log (a, b); CREATE VIRTUAL TABLE f USING fts5(text); CREATE TABLE t (a INTEGER PRIMARY KEY, b, c, d)";
@@ -174,7 +217,8 @@ async fn hundreds_of_statements_answer_as_plain_sqlite_does() {
         if n % 100 == 99 {
             for table in ["t", "log", "f"] {
                 let sql = format!("SELECT count(*), quote(group_concat(quote(rowid))) FROM {table}");
-                let (ours, theirs) = (ask_as(&all, &caller, &sql, &[]).await.unwrap(), plain(&connection, &sql).unwrap());
+                let (ours, theirs) =
+                    (ask_as(&all, &caller, &sql, &[]).await.unwrap(), plain(&connection, &sql).unwrap());
                 assert!(same(&ours, &theirs), "{n}: {table}");
             }
         }
@@ -187,7 +231,11 @@ async fn hundreds_of_statements_answer_as_plain_sqlite_does() {
     let out = file.with_extension("out");
     all.export(&caller, out.clone()).await.unwrap();
     let exported = Connection::open(&out).unwrap();
-    for sql in ["SELECT * FROM t ORDER BY a", "SELECT * FROM f ORDER BY rowid", "SELECT name, sql FROM sqlite_schema ORDER BY name"] {
+    for sql in [
+        "SELECT * FROM t ORDER BY a",
+        "SELECT * FROM f ORDER BY rowid",
+        "SELECT name, sql FROM sqlite_schema ORDER BY name",
+    ] {
         assert!(same(&plain(&exported, sql).unwrap(), &plain(&connection, sql).unwrap()), "{sql}");
     }
     drop((exported, connection));
@@ -197,11 +245,95 @@ async fn hundreds_of_statements_answer_as_plain_sqlite_does() {
 #[tokio::test]
 async fn garbage_neither_hangs_nor_breaks_anything() {
     const WORDS: &[&str] = &[
-        "SELECT", "FROM", "WHERE", "t", "INSERT", "INTO", "VALUES", "(", ")", ",", ";", "*", "'", "\"", "--", "/*", "*/", "DELETE", "UPDATE", "SET",
-        "CREATE", "TABLE", "VIRTUAL", "USING", "fts5", "WITH", "RECURSIVE", "AS", "UNION", "ALL", "1", "x'0", "NULL", "PRAGMA", "ATTACH", "=", "?", "?9",
-        ":a", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "s", "TRIGGER", "AFTER", "ON", "END", "EXPLAIN", "VACUUM", "REINDEX", "ANALYZE", "MATCH", "JOIN",
-        "GROUP", "BY", "ORDER", "LIMIT", "OVER", "\u{0}", "\u{feff}", "ü", "[", "]", "`", "randomblob(1e9)", "zeroblob(-1)", "count(*)", "main.", "temp.",
-        "sqlite_schema", "DROP", "ALTER", "ADD", "COLUMN", "RENAME", "TO", "IF", "EXISTS", "NOT", "IN", "CASE", "WHEN", "\\", "\n", "$", "@", "#", "9e999",
+        "SELECT",
+        "FROM",
+        "WHERE",
+        "t",
+        "INSERT",
+        "INTO",
+        "VALUES",
+        "(",
+        ")",
+        ",",
+        ";",
+        "*",
+        "'",
+        "\"",
+        "--",
+        "/*",
+        "*/",
+        "DELETE",
+        "UPDATE",
+        "SET",
+        "CREATE",
+        "TABLE",
+        "VIRTUAL",
+        "USING",
+        "fts5",
+        "WITH",
+        "RECURSIVE",
+        "AS",
+        "UNION",
+        "ALL",
+        "1",
+        "x'0",
+        "NULL",
+        "PRAGMA",
+        "ATTACH",
+        "=",
+        "?",
+        "?9",
+        ":a",
+        "BEGIN",
+        "COMMIT",
+        "ROLLBACK",
+        "SAVEPOINT",
+        "s",
+        "TRIGGER",
+        "AFTER",
+        "ON",
+        "END",
+        "EXPLAIN",
+        "VACUUM",
+        "REINDEX",
+        "ANALYZE",
+        "MATCH",
+        "JOIN",
+        "GROUP",
+        "BY",
+        "ORDER",
+        "LIMIT",
+        "OVER",
+        "\u{0}",
+        "\u{feff}",
+        "ü",
+        "[",
+        "]",
+        "`",
+        "randomblob(1e9)",
+        "zeroblob(-1)",
+        "count(*)",
+        "main.",
+        "temp.",
+        "sqlite_schema",
+        "DROP",
+        "ALTER",
+        "ADD",
+        "COLUMN",
+        "RENAME",
+        "TO",
+        "IF",
+        "EXISTS",
+        "NOT",
+        "IN",
+        "CASE",
+        "WHEN",
+        "\\",
+        "\n",
+        "$",
+        "@",
+        "#",
+        "9e999",
     ];
     let all = Databases::new(&Store::in_memory().unwrap(), Arc::new(NoTables));
     let (caller, mut dice) = (cx(), Dice(5));
@@ -216,7 +348,10 @@ async fn garbage_neither_hangs_nor_breaks_anything() {
         assert!(harmless, "{sql}: {answer:?}");
         assert!(began.elapsed() < Duration::from_secs(300), "{sql}");
     }
-    for deep in [format!("SELECT {}1{}", "(".repeat(5000), ")".repeat(5000)), format!("SELECT 1 {}", "UNION ALL SELECT 1 ".repeat(5000))] {
+    for deep in [
+        format!("SELECT {}1{}", "(".repeat(5000), ")".repeat(5000)),
+        format!("SELECT 1 {}", "UNION ALL SELECT 1 ".repeat(5000)),
+    ] {
         assert!(matches!(ask_as(&all, &caller, &deep, &[]).await, Err(Error::Sql(_))));
     }
     let check = ask_as(&all, &caller, "PRAGMA integrity_check", &[]).await.unwrap();

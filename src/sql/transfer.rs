@@ -60,7 +60,9 @@ fn begin(from: &Path) -> Result<()> {
     let size = file.metadata().map_err(doing)?.len();
     if size > DATABASE_BYTES {
         let mb = size.div_ceil(1 << 20);
-        return Err(Error::Sql(format!("the file has {mb} MB, and a database takes 100 MB at most: remove something first")));
+        return Err(Error::Sql(format!(
+            "the file has {mb} MB, and a database takes 100 MB at most: remove something first"
+        )));
     }
     let mut header = [0; 20];
     let whole = file.read_exact(&mut header).is_ok();
@@ -111,7 +113,8 @@ fn copy(from: &Path, to: &Path, deadline: Deadline) -> Result<()> {
 
 /// The modules of the virtual tables of a file.
 fn virtual_modules(source: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut ask = source.prepare("SELECT sql FROM sqlite_schema WHERE type = 'table' AND rootpage = 0 AND sql IS NOT NULL")?;
+    let mut ask =
+        source.prepare("SELECT sql FROM sqlite_schema WHERE type = 'table' AND rootpage = 0 AND sql IS NOT NULL")?;
     let texts = ask.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
     Ok(texts.iter().map(|sql| module_of(sql)).collect())
 }
@@ -120,7 +123,11 @@ fn virtual_modules(source: &Connection) -> rusqlite::Result<Vec<String>> {
 fn module_of(sql: &str) -> String {
     let rest = sql.to_ascii_lowercase();
     let after = rest.split_once(" using ").map_or(rest.as_str(), |(_, after)| after);
-    after.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).find(|word| !word.is_empty()).unwrap_or_default().to_owned()
+    after
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .find(|word| !word.is_empty())
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Whether a converted file has pages as the store takes them.
@@ -135,7 +142,9 @@ fn check_form(file: &Path) -> Result<()> {
     }
     if size > DATABASE_BYTES {
         let mb = size.div_ceil(1 << 20);
-        return Err(Error::Sql(format!("the content takes {mb} MB, and a database 100 MB at most: remove something first")));
+        return Err(Error::Sql(format!(
+            "the content takes {mb} MB, and a database 100 MB at most: remove something first"
+        )));
     }
     Ok(())
 }

@@ -38,9 +38,7 @@ impl SqlValue {
                 Self::CutText(String::from_utf8_lossy(part).into_owned(), bytes.len())
             }
             ValueRef::Text(bytes) => Self::Text(String::from_utf8_lossy(bytes).into_owned()),
-            ValueRef::Blob(bytes) if bytes.len() > most_blob => {
-                Self::CutBlob(bytes[..most_blob].to_vec(), bytes.len())
-            }
+            ValueRef::Blob(bytes) if bytes.len() > most_blob => Self::CutBlob(bytes[..most_blob].to_vec(), bytes.len()),
             ValueRef::Blob(bytes) => Self::Blob(bytes.to_vec()),
         }
     }

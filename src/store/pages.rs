@@ -1,4 +1,4 @@
-//! Pages of databases that are kept in the store: each is a row of one table, by database and number, with a checksum.
+//! Pages of databases in the store: each is a row of one table, by database and number, with a checksum.
 //!
 //! All pages that a write puts are on disk together or not at all, as with every write. [`Store::pages`] reads one state.
 
@@ -166,9 +166,8 @@ mod tests {
         let (one, other) = (Id::new(), Id::new());
         assert_eq!((store.pages(one).unwrap().count(), store.databases_with_pages().unwrap()), (0, vec![]));
         let put = |database, pages: std::ops::Range<u32>, byte: u8| {
-            let write = store.write(move |tx| {
-                pages.clone().try_for_each(|page| tx.put_page(database, page, &[byte; PAGE_BYTES]))
-            });
+            let write = store
+                .write(move |tx| pages.clone().try_for_each(|page| tx.put_page(database, page, &[byte; PAGE_BYTES])));
             async move { write.await.unwrap() }
         };
         put(one, 0..REMOVED as u32 * 2 + 3, 1).await;

@@ -28,9 +28,14 @@ fn results_are_as_documented() {
     let rows = sql(&hob, "SELECT day, km FROM runs ORDER BY id");
     let expected = json!({"columns": ["day", "km"], "rows": [["2026-11-19", 7.5], ["2026-11-20", null]], "row_count": 2, "truncated": false});
     assert_eq!(rows, expected);
-    let column = |name: &str, kind: &str, notnull, pk| json!({"name": name, "type": kind, "notnull": notnull, "pk": pk});
-    let columns = [column("id", "INTEGER", false, true), column("day", "TEXT", true, false), column("km", "REAL", false, false)];
-    assert_eq!(hob.result("db_schema", json!({})), json!({"tables": [{"name": "runs", "columns": columns, "row_count": 2}]}));
+    let column =
+        |name: &str, kind: &str, notnull, pk| json!({"name": name, "type": kind, "notnull": notnull, "pk": pk});
+    let columns =
+        [column("id", "INTEGER", false, true), column("day", "TEXT", true, false), column("km", "REAL", false, false)];
+    assert_eq!(
+        hob.result("db_schema", json!({})),
+        json!({"tables": [{"name": "runs", "columns": columns, "row_count": 2}]})
+    );
     for (given, expected) in [
         (json!(9007199254740992_i64), json!(9007199254740992_i64)),
         (json!(9007199254740993_i64), json!("9007199254740993")),
@@ -44,8 +49,12 @@ fn results_are_as_documented() {
         let told = hob.result("db_sql", json!({"sql": "SELECT ?", "params": [given]}));
         assert_eq!(told["rows"][0][0], expected, "{given}");
     }
-    assert_eq!(sql(&hob, "SELECT 9e999, -9e999, NULL, CAST(x'ff41' AS TEXT)")["rows"], json!([["Infinity", "-Infinity", null, "\u{fffd}A"]]));
-    let many = sql(&hob, "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 2000) SELECT n FROM c");
+    assert_eq!(
+        sql(&hob, "SELECT 9e999, -9e999, NULL, CAST(x'ff41' AS TEXT)")["rows"],
+        json!([["Infinity", "-Infinity", null, "\u{fffd}A"]])
+    );
+    let many =
+        sql(&hob, "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 2000) SELECT n FROM c");
     assert_eq!((&many["row_count"], &many["truncated"]), (&json!(1000), &json!(true)));
     let long = sql(&hob, "SELECT printf('%.*c', 100000, 'x'), zeroblob(100000)");
     assert_eq!(long["truncated"], true);
@@ -84,7 +93,7 @@ fn every_limit_and_refusal_says_what_to_do() {
     for (arguments, expected) in [
         (json!({"sql": ""}), "no statement"),
         (json!({"sql": "SELEC 1"}), "syntax error"),
-        (json!({"sql": "SELECT * FROM nothing"}), "no such table: nothing"),
+        (json!({"sql": "SELECT * FROM missing"}), "no such table: missing"),
         (json!({"sql": "INSERT INTO t VALUES (1, 2), (1, 3)"}), "nothing of this call was stored"),
         (json!({"sql": "BEGIN; INSERT INTO t VALUES (5, 5)"}), "COMMIT"),
         (json!({"sql": "SELECT ?"}), "one for each ?"),
@@ -94,8 +103,14 @@ fn every_limit_and_refusal_says_what_to_do() {
         (json!({"sql": "SELECT zeroblob(5000000)"}), "4 MB"),
         (json!({"sql": format!("SELECT '{}'", "x".repeat(300_000))}), "bind long values"),
         (json!({"sql": "SELECT 1\u{0}"}), "NUL"),
-        (json!({"sql": "SELECT randomblob(1000000) || value FROM json_each('[' || trim(replace(hex(zeroblob(500)), '0', '1,'), ',') || ']') ORDER BY 1"}), "memory"),
-        (json!({"sql": "CREATE TABLE big (b); INSERT INTO big WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 9000) SELECT randomblob(3900) FROM c"}), "32 MB"),
+        (
+            json!({"sql": "SELECT randomblob(1000000) || value FROM json_each('[' || trim(replace(hex(zeroblob(500)), '0', '1,'), ',') || ']') ORDER BY 1"}),
+            "memory",
+        ),
+        (
+            json!({"sql": "CREATE TABLE big (b); INSERT INTO big WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 9000) SELECT randomblob(3900) FROM c"}),
+            "32 MB",
+        ),
     ] {
         let shown: String = arguments.to_string().chars().take(120).collect();
         let why = hob.call("db_sql", arguments).refusal(400, "bad_args");
@@ -140,7 +155,11 @@ fn a_model_asks_before_it_deletes_and_not_before_it_adds() {
             let said = scope.spawn(|| hob.say("go on"));
             if asks {
                 let open = asked(&hob, 1);
-                assert_eq!((open[0]["tool"].as_str(), open[0]["risk"].as_str()), (Some("db_sql"), Some("destroy")), "{statement}");
+                assert_eq!(
+                    (open[0]["tool"].as_str(), open[0]["risk"].as_str()),
+                    (Some("db_sql"), Some("destroy")),
+                    "{statement}"
+                );
                 decide(&hob, &open[0], "allow_once");
             }
             let told = said.join().unwrap();
@@ -178,7 +197,10 @@ fn a_database_goes_out_and_comes_in_as_a_file() {
     assert_eq!(sql(&hob, "SELECT count(*) FROM t"), before, "nothing was changed");
     let imported = hob.admin("POST", "/api/v1/database/import?vouch=true").body(bytes.clone()).send().data(200);
     assert_eq!(imported["tables"], json!([{"name": "f", "rows": 1}, {"name": "t", "rows": 3}]));
-    assert_eq!(sql(&hob, "SELECT (SELECT sum(a) FROM t), count(*) FROM f WHERE f MATCH 'ferry'")["rows"], json!([[6, 1]]));
+    assert_eq!(
+        sql(&hob, "SELECT (SELECT sum(a) FROM t), count(*) FROM f WHERE f MATCH 'ferry'")["rows"],
+        json!([[6, 1]])
+    );
     // Everybody replaces their own; who only looks has none.
     let (mia, guest) = (hob.token("mia", "member"), hob.token("guest", "viewer"));
     let send = |token: &str| hob.request("POST", "/api/v1/database/import").bearer(token).body(bytes.clone()).send();
@@ -225,7 +247,10 @@ fn transfer(port: u16, from: u64, dice: &mut Dice) -> u64 {
 #[test]
 fn no_kill_loses_or_halves_a_transaction() {
     let (kills, mut hob, mut dice) = (number("SQL_KILLS").unwrap_or(25), Hob::start(), dice("sql"));
-    sql(&hob, "CREATE TABLE account (id INTEGER PRIMARY KEY, amount INTEGER); INSERT INTO account VALUES (1, 1000), (2, 1000)");
+    sql(
+        &hob,
+        "CREATE TABLE account (id INTEGER PRIMARY KEY, amount INTEGER); INSERT INTO account VALUES (1, 1000), (2, 1000)",
+    );
     sql(&hob, "CREATE TABLE entry (n INTEGER PRIMARY KEY, text TEXT); CREATE INDEX by_text ON entry (text)");
     let mut done = 0;
     for round in 0..kills {
@@ -238,9 +263,14 @@ fn no_kill_loses_or_halves_a_transaction() {
         });
         hob.start_again();
         let state = sql(&hob, "SELECT (SELECT sum(amount) FROM account), max(n), min(n), count(*) FROM entry");
-        let row: Vec<u64> = state["rows"][0].as_array().unwrap().iter().map(|n| n.as_u64().unwrap_or_default()).collect();
+        let row: Vec<u64> =
+            state["rows"][0].as_array().unwrap().iter().map(|n| n.as_u64().unwrap_or_default()).collect();
         assert_eq!(row[0], 2000, "round {round}: half a transaction");
-        assert!(row[1] == known || row[1] == known + 1, "round {round}: {known} were acknowledged, {} are there", row[1]);
+        assert!(
+            row[1] == known || row[1] == known + 1,
+            "round {round}: {known} were acknowledged, {} are there",
+            row[1]
+        );
         assert_eq!(row[3], if row[1] == 0 { 0 } else { row[1] - row[2] + 1 }, "round {round}: {row:?}");
         assert_eq!(sql(&hob, "PRAGMA integrity_check")["rows"], json!([["ok"]]), "round {round}");
         done = row[1];

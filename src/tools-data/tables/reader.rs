@@ -57,12 +57,7 @@ impl TableReader {
     ///
     /// # Errors
     /// `NotFound` when there is no such table; as every read of the store.
-    pub fn records(
-        &self,
-        cx: &Cx,
-        table: &str,
-        each: &mut dyn FnMut(Id, Vec<Value>) -> ControlFlow<()>,
-    ) -> Result<()> {
+    pub fn records(&self, cx: &Cx, table: &str, each: &mut dyn FnMut(Id, Vec<Value>) -> ControlFlow<()>) -> Result<()> {
         let table = self.0.find(cx, table)?;
         let mut label = Label::Own;
         let walk = Walk::prefix(BY_TABLE, table.entry.id.as_bytes());
@@ -119,8 +114,16 @@ mod tests {
         assert_eq!(rows, [vec![json!("Alien"), json!(1979), Value::Null], vec![Value::Null, Value::Null, json!(true)]]);
         assert_eq!(caller.label(), Label::Outside);
         let mut first = 0;
-        reader.records(&cx(), "films", &mut |_, _| { first += 1; ControlFlow::Break(()) }).unwrap();
+        reader
+            .records(&cx(), "films", &mut |_, _| {
+                first += 1;
+                ControlFlow::Break(())
+            })
+            .unwrap();
         assert_eq!(first, 1);
-        assert!(matches!(reader.records(&cx(), "none", &mut |_, _| ControlFlow::Continue(())), Err(Error::NotFound(_))));
+        assert!(matches!(
+            reader.records(&cx(), "none", &mut |_, _| ControlFlow::Continue(())),
+            Err(Error::NotFound(_))
+        ));
     }
 }

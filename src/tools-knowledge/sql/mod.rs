@@ -63,11 +63,17 @@ async fn run(databases: Databases, cx: Cx, args: Run) -> Result<Output> {
                 (0, _) => "There are no rows.".to_owned(),
                 (1, false) => format!("One row: {}.", spoken.concat()),
                 (n, false) if n <= SPOKEN => listing(&counted(n, "row"), &spoken, false),
-                (n, more) => listing(&format!("{}{}, the first are", if more { "More than " } else { "" }, counted(n, "row")), &spoken, false),
+                (n, more) => listing(
+                    &format!("{}{}, the first are", if more { "More than " } else { "" }, counted(n, "row")),
+                    &spoken,
+                    false,
+                ),
             };
             let count = rows.len();
-            let rows: Vec<Vec<Value>> = rows.into_iter().map(|row| row.into_iter().map(json::value).collect()).collect();
-            Ok(Output::json(json!({"columns": columns, "rows": rows, "row_count": count, "truncated": truncated}))?.say(found))
+            let rows: Vec<Vec<Value>> =
+                rows.into_iter().map(|row| row.into_iter().map(json::value).collect()).collect();
+            Ok(Output::json(json!({"columns": columns, "rows": rows, "row_count": count, "truncated": truncated}))?
+                .say(found))
         }
     }
 }
@@ -80,8 +86,10 @@ struct Schema {}
 
 async fn schema(databases: Databases, cx: Cx, Schema {}: Schema) -> Result<Output> {
     let (own, custom) = databases.schema(&cx).await?;
-    let names: Vec<String> =
-        own.iter().map(|table| format!("{} ({})", table.name, counted(usize::try_from(table.rows).unwrap_or(usize::MAX), "row"))).collect();
+    let names: Vec<String> = own
+        .iter()
+        .map(|table| format!("{} ({})", table.name, counted(usize::try_from(table.rows).unwrap_or(usize::MAX), "row")))
+        .collect();
     let sentence = match own.len() {
         0 => "The database has no tables yet.".to_owned(),
         1 => listing("The database has one table", &names, false),
