@@ -538,6 +538,7 @@ impl Updater {
             journal.outcome = recover::tried_outcome(why, &release.version);
             journal.phase = Phase::Failed(release);
             journal.failed_in = self.attempt.clone();
+            journal.replaced = None;
         })?;
         Ok(self.slots.restart(false))
     }

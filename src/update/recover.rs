@@ -3,7 +3,7 @@
 use crate::{
     error::Result,
     journal::{Journal, Outcome, Phase, Previous, Release},
-    slots::{Running, SlotManifest, Slots},
+    slots::{Running, SlotManifest, SlotName, Slots},
 };
 use semver::Version;
 
@@ -25,6 +25,13 @@ pub(crate) fn tried_outcome(why: impl Into<String>, version: &Version) -> Option
 
 /// Notes a commit: the only place where the floor rises. `before` is the content of the slot that was active.
 pub(crate) fn committed(journal: &mut Journal, release: Release, before: Option<SlotManifest>) {
+    if let Some(replaced) = journal.replaced.take() {
+        // This one was installed earlier, and the outcome says why it runs. The one that does not start is no way back.
+        journal.previous = None;
+        journal.phase = Phase::Failed(replaced);
+        journal.failed_in.clear();
+        return;
+    }
     journal.previous = before.map(|about| Previous { id: about.id, version: about.version });
     journal.floor = journal.floor.max(release.serial);
     let is_packaged = release.id.is_empty();
@@ -52,6 +59,27 @@ fn failed(journal: &mut Journal, release: Release, why: String) {
     journal.outcome = tried_outcome(why, &release.version);
     journal.phase = Phase::Failed(release);
     journal.failed_in.clear();
+    journal.replaced = None;
+}
+
+/// The version of a slot. Whose key signed it is known while it is installed only.
+fn release_in(slot: SlotName, about: SlotManifest) -> Release {
+    let next_key = about.bundle.and_then(|bundle| bundle.next_key);
+    Release { id: about.id, version: about.version, serial: about.serial, slot, next_key, by_announced: false }
+}
+
+/// Notes that the boot loader started `this` in place of the active version, if so.
+fn note_replaced(slots: &dyn Slots, this: &Version, journal: &mut Journal) -> Result<()> {
+    journal.replaced = None;
+    let Some(found) = slots.stands_in()? else { return Ok(()) };
+    let active = slots.active()?;
+    let Some(about) = slots.manifest(active)? else { return Ok(()) };
+    let found = if found.is_empty() { String::new() } else { format!(" ({found})") };
+    let why =
+        format!("It does not start any more{found}. Version {this}, which was confirmed before, runs in its place.");
+    journal.outcome = tried_outcome(why, &about.version);
+    journal.replaced = Some(release_in(active, about));
+    Ok(())
 }
 
 /// Whether the journal is about the trial that runs: of this content of the slot, and a failure of this very attempt.
@@ -75,9 +103,8 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal,
         && let Some(about) = slots.manifest(running.slot)?
         && !knows_trial(journal, running, &about, attempt)
     {
-        let next_key = about.bundle.and_then(|bundle| bundle.next_key);
-        let (id, version, serial, slot) = (about.id, about.version, about.serial, running.slot);
-        journal.phase = Phase::Trying(Release { id, version, serial, slot, next_key, by_announced: false });
+        note_replaced(slots, &about.version, journal)?;
+        journal.phase = Phase::Trying(release_in(running.slot, about));
     }
     match journal.phase.clone() {
         Phase::Trying(release) if running.slot == release.slot => {
@@ -86,6 +113,12 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal,
                 let before = slots.manifest(release.slot.other())?;
                 committed(journal, release, before);
             }
+        }
+        Phase::Trying(_) if journal.replaced.as_ref().is_some_and(|active| active.slot == running.slot) => {
+            // The power failed while the other one ran in its place, and now it did start.
+            journal.replaced = None;
+            journal.outcome = None;
+            journal.phase = Phase::Idle;
         }
         Phase::Trying(release) => {
             if slots.next_trial()? == Some(release.slot) {
