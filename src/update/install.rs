@@ -489,6 +489,7 @@ impl Updater {
         }
         self.change(|journal| {
             journal.phase = Phase::Trying(release.clone());
+            journal.trial_began = 0;
             journal.outcome = None;
         })?;
         if let Err(why) = self.slots.set_trial(Some(release.slot)) {

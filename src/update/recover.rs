@@ -62,6 +62,16 @@ fn failed(journal: &mut Journal, release: Release, why: String) {
     journal.replaced = None;
 }
 
+/// Why a trial ended of which only its absence is known. The version that is tried notes its own start; one that finds itself not
+/// well says why itself.
+fn unconfirmed(version: &Version, began: i64) -> String {
+    let what = match began {
+        0 => "did not start, or the power failed before it was up",
+        _ => "started and was not confirmed in time: it hung or ended, or the power failed",
+    };
+    format!("The new version, {version}, {what}. It was tried once, and the device came back with the version before.")
+}
+
 /// The version of a slot. Whose key signed it is known while it is installed only.
 fn release_in(slot: SlotName, about: SlotManifest) -> Release {
     let next_key = about.bundle.and_then(|bundle| bundle.next_key);
@@ -108,7 +118,10 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal,
     }
     match journal.phase.clone() {
         Phase::Trying(release) if running.slot == release.slot => {
-            if !running.trial {
+            if running.trial {
+                // Noted before anything can go wrong with it.
+                journal.trial_began = if journal.trial_began == 0 { now().max(1) } else { journal.trial_began };
+            } else {
                 // The commit of the slot was the last thing done.
                 let before = slots.manifest(release.slot.other())?;
                 committed(journal, release, before);
@@ -128,12 +141,7 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal,
                 return Ok(());
             }
             let report = slots.trial_report()?.filter(|report| report.slot == release.slot);
-            let why = report.map(|report| report.why).unwrap_or_else(|| {
-                format!(
-                    "The device came back with the version before: {} did not start, was not confirmed in time, or the power failed.",
-                    release.version
-                )
-            });
+            let why = report.map_or_else(|| unconfirmed(&release.version, journal.trial_began), |report| report.why);
             failed(journal, release, why);
         }
         Phase::Writing(release) if release.slot == running.slot => journal.phase = Phase::Idle,
@@ -162,6 +170,9 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal,
             }
         }
         Phase::Idle | Phase::Writing(_) | Phase::Committed(_) | Phase::Failed(_) => {}
+    }
+    if !matches!(journal.phase, Phase::Trying(_)) {
+        journal.trial_began = 0;
     }
     Ok(())
 }

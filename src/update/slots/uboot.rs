@@ -12,6 +12,7 @@ use crate::{
     disk::DiskFile,
     error::{Error, Result},
     manifest::Payload,
+    recover,
 };
 use std::path::PathBuf;
 
@@ -86,6 +87,13 @@ impl UbootSlots {
         Ok(())
     }
 
+    /// What the initramfs noted about a slot that does not start.
+    fn note(&self, slot: SlotName) -> Result<Option<String>> {
+        let note = read_text(&*self.partitions.disk, &self.selector.with_file_name(NOTE))?;
+        let why = note.strip_prefix(slot.letter()).and_then(|rest| rest.strip_prefix(' ')).map(str::trim);
+        Ok(why.filter(|why| !why.contains(|letter: char| letter.is_control())).map(str::to_owned))
+    }
+
     /// A slot that is about to be written is no fallback any more.
     fn give_up(&self, slot: SlotName) -> Result<()> {
         let selector = self.selector()?;
@@ -152,6 +160,11 @@ impl Slots for UbootSlots {
     }
 
     fn set_trial(&self, slot: Option<SlotName>) -> Result<()> {
+        if slot.is_some() {
+            // What was noted about an attempt before is not the reason of this one.
+            let failed = |why: std::io::Error| Error::disk("the note about an earlier attempt cannot be removed", &why);
+            self.partitions.disk.remove(&self.selector.with_file_name(NOTE)).map_err(failed)?;
+        }
         self.set(Selector { trial: slot, ..self.selector()? })
     }
 
@@ -162,7 +175,11 @@ impl Slots for UbootSlots {
     }
 
     fn trial_report(&self) -> Result<Option<TrialReport>> {
-        Ok(None)
+        // The note of an attempt that the initramfs gave up.
+        let slot = self.running.other();
+        let why = self.note(slot)?.filter(|why| !why.is_empty());
+        let why = why.map(|why| format!("The new version did not start ({why}). It was tried once."));
+        Ok(why.map(|why| TrialReport { slot, why, at: recover::now(), stopped: false }))
     }
 
     fn stands_in(&self) -> Result<Option<String>> {
@@ -171,10 +188,7 @@ impl Slots for UbootSlots {
         if selector.active == self.running || selector.fallback != Some(self.running) {
             return Ok(None);
         }
-        let note = read_text(&*self.partitions.disk, &self.selector.with_file_name(NOTE))?;
-        let why = note.strip_prefix(selector.active.letter()).and_then(|rest| rest.strip_prefix(' '));
-        let is_plain = |why: &&str| !why.contains(|letter: char| letter.is_control());
-        Ok(Some(why.map(str::trim).filter(is_plain).unwrap_or_default().to_owned()))
+        Ok(Some(self.note(selector.active)?.unwrap_or_default()))
     }
 
     fn state_folder(&self) -> Option<PathBuf> {
