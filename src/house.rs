@@ -186,7 +186,14 @@ fn build_with(
         web: web.clone(),
         environment: models::environment(),
         hosts: known_hosts(&config.network),
-        reflex: lazy_reflex(pins.clone(), things.clone(), registry.clone(), embedder.clone(), clock, config.place().is_some()),
+        reflex: lazy_reflex(
+            pins.clone(),
+            things.clone(),
+            registry.clone(),
+            embedder.clone(),
+            clock,
+            config.place().is_some(),
+        ),
     };
     let voice_servers = voice::servers(&config.network);
     let (limits, hours) = (config.agent.clone(), config.storage.hours()?);

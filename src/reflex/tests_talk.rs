@@ -165,7 +165,8 @@ async fn what_only_looks_like_a_command_changes_nothing() {
 #[tokio::test]
 async fn a_file_is_no_bookmark() {
     let reflex = reflex();
-    let files = ["hob.toml", "notes.txt", "main.rs", "setup.sh", "report.pdf", "data.json", "photo.jpg", "backup.tar.gz"];
+    let files =
+        ["hob.toml", "notes.txt", "main.rs", "setup.sh", "report.pdf", "data.json", "photo.jpg", "backup.tar.gz"];
     for file in files {
         for before in ["read", "open", "show me", "look at", "save", "keep", "add", "read this:", "get"] {
             let text = format!("{before} {file}");

@@ -186,8 +186,7 @@ pub(crate) enum Status {
 }
 
 impl Coded for Status {
-    const ALL: &'static [Self] =
-        &[Status::Interrupted, Status::Ok, Status::Failed, Status::Restarted, Status::Stopped];
+    const ALL: &'static [Self] = &[Status::Interrupted, Status::Ok, Status::Failed, Status::Restarted, Status::Stopped];
     const UNKNOWN: Self = Status::Interrupted;
 }
 

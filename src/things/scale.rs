@@ -62,7 +62,9 @@ mod tests {
             assert_eq!(from.to(to, temperature), wanted, "{temperature} {from:?}");
         }
         assert_eq!((Fahrenheit.difference_to(Celsius, 3.0), Celsius.difference_to(Fahrenheit, -2.0)), (1.5, -4.0));
-        for (unit, scale) in [("°C", Some(Celsius)), (" °f", Some(Fahrenheit)), ("Fahrenheit", Some(Fahrenheit)), ("%", None)] {
+        for (unit, scale) in
+            [("°C", Some(Celsius)), (" °f", Some(Fahrenheit)), ("Fahrenheit", Some(Fahrenheit)), ("%", None)]
+        {
             assert_eq!(Scale::of(unit), scale, "{unit}");
         }
     }

@@ -23,7 +23,10 @@ pub(crate) fn classified(s: &Sentence, devices: &[Device]) -> Option<Classificat
     Some(Classification {
         proposes: Some(("create_rule".to_owned(), arguments)),
         stage: Stage::Asked,
-        ..fixed_reply(&format!("Shall I make this a rule: {sentence}? Say yes or no."), if by_sun { BY_SUN } else { "a rule by its form" })
+        ..fixed_reply(
+            &format!("Shall I make this a rule: {sentence}? Say yes or no."),
+            if by_sun { BY_SUN } else { "a rule by its form" },
+        )
     })
 }
 
@@ -32,7 +35,8 @@ fn is_by_sun(arguments: &Value) -> bool {
     let has = |list: &str, is: &dyn Fn(&str) -> bool| {
         arguments[list].as_array().is_some_and(|all| all.iter().filter_map(Value::as_str).any(is))
     };
-    let words = |text: &str| text.trim_end_matches(" once").trim_end_matches(" today").trim_end_matches(" tomorrow").to_owned();
+    let words =
+        |text: &str| text.trim_end_matches(" once").trim_end_matches(" today").trim_end_matches(" tomorrow").to_owned();
     has("triggers", &|text| ["sunset", "sunrise"].iter().any(|event| words(text).ends_with(event)))
         || has("conditions", &|text| text.starts_with("unless it"))
 }

@@ -153,26 +153,40 @@ pub(crate) fn url(s: &Sentence, at: usize) -> Option<(usize, String)> {
 
 /// Endings of files that are no top-level domains.
 const FILES: &[&str] = &[
-    "apk", "avi", "bak", "bin", "bmp", "cfg", "conf", "cpp", "css", "csv", "db", "deb", "dll", "doc", "docx", "env", "epub",
-    "exe", "flac", "gcode", "gif", "gz", "heic", "hex", "htm", "html", "ico", "img", "ini", "ipynb", "iso", "jar", "jpeg",
-    "jpg", "js", "json", "key", "kt", "lock", "log", "lua", "m4a", "mkv", "mp3", "mp4", "odp", "ods", "odt", "ogg", "old",
-    "opus", "pcb", "pdf", "pem", "php", "png", "ppt", "pptx", "rar", "rb", "rtf", "service", "socket", "sql", "sqlite",
-    "step", "stl", "svg", "swp", "tar", "tex", "tmp", "toml", "ts", "tsv", "tsx", "ttf", "txt", "uf2", "wasm", "wav", "webm",
-    "webp", "xls", "xlsx", "xml", "xz", "yaml", "yml", "zst",
+    "apk", "avi", "bak", "bin", "bmp", "cfg", "conf", "cpp", "css", "csv", "db", "deb", "dll", "doc", "docx", "env",
+    "epub", "exe", "flac", "gcode", "gif", "gz", "heic", "hex", "htm", "html", "ico", "img", "ini", "ipynb", "iso",
+    "jar", "jpeg", "jpg", "js", "json", "key", "kt", "lock", "log", "lua", "m4a", "mkv", "mp3", "mp4", "odp", "ods",
+    "odt", "ogg", "old", "opus", "pcb", "pdf", "pem", "php", "png", "ppt", "pptx", "rar", "rb", "rtf", "service",
+    "socket", "sql", "sqlite", "step", "stl", "svg", "swp", "tar", "tex", "tmp", "toml", "ts", "tsv", "tsx", "ttf",
+    "txt", "uf2", "wasm", "wav", "webm", "webp", "xls", "xlsx", "xml", "xz", "yaml", "yml", "zst",
 ];
 /// Endings of files that are top-level domains too.
 const EITHER: &[&str] = &["ai", "cc", "md", "mov", "pl", "ps", "py", "rs", "sh", "so", "zip"];
 /// Words that say that an address on the web is meant.
 const WEB: &[&str] = &[
-    "address", "addresses", "bookmark", "bookmarks", "favorite", "favorites", "favourite", "favourites", "link", "links",
-    "page", "site", "url", "web", "website",
+    "address",
+    "addresses",
+    "bookmark",
+    "bookmarks",
+    "favorite",
+    "favorites",
+    "favourite",
+    "favourites",
+    "link",
+    "links",
+    "page",
+    "site",
+    "url",
+    "web",
+    "website",
 ];
 
 /// Whether a name without `https://`, `www.` and a path is the name of a file: "hob.toml"; "main.rs" too, unless the sentence
 /// speaks of the web.
 fn is_file(s: &Sentence, host: &str, run: &str) -> bool {
     let low = host.to_lowercase();
-    let Some((name, ending)) = low.rsplit_once('.').filter(|(name, _)| *name != "www" && !name.starts_with("www.")) else {
+    let Some((name, ending)) = low.rsplit_once('.').filter(|(name, _)| *name != "www" && !name.starts_with("www."))
+    else {
         return false;
     };
     FILES.contains(&ending) || EITHER.contains(&ending) && host == run && !name.contains('.') && !s.mentions(WEB)

@@ -130,13 +130,7 @@ impl Rules {
     }
 
     /// Stores that a rule runs, makes its calls, and stores the result. A rule that a pin starts is stored while it runs.
-    pub(crate) async fn fire(
-        &self,
-        entry: &Entry<Trigger>,
-        cause: &Cause,
-        by: FiredBy<'_>,
-        stop: &Stop,
-    ) -> Fired {
+    pub(crate) async fn fire(&self, entry: &Entry<Trigger>, cause: &Cause, by: FiredBy<'_>, stop: &Stop) -> Fired {
         let label = match by {
             FiredBy::Agreed(label) => label,
             FiredBy::Caller(cx) => cx.label(),

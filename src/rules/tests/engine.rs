@@ -282,7 +282,11 @@ async fn a_run_that_is_stopped_has_not_failed() {
         let ended = log.as_array().unwrap().iter().find(|run| run["outcome"] != "interrupted").unwrap();
         assert_eq!((&ended["outcome"], &ended["error"]), (&json!(outcome), &json!(null)), "{name}: {log}");
         assert_eq!(ended["actions"][0]["outcome"], "ok", "{log}");
-        assert_eq!((&ended["actions"][1]["outcome"], &ended["actions"][1]["error"]), (&json!(outcome), &json!(null)), "{log}");
+        assert_eq!(
+            (&ended["actions"][1]["outcome"], &ended["actions"][1]["error"]),
+            (&json!(outcome), &json!(null)),
+            "{log}"
+        );
         assert_eq!(ended["actions"].as_array().unwrap().len(), 2, "{log}");
         assert!(ended["result"].as_str().unwrap().starts_with("Stopped, because the rule"), "{log}");
         let rule = at.ask("get_rule", json!({"ruleId": name})).await.unwrap().content;

@@ -87,10 +87,7 @@ async fn temperatures_read_with_their_unit() {
             json!({"temperature": 70, "unit": "fahrenheit"}),
             "When pin 4 turns on, set the porch light to 70 degrees Fahrenheit.",
         ),
-        (
-            json!({"by": -2, "unit": "celsius"}),
-            "When pin 4 turns on, change the porch light by -2 degrees Celsius.",
-        ),
+        (json!({"by": -2, "unit": "celsius"}), "When pin 4 turns on, change the porch light by -2 degrees Celsius."),
     ] {
         let mut action = json!({"thing": "porch light", "action": "set_temperature"});
         action.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -311,7 +308,9 @@ async fn a_shared_rule_is_seen_by_all_and_changed_by_its_maker() {
     let shared = at.make(rule("Ours", json!(true))).await;
     assert_eq!((&own["shared"], &shared["shared"], &shared["sharedBy"]), (&json!(false), &json!(true), &json!(null)));
     let other = at.house.other();
-    let seen = |told: Result<Output>| told.unwrap().content["rules"].as_array().unwrap().iter().map(|rule| rule["name"].clone()).collect::<Vec<_>>();
+    let seen = |told: Result<Output>| {
+        told.unwrap().content["rules"].as_array().unwrap().iter().map(|rule| rule["name"].clone()).collect::<Vec<_>>()
+    };
     assert_eq!(seen(at.ask_as(&other, "list_rules", json!({})).await), ["Ours"]);
     let shown = at.ask_as(&other, "get_rule", json!({"ruleId": "Ours"})).await.unwrap().content;
     assert_eq!(shown["sharedBy"], "somebody else");
@@ -327,7 +326,8 @@ async fn a_shared_rule_is_seen_by_all_and_changed_by_its_maker() {
     let changed = at.ask("update_rule", json!({"ruleId": "Ours", "shared": false})).await.unwrap().content;
     assert_eq!((&changed["shared"], &changed["enabled"]), (&json!(false), &json!(true)));
     assert!(seen(at.ask_as(&other, "list_rules", json!({})).await).is_empty());
-    let changed = at.ask("update_rule", json!({"ruleId": "Own", "shared": true, "name": "Mine"})).await.unwrap().content;
+    let changed =
+        at.ask("update_rule", json!({"ruleId": "Own", "shared": true, "name": "Mine"})).await.unwrap().content;
     assert_eq!((&changed["shared"], &changed["name"]), (&json!(true), &json!("Mine")));
     let kept = at.ask("update_rule", json!({"ruleId": "Mine", "cooldownSeconds": 5})).await.unwrap().content;
     assert_eq!(kept["shared"], true);
@@ -396,7 +396,7 @@ async fn the_rest_of_a_condition_is_not_dropped() {
         let rule = json!({"triggers": "bell pressed", "conditions": [condition], "actions": "turn on the porch light"});
         assert!(matches!(at.ask("create_rule", rule).await, Err(Error::BadArgs(_))), "{condition}");
     }
-    let home = home(&at.board);
+    let home = home(&at.board, None);
     for (words, wanted) in [
         ("pin 4 opens", json!({"type": "pin", "pin": 4, "edge": "rising"})),
         ("pin 4 closes", json!({"type": "pin", "pin": 4, "edge": "falling"})),

@@ -136,7 +136,11 @@ fn a_scale_that_is_said_is_passed_on() {
         (home(), "set the living room thermostat to 70 °F", json!({"temperature": 70, "unit": "fahrenheit"})),
         (home(), "set the living room to 70 F", json!({"temperature": 70, "unit": "fahrenheit"})),
         (home(), "set the living room to 21 degrees", json!({"temperature": 21})),
-        (home(), "raise the temperature in the living room by 3 degrees fahrenheit", json!({"by": 3, "unit": "fahrenheit"})),
+        (
+            home(),
+            "raise the temperature in the living room by 3 degrees fahrenheit",
+            json!({"by": 3, "unit": "fahrenheit"}),
+        ),
         (american.home(), "set the living room to 21 celsius", json!({"temperature": 21, "unit": "celsius"})),
         (american.home(), "set the living room to 70", json!({"temperature": 70})),
     ] {
