@@ -186,7 +186,14 @@ fn build_with(
         web: web.clone(),
         environment: models::environment(),
         hosts: known_hosts(&config.network),
-        reflex: lazy_reflex(pins.clone(), things.clone(), registry.clone(), embedder.clone(), clock),
+        reflex: lazy_reflex(
+            pins.clone(),
+            things.clone(),
+            registry.clone(),
+            embedder.clone(),
+            clock,
+            config.place().is_some(),
+        ),
     };
     let voice_servers = voice::servers(&config.network);
     let (limits, hours) = (config.agent.clone(), config.storage.hours()?);
@@ -296,6 +303,7 @@ fn lazy_reflex(
     registry: Registry,
     embedder: Embedder,
     clock: Arc<dyn Clock>,
+    is_placed: bool,
 ) -> Arc<dyn llm::Provider> {
     reflex::lazy(move || {
         let tools = registry.clone();
@@ -305,6 +313,7 @@ fn lazy_reflex(
         let device = |(pin, name, sensor)| reflex::Device { pin, name, sensor };
         let things = things.clone();
         let reflex = reflex.at_home(move || things.home());
+        let reflex = if is_placed { reflex } else { reflex.nowhere() };
         Ok(reflex.knowing(move || pins.devices().into_iter().map(device).collect()))
     })
 }
