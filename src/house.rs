@@ -11,6 +11,7 @@ mod known_hosts;
 mod notify;
 pub mod restart;
 pub mod serve;
+mod sql;
 #[cfg(test)]
 mod tests_answers;
 mod undo;
@@ -145,6 +146,8 @@ fn build_with(
     let (told, undoes) = tools_home::undo_things(&things);
     undo.register(told, undoes);
     let mut families = everyday(&store, &scheduler);
+    let databases = sql::databases(&store);
+    families.push(tools_knowledge::sql(&databases).into_parts());
     families.push(tools_everyday::undo(undo.clone()).into_parts());
     families.push(rules::schedules(scheduler.clone(), registry.clone()).into_parts());
     families.push(rules::triggers(rules.clone()).into_parts());
@@ -242,6 +245,8 @@ fn build_with(
     schedule_backfill(memories, closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
+    sql::schedule_tidying(databases.clone());
+    sql::add_check(&care.checks, &databases);
     let (requests, used_agent) = (RequestCounts::default(), agent.clone());
     let (started, desk) = (Id::new(), settings.clone());
     let (kept, checking) = (store.clone(), ports.clone());
@@ -255,6 +260,7 @@ fn build_with(
         custom,
         documents,
         interactions,
+        databases,
         uploads,
         voice: voice_servers,
         config: services,

@@ -66,7 +66,10 @@ async fn checked(house: &AppState) -> (Vec<Check>, WriteReport) {
         troubles: model.trouble.iter().map(trouble).collect(),
         crashes: house.care.folder().map_or(0, |data| support::recent_crashes(data, Id::now_ms())),
     };
-    (house.care.checks.all(&facts), writes)
+    // A check of another part may read for a while.
+    let checks = house.care.checks.clone();
+    let lines = tokio::task::spawn_blocking(move || checks.all(&facts)).await;
+    (lines.unwrap_or_default(), writes)
 }
 
 fn trouble(trouble: &ModelTrouble) -> ModelFacts {

@@ -18,6 +18,7 @@ mod config_services;
 mod connection_limiter;
 mod conversations;
 mod custom_tools;
+mod database;
 mod describe;
 mod device;
 mod document;
@@ -122,6 +123,8 @@ pub struct AppParts {
     pub documents: persona::Documents,
     /// Questions that wait for people.
     pub interactions: interaction::Interactions,
+    /// SQL databases of agents.
+    pub databases: sql::Databases,
     /// Uploaded files.
     pub uploads: uploads::Uploads,
     /// Servers that hear and speak.
@@ -223,6 +226,7 @@ fn routes() -> Routes<AppState> {
         .merge(storage::routes())
         .merge(voice::routes())
         .merge(backup::routes())
+        .merge(database::routes())
         .merge(care::routes())
         .merge(restore::routes())
         .merge(update::routes())

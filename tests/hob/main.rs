@@ -68,6 +68,7 @@ mod scrubbing;
 mod seed_names;
 mod shared_lists;
 mod spoken_home;
+mod sql;
 mod standards;
 mod storage;
 mod supervised;

@@ -89,6 +89,8 @@ pub const CALLS: &[(&str, &str)] = &[
     ("get_state", r#"{"key": "lake.depth"}"#),
     ("list_state_keys", "{}"),
     ("delete_state", r#"{"key": "lake.depth"}"#),
+    ("db_sql", r#"{"sql": "CREATE TABLE boats (name TEXT)"}"#),
+    ("db_schema", "{}"),
     ("read_system_prompt", "{}"),
     ("edit_system_prompt | content", r#"{"operation": "append", "content": "Speak of the lake."}"#),
     ("read_learned_notes", "{}"),
