@@ -6,6 +6,7 @@ mod email;
 mod listing;
 mod money;
 mod names;
+mod relevance;
 mod search;
 mod times;
 
@@ -14,6 +15,7 @@ pub use email::{check_email, check_host};
 pub use listing::{More, listing};
 pub use money::{CURRENCY_SIGNS, money_words};
 pub use names::{plain_name, reads_as_name};
+pub use relevance::{fused, relevance, terms};
 pub use search::{find_part, search_parts};
 pub use times::{
     clock_words, date_words, day_name, day_words, days_words, duration_words, moment_words, rough_duration_words,
