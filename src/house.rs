@@ -30,6 +30,7 @@ use board::{Board, Device};
 use compacting::IdleHours;
 use config_center::ConfigCenter;
 use custom::CustomTools;
+use ::documents::VirtualFiles;
 use embed::Embedder;
 use http_client::Guarded;
 use identity::{ClaimConfig, Identity};
@@ -166,8 +167,14 @@ fn build_with(
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
     families.push(custom::family(custom.clone()).into_parts());
-    let documents =
-        Documents::new(&store).with_base(&config.agent.prompt).with_home(about_home(choices.clone(), &config));
+    let agent_type = config.agent.kind;
+    let documents = Documents::new(&store)
+        .with_base(&config.agent.prompt)
+        .with_home(about_home(choices.clone(), &config))
+        .with_types(move |_| agent_type);
+    let files = VirtualFiles::new(&store, embedder.clone(), Arc::new(documents.clone()));
+    undo.register(documents::COLLECTION, undo::documents(&files));
+    families.push(tools_knowledge::memory_documents(files.clone()).into_parts());
     families.push(persona::family(documents.clone()).into_parts());
     families.push(interaction::family(interactions.clone()).into_parts());
 
@@ -217,6 +224,7 @@ fn build_with(
         registry: registry.clone(),
         memories: memories.clone(),
         documents: documents.clone(),
+        files: files.clone(),
         interactions: interactions.clone(),
         questions,
         uploads: uploads.clone(),
@@ -233,6 +241,7 @@ fn build_with(
     publish_pin_changes(&board, ports.bus.clone());
     tools_home::publish_changes(&things, ports.bus.clone(), closing.clone());
     schedule_backfill(memories, closing.clone());
+    background::schedule_indexing(files.memory().clone(), closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
     let (requests, used_agent) = (RequestCounts::default(), agent.clone());
@@ -247,6 +256,7 @@ fn build_with(
         rule_home: home,
         custom,
         documents,
+        files: files.clone(),
         interactions,
         uploads,
         voice: voice_servers,

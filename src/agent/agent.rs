@@ -9,6 +9,7 @@ use crate::{
     offered_tools::OfferedTools,
     queue::{AdmissionPolicy, QueuedRun, RunCounts, RunQueue, RunSlot, RunStats},
 };
+use documents::VirtualFiles;
 use interaction::Interactions;
 use llm::{Provider, Tools};
 use memory::Memories;
@@ -34,6 +35,8 @@ pub struct Parts {
     pub memories: Memories,
     /// Identity and instructions.
     pub documents: Documents,
+    /// Memory documents.
+    pub files: VirtualFiles,
     /// Questions and forms of tools.
     pub interactions: Interactions,
     /// The questions on which runs wait.

@@ -8,6 +8,7 @@ mod shown;
 mod ways;
 
 use super::*;
+use documents::VirtualFiles;
 use embed::Embedder;
 use futures::{
     StreamExt,
@@ -96,6 +97,7 @@ fn house(acts: Vec<Act>) -> House {
         registry,
         memories,
         documents: Documents::new(&store),
+            files: VirtualFiles::new(&store, Embedder::new(Duration::from_secs(60)), Arc::new(Documents::new(&store))),
         interactions: Interactions::open(&questions, scrub::Scrubber::default()).unwrap(),
         questions,
         uploads: Uploads::new(&store, std::env::temp_dir()),

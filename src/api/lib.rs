@@ -31,6 +31,7 @@ mod files;
 mod home;
 mod host_check;
 mod interactions;
+mod memory_documents;
 mod metrics;
 mod models;
 mod network;
@@ -120,6 +121,8 @@ pub struct AppParts {
     pub custom: CustomTools,
     /// The documents that define the agent.
     pub documents: persona::Documents,
+    /// Memory documents, and the context files by path.
+    pub files: ::documents::VirtualFiles,
     /// Questions that wait for people.
     pub interactions: interaction::Interactions,
     /// Uploaded files.
@@ -231,6 +234,7 @@ fn routes() -> Routes<AppState> {
         .nest("/custom-tools", custom_tools::routes())
         .nest("/config-services", config_services::routes())
         .nest("/documents", documents::routes())
+        .nest("/memory-documents", memory_documents::routes())
         // `csrfToken` is worthless without the session's cookie; the others describe keys and contain none.
         .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys", "keyPrefixes"])
         .all(middleware_failures)

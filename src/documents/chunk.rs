@@ -52,7 +52,7 @@ struct Splitter<'t> {
 }
 
 fn split(text: &str, target: usize, at_headings: bool) -> Vec<Chunk<'_>> {
-    let longest = LONGEST.max(target * 3 / 2);
+    let longest = if at_headings { LONGEST } else { LONGEST.max(target * 3 / 2) };
     let mut splitter =
         Splitter { text, longest, headings: vec![], open: None, has_body: false, found: vec![] };
     let (mut start, mut fenced, mut blank) = (0, false, false);

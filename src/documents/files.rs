@@ -8,7 +8,7 @@ use crate::{
 use embed::Embedder;
 use futures::future::BoxFuture;
 use std::sync::Arc;
-use store::{Entry, Store};
+use store::{ChangeSource, Entry, Store};
 use tool::{Cx, Error, Label, Result};
 
 /// Whose version of a file.
@@ -204,7 +204,10 @@ impl VirtualFiles {
                 self.peek_context(cx, file, versions)
             }
             Route::Memory(_) => {
-                let written = self.memory.change(cx, &path, &Change { place, edit, expected }).await?;
+                let change = Change { place, edit, expected };
+                // Within a tool's call this belongs to that call's change.
+                let source = change_source(cx);
+                let written = store::with_change(Some(source), self.memory.change(cx, &path, &change)).await?;
                 Ok(written.map(|entry| file_of(entry, place)))
             }
             Route::Workspace => Err(not_virtual(&path)),
@@ -251,6 +254,19 @@ impl VirtualFiles {
             }
         }
         Ok(all.into_values().collect())
+    }
+}
+
+/// A write by a door, so that it can be undone.
+fn change_source(cx: &Cx) -> ChangeSource {
+    ChangeSource {
+        id: cx.call_id(),
+        user: cx.user(),
+        tool: "write_file".into(),
+        conversation: cx.conversation(),
+        run: cx.run(),
+        unattended: false,
+        undoes: None,
     }
 }
 

@@ -9,6 +9,7 @@ use super::{
 use agent::Agent;
 use anyhow::Result;
 use board::{Board, Pin};
+use documents::MemoryDocuments;
 use home_assistant::HomeAssistant;
 use memory::Memories;
 use rules::Rules;
@@ -232,6 +233,19 @@ pub(super) fn schedule_backfill(memories: Memories, closing: CancellationToken) 
         }
     };
     tokio::spawn(closing.run_until_cancelled_owned(backfill));
+}
+
+/// Computes the indexes of documents that a power cut, a restore or another model left without.
+pub(super) fn schedule_indexing(documents: MemoryDocuments, closing: CancellationToken) {
+    let index = async move {
+        tokio::time::sleep(BACKFILL_AFTER).await;
+        match documents.backfill().await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "indexed memory documents"),
+            Err(error) => tracing::warn!(%error, "could not index memory documents"),
+        }
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(index));
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Relevance of short texts to a query by their words: BM25, scaled so that 1 is a text full of all words.
+//! Relevance of short texts to a query by their words: BM25, scaled so that 1 is a text with all of them.
 
 use std::collections::HashMap;
 
@@ -64,12 +64,13 @@ pub fn relevance<T: std::hash::Hash + Eq>(query: &[T], texts: &[&[T]]) -> Vec<f3
             (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
         })
         .collect();
-    let best: f32 = rarity.iter().sum::<f32>() * (K1 + 1.0);
+    // A text of average length with each word once.
+    let best: f32 = rarity.iter().sum();
     let score = |(counts, text): (&Vec<u32>, &&[T])| {
         let length = 1.0 - B + B * text.len() as f32 / average.max(1.0);
         let score: f32 =
             counts.iter().zip(&rarity).map(|(n, rarity)| rarity * *n as f32 * (K1 + 1.0) / (*n as f32 + K1 * length)).sum();
-        if best > 0.0 { score / best } else { 0.0 }
+        if best > 0.0 { (score / best).min(1.0) } else { 0.0 }
     };
     counts.iter().zip(texts).map(score).collect()
 }

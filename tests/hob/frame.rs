@@ -32,6 +32,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("questions", 2),
     ("records", 2),
     ("scheduler", 2),
+    ("skills", 2),
     ("things", 2),
     ("update", 2),
     ("uploads", 2),

@@ -1,6 +1,7 @@
 //! A house that loses power: its runtime is dropped at any point, and another is built over the same store.
 
 use crate::{Agent, ChatRequest, Config, Parts, RunDetails, RunEvent, RunHandle, State, Watch, WhileBusy};
+use documents::VirtualFiles;
 use embed::Embedder;
 use futures::{
     StreamExt,
@@ -204,6 +205,7 @@ impl World {
         let parts = Parts {
             memories: Memories::new(&self.store, Embedder::new(Duration::from_secs(60))),
             documents: Documents::new(&self.store),
+            files: VirtualFiles::new(&self.store, Embedder::new(Duration::from_secs(60)), Arc::new(Documents::new(&self.store))),
             interactions,
             questions,
             uploads: Uploads::new(&self.store, std::env::temp_dir().join(format!("hob-lives-{}", std::process::id()))),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{ChatRequest, Config, Parts, RunEvent};
+use documents::VirtualFiles;
 use embed::Embedder;
 use futures::{StreamExt, stream, stream::BoxStream};
 use interaction::Interactions;
@@ -88,6 +89,7 @@ fn house(config: Config, change: impl FnOnce(&mut Scripted)) -> House {
         registry,
         memories: Memories::new(&store, Embedder::new(Duration::from_secs(60))),
         documents: documents.clone(),
+        files: VirtualFiles::new(&store, Embedder::new(Duration::from_secs(60)), Arc::new(documents.clone())),
         interactions: Interactions::open(&questions, scrub::Scrubber::default()).unwrap(),
         questions,
         uploads: Uploads::new(&store, std::env::temp_dir()),
