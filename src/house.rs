@@ -47,6 +47,7 @@ use rules::Rules;
 use sandbox::Sandbox;
 use scheduler::{Scheduler, ToolFacts};
 use scrub::Scrubber;
+use skills::Skills;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
 use things::Things;
@@ -175,6 +176,7 @@ fn build_with(
     let files = VirtualFiles::new(&store, embedder.clone(), Arc::new(documents.clone()));
     undo.register(documents::COLLECTION, undo::documents(&files));
     families.push(tools_knowledge::memory_documents(files.clone()).into_parts());
+    let skills = Skills::open(&store, embedder.clone(), data);
     families.push(persona::family(documents.clone()).into_parts());
     families.push(interaction::family(interactions.clone()).into_parts());
 
@@ -218,6 +220,7 @@ fn build_with(
     };
     let uploads = Uploads::new(&store, data.join(store::FILES));
     uploads.tidy();
+    families.push(tools_knowledge::skills(skills.clone(), uploads.clone()).into_parts());
     let care = care_parts::care(care_config, &store, &uploads, &board, &ports, &entry.scrubber);
     families.push(tools_home::voice::family(voice_servers.clone(), uploads.clone()).into_parts());
     let parts = agent::Parts {
@@ -225,6 +228,7 @@ fn build_with(
         memories: memories.clone(),
         documents: documents.clone(),
         files: files.clone(),
+        skills: skills.clone(),
         interactions: interactions.clone(),
         questions,
         uploads: uploads.clone(),
@@ -257,6 +261,7 @@ fn build_with(
         custom,
         documents,
         files: files.clone(),
+        skills,
         interactions,
         uploads,
         voice: voice_servers,

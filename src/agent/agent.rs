@@ -17,6 +17,7 @@ use persona::Documents;
 use questions::Questions;
 use registry::Registry;
 use serde_json::json;
+use skills::Skills;
 use std::{
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
@@ -37,6 +38,8 @@ pub struct Parts {
     pub documents: Documents,
     /// Memory documents.
     pub files: VirtualFiles,
+    /// Skills.
+    pub skills: Skills,
     /// Questions and forms of tools.
     pub interactions: Interactions,
     /// The questions on which runs wait.

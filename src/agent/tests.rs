@@ -24,6 +24,7 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
+use skills::Skills;
 use store::Store;
 use tokio_util::sync::CancellationToken;
 use tool::{Channel, Ports, Principal, SystemClock, UserId, Via, prelude::*};
@@ -98,6 +99,7 @@ fn house(acts: Vec<Act>) -> House {
         memories,
         documents: Documents::new(&store),
             files: VirtualFiles::new(&store, Embedder::new(Duration::from_secs(60)), Arc::new(Documents::new(&store))),
+        skills: Skills::open(&store, Embedder::new(Duration::from_secs(60)), Path::new("/nonexistent")),
         interactions: Interactions::open(&questions, scrub::Scrubber::default()).unwrap(),
         questions,
         uploads: Uploads::new(&store, std::env::temp_dir()),

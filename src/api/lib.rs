@@ -48,6 +48,7 @@ mod rules;
 mod runs;
 mod serve;
 mod settings;
+mod skills;
 mod storage;
 mod tls;
 mod today;
@@ -123,6 +124,8 @@ pub struct AppParts {
     pub documents: persona::Documents,
     /// Memory documents, and the context files by path.
     pub files: ::documents::VirtualFiles,
+    /// Skills.
+    pub skills: ::skills::Skills,
     /// Questions that wait for people.
     pub interactions: interaction::Interactions,
     /// Uploaded files.
@@ -235,6 +238,7 @@ fn routes() -> Routes<AppState> {
         .nest("/config-services", config_services::routes())
         .nest("/documents", documents::routes())
         .nest("/memory-documents", memory_documents::routes())
+        .nest("/skills", skills::routes())
         // `csrfToken` is worthless without the session's cookie; the others describe keys and contain none.
         .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys", "keyPrefixes"])
         .all(middleware_failures)

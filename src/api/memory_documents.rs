@@ -22,6 +22,7 @@ pub(crate) fn routes() -> Routes<AppState> {
             "/{*path}",
             get(one, "Get a memory document or context file.")
                 .put(write, "Write a memory document or context file.")
+                .scope(TokenScope::Admin)
                 .delete(delete, "Delete a memory document or context file.")
                 .scope(TokenScope::Admin),
         )

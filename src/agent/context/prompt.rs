@@ -83,6 +83,9 @@ impl Agent {
                 sections.capabilities.push(tool.ability);
             }
         }
+        if tools.iter().any(|tool| &*tool.name == "use_skill" && tool.enabled && registry.may_ever(cx, tool)) {
+            sections.skills = self.parts.skills.for_prompt(cx);
+        }
         sections.workspace = cx.workspace().map(|folder| folder.display().to_string()).unwrap_or_default();
         sections
     }

@@ -12,6 +12,7 @@ use persona::{Documents, Name};
 use questions::{Questions, Timeouts};
 use registry::Registry;
 use std::sync::{Arc, Mutex};
+use skills::Skills;
 use store::Store;
 use tool::{AgentId, Channel, Ports, Principal, Role, SystemClock, UserId, Via};
 use uploads::Uploads;
@@ -90,6 +91,7 @@ fn house(config: Config, change: impl FnOnce(&mut Scripted)) -> House {
         memories: Memories::new(&store, Embedder::new(Duration::from_secs(60))),
         documents: documents.clone(),
         files: VirtualFiles::new(&store, Embedder::new(Duration::from_secs(60)), Arc::new(documents.clone())),
+        skills: Skills::open(&store, Embedder::new(Duration::from_secs(60)), Path::new("/nonexistent")),
         interactions: Interactions::open(&questions, scrub::Scrubber::default()).unwrap(),
         questions,
         uploads: Uploads::new(&store, std::env::temp_dir()),
