@@ -246,6 +246,7 @@ fn build_with(
     tools_home::publish_changes(&things, ports.bus.clone(), closing.clone());
     schedule_backfill(memories, closing.clone());
     background::schedule_indexing(files.memory().clone(), closing.clone());
+    background::schedule_skills(skills.clone(), closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
     let (requests, used_agent) = (RequestCounts::default(), agent.clone());

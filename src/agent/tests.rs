@@ -99,7 +99,7 @@ fn house(acts: Vec<Act>) -> House {
         memories,
         documents: Documents::new(&store),
             files: VirtualFiles::new(&store, Embedder::new(Duration::from_secs(60)), Arc::new(Documents::new(&store))),
-        skills: Skills::open(&store, Embedder::new(Duration::from_secs(60)), Path::new("/nonexistent")),
+        skills: Skills::open(&store, Embedder::new(Duration::from_secs(60)), std::path::Path::new("/nonexistent")),
         interactions: Interactions::open(&questions, scrub::Scrubber::default()).unwrap(),
         questions,
         uploads: Uploads::new(&store, std::env::temp_dir()),

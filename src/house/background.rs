@@ -14,6 +14,7 @@ use home_assistant::HomeAssistant;
 use memory::Memories;
 use rules::Rules;
 use scheduler::Scheduler;
+use skills::Skills;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use store::Store;
 use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
@@ -246,6 +247,20 @@ pub(super) fn schedule_indexing(documents: MemoryDocuments, closing: Cancellatio
         }
     };
     tokio::spawn(closing.run_until_cancelled_owned(index));
+}
+
+/// Brings the copies of skills, which backups contain, in line with their folders, at the start and every ten minutes; after a
+/// restore the folders with the copies.
+pub(super) fn schedule_skills(skills: Skills, closing: CancellationToken) {
+    let reconcile = async move {
+        loop {
+            if let Err(error) = skills.reconcile().await {
+                tracing::warn!(%error, "skills could not be copied for backups");
+            }
+            tokio::time::sleep(MAINTENANCE_EVERY).await;
+        }
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(reconcile));
 }
 
 #[cfg(test)]

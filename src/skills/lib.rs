@@ -3,6 +3,7 @@
 //!
 //! The text of a skill from elsewhere is a stranger's until a person vouches for it, and taints the run that reads it.
 
+mod copies;
 mod folder;
 mod manifest;
 mod package;
@@ -114,10 +115,13 @@ type Cache = HashMap<(SkillFolder, String), Parsed>;
 pub struct Skills {
     data: Arc<Path>,
     notes: Collection<Note>,
+    copies: Collection<copies::SkillCopy>,
     embedder: Embedder,
     parsed: Arc<Mutex<Cache>>,
     /// Vectors of descriptions.
     vectors: Arc<Mutex<HashMap<[u8; 32], Quantized>>>,
+    /// Skills whose copies in the store are right.
+    compared: Arc<Mutex<copies::Compared>>,
     /// One change of files at a time.
     writing: Arc<tokio::sync::Mutex<()>>,
 }
@@ -137,6 +141,8 @@ impl Skills {
         let this = Self {
             data: data.into(),
             notes: store.collection(),
+            copies: store.collection(),
+            compared: Arc::default(),
             embedder,
             parsed: Arc::default(),
             vectors: Arc::default(),
@@ -257,7 +263,7 @@ impl Skills {
                 text_kit::truncate(&slug, 80)
             )));
         }
-        let _one = self.writing.lock().await;
+        let one = self.writing.lock().await;
         let folder = self.folder(cx.user(), whose);
         let all = folder.scan(MOST + 1);
         if all.len() >= MOST && !all.iter().any(|(name, _)| *name == slug) {
@@ -267,6 +273,8 @@ impl Skills {
         let facts = Facts { version: 0, outside, source: source.to_owned(), at };
         let (name, disk) = (slug.clone(), folder.clone());
         blocking(move || disk.install(&name, &package, facts)).await?;
+        drop(one);
+        self.reconcile().await?;
         self.changed(cx, whose, &slug);
         self.get(cx, &slug, Some(whose))
     }
@@ -315,8 +323,10 @@ impl Skills {
         let _one = self.writing.lock().await;
         let (folder, name) = (self.folder(cx.user(), skill.whose), skill.slug.clone());
         blocking(move || folder.remove(&name)).await?;
-        let (notes, scope, key) = (self.notes.clone(), scope_of(cx.user(), skill.whose), slug_key(&skill.slug));
+        let (this, notes) = (self.clone(), self.notes.clone());
+        let (scope, key) = (scope_of(cx.user(), skill.whose), slug_key(&skill.slug));
         let forget = move |tx: &Tx| {
+            this.forget_copy(tx, scope, &key)?;
             let found = notes.find(tx, scope, BY_SLUG, &key)?;
             found.into_iter().try_for_each(|entry| notes.remove(tx, scope, entry.id).map(drop))
         };

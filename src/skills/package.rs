@@ -54,6 +54,11 @@ impl Package {
         Ok(package)
     }
 
+    /// From files that were checked before.
+    pub(crate) fn of(files: Vec<(String, Vec<u8>)>) -> Result<Self, String> {
+        Self::from_files(files)
+    }
+
     fn from_files(files: Vec<(String, Vec<u8>)>) -> Result<Self, String> {
         // Archives usually contain one folder.
         let mut folder = files.first().and_then(|(path, _)| path.split_once('/')).map_or("", |(top, _)| top).to_owned();

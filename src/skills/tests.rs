@@ -222,3 +222,36 @@ async fn skills_are_searched_by_words_and_meaning() {
     let prompt = house.skills.for_prompt(&cx);
     assert!(prompt.contains("22 skills") && prompt.contains("skill_search") && prompt.len() < 300, "{prompt}");
 }
+
+#[tokio::test]
+async fn a_backup_brings_skills_back() {
+    let (house, cx) = (house(), person(Role::Admin));
+    let skills = &house.skills;
+    skills.install(&cx, package("Bread", "Bake bread."), Target { outside: true, ..HOUSEHOLDS }).await.unwrap();
+    house.put("skills/tea/SKILL.md", &text("Tea", "Make tea."));
+    fs::write(house.data.join("skills/tea/picture.png"), [0xff, 0, 0xfe]).unwrap();
+    skills.install(&cx, package("Mine", "Mine."), OWN).await.unwrap();
+    skills.reconcile().await.unwrap();
+    let file = house.data.join("backup");
+    // A folder removed by hand is gone, and stays so.
+    fs::remove_dir_all(house.data.join("skills/bread")).unwrap();
+    house.store.backup(file.clone()).await.unwrap();
+    skills.reconcile().await.unwrap();
+    skills.reconcile().await.unwrap();
+    assert_eq!(house.names(&cx), ["mine", "tea"]);
+    // The backup, in another folder.
+    let other = house.data.join("other");
+    store::restore(&other, &file).unwrap();
+    let store = Store::open(&other).unwrap();
+    let again = Skills::open(&store, Embedder::new(Duration::from_secs(60)), &other);
+    again.reconcile().await.unwrap();
+    let names = |skills: &Skills| skills.list(&cx).unwrap().into_iter().map(|skill| skill.slug).collect::<Vec<_>>();
+    assert_eq!(names(&again), ["bread", "mine", "tea"]);
+    assert_eq!(fs::read(other.join("skills/tea/picture.png")).unwrap(), [0xff, 0, 0xfe]);
+    let bread = again.get(&cx, "bread", None).unwrap();
+    assert_eq!((bread.label(), bread.whose), (Label::Outside, Whose::Household), "it is still a stranger's");
+    assert_eq!(again.get(&cx, "mine", None).unwrap().whose, Whose::Own);
+    again.delete(&cx, "tea", None).await.unwrap();
+    again.reconcile().await.unwrap();
+    assert_eq!(names(&again), ["bread", "mine"]);
+}

@@ -207,7 +207,7 @@ impl World {
             memories: Memories::new(&self.store, Embedder::new(Duration::from_secs(60))),
             documents: Documents::new(&self.store),
             files: VirtualFiles::new(&self.store, Embedder::new(Duration::from_secs(60)), Arc::new(Documents::new(&self.store))),
-        skills: Skills::open(&self.store, Embedder::new(Duration::from_secs(60)), Path::new("/nonexistent")),
+        skills: Skills::open(&self.store, Embedder::new(Duration::from_secs(60)), std::path::Path::new("/nonexistent")),
             interactions,
             questions,
             uploads: Uploads::new(&self.store, std::env::temp_dir().join(format!("hob-lives-{}", std::process::id()))),

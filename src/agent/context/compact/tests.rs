@@ -91,7 +91,7 @@ fn house(config: Config, change: impl FnOnce(&mut Scripted)) -> House {
         memories: Memories::new(&store, Embedder::new(Duration::from_secs(60))),
         documents: documents.clone(),
         files: VirtualFiles::new(&store, Embedder::new(Duration::from_secs(60)), Arc::new(documents.clone())),
-        skills: Skills::open(&store, Embedder::new(Duration::from_secs(60)), Path::new("/nonexistent")),
+        skills: Skills::open(&store, Embedder::new(Duration::from_secs(60)), std::path::Path::new("/nonexistent")),
         interactions: Interactions::open(&questions, scrub::Scrubber::default()).unwrap(),
         questions,
         uploads: Uploads::new(&store, std::env::temp_dir()),
