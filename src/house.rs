@@ -22,6 +22,7 @@ use crate::config::{
     Config,
     settings::{Settings, about_home, chosen_zone},
 };
+use ::documents::VirtualFiles;
 use agent::Agent;
 use anyhow::Result;
 use api::{AppParts, AppState, DeviceSettings, EventStreams, Network, RequestCounts, Restart};
@@ -30,7 +31,6 @@ use board::{Board, Device};
 use compacting::IdleHours;
 use config_center::ConfigCenter;
 use custom::CustomTools;
-use ::documents::VirtualFiles;
 use embed::Embedder;
 use http_client::Guarded;
 use identity::{ClaimConfig, Identity};

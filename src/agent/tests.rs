@@ -20,11 +20,11 @@ use memory::Memories;
 use persona::Documents;
 use questions::{Questions, Timeouts};
 use registry::Registry;
+use skills::Skills;
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use skills::Skills;
 use store::Store;
 use tokio_util::sync::CancellationToken;
 use tool::{Channel, Ports, Principal, SystemClock, UserId, Via, prelude::*};
@@ -98,7 +98,7 @@ fn house(acts: Vec<Act>) -> House {
         registry,
         memories,
         documents: Documents::new(&store),
-            files: VirtualFiles::new(&store, Embedder::new(Duration::from_secs(60)), Arc::new(Documents::new(&store))),
+        files: VirtualFiles::new(&store, Embedder::new(Duration::from_secs(60)), Arc::new(Documents::new(&store))),
         skills: Skills::open(&store, Embedder::new(Duration::from_secs(60)), std::path::Path::new("/nonexistent")),
         interactions: Interactions::open(&questions, scrub::Scrubber::default()).unwrap(),
         questions,

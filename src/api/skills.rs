@@ -32,7 +32,10 @@ pub(crate) fn routes() -> Routes<AppState> {
                 .delete(delete, "Delete a skill.")
                 .scope(TokenScope::Admin),
         )
-        .route("/{name}/restore", post(restore, "Install an earlier version of a skill again.").scope(TokenScope::Admin))
+        .route(
+            "/{name}/restore",
+            post(restore, "Install an earlier version of a skill again.").scope(TokenScope::Admin),
+        )
         .scope(TokenScope::Chat)
 }
 

@@ -53,8 +53,7 @@ struct Splitter<'t> {
 
 fn split(text: &str, target: usize, at_headings: bool) -> Vec<Chunk<'_>> {
     let longest = if at_headings { LONGEST } else { LONGEST.max(target * 3 / 2) };
-    let mut splitter =
-        Splitter { text, longest, headings: vec![], open: None, has_body: false, found: vec![] };
+    let mut splitter = Splitter { text, longest, headings: vec![], open: None, has_body: false, found: vec![] };
     let (mut start, mut fenced, mut blank) = (0, false, false);
     for (number, piece) in (1..).zip(text.split_inclusive('\n')) {
         let line = Line { number, start, end: start + piece.trim_end().len() };
@@ -157,12 +156,7 @@ mod tests {
     #[test]
     fn headings_and_paragraphs_are_boundaries() {
         let text = "intro\n\n# Boat\n\n## Engine\noil: 10W40\n\n## Sails\nmain: torn\n\n# House\nkey under the pot\n";
-        let expected = [
-            (1, 1, ""),
-            (3, 6, "Boat › Engine"),
-            (8, 9, "Boat › Sails"),
-            (11, 12, "House"),
-        ];
+        let expected = [(1, 1, ""), (3, 6, "Boat › Engine"), (8, 9, "Boat › Sails"), (11, 12, "House")];
         assert_eq!(shown(text), expected.map(|(a, b, h)| (a, b, h.to_owned())));
         let paragraph = "A sentence of some length about the garden. ".repeat(10);
         let text = format!("{paragraph}\n\n{paragraph}\n\n{paragraph}");

@@ -123,7 +123,8 @@ impl VirtualFiles {
     pub fn read(&self, cx: &Cx, path: &str) -> Result<VirtualFile> {
         let (path, route) = self.route(cx, path)?;
         let file = self.peek(cx, &path, route)?;
-        let file = file.ok_or_else(|| Error::not_found(format!("there is no document `{path}`: list or search them")))?;
+        let file =
+            file.ok_or_else(|| Error::not_found(format!("there is no document `{path}`: list or search them")))?;
         cx.taint(file.label);
         Ok(file)
     }

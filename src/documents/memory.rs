@@ -110,10 +110,9 @@ impl MemoryDocuments {
         let walk = Walk::prefix(BY_PATH, path_key(&path.folded()));
         let found = self.records.walk_in(scope_of(cx, place), &walk, |_| Visit::Yes)?.pop();
         match found {
-            Some(entry) if entry.value.path != path.as_str() => Err(Error::not_found(format!(
-                "there is no `{path}`, but `{}`: use that spelling",
-                entry.value.path
-            ))),
+            Some(entry) if entry.value.path != path.as_str() => {
+                Err(Error::not_found(format!("there is no `{path}`, but `{}`: use that spelling", entry.value.path)))
+            }
             found => Ok(found),
         }
     }
@@ -257,13 +256,8 @@ impl MemoryDocuments {
         }
         let mut index = entry.value.index();
         let has_meaning = index.embed(&self.embedder, &entry.value.text).await;
-        let stamp = Stamp {
-            scope,
-            owner: entry.owner,
-            audience: entry.audience,
-            label: entry.label,
-            source: "index".into(),
-        };
+        let stamp =
+            Stamp { scope, owner: entry.owner, audience: entry.audience, label: entry.label, source: "index".into() };
         let (this, text) = (self.clone(), entry.value.text);
         let write = move |tx: &Tx| {
             // Changed or deleted in the meantime: that write has its own index.

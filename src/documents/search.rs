@@ -106,7 +106,8 @@ impl VirtualFiles {
             fused(words, meaning)
         };
         let scores: Vec<f32> = ranked.iter().zip(words).map(score).collect();
-        let mut order: Vec<usize> = (0..ranked.len()).filter(|at| scores[*at] > 0.0 && scores[*at] >= query.least).collect();
+        let mut order: Vec<usize> =
+            (0..ranked.len()).filter(|at| scores[*at] > 0.0 && scores[*at] >= query.least).collect();
         order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
         let mut texts = HashMap::new();
         let mut hits = vec![];
@@ -120,7 +121,8 @@ impl VirtualFiles {
                 std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
                 std::collections::hash_map::Entry::Vacant(new) => new.insert(self.text_of(cx, document)?),
             };
-            let Some((path, text, label)) = text.as_ref().filter(|(.., label)| !query.own || *label == Label::Own) else {
+            let Some((path, text, label)) = text.as_ref().filter(|(.., label)| !query.own || *label == Label::Own)
+            else {
                 continue;
             };
             let Some(snippet) = chunks(text).get(chunk.number).map(|chunk| truncate(chunk.text, SNIPPET)) else {

@@ -98,7 +98,10 @@ async fn own_documents_come_before_the_agents() {
     // The own one hides the agent's in a search too.
     assert_eq!(search(&house, &member, "weight of the anchor").await.len(), 1);
     assert_eq!(search(&house, &member, "rope").await[0].place, Place::Own);
-    assert_eq!(search(&house, &other, "how long is the rope?").await.iter().filter(|h| h.snippet.contains("40")).count(), 0);
+    assert_eq!(
+        search(&house, &other, "how long is the rope?").await.iter().filter(|h| h.snippet.contains("40")).count(),
+        0
+    );
     files.delete(&member, "memory/boat.md", Place::Own).await.unwrap();
     assert_eq!(read(&member).unwrap().1, Place::Agents);
     let why = files.delete(&member, "memory/boat.md", Place::Own).await.unwrap_err();

@@ -318,7 +318,8 @@ impl Documents {
     /// Returns the document and whether it changed.
     async fn commit(&self, cx: &Cx, name: Name, expected: Option<u32>, change: Change) -> Result<(Document, bool)> {
         let (user, by_admin) = (cx.user(), cx.principal().role == Role::Admin);
-        let (scope, scopes, is_personal) = (self.own_scope(cx, name), self.scopes(cx, name), self.is_personal(cx, name));
+        let (scope, scopes, is_personal) =
+            (self.own_scope(cx, name), self.scopes(cx, name), self.is_personal(cx, name));
         let by = if cx.is_in_person() { Author::Person } else { Author::Agent };
         let stamp = Stamp {
             scope,

@@ -2,9 +2,10 @@
 //! after a restore, which a new lineage of the store tells.
 
 use crate::{
-    Skills, Whose, blocking, scope_of, slug_key,
+    Skills, Whose, blocking,
     folder::{Facts, Fingerprint, SkillFolder},
     package::{BYTES, Package},
+    scope_of, slug_key,
 };
 use miniz_oxide::{deflate::compress_to_vec, inflate::decompress_to_vec_with_limit};
 use serde::{Deserialize, Serialize};
@@ -105,7 +106,10 @@ impl Skills {
                 }
                 let (disk, name) = (folder.clone(), slug.clone());
                 // A broken one has no copy: what cannot be read cannot be restored.
-                let Ok((package, facts)) = blocking(move || Ok((disk.package(&name)?, disk.read(&name)?.1))).await else { continue };
+                let Ok((package, facts)) = blocking(move || Ok((disk.package(&name)?, disk.read(&name)?.1))).await
+                else {
+                    continue;
+                };
                 let facts = facts.and_then(|facts| serde_json::to_string(&facts).ok()).unwrap_or_default();
                 let digest = digest(&package, &facts);
                 if !(current && known.is_some_and(|known| known.value.digest == digest)) {

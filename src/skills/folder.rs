@@ -47,7 +47,9 @@ pub struct SkillFolder(pub PathBuf);
 
 fn io_text(doing: &str) -> impl Fn(io::Error) -> String {
     move |error| match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full: free some space and try again".into(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "the disk is full: free some space and try again".into()
+        }
         _ => format!("could not {doing} ({error})"),
     }
 }
@@ -216,7 +218,10 @@ impl SkillFolder {
         let facts = facts_of(&folder)?;
         Package::from_folder(&folder).map(|package| (package, facts)).map_err(|_| {
             let all: Vec<String> = self.versions(slug).iter().map(u32::to_string).collect();
-            format!("version {version} of `{slug}` is not stored: there are {}", if all.is_empty() { "none".into() } else { all.join(", ") })
+            format!(
+                "version {version} of `{slug}` is not stored: there are {}",
+                if all.is_empty() { "none".into() } else { all.join(", ") }
+            )
         })
     }
 
@@ -258,7 +263,8 @@ impl SkillFolder {
         let folder = self.path(slug);
         let facts = facts_of(&folder)?;
         let none = Facts { version: 1, outside, source: "folder".into(), at: 0 };
-        let facts = serde_json::to_vec(&Facts { outside, ..facts.unwrap_or(none) }).map_err(|error| error.to_string())?;
+        let facts =
+            serde_json::to_vec(&Facts { outside, ..facts.unwrap_or(none) }).map_err(|error| error.to_string())?;
         let new = folder.join(format!("{FACTS}.new"));
         write(&new, &facts).map_err(&failed)?;
         fs::rename(&new, folder.join(FACTS)).map_err(&failed)?;

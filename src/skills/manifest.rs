@@ -70,7 +70,9 @@ impl Manifest {
                 None => vec![],
             };
             match items.len() > ITEMS || items.iter().any(|item| item.chars().count() > ITEM) {
-                true => Err(format!("`{key}` of SKILL.md has more than {ITEMS} entries, or one of more than {ITEM} characters")),
+                true => Err(format!(
+                    "`{key}` of SKILL.md has more than {ITEMS} entries, or one of more than {ITEM} characters"
+                )),
                 false => Ok(items),
             }
         };
@@ -91,7 +93,9 @@ fn checked(key: &str, text: String, longest: usize) -> Result<String, String> {
     let text = text_kit::one_line(&text);
     match text.chars().count() {
         0 => Err(format!("SKILL.md has no `{key}`: add `{key}: …` to its front matter")),
-        n if n > longest => Err(format!("`{key}` of SKILL.md has {n} characters, and the maximum is {longest}: shorten it")),
+        n if n > longest => {
+            Err(format!("`{key}` of SKILL.md has {n} characters, and the maximum is {longest}: shorten it"))
+        }
         _ => Ok(text),
     }
 }
@@ -215,7 +219,12 @@ fn unquote(text: &str) -> &str {
 /// The folder name of a skill: lower-case letters, digits and single hyphens.
 pub fn is_slug(text: &str) -> bool {
     let fits = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-    !text.is_empty() && text.len() <= SLUG && fits && !text.starts_with('-') && !text.ends_with('-') && !text.contains("--")
+    !text.is_empty()
+        && text.len() <= SLUG
+        && fits
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+        && !text.contains("--")
 }
 
 /// The slug of a name; empty when no letter of it can be in one.
@@ -313,7 +322,8 @@ mod tests {
 
     #[test]
     fn slugs_are_plain() {
-        for (name, slug) in [("Bake Bread!", "bake-bread"), ("Brötchen", "broetchen"), ("  a  b ", "a-b"), ("日本", "")] {
+        for (name, slug) in [("Bake Bread!", "bake-bread"), ("Brötchen", "broetchen"), ("  a  b ", "a-b"), ("日本", "")]
+        {
             assert_eq!(slug_of(name), slug);
         }
         for bad in ["", "A", "a b", "-a", "a-", "a--b", "../a", "a/b", ".a", &"a".repeat(65)] {

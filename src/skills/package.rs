@@ -95,7 +95,8 @@ pub fn check_path(path: &str) -> Result<String, String> {
     let shown = text_kit::truncate(&path.escape_debug().to_string(), 80);
     let parts: Vec<&str> = path.split('/').collect();
     let is_plain = |part: &&str| {
-        let fits = part.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ' | '(' | ')' | '+' | ','));
+        let fits =
+            part.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ' | '(' | ')' | '+' | ','));
         !part.is_empty() && fits && !part.starts_with(['.', ' ']) && !part.ends_with(['.', ' '])
     };
     if path.len() > PATH || parts.len() > LEVELS {
@@ -148,7 +149,8 @@ pub fn read_file(path: &Path, room: usize) -> Result<Vec<u8>, String> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("a file");
     // Does not follow a link, and does not wait for a pipe.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| format!("`{name}` cannot be read ({error})"))?;
+    let file =
+        rustix::fs::open(path, flags, Mode::empty()).map_err(|error| format!("`{name}` cannot be read ({error})"))?;
     let mut bytes = vec![];
     let read = fs::File::from(file).take(room as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("`{name}` cannot be read ({error})"))?;
@@ -181,7 +183,18 @@ mod tests {
 
     #[test]
     fn paths_that_lead_elsewhere_are_refused() {
-        for path in ["../SKILL.md", "a/../../x", "/etc/passwd", "a//b", "a\\b", ".hob.json", "a/.git/config", "a\0", "C:x", "x."] {
+        for path in [
+            "../SKILL.md",
+            "a/../../x",
+            "/etc/passwd",
+            "a//b",
+            "a\\b",
+            ".hob.json",
+            "a/.git/config",
+            "a\0",
+            "C:x",
+            "x.",
+        ] {
             let zip = packed(&[("SKILL.md", 0o100644, TEXT.as_bytes()), (path, 0o100644, b"x")]);
             let why = Package::from_bytes(&zip).unwrap_err();
             assert!(why.contains("refused") && !why.contains('\0'), "{path}: {why}");

@@ -39,7 +39,8 @@ impl Skills {
         }
         let usable: Vec<Skill> = self.list(cx)?.into_iter().filter(|skill| skill.usable().is_some()).collect();
         let manifests: Vec<&Manifest> = usable.iter().filter_map(|skill| skill.usable().map(|m| &**m)).collect();
-        let texts: Vec<Vec<String>> = manifests.iter().zip(&usable).map(|(m, skill)| words_of(m, &skill.slug)).collect();
+        let texts: Vec<Vec<String>> =
+            manifests.iter().zip(&usable).map(|(m, skill)| words_of(m, &skill.slug)).collect();
         let texts: Vec<&[String]> = texts.iter().map(Vec::as_slice).collect();
         let words = relevance(&terms(query), &texts);
         let meaning = if usable.is_empty() { None } else { self.vector(query, false).await };
@@ -106,7 +107,9 @@ impl Skills {
                 "There are {n} skills, instructions for particular tasks. Before such a task, find one with skill_search and read it with \
                  use_skill."
             ),
-            _ => format!("Skills are instructions for particular tasks. Before such a task, read the one that fits with use_skill:\n{text}"),
+            _ => format!(
+                "Skills are instructions for particular tasks. Before such a task, read the one that fits with use_skill:\n{text}"
+            ),
         }
     }
 }

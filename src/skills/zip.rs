@@ -24,7 +24,8 @@ pub struct Limits {
 pub fn unpack(archive: &[u8], limits: &Limits) -> Result<Vec<(String, Vec<u8>)>, String> {
     let broken = || "the ZIP file is damaged: pack it again".to_owned();
     let end = find_end(archive).ok_or_else(broken)?;
-    let (count, mut at) = (u16_at(archive, end + 10).ok_or_else(broken)?, u32_at(archive, end + 16).ok_or_else(broken)?);
+    let (count, mut at) =
+        (u16_at(archive, end + 10).ok_or_else(broken)?, u32_at(archive, end + 16).ok_or_else(broken)?);
     if count == u16::MAX || at == u32::MAX {
         return Err("the ZIP file has the large format (ZIP64): pack it without".into());
     }

@@ -12,11 +12,11 @@ const STOP_WORDS: &[&str] = &[
     "be", "bei", "by", "can", "ce", "con", "cual", "da", "dans", "das", "de", "del", "dem", "den", "der", "des", "did",
     "die", "do", "does", "donde", "du", "ein", "eine", "einen", "einer", "el", "elle", "en", "er", "es", "est", "et",
     "for", "from", "für", "had", "has", "hat", "have", "how", "i", "ich", "il", "im", "in", "is", "ist", "it", "its",
-    "je", "la", "las", "le", "les", "lo", "los", "me", "mi", "mit", "mon", "my", "nicht", "no", "not", "of", "on", "or",
-    "ou", "où", "our", "para", "pas", "please", "por", "pour", "quand", "que", "quel", "qui", "que", "se", "sein",
-    "sich", "sie", "so", "sont", "su", "sur", "tell", "that", "the", "their", "them", "there", "they", "this", "to",
-    "um", "un", "una", "und", "une", "us", "von", "wann", "war", "was", "we", "wer", "were", "what", "when", "where",
-    "which", "who", "why", "wie", "will", "wir", "with", "wo", "y", "you", "your", "zu", "zum", "zur", "à",
+    "je", "la", "las", "le", "les", "lo", "los", "me", "mi", "mit", "mon", "my", "nicht", "no", "not", "of", "on",
+    "or", "ou", "où", "our", "para", "pas", "please", "por", "pour", "quand", "que", "quel", "qui", "que", "se",
+    "sein", "sich", "sie", "so", "sont", "su", "sur", "tell", "that", "the", "their", "them", "there", "they", "this",
+    "to", "um", "un", "una", "und", "une", "us", "von", "wann", "war", "was", "we", "wer", "were", "what", "when",
+    "where", "which", "who", "why", "wie", "will", "wir", "with", "wo", "y", "you", "your", "zu", "zum", "zur", "à",
 ];
 
 /// English endings that forms of a word differ in.
@@ -68,8 +68,11 @@ pub fn relevance<T: std::hash::Hash + Eq>(query: &[T], texts: &[&[T]]) -> Vec<f3
     let best: f32 = rarity.iter().sum();
     let score = |(counts, text): (&Vec<u32>, &&[T])| {
         let length = 1.0 - B + B * text.len() as f32 / average.max(1.0);
-        let score: f32 =
-            counts.iter().zip(&rarity).map(|(n, rarity)| rarity * *n as f32 * (K1 + 1.0) / (*n as f32 + K1 * length)).sum();
+        let score: f32 = counts
+            .iter()
+            .zip(&rarity)
+            .map(|(n, rarity)| rarity * *n as f32 * (K1 + 1.0) / (*n as f32 + K1 * length))
+            .sum();
         if best > 0.0 { (score / best).min(1.0) } else { 0.0 }
     };
     counts.iter().zip(texts).map(score).collect()

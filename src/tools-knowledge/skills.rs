@@ -37,7 +37,9 @@ pub fn family(skills: Skills, uploads: Uploads) -> Family<SkillTools> {
         .confirm()
         .persists_instructions()
         .tags("install add create upload save skill SKILL.md zip folder")
-        .example(json!({"path": "formal-letters/SKILL.md", "content": "---\nname: formal-letters\ndescription: …\n---\n…"}))
+        .example(
+            json!({"path": "formal-letters/SKILL.md", "content": "---\nname: formal-letters\ndescription: …\n---\n…"}),
+        )
 }
 
 /// Search the installed skills: instructions for particular tasks. Read a fitting one with use_skill before the task.
@@ -85,7 +87,8 @@ async fn use_skill(tools: SkillTools, cx: Cx, args: Use) -> Result<Output> {
     let slug = ::skills::slug_of(&args.name);
     let skill = tools.skills.get(&cx, if slug.is_empty() { &args.name } else { &slug }, None)?;
     let name = &skill.slug;
-    let manifest = skill.manifest.clone().map_err(|why| Error::unavailable(format!("the skill `{name}` is broken: {why}")))?;
+    let manifest =
+        skill.manifest.clone().map_err(|why| Error::unavailable(format!("the skill `{name}` is broken: {why}")))?;
     if !skill.enabled {
         return Err(Error::denied(format!("the skill `{name}` is switched off: a person can switch it on")));
     }
@@ -163,7 +166,9 @@ async fn publish(tools: SkillTools, cx: Cx, args: Publish) -> Result<Output> {
 /// A package from the folder of file tools.
 async fn from_workspace(cx: &Cx, path: &str) -> Result<Result<Package, String>> {
     let root = cx.workspace().ok_or_else(|| {
-        Error::unavailable("there is no workspace here: pass the text as `content`, or the id of an uploaded ZIP file as `path`")
+        Error::unavailable(
+            "there is no workspace here: pass the text as `content`, or the id of an uploaded ZIP file as `path`",
+        )
     })?;
     let relative = std::path::PathBuf::from(path);
     if !relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
@@ -171,7 +176,8 @@ async fn from_workspace(cx: &Cx, path: &str) -> Result<Result<Package, String>> 
     }
     let (root, whole) = (root.to_owned(), root.join(relative));
     let read = move || {
-        let failed = |error: std::io::Error| format!("the path cannot be read ({error}): name a folder of the workspace");
+        let failed =
+            |error: std::io::Error| format!("the path cannot be read ({error}): name a folder of the workspace");
         let (root, whole) = (root.canonicalize().map_err(failed)?, whole.canonicalize().map_err(failed)?);
         if !whole.starts_with(&root) {
             return Err("`path` leads out of the workspace: name a folder in it".to_owned());
@@ -185,5 +191,7 @@ async fn from_workspace(cx: &Cx, path: &str) -> Result<Result<Package, String>> 
         }
         Package::from_bytes(&std::fs::read(&whole).map_err(failed)?)
     };
-    tokio::task::spawn_blocking(read).await.map_err(|error| Error::failed(format!("reading the skill stopped: {error}")))
+    tokio::task::spawn_blocking(read)
+        .await
+        .map_err(|error| Error::failed(format!("reading the skill stopped: {error}")))
 }

@@ -38,7 +38,9 @@ fn documents_are_written_found_read_and_deleted() {
     hob.kill();
     hob.start_again();
     assert_eq!(read(&hob, "memory/house/facts.md")["text"], text);
-    let hit = hob.result("memory_search", json!({"query": "who looked after the heating?", "maxResults": 1}))["results"][0].take();
+    let hit =
+        hob.result("memory_search", json!({"query": "who looked after the heating?", "maxResults": 1}))["results"][0]
+            .take();
     assert_eq!(
         (&hit["path"], &hit["startLine"], &hit["endLine"]),
         (&json!("memory/house/facts.md"), &json!(1), &json!(4)),
@@ -232,7 +234,10 @@ impl Writer {
                 let query = json!({"query": format!("token{version}x"), "minScore": 0, "maxResults": 1});
                 let hit = hob.result("memory_search", query)["results"][0].take();
                 let snippet = hit["snippet"].as_str().unwrap_or_default();
-                assert!(snippet.contains(&format!("token{version}x of {path}")), "round {round}: {path} is not found: {hit}");
+                assert!(
+                    snippet.contains(&format!("token{version}x of {path}")),
+                    "round {round}: {path} is not found: {hit}"
+                );
             }
         }
         self.open = None;

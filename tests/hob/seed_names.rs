@@ -77,7 +77,10 @@ pub const CALLS: &[(&str, &str)] = &[
     ("memory_stats", "{}"),
     ("memory_search", r#"{"query": "ferry"}"#),
     ("memory_get", r#"{"path": "MEMORY.md"}"#),
-    ("publish_skill | content", r#"{"path": "ferry/SKILL.md", "content": "---\nname: ferry\ndescription: Book the ferry.\n---\nCall the harbour."}"#),
+    (
+        "publish_skill | content",
+        r#"{"path": "ferry/SKILL.md", "content": "---\nname: ferry\ndescription: Book the ferry.\n---\nCall the harbour."}"#,
+    ),
     ("skill_search", r#"{"query": "ferry"}"#),
     ("use_skill", r#"{"name": "ferry"}"#),
     ("forget", r#"{"memoryId": "$remember/id"}"#),

@@ -66,7 +66,10 @@ fn a_folder_becomes_a_skill_without_a_restart() {
     by_hand(&hob, "skills/broken/SKILL.md", "---\nname: x\n---\ny");
     let listed = hob.get(AT).data(200)["skills"].take();
     assert_eq!(listed.as_array().unwrap().len(), 2);
-    assert_eq!((&listed[0]["name"], &listed[0]["trusted"], &listed[0]["enabled"]), (&json!("bread"), &json!(true), &json!(true)));
+    assert_eq!(
+        (&listed[0]["name"], &listed[0]["trusted"], &listed[0]["enabled"]),
+        (&json!("bread"), &json!(true), &json!(true))
+    );
     assert!(listed[1]["problem"].as_str().unwrap().contains("no `description`"), "{listed}");
     let found = hob.result("skill_search", json!({"query": "how do I make a loaf with an oven?"}));
     assert_eq!((&found["count"], &found["results"][0]["name"]), (&json!(1), &json!("bread")), "{found}");
@@ -144,7 +147,10 @@ fn uploads_are_checked_before_anything_is_written() {
     hob.admin("DELETE", &format!("{AT}/bread")).send().data(200);
     hob.get(&format!("{AT}/bread")).refusal(404, "not_found");
     let back = hob.post(&format!("{AT}/bread/restore"), json!({"version": 1, "shared": true})).data(200);
-    assert_eq!((&back["version"], &back["description"], &back["trusted"]), (&json!(3), &json!("Bake bread."), &json!(false)));
+    assert_eq!(
+        (&back["version"], &back["description"], &back["trusted"]),
+        (&json!(3), &json!("Bake bread."), &json!(false))
+    );
     hob.post(&format!("{AT}/bread/restore"), json!({"version": 99, "shared": true})).refusal(404, "not_found");
     // Roles.
     let (viewer, member) = (hob.token("vera", "viewer"), hob.token("mia", "member"));
@@ -183,13 +189,15 @@ fn a_model_publishes_a_skill_once_a_person_agrees() {
     }
     // An uploaded file, and what cannot be published.
     let file = hob.admin("POST", "/api/v1/files").header("x-file-name", "tea.zip");
-    let file = file.body(zip(&[("SKILL.md", 0o100644, text("Tea", "Make tea.").as_bytes())])).send().data(201)["id"].clone();
+    let file =
+        file.body(zip(&[("SKILL.md", 0o100644, text("Tea", "Make tea.").as_bytes())])).send().data(201)["id"].clone();
     let ((), _) = hob.allowing(|| {
         let made = hob.result("publish_skill", json!({"path": file, "shared": true}));
         assert_eq!((&made["name"], &made["trusted"]), (&json!("tea"), &json!(false)));
         hob.call("publish_skill", json!({"path": "somewhere"})).refusal(409, "unavailable");
         hob.call("publish_skill", json!({"path": "x", "content": "no front matter"})).refusal(400, "bad_args");
-        hob.call("publish_skill", json!({"path": "x", "name": "../x", "content": text("a", "b")})).refusal(400, "bad_args");
+        hob.call("publish_skill", json!({"path": "x", "name": "../x", "content": text("a", "b")}))
+            .refusal(400, "bad_args");
     });
 }
 
@@ -225,7 +233,8 @@ fn a_kill_leaves_a_whole_version() {
     let archive = |n: u64| {
         let (skill, part) = (text("Bread", &format!("Version {n}.")), n.to_string().repeat(2000));
         let parts: Vec<String> = (0..12).map(|part| format!("part{part}.md")).collect();
-        let mut files: Vec<(&str, u32, &[u8])> = parts.iter().map(|name| (&name[..], 0o100644, part.as_bytes())).collect();
+        let mut files: Vec<(&str, u32, &[u8])> =
+            parts.iter().map(|name| (&name[..], 0o100644, part.as_bytes())).collect();
         files.push(("SKILL.md", 0o100644, skill.as_bytes()));
         zip(&files)
     };
@@ -256,7 +265,8 @@ fn a_kill_leaves_a_whole_version() {
             continue;
         }
         let skill = reply.data(200);
-        let now: u64 = skill["description"].as_str().unwrap().trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap();
+        let now: u64 =
+            skill["description"].as_str().unwrap().trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap();
         assert!(now == known || now == open, "round {round}: version {now} is there, {known} was acknowledged");
         let part = hob.get(&format!("{AT}/bread?file=part11.md")).data(200)["text"].take();
         assert_eq!((part, skill["files"].as_array().unwrap().len()), (Value::from(now.to_string().repeat(2000)), 13));

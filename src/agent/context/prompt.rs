@@ -156,7 +156,9 @@ impl Agent {
         match self.parts.files.search(cx, query).await {
             Ok(found) => {
                 let other = found.hits.into_iter().filter(|hit| hit.path != ContextFile::Memory.path());
-                other.map(|hit| format!("{} (from {}, line {})", truncate(&hit.snippet, PASSAGE), hit.path, hit.lines.0)).collect()
+                other
+                    .map(|hit| format!("{} (from {}, line {})", truncate(&hit.snippet, PASSAGE), hit.path, hit.lines.0))
+                    .collect()
             }
             Err(error) => {
                 tracing::warn!(%error, "memory documents could not be searched for the prompt");

@@ -14,12 +14,12 @@ use memory::Memories;
 use persona::Documents;
 use questions::Timeouts;
 use registry::{Registry, Terms};
+use skills::Skills;
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
     time::Duration,
 };
-use skills::Skills;
 use store::Store;
 use tokio::runtime::Runtime;
 use tool::{Channel, Id, People, Ports, Principal, Role, SystemClock, UserId, Via, prelude::*};
@@ -206,8 +206,16 @@ impl World {
         let parts = Parts {
             memories: Memories::new(&self.store, Embedder::new(Duration::from_secs(60))),
             documents: Documents::new(&self.store),
-            files: VirtualFiles::new(&self.store, Embedder::new(Duration::from_secs(60)), Arc::new(Documents::new(&self.store))),
-        skills: Skills::open(&self.store, Embedder::new(Duration::from_secs(60)), std::path::Path::new("/nonexistent")),
+            files: VirtualFiles::new(
+                &self.store,
+                Embedder::new(Duration::from_secs(60)),
+                Arc::new(Documents::new(&self.store)),
+            ),
+            skills: Skills::open(
+                &self.store,
+                Embedder::new(Duration::from_secs(60)),
+                std::path::Path::new("/nonexistent"),
+            ),
             interactions,
             questions,
             uploads: Uploads::new(&self.store, std::env::temp_dir().join(format!("hob-lives-{}", std::process::id()))),
