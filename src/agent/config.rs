@@ -25,7 +25,7 @@ pub struct Config {
     pub temperature: Temperature,
     /// How long conversations are stored.
     pub persistence: Persistence,
-    /// Whose context files the agent has.
+    /// The owners of the agent's context files.
     #[serde(rename = "type")]
     pub kind: AgentType,
     /// Sections of the system prompt and their limits.

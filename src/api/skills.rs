@@ -53,7 +53,7 @@ struct Line {
     name: String,
     /// Display name; empty where it is broken.
     title: String,
-    /// What it is for, and when to use it.
+    /// Its purpose, and when to use it.
     description: String,
     tags: Vec<String>,
     /// The number of the installed version.
@@ -64,7 +64,7 @@ struct Line {
     enabled: bool,
     /// Whether its text counts as the household's own: it was made here, or a person has vouched for it.
     trusted: bool,
-    /// Where it came from: `folder`, `upload`, `text`, `workspace` or `restore`.
+    /// Its origin: `folder`, `upload`, `text`, `workspace` or `restore`.
     source: String,
     /// When it was installed: milliseconds since 1970; none for one that was put there by hand.
     installed_at: Option<u64>,
@@ -168,7 +168,7 @@ async fn one(
     Ok(ok(view(&house, &caller, &skill, which.file.as_deref().unwrap_or(MANIFEST))?))
 }
 
-/// Where to install it.
+/// The place of a new skill.
 #[derive(Deserialize, JsonSchema)]
 struct Where {
     /// The name of its folder; from the skill's name by default.
@@ -197,7 +197,7 @@ async fn upload(
     Ok(New(view(&house, &caller, &skill, MANIFEST)?))
 }
 
-/// What to change of a skill; what is left out stays.
+/// Changes of a skill; omitted ones leave it as it is.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Changed {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use store::{ChangeSource, Entry, Store};
 use tool::{Cx, Error, Label, Result};
 
-/// Whose version of a file.
+/// The owner of a version of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// The caller's own.
@@ -67,7 +67,7 @@ pub struct VirtualFile {
     pub version: u32,
     /// When it was written: milliseconds since 1970.
     pub updated_ms: Option<u64>,
-    /// Whose it is.
+    /// Its owner.
     pub place: Place,
     /// Its label for this reader.
     pub label: Label,
@@ -84,7 +84,7 @@ pub struct FileLine {
     pub version: u32,
     /// When it was written: milliseconds since 1970.
     pub updated_ms: Option<u64>,
-    /// Whose it is.
+    /// Its owner.
     pub place: Place,
 }
 
@@ -106,7 +106,7 @@ impl VirtualFiles {
         &self.memory
     }
 
-    /// Where the file of a path is, for this caller's agent. File tools ask this before they touch the disk.
+    /// The place of a file, by its path, for this caller's agent. File tools ask this before they touch the disk.
     ///
     /// # Errors
     /// `BadArgs` when the path is not safe.

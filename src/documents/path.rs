@@ -56,7 +56,7 @@ impl ContextFile {
     }
 }
 
-/// Whose context files an agent has.
+/// The owners of an agent's context files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentType {
@@ -83,7 +83,7 @@ pub enum Versions {
     Agents,
 }
 
-/// Where the file of a path is.
+/// The place of a file, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
     /// A context file.

@@ -38,7 +38,7 @@ pub struct SearchQuery {
 pub struct Hit {
     /// The path of the document.
     pub path: String,
-    /// Whose it is.
+    /// Its owner.
     pub place: Place,
     /// First and last line, from 1.
     pub lines: (u32, u32),

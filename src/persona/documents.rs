@@ -164,7 +164,7 @@ impl Documents {
         Self { current, versions, notices, base: BASE.into(), home, types }
     }
 
-    /// Whose documents each agent has.
+    /// Set the owners of each agent's documents.
     pub fn with_types(mut self, types: impl Fn(AgentId) -> AgentType + Send + Sync + 'static) -> Self {
         self.types = Arc::new(types);
         self

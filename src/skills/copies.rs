@@ -1,5 +1,5 @@
 //! A copy of each skill in the store, so that backups contain it. The folder is what counts; a copy follows it, and becomes a folder again
-//! after a restore, which a new lineage of the store tells.
+//! after a restore, which is recognized by a new lineage of the store.
 
 use crate::{
     Skills, Whose, blocking,

@@ -31,7 +31,7 @@ pub struct Facts {
     pub version: u32,
     /// Whether its text may be a stranger's, and nobody has vouched for it.
     pub outside: bool,
-    /// Where it came from: `upload`, `model`.
+    /// Its origin: `upload`, `text`, `workspace`, `restore` or `folder`.
     pub source: String,
     /// When it was installed: milliseconds since 1970.
     pub at: u64,

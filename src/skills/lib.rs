@@ -34,7 +34,7 @@ pub const MOST: usize = 200;
 const HOUSEHOLD: &str = "skills";
 const PEOPLE: &str = "user-skills";
 
-/// Whose skill.
+/// The owner of a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Whose {
     /// One person's.
@@ -48,7 +48,7 @@ pub enum Whose {
 pub struct Skill {
     /// The name of its folder, by which it is used.
     pub slug: String,
-    /// Whose it is.
+    /// Its owner.
     pub whose: Whose,
     /// Its `SKILL.md`, or why it cannot be used.
     pub manifest: Result<Arc<Manifest>, String>,
@@ -77,7 +77,7 @@ impl Skill {
     }
 }
 
-/// What Hob notes about a skill beside its files. New fields go last.
+/// Hob's notes about a skill beside its files. New fields go last.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Note {
     slug: String,
@@ -126,7 +126,7 @@ pub struct Skills {
     writing: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// What to change of a skill.
+/// A change of a skill.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Change {
     /// Whether models may use it.
@@ -351,16 +351,16 @@ impl Skills {
     }
 }
 
-/// Where a skill is installed, and what is known of it.
+/// The place of a new skill, and its origin.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'t> {
     /// The name of its folder, where that is not made from its name.
     pub slug: Option<&'t str>,
-    /// Whose it becomes.
+    /// Its owner.
     pub whose: Whose,
     /// Whether its text may be a stranger's.
     pub outside: bool,
-    /// Where it comes from.
+    /// Its origin, for lists.
     pub source: &'t str,
 }
 

@@ -19,7 +19,7 @@ pub const SLUG: usize = 64;
 pub struct Manifest {
     /// The name for people.
     pub name: String,
-    /// What the skill is for, and when to use it.
+    /// Its purpose, and when to use it.
     pub description: String,
     /// The author's version; not the number of the installed version.
     pub version: String,
@@ -134,7 +134,7 @@ fn fields(lines: &[&str]) -> Result<BTreeMap<String, Value>, String> {
             format!("line {number} of SKILL.md is no field: write `name: value`, and `---` after the last")
         })?;
         let (key, rest) = (unquote(key.trim()).to_lowercase().replace('_', "-"), rest.trim());
-        // What belongs to the field: indented lines, and list items.
+        // The rest of the field: indented lines, and list items.
         let more = lines[at..].iter().take_while(|line| {
             line.trim().is_empty() || line.starts_with([' ', '\t']) || line.starts_with("- ") || line.trim() == "-"
         });

@@ -61,7 +61,7 @@ impl Skills {
         Ok(found)
     }
 
-    /// The vector of a text; `None` without the model. Those of skills are kept in memory.
+    /// The vector of a text; `None` without the model. Those of skills stay in memory.
     async fn vector(&self, text: &str, keep: bool) -> Option<Quantized> {
         let key = *blake3::hash(text.as_bytes()).as_bytes();
         let known = self.vectors.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();

@@ -107,7 +107,7 @@ struct Entry<'a> {
     attributes: u32,
     local: u32,
     name: &'a [u8],
-    /// Where the next entry begins.
+    /// The offset of the next entry.
     next: usize,
 }
 
