@@ -274,7 +274,7 @@ impl Skills {
         let (name, disk) = (slug.clone(), folder.clone());
         blocking(move || disk.install(&name, &package, facts)).await?;
         drop(one);
-        self.reconcile().await?;
+        self.copy_changes().await;
         self.changed(cx, whose, &slug);
         self.get(cx, &slug, Some(whose))
     }
@@ -305,9 +305,11 @@ impl Skills {
             self.notes.store().write(write).await?;
         }
         if let Some(trusted) = change.trusted {
-            let _one = self.writing.lock().await;
+            let one = self.writing.lock().await;
             let (folder, slug) = (self.folder(cx.user(), skill.whose), skill.slug.clone());
             blocking(move || folder.set_outside(&slug, !trusted)).await?;
+            drop(one);
+            self.copy_changes().await;
         }
         self.changed(cx, skill.whose, slug);
         self.get(cx, slug, Some(skill.whose))
@@ -333,6 +335,13 @@ impl Skills {
         self.notes.store().write(forget).await?;
         self.changed(cx, skill.whose, &skill.slug);
         Ok(())
+    }
+
+    /// Copies changed skills into the store. They are installed whether or not that succeeds; the next look tries again.
+    async fn copy_changes(&self) {
+        if let Err(error) = self.reconcile().await {
+            tracing::warn!(%error, "a skill is in no backup yet");
+        }
     }
 
     fn check_may(&self, cx: &Cx, whose: Whose) -> Result<()> {

@@ -40,6 +40,14 @@ impl Package {
         Self::from_files(vec![(MANIFEST.to_owned(), text.as_bytes().to_vec())])
     }
 
+    /// From a folder, a ZIP file or a `SKILL.md` on the disk.
+    ///
+    /// # Errors
+    /// As [`Package::from_bytes`].
+    pub fn from_path(path: &Path) -> Result<Self, String> {
+        if path.is_dir() { Self::from_folder(path) } else { Self::from_bytes(&read_file(path, BYTES)?) }
+    }
+
     /// From a folder on the disk.
     ///
     /// # Errors

@@ -19,6 +19,7 @@ const SPOKEN: usize = 300;
 pub fn family(files: VirtualFiles) -> Family<VirtualFiles> {
     Family::new("memoryDocs", "Reference documents.", files)
         .title("Memory documents")
+        .category("Memory")
         .phrases(include_str!("documents.en"))
         .area(Area::Memory)
         .tool("memory_search", Risk::Observe, search)

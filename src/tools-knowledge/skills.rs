@@ -1,6 +1,6 @@
 //! Tools that find, read and publish skills.
 
-use ::skills::{BYTES, MANIFEST, Match, Package, Skills, Target, Whose, base_dir};
+use ::skills::{MANIFEST, Match, Package, Skills, Target, Whose, base_dir};
 use std::{collections::BTreeMap, path::Component};
 use text_kit::{More, counted_one, listing, truncate};
 use tool::{Label, prelude::*};
@@ -182,14 +182,7 @@ async fn from_workspace(cx: &Cx, path: &str) -> Result<Result<Package, String>> 
         if !whole.starts_with(&root) {
             return Err("`path` leads out of the workspace: name a folder in it".to_owned());
         }
-        if whole.is_dir() {
-            return Package::from_folder(&whole);
-        }
-        let length = std::fs::metadata(&whole).map_err(failed)?.len();
-        if length > BYTES as u64 {
-            return Err(format!("the file has more than {} KB: leave something out", BYTES / 1024));
-        }
-        Package::from_bytes(&std::fs::read(&whole).map_err(failed)?)
+        Package::from_path(&whole)
     };
     tokio::task::spawn_blocking(read)
         .await
