@@ -225,7 +225,10 @@ async fn skills_are_searched_by_words_and_meaning() {
 
 #[tokio::test]
 async fn a_backup_brings_skills_back() {
-    let (house, cx) = (house(), person(Role::Admin));
+    let (mut house, cx) = (house(), person(Role::Admin));
+    // Lineages are those of files.
+    house.store = Store::open(&house.data.join("first")).unwrap();
+    house.skills = Skills::open(&house.store, Embedder::new(Duration::from_secs(60)), &house.data);
     let skills = &house.skills;
     skills.install(&cx, package("Bread", "Bake bread."), Target { outside: true, ..HOUSEHOLDS }).await.unwrap();
     house.put("skills/tea/SKILL.md", &text("Tea", "Make tea."));
