@@ -23,6 +23,7 @@ use crate::config::{
     Config,
     settings::{Settings, about_home, chosen_zone},
 };
+use ::documents::VirtualFiles;
 use agent::Agent;
 use anyhow::Result;
 use api::{AppParts, AppState, DeviceSettings, EventStreams, Network, RequestCounts, Restart};
@@ -47,6 +48,7 @@ use rules::Rules;
 use sandbox::Sandbox;
 use scheduler::{Scheduler, ToolFacts};
 use scrub::Scrubber;
+use skills::Skills;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
 use things::Things;
@@ -169,8 +171,15 @@ fn build_with(
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
     families.push(custom::family(custom.clone()).into_parts());
-    let documents =
-        Documents::new(&store).with_base(&config.agent.prompt).with_home(about_home(choices.clone(), &config));
+    let agent_type = config.agent.kind;
+    let documents = Documents::new(&store)
+        .with_base(&config.agent.prompt)
+        .with_home(about_home(choices.clone(), &config))
+        .with_types(move |_| agent_type);
+    let files = VirtualFiles::new(&store, embedder.clone(), Arc::new(documents.clone()));
+    undo.register(documents::COLLECTION, undo::documents(&files));
+    families.push(tools_knowledge::memory_documents(files.clone()).into_parts());
+    let skills = Skills::open(&store, embedder.clone(), data);
     families.push(persona::family(documents.clone()).into_parts());
     families.push(interaction::family(interactions.clone()).into_parts());
 
@@ -221,12 +230,15 @@ fn build_with(
     };
     let uploads = Uploads::new(&store, data.join(store::FILES));
     uploads.tidy();
+    families.push(tools_knowledge::skills(skills.clone(), uploads.clone()).into_parts());
     let care = care_parts::care(care_config, &store, &uploads, &board, &ports, &entry.scrubber);
     families.push(tools_home::voice::family(voice_servers.clone(), uploads.clone()).into_parts());
     let parts = agent::Parts {
         registry: registry.clone(),
         memories: memories.clone(),
         documents: documents.clone(),
+        files: files.clone(),
+        skills: skills.clone(),
         interactions: interactions.clone(),
         questions,
         uploads: uploads.clone(),
@@ -243,6 +255,8 @@ fn build_with(
     publish_pin_changes(&board, ports.bus.clone());
     tools_home::publish_changes(&things, ports.bus.clone(), closing.clone());
     schedule_backfill(memories, closing.clone());
+    background::schedule_indexing(files.memory().clone(), closing.clone());
+    background::schedule_skills(skills.clone(), closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
     sql::schedule_tidying(databases.clone());
@@ -259,6 +273,8 @@ fn build_with(
         rule_home: home,
         custom,
         documents,
+        files: files.clone(),
+        skills,
         interactions,
         databases,
         uploads,

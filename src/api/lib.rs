@@ -32,6 +32,7 @@ mod files;
 mod home;
 mod host_check;
 mod interactions;
+mod memory_documents;
 mod metrics;
 mod models;
 mod network;
@@ -48,6 +49,7 @@ mod rules;
 mod runs;
 mod serve;
 mod settings;
+mod skills;
 mod storage;
 mod tls;
 mod today;
@@ -121,6 +123,10 @@ pub struct AppParts {
     pub custom: CustomTools,
     /// The documents that define the agent.
     pub documents: persona::Documents,
+    /// Memory documents, and the context files by path.
+    pub files: ::documents::VirtualFiles,
+    /// Skills.
+    pub skills: ::skills::Skills,
     /// Questions that wait for people.
     pub interactions: interaction::Interactions,
     /// SQL databases of agents.
@@ -235,6 +241,8 @@ fn routes() -> Routes<AppState> {
         .nest("/custom-tools", custom_tools::routes())
         .nest("/config-services", config_services::routes())
         .nest("/documents", documents::routes())
+        .nest("/memory-documents", memory_documents::routes())
+        .nest("/skills", skills::routes())
         // `csrfToken` is worthless without the session's cookie; the others describe keys and contain none.
         .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys", "keyPrefixes"])
         .all(middleware_failures)

@@ -9,10 +9,12 @@ use super::{
 use agent::Agent;
 use anyhow::Result;
 use board::{Board, Pin};
+use documents::MemoryDocuments;
 use home_assistant::HomeAssistant;
 use memory::Memories;
 use rules::Rules;
 use scheduler::Scheduler;
+use skills::Skills;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use store::Store;
 use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
@@ -232,6 +234,33 @@ pub(super) fn schedule_backfill(memories: Memories, closing: CancellationToken) 
         }
     };
     tokio::spawn(closing.run_until_cancelled_owned(backfill));
+}
+
+/// Computes the indexes of documents that a power cut, a restore or another model left without.
+pub(super) fn schedule_indexing(documents: MemoryDocuments, closing: CancellationToken) {
+    let index = async move {
+        tokio::time::sleep(BACKFILL_AFTER).await;
+        match documents.backfill().await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "indexed memory documents"),
+            Err(error) => tracing::warn!(%error, "could not index memory documents"),
+        }
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(index));
+}
+
+/// Brings the copies of skills, which backups contain, in line with their folders, at the start and every ten minutes; after a
+/// restore the folders with the copies.
+pub(super) fn schedule_skills(skills: Skills, closing: CancellationToken) {
+    let reconcile = async move {
+        loop {
+            if let Err(error) = skills.reconcile().await {
+                tracing::warn!(%error, "skills could not be copied for backups");
+            }
+            tokio::time::sleep(MAINTENANCE_EVERY).await;
+        }
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(reconcile));
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tool::FixedClock;
 
-pub(crate) const PHRASES: [&str; 24] = [
+pub(crate) const PHRASES: [&str; 26] = [
     include_str!("../tools-everyday/memory.en"),
     include_str!("../tools-everyday/tasks.en"),
     include_str!("../tools-everyday/lists.en"),
@@ -32,6 +32,8 @@ pub(crate) const PHRASES: [&str; 24] = [
     include_str!("../rules/schedules.en"),
     include_str!("../rules/triggers.en"),
     include_str!("../tools-hardware/gpio.en"),
+    include_str!("../tools-knowledge/documents.en"),
+    include_str!("../tools-knowledge/skills.en"),
 ];
 
 #[path = "../../tests/bench/reflex.rs"]

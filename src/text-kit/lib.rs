@@ -7,6 +7,7 @@ mod listing;
 mod measures;
 mod money;
 mod names;
+mod relevance;
 mod search;
 mod times;
 
@@ -16,6 +17,7 @@ pub use listing::{More, listing};
 pub use measures::measure;
 pub use money::{CURRENCY_SIGNS, money_words};
 pub use names::{plain_name, reads_as_name};
+pub use relevance::{fused, relevance, terms};
 pub use search::{find_part, search_parts};
 pub use times::{
     clock_words, date_words, day_name, day_words, days_words, duration_words, moment_words, rough_duration_words,

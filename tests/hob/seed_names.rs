@@ -75,6 +75,14 @@ pub const CALLS: &[(&str, &str)] = &[
     ("list_memories", "{}"),
     ("boost_memory", r#"{"memoryId": "$remember/id"}"#),
     ("memory_stats", "{}"),
+    ("memory_search", r#"{"query": "ferry"}"#),
+    ("memory_get", r#"{"path": "MEMORY.md"}"#),
+    (
+        "publish_skill | content",
+        r#"{"path": "ferry/SKILL.md", "content": "---\nname: ferry\ndescription: Book the ferry.\n---\nCall the harbour."}"#,
+    ),
+    ("skill_search", r#"{"query": "ferry"}"#),
+    ("use_skill", r#"{"name": "ferry"}"#),
     ("forget", r#"{"memoryId": "$remember/id"}"#),
     ("create_goal", r#"{"title": "Row across the lake"}"#),
     ("list_goals", "{}"),
@@ -274,6 +282,9 @@ fn built_tools_have_the_facts_of_the_seeds() {
 fn every_built_tool_works_as_the_seeds_call_it() {
     let config = format!("[services.wyoming]\naddress = \"{}\"\n", crate::voice::server());
     let mut hob = Hob::with(Setup { config, ..Setup::default() });
+    // No tool writes documents yet.
+    let memory = json!({"text": "The ferry leaves at noon."});
+    hob.admin("PUT", "/api/v1/memory-documents/MEMORY.md").json(&memory).send().data(200);
     let (mut answers, mut wrong) = (BTreeMap::new(), vec![]);
     for (head, arguments) in CALLS {
         let name = head.split(" | ").next().unwrap();
@@ -284,6 +295,7 @@ fn every_built_tool_works_as_the_seeds_call_it() {
             "render_blocks" | "render_and_wait" => {
                 call_and_answer(&hob, name, arguments.clone(), json!({"action": "dismiss"}))
             }
+            "publish_skill" => hob.allowing(|| hob.call(name, arguments.clone())).0,
             _ => hob.call(name, arguments.clone()),
         };
         let json = reply.json();

@@ -25,12 +25,10 @@ pub(super) fn groups() -> Vec<ToolGroup> {
         group("vectorSearch", "Meaning", "Compare and find texts by meaning."),
         group("dataExtraction", "Data extraction", "Extract tables, names and summaries from text.")
             .start(Start::With(&["openai", "anthropic", "gemini", "openrouter"])),
-        group("memoryDocs", "Memory documents", "Reference documents."),
         group("sessions", "Sessions", "Other conversations and runs."),
         group("knowledge", "Knowledge", "Facts about people, and available skills."),
         group("messaging", "Messages", "Messages to channels."),
         group("teams", "Teams", "Agents that work together."),
-        group("skills", "Skills", "Use skills, and publish them."),
         gathers("fs", "Working with files", "Read, write, list, edit and search files."),
         gathers("runtime", "Commands", "Run commands."),
         gathers("web", "Web search and pages", "Search the web and fetch pages."),

@@ -39,7 +39,7 @@ export const text = {
       device: 'health, people, model',
     },
     pages: {
-      models: ['Models', 'keys, providers, budget, spending'], persona: ['Personality', 'system prompt, learned notes, documents'], prompt: ['System prompt', 'the whole prompt'],
+      models: ['Models', 'keys, providers, budget, spending'], persona: ['Personality', 'system prompt, learned notes, documents'], skills: ['Skills', 'instructions for tasks'], prompt: ['System prompt', 'the whole prompt'],
       runs: ['Runs', 'answers with their steps'], activity: ['Activity', 'every tool call'], services: ['Services', 'addresses and keys of tools'],
     } as Record<string, string[]>,
     groups: { rooms: 'Rooms', things: 'Devices', pins: 'Pins', tools: 'Tools', memories: 'Memories', lists: 'Lists', conversations: 'Conversations' },
