@@ -45,6 +45,7 @@ mod restart;
 mod restore;
 mod rules;
 mod runs;
+mod search;
 mod serve;
 mod settings;
 mod storage;
@@ -209,6 +210,7 @@ fn routes() -> Routes<AppState> {
         .merge(tools::routes())
         .merge(changes::routes())
         .merge(today::routes())
+        .merge(search::routes())
         .merge(board::routes())
         .merge(automation::routes())
         .merge(rules::routes())

@@ -369,8 +369,12 @@ impl Index {
             (*id, self.rows.owner(*row as usize), own(e.cosine, e.share, importance))
         };
         let ranks = with_neighbours(&candidates.iter().map(worth).collect::<Vec<_>>());
-        let mut found: Vec<(f32, Id, Evidence)> =
-            ranks.into_iter().zip(candidates).map(|(rank, (id, _, e))| (rank, id, e)).filter(|f| f.2.matches()).collect();
+        let mut found: Vec<(f32, Id, Evidence)> = ranks
+            .into_iter()
+            .zip(candidates)
+            .map(|(rank, (id, _, e))| (rank, id, e))
+            .filter(|f| f.2.matches())
+            .collect();
         found.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
         found.into_iter().map(|(rank, id, evidence)| hit(id, rank, &evidence, &terms)).collect()
     }

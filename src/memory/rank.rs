@@ -55,22 +55,118 @@ const FULL: usize = 20;
 
 /// Words before the thing that a text is about.
 const LEADS: &[&str] = &[
-    "a", "an", "das", "dem", "den", "der", "die", "ein", "eine", "el", "ihr", "ihre", "la", "las", "le", "les", "los", "ma",
-    "mein", "meine", "mes", "mi", "mis", "mon", "my", "nos", "notre", "nuestra", "nuestro", "our", "sein", "seine", "the",
-    "un", "una", "une", "unser", "unsere",
+    "a", "an", "das", "dem", "den", "der", "die", "ein", "eine", "el", "ihr", "ihre", "la", "las", "le", "les", "los",
+    "ma", "mein", "meine", "mes", "mi", "mis", "mon", "my", "nos", "notre", "nuestra", "nuestro", "our", "sein",
+    "seine", "the", "un", "una", "une", "unser", "unsere",
 ];
 const WHEN: &[&str] = &["when", "wann", "cuándo", "cuando", "quand"];
 const TIMES: &[&str] = &[
-    "ago", "ayer", "april", "august", "autumn", "avril", "août", "abril", "agosto", "demain", "dezember", "december",
-    "diciembre", "dienstag", "dimanche", "domingo", "donnerstag", "décembre", "enero", "fall", "febrero", "february",
-    "februar", "freitag", "friday", "février", "gestern", "heute", "hier", "hoy", "januar", "january", "janvier", "jeudi",
-    "jueves", "juin", "juillet", "juli", "julio", "july", "june", "juni", "junio", "lundi", "lunes", "mai", "mardi",
-    "march", "mars", "martes", "marzo", "may", "mayo", "mañana", "mercredi", "miércoles", "mittwoch", "monat", "monday",
-    "montag", "month", "months", "morgen", "morning", "märz", "next", "night", "noviembre", "november", "novembre",
-    "octobre", "october", "octubre", "oktober", "recently", "sabado", "samedi", "samstag", "saturday", "semana", "semaine",
-    "september", "septembre", "septiembre", "since", "sonntag", "soon", "spring", "summer", "sunday", "sábado", "thursday",
-    "today", "tomorrow", "tuesday", "vendredi", "viernes", "wednesday", "week", "weekend", "weeks", "winter", "woche",
-    "year", "years", "yesterday",
+    "ago",
+    "ayer",
+    "april",
+    "august",
+    "autumn",
+    "avril",
+    "août",
+    "abril",
+    "agosto",
+    "demain",
+    "dezember",
+    "december",
+    "diciembre",
+    "dienstag",
+    "dimanche",
+    "domingo",
+    "donnerstag",
+    "décembre",
+    "enero",
+    "fall",
+    "febrero",
+    "february",
+    "februar",
+    "freitag",
+    "friday",
+    "février",
+    "gestern",
+    "heute",
+    "hier",
+    "hoy",
+    "januar",
+    "january",
+    "janvier",
+    "jeudi",
+    "jueves",
+    "juin",
+    "juillet",
+    "juli",
+    "julio",
+    "july",
+    "june",
+    "juni",
+    "junio",
+    "lundi",
+    "lunes",
+    "mai",
+    "mardi",
+    "march",
+    "mars",
+    "martes",
+    "marzo",
+    "may",
+    "mayo",
+    "mañana",
+    "mercredi",
+    "miércoles",
+    "mittwoch",
+    "monat",
+    "monday",
+    "montag",
+    "month",
+    "months",
+    "morgen",
+    "morning",
+    "märz",
+    "next",
+    "night",
+    "noviembre",
+    "november",
+    "novembre",
+    "octobre",
+    "october",
+    "octubre",
+    "oktober",
+    "recently",
+    "sabado",
+    "samedi",
+    "samstag",
+    "saturday",
+    "semana",
+    "semaine",
+    "september",
+    "septembre",
+    "septiembre",
+    "since",
+    "sonntag",
+    "soon",
+    "spring",
+    "summer",
+    "sunday",
+    "sábado",
+    "thursday",
+    "today",
+    "tomorrow",
+    "tuesday",
+    "vendredi",
+    "viernes",
+    "wednesday",
+    "week",
+    "weekend",
+    "weeks",
+    "winter",
+    "woche",
+    "year",
+    "years",
+    "yesterday",
 ];
 
 /// How rare a term is that `often` of `count` memories have.
@@ -92,7 +188,9 @@ pub(crate) fn with_neighbours(candidates: &[(Id, UserId, f32)]) -> Vec<f32> {
     let at = |n: Option<usize>| n.and_then(|n| candidates.get(n));
     let rank = |n: usize| {
         let this = at(Some(n));
-        this.map_or(0.0, |this| this.2) + BEFORE * beside(this, at(n.checked_sub(1))) + AFTER * beside(this, at(Some(n + 1)))
+        this.map_or(0.0, |this| this.2)
+            + BEFORE * beside(this, at(n.checked_sub(1)))
+            + AFTER * beside(this, at(Some(n + 1)))
     };
     (0..candidates.len()).map(rank).collect()
 }
@@ -158,12 +256,7 @@ mod tests {
             Id::from_bytes(bytes)
         };
         let (anna, ben) = (UserId(Id::from_bytes([1; 16])), UserId(Id::from_bytes([2; 16])));
-        let ranks = with_neighbours(&[
-            (id(0), anna, 1.0),
-            (id(1), anna, 0.5),
-            (id(2), ben, 1.0),
-            (id(60), ben, 1.0),
-        ]);
+        let ranks = with_neighbours(&[(id(0), anna, 1.0), (id(1), anna, 0.5), (id(2), ben, 1.0), (id(60), ben, 1.0)]);
         assert_eq!(ranks, [1.0 + AFTER * 0.5, 0.5 + BEFORE, 1.0, 1.0]);
     }
 }

@@ -29,8 +29,9 @@ pub(crate) fn each_term(text: &str, lower: &mut String, mut each: impl FnMut(&st
 
 /// More words of English questions that say nothing about what is asked.
 const ASKING: &[&str] = &[
-    "any", "been", "being", "did", "does", "doing", "done", "ever", "get", "go", "goes", "going", "got", "kind", "like",
-    "many", "more", "most", "much", "new", "often", "one", "other", "really", "thing", "things", "type", "very",
+    "any", "been", "being", "did", "does", "doing", "done", "ever", "get", "go", "goes", "going", "got", "kind",
+    "like", "many", "more", "most", "much", "new", "often", "one", "other", "really", "thing", "things", "type",
+    "very",
 ];
 /// The languages whose stop words are left out of questions.
 const LANGUAGES: &[&str] = &["de", "es", "fr", "it", "nl", "pt"];
