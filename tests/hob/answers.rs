@@ -175,10 +175,11 @@ fn one_search_goes_through_everything() {
     }
     let old = person.result("search_everything", json!({"query": "ferry", "until": "2020-01-01"}));
     assert_eq!(old["count"], 0, "{old}");
-    let by_door = person.get("/api/v1/search?q=ferry&kinds=note,task&limit=1").json();
-    assert_eq!(by_door["data"]["result"]["count"], 1, "{by_door}");
-    assert_eq!(person.get("/api/v1/search?q=").status, 400);
-    assert_eq!(person.get("/api/v1/search?q=ferry&kinds=zeppelin").status, 400);
+    let door = |query: &str| hob.request("GET", &format!("/api/v1/search?{query}")).bearer(&person.token).send();
+    let by_door = door("q=ferry&kinds=note,task&limit=1").data(200);
+    assert_eq!(by_door["result"]["count"], 1, "{by_door}");
+    assert_eq!(door("q=").status, 400);
+    assert_eq!(door("q=ferry&kinds=zeppelin").status, 400);
     let secret = person.result("search_everything", json!({"query": "garage"})).to_string();
     assert!(secret.contains("garage code") && !secret.contains("4711"), "{secret}");
     let named = person.result("search_everything", json!({"query": "garage code"})).to_string();
