@@ -34,7 +34,7 @@ pub(super) enum Kind {
     Note,
     Expense,
     Bookmark,
-    /// A row of an own table.
+    // A row of an own table.
     Record,
 }
 
