@@ -25,7 +25,8 @@
 //! | … nearness of the question's words in pairs | .560 | .704 |
 //! | tried on the last: neighbours weighted by their similarity to the memory | .586 | .736 |
 //!
-//! Snowball gained nothing once cosine and neighbours were there (.575 against .572), so no crate came in for it.
+//! Snowball gained little once cosine and neighbours were there (.575 against .572), and more endings of German, Spanish and
+//! French, or letters without their accents, at most .003 on the household: so words and index stayed as they were.
 
 use crate::words::{query_terms, stem};
 use std::collections::HashSet;
