@@ -47,6 +47,7 @@ mod restart;
 mod restore;
 mod rules;
 mod runs;
+mod search;
 mod serve;
 mod settings;
 mod skills;
@@ -218,6 +219,7 @@ fn routes() -> Routes<AppState> {
         .merge(tools::routes())
         .merge(changes::routes())
         .merge(today::routes())
+        .merge(search::routes())
         .merge(board::routes())
         .merge(automation::routes())
         .merge(rules::routes())

@@ -10,6 +10,7 @@ mod holder;
 mod index;
 mod journal;
 mod postings;
+mod rank;
 mod records;
 mod scan;
 mod vectors;
@@ -22,7 +23,8 @@ pub use view::{Candidate, Candidates, Hit, Memory, Recalled};
 
 use embed::{Embedder, Quantized};
 use holder::{Changed, IndexHolder, Saving, unless_damaged};
-use index::{Fetch, Index};
+use index::{Fetch, Index, IndexHit};
+use rank::{SECOND_PASS, SecondPass};
 use records::{Stored, Vector};
 use std::{collections::HashMap, sync::Arc};
 use store::{Audience, Coded, Collection, Entry, Listing, Part, Record, Stamp, Store, Tx};
@@ -33,6 +35,9 @@ use view::visible_to;
 const CONSIDERED: usize = 24;
 /// How many memories without a vector get one in one commit.
 const BACKFILLED: usize = 32;
+
+/// A hit, and its memory if it was read; `None` inside where the caller may not read it.
+type Read = (IndexHit, Option<Option<Entry<Stored>>>);
 
 /// The memories of the household; cheap to clone.
 #[derive(Clone)]
@@ -182,7 +187,7 @@ impl Memories {
         let ranked = self.index.with(move |index, fetch| index.search(user, &text, meaning.as_ref(), fetch)).await?;
         let nothing = ranked.is_empty();
         let mut hits = vec![];
-        for found in ranked {
+        for (found, read) in self.second_pass(cx, query, ranked)? {
             if hits.len() == filter.limit.max(1) {
                 break;
             }
@@ -191,13 +196,35 @@ impl Memories {
             }
             // Read through the collection, which checks access. Only returned memories taint the run.
             let fits = |e: &Entry<Stored>| filter.matches(&e.value) && !(filter.own && e.label != Label::Own);
-            if let Some(entry) = unless_damaged(self.records.peek(cx, found.id))?.filter(fits) {
+            let read = match read {
+                Some(read) => read,
+                None => unless_damaged(self.records.peek(cx, found.id))?,
+            };
+            if let Some(entry) = read.filter(fits) {
                 cx.taint(entry.label);
                 hits.push(Hit { memory: visible_to(cx, entry), score: found.score, why: found.why });
             }
         }
         self.count_uses(cx, &hits);
         Ok(Recalled { hits, by_meaning: by_meaning || (none && nothing) })
+    }
+
+    /// The hits in the order of both passes. The best are read for that; the others keep their order after them.
+    fn second_pass(&self, cx: &Cx, query: &str, ranked: Vec<IndexHit>) -> Result<Vec<Read>> {
+        let (pass, mut all) = (SecondPass::new(query), Vec::with_capacity(ranked.len()));
+        for (n, mut hit) in ranked.into_iter().enumerate() {
+            let mut read = None;
+            if n < SECOND_PASS {
+                let entry = unless_damaged(self.records.peek(cx, hit.id))?;
+                hit.rank += entry.as_ref().map_or(0.0, |entry| pass.gain(&entry.value.content));
+                read = Some(entry);
+            }
+            all.push((hit, read));
+        }
+        if let Some(best) = all.get_mut(..SECOND_PASS.min(all.len())) {
+            best.sort_by(|a, b| b.0.rank.total_cmp(&a.0.rank));
+        }
+        Ok(all)
     }
 
     /// The memories that may answer a question, the likeliest first. They do not taint the run: the caller does that

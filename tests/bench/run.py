@@ -1,7 +1,7 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
     tests/bench/run [start memory request size writes embedding javascript page dispatch decide home search scheduler tasks
-                     recall turns decade reflex mqtt pins rules update]
+                     recall relevance turns decade reflex mqtt pins rules update]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -457,6 +457,22 @@ def recall(scratch):
     return {"filled": filled, "built": built, "saved": saved, "peer": peer}
 
 
+def relevance(_):
+    # In the Python with numpy, which ranks by the vectors of the same run.
+    found = line(peers(), HERE / "relevance.py", parts())
+    for name, groups in found.items():
+        rankings = list(groups["all"])
+        rows = [[group, *(f"{number(100 * row[each][0])} / {number(100 * row[each][1])}" for each in rankings)]
+                for group, row in groups.items()]
+        table(f"Relevance, {name}: nDCG@10 / recall@10 (%)", ["", *rankings], rows)
+        others = [each for each in rankings if each != "Hob"]
+        behind = [each for each in others if groups["all"][each][0] >= groups["all"]["Hob"][0]]
+        print("  Hob is ahead of each." if not behind else f"  Hob is not ahead of {', '.join(behind)}.")
+    if "LoCoMo" not in found:
+        print("  LoCoMo was skipped: HOB_LOCOMO=…/locomo10.json names the file (github.com/snap-research/locomo).")
+    return found
+
+
 def turns(scratch):
     try:
         python, absent = peers(), None
@@ -574,7 +590,7 @@ def mqtt(_):
 
 
 ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, pins, home, search, scheduler, tasks,
-       recall, turns, decade, reflex, mqtt, rules, update]
+       recall, relevance, turns, decade, reflex, mqtt, rules, update]
 
 
 def main():
