@@ -53,6 +53,7 @@ use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use tools_home::mqtt::MqttHome;
 use uploads::Uploads;
+use vectors::Vectors;
 
 /// Idle time after which the model and the JavaScript engine are unloaded.
 const IDLE: Duration = Duration::from_secs(600);
@@ -142,6 +143,9 @@ fn build_with(
     let file_rules = config.rules.clone();
     let rules = Rules::new(&store, registry.clone(), scheduler.clone(), home.clone(), ports.clone());
     let undo = undo::undo(&store, &memories, &scheduler, &rules, &pins, &board);
+    let vectors = Vectors::new(&store, embedder.clone());
+    let (stored, restored) = tools_knowledge::undo_vectors(&vectors);
+    undo.register(stored, restored);
     let (told, undoes) = tools_home::undo_things(&things);
     undo.register(told, undoes);
     let mut families = everyday(&store, &scheduler);
@@ -152,6 +156,7 @@ fn build_with(
     // Everyday tools are offered to models in this order.
     families.push(tools_everyday::memory(memories.clone()).into_parts());
     families.extend(utilities(device.clone()));
+    families.push(tools_knowledge::vectors(&vectors).into_parts());
     families.push(tools_everyday::config(services.clone()).into_parts());
     families.push(tools_hardware::gpio(pins.clone()).into_parts());
     families.push(tools_home::things(things.clone()).into_parts());
@@ -212,6 +217,8 @@ fn build_with(
     let uploads = Uploads::new(&store, data.join(store::FILES));
     uploads.tidy();
     let care = care_parts::care(care_config, &store, &uploads, &board, &ports, &entry.scrubber);
+    let checked = vectors.clone();
+    care.checks.add(move || care_parts::vectors_check(checked.repaired()));
     families.push(tools_home::voice::family(voice_servers.clone(), uploads.clone()).into_parts());
     let parts = agent::Parts {
         registry: registry.clone(),
@@ -233,6 +240,7 @@ fn build_with(
     publish_pin_changes(&board, ports.bus.clone());
     tools_home::publish_changes(&things, ports.bus.clone(), closing.clone());
     schedule_backfill(memories, closing.clone());
+    background::maintain_vectors(vectors, closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
     let (requests, used_agent) = (RequestCounts::default(), agent.clone());

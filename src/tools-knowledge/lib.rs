@@ -1,1 +1,5 @@
 //! Layer 3: tools that find and keep knowledge: SQL, vectors, the knowledge graph, memory documents and skills.
+
+mod vectors;
+
+pub use vectors::{family as vectors, undoer as undo_vectors};

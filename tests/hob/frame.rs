@@ -34,6 +34,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("things", 2),
     ("update", 2),
     ("uploads", 2),
+    ("vectors", 2),
     ("interaction", 3),
     ("models", 3),
     ("persona", 3),

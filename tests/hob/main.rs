@@ -93,6 +93,7 @@ mod update_source;
 mod update_stick;
 mod update_versions;
 mod used_tools;
+mod vectors;
 mod visitor;
 mod voice;
 mod wires;

@@ -22,7 +22,6 @@ pub(super) fn groups() -> Vec<ToolGroup> {
             "deepl",
             "libretranslate",
         ])),
-        group("vectorSearch", "Meaning", "Compare and find texts by meaning."),
         group("dataExtraction", "Data extraction", "Extract tables, names and summaries from text.")
             .start(Start::With(&["openai", "anthropic", "gemini", "openrouter"])),
         group("memoryDocs", "Memory documents", "Reference documents."),
