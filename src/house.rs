@@ -6,6 +6,7 @@ mod background;
 mod care_parts;
 mod compacting;
 pub mod factory_reset;
+mod graph;
 mod home_assistant;
 mod known_hosts;
 mod notify;
@@ -31,6 +32,7 @@ use compacting::IdleHours;
 use config_center::ConfigCenter;
 use custom::CustomTools;
 use embed::Embedder;
+use ::graph::Graph;
 use http_client::Guarded;
 use identity::{ClaimConfig, Identity};
 use interaction::{Asks, Interactions};
@@ -144,6 +146,7 @@ fn build_with(
     let rules = Rules::new(&store, registry.clone(), scheduler.clone(), home.clone(), ports.clone());
     let undo = undo::undo(&store, &memories, &scheduler, &rules, &pins, &board);
     let vectors = Vectors::new(&store, embedder.clone());
+    let graph = Graph::new(&store, embedder.clone());
     let (stored, restored) = tools_knowledge::undo_vectors(&vectors);
     undo.register(stored, restored);
     let (told, undoes) = tools_home::undo_things(&things);
@@ -157,6 +160,7 @@ fn build_with(
     families.push(tools_everyday::memory(memories.clone()).into_parts());
     families.extend(utilities(device.clone()));
     families.push(tools_knowledge::vectors(&vectors).into_parts());
+    families.push(tools_knowledge::graph(&graph).into_parts());
     families.push(tools_everyday::config(services.clone()).into_parts());
     families.push(tools_hardware::gpio(pins.clone()).into_parts());
     families.push(tools_home::things(things.clone()).into_parts());
@@ -239,6 +243,7 @@ fn build_with(
 
     publish_pin_changes(&board, ports.bus.clone());
     tools_home::publish_changes(&things, ports.bus.clone(), closing.clone());
+    graph::follow_memories(graph.clone(), memories.clone(), closing.clone());
     schedule_backfill(memories, closing.clone());
     background::maintain_vectors(vectors, closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
@@ -254,6 +259,7 @@ fn build_with(
         scheduler: scheduler.clone(),
         rule_home: home,
         custom,
+        graph,
         documents,
         interactions,
         uploads,

@@ -28,6 +28,7 @@ mod estimate;
 mod event_streams;
 mod factory_reset;
 mod files;
+mod graph;
 mod home;
 mod host_check;
 mod interactions;
@@ -118,6 +119,8 @@ pub struct AppParts {
     pub rule_home: ::rules::Home,
     /// Custom tools.
     pub custom: CustomTools,
+    /// People's knowledge graphs.
+    pub graph: ::graph::Graph,
     /// The documents that define the agent.
     pub documents: persona::Documents,
     /// Questions that wait for people.
@@ -211,6 +214,7 @@ fn routes() -> Routes<AppState> {
         .merge(today::routes())
         .merge(board::routes())
         .merge(automation::routes())
+        .merge(graph::routes())
         .merge(rules::routes())
         .merge(answers)
         .merge(policy_routes::routes())

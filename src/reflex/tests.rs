@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tool::FixedClock;
 
-pub(crate) const PHRASES: [&str; 24] = [
+pub(crate) const PHRASES: [&str; 25] = [
     include_str!("../tools-everyday/memory.en"),
     include_str!("../tools-everyday/tasks.en"),
     include_str!("../tools-everyday/lists.en"),
@@ -22,6 +22,7 @@ pub(crate) const PHRASES: [&str; 24] = [
     include_str!("../tools-data/goals.en"),
     include_str!("../tools-data/tables.en"),
     include_str!("../tools-data/state.en"),
+    include_str!("../tools-knowledge/graph.en"),
     include_str!("../tools-knowledge/vectors.en"),
     include_str!("../tools-utilities/time.en"),
     include_str!("../tools-utilities/maths.en"),

@@ -24,6 +24,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("wyoming", 1),
     ("care", 2),
     ("config-center", 2),
+    ("graph", 2),
     ("home-assistant", 2),
     ("identity", 2),
     ("llm", 2),

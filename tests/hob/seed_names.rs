@@ -54,6 +54,7 @@ pub const CALLS: &[(&str, &str)] = &[
     ("delete_custom_record", r#"{"table": "wines", "recordId": "$add_custom_record/id"}"#),
     ("delete_custom_table", r#"{"table": "wines"}"#),
     ("delete_custom_table | confirm", r#"{"table": "wines", "confirm": true}"#),
+    ("knowledge_graph_search", r#"{"query": "Nora"}"#),
     ("create_vector_collection", r#"{"name": "manuals"}"#),
     ("create_embedding", r#"{"text": "The boiler hums."}"#),
     ("similarity_score", r#"{"text1": "The boiler hums.", "text2": "The heating is loud."}"#),

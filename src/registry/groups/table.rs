@@ -26,7 +26,6 @@ pub(super) fn groups() -> Vec<ToolGroup> {
             .start(Start::With(&["openai", "anthropic", "gemini", "openrouter"])),
         group("memoryDocs", "Memory documents", "Reference documents."),
         group("sessions", "Sessions", "Other conversations and runs."),
-        group("knowledge", "Knowledge", "Facts about people, and available skills."),
         group("messaging", "Messages", "Messages to channels."),
         group("teams", "Teams", "Agents that work together."),
         group("skills", "Skills", "Use skills, and publish them."),
