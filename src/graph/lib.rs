@@ -9,6 +9,7 @@ mod entities;
 mod extract;
 mod memories;
 mod meaning;
+mod model;
 mod records;
 mod search;
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod walk;
 pub use changes::{EntityChange, FactChange, NewFact};
 pub use extract::{SELF, Statement, statements};
 pub use memories::MemoryText;
+pub use model::{model_prompt, model_statements};
 pub use records::{ENTITIES, FACTS, Origin};
 pub use search::{Found, Search};
 pub use views::{EntityView, FactView, NodeRef, SourceView};

@@ -11,6 +11,8 @@ use tool::{Id, Label, Result, Scope, UserId};
 
 /// How sure a fact is that rules read.
 const BY_RULES: f32 = 0.8;
+/// The same of one that a model read.
+const BY_MODEL: f32 = 0.6;
 
 /// A memory, as far as facts need it.
 #[derive(Debug, Clone)]
@@ -31,10 +33,14 @@ impl Graph {
         let stated = content.as_ref().map(|content| statements(&content.text)).unwrap_or_default();
         let there = self.of_source(scope, memory)?;
         let wanted: HashMap<Id, Statement> = stated.into_iter().map(|it| (fact_id(memory, &key(&it)), it)).collect();
-        let stays = content.is_some();
+        // A fact that a model read stays while its text begins as it did.
+        let read_by_model = |fact: &FactRecord| {
+            let begins = |content: &MemoryText| content.text.starts_with(&fact.quote);
+            fact.origin == Origin::Model && content.as_ref().is_some_and(begins)
+        };
         // Most memories state nothing, and most changes change no fact: then nothing is written.
-        let gone: Vec<Id> = there.iter().filter(|fact| !wanted.contains_key(&fact.id) && !(stays && fact.value.origin == Origin::Model))
-            .map(|fact| fact.id).collect();
+        let is_gone = |fact: &&Entry<FactRecord>| !wanted.contains_key(&fact.id) && !read_by_model(&fact.value);
+        let gone: Vec<Id> = there.iter().filter(is_gone).map(|fact| fact.id).collect();
         let new: Vec<(Id, Statement)> = wanted.into_iter().filter(|(id, _)| !there.iter().any(|fact| fact.id == *id)).collect();
         if gone.is_empty() && new.is_empty() {
             return Ok(false);
@@ -54,7 +60,7 @@ impl Graph {
             let mut touched = vec![];
             let room = FACTS.saturating_sub(if new.is_empty() { 0 } else { this.facts.find(tx, scope, ALL_FACTS, &[])?.len() });
             for (id, statement) in new.iter().take(room) {
-                let fact = this.put_statement(tx, &stamp, (*id, memory, at_ms), statement)?;
+                let fact = this.put_statement(tx, &stamp, (*id, memory, at_ms), Origin::Memory, statement)?;
                 touched.extend([fact.value.subject, fact.value.object]);
             }
             touched.extend(&left);
@@ -71,6 +77,7 @@ impl Graph {
         tx: &Tx,
         stamp: &Stamp,
         (id, memory, at_ms): (Id, Id, u64),
+        origin: Origin,
         it: &Statement,
     ) -> store::Result<Entry<FactRecord>> {
         let subject = self.entity_in(tx, stamp, &it.subject.name, it.subject.kind, false)?.id;
@@ -83,8 +90,8 @@ impl Graph {
             predicate: it.predicate.clone(),
             object,
             value,
-            confidence: BY_RULES,
-            origin: Origin::Memory,
+            confidence: if origin == Origin::Model { BY_MODEL } else { BY_RULES },
+            origin,
             source: memory,
             at_ms,
             quote: it.quote.clone(),
@@ -93,6 +100,33 @@ impl Graph {
             retracted: false,
         };
         self.facts.put(tx, id, stamp, &record)
+    }
+
+    pub(crate) async fn put_from_model(&self, owner: UserId, memory: Id, content: &MemoryText, stated: Vec<Statement>) -> Result<()> {
+        let stamp = Stamp {
+            scope: Scope::User(owner),
+            owner,
+            audience: Audience::Private,
+            label: content.label,
+            source: "memory".into(),
+        };
+        let (this, at_ms) = (self.clone(), content.at_ms);
+        let written = self.facts.store().write(move |tx| {
+            let mut touched = vec![];
+            let room = FACTS.saturating_sub(this.facts.find(tx, stamp.scope, ALL_FACTS, &[])?.len());
+            for statement in stated.iter().take(room) {
+                let id = fact_id(memory, &format!("model\0{}", key(statement)));
+                // One that a person deleted stays so.
+                if this.facts.read(tx, stamp.scope, id)?.is_none() {
+                    let fact = this.put_statement(tx, &stamp, (id, memory, at_ms), Origin::Model, statement)?;
+                    touched.extend([fact.value.subject, fact.value.object]);
+                }
+            }
+            Ok(touched)
+        });
+        let touched = store::without_change(written).await?;
+        self.embed_entities(owner, touched).await;
+        Ok(())
     }
 
     /// The facts of a memory, with those that were retracted.

@@ -27,6 +27,7 @@ mod explain;
 mod factory_reset;
 mod files;
 mod frame;
+mod graph;
 mod harness;
 mod help;
 mod hijack;
