@@ -6,6 +6,7 @@ mod background;
 mod care_parts;
 mod compacting;
 pub mod factory_reset;
+mod graph;
 mod home_assistant;
 mod known_hosts;
 mod notify;
@@ -33,6 +34,7 @@ use compacting::IdleHours;
 use config_center::ConfigCenter;
 use custom::CustomTools;
 use embed::Embedder;
+use ::graph::Graph;
 use http_client::Guarded;
 use identity::{ClaimConfig, Identity};
 use interaction::{Asks, Interactions};
@@ -56,6 +58,7 @@ use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use tools_home::mqtt::MqttHome;
 use uploads::Uploads;
+use vectors::Vectors;
 
 /// Idle time after which the model and the JavaScript engine are unloaded.
 const IDLE: Duration = Duration::from_secs(600);
@@ -145,6 +148,10 @@ fn build_with(
     let file_rules = config.rules.clone();
     let rules = Rules::new(&store, registry.clone(), scheduler.clone(), home.clone(), ports.clone());
     let undo = undo::undo(&store, &memories, &scheduler, &rules, &pins, &board);
+    let vectors = Vectors::new(&store, embedder.clone());
+    let graph = Graph::new(&store, embedder.clone());
+    let (stored, restored) = tools_knowledge::undo_vectors(&vectors);
+    undo.register(stored, restored);
     let (told, undoes) = tools_home::undo_things(&things);
     undo.register(told, undoes);
     let mut families = everyday(&store, &scheduler);
@@ -157,6 +164,8 @@ fn build_with(
     // Everyday tools are offered to models in this order.
     families.push(tools_everyday::memory(memories.clone()).into_parts());
     families.extend(utilities(device.clone()));
+    families.push(tools_knowledge::vectors(&vectors).into_parts());
+    families.push(tools_knowledge::graph(&graph).into_parts());
     families.push(tools_everyday::config(services.clone()).into_parts());
     families.push(tools_hardware::gpio(pins.clone()).into_parts());
     families.push(tools_home::things(things.clone()).into_parts());
@@ -232,6 +241,8 @@ fn build_with(
     uploads.tidy();
     families.push(tools_knowledge::skills(skills.clone(), uploads.clone()).into_parts());
     let care = care_parts::care(care_config, &store, &uploads, &board, &ports, &entry.scrubber);
+    let checked = vectors.clone();
+    care.checks.add(move || care_parts::vectors_check(checked.repaired()));
     families.push(tools_home::voice::family(voice_servers.clone(), uploads.clone()).into_parts());
     let parts = agent::Parts {
         registry: registry.clone(),
@@ -254,9 +265,11 @@ fn build_with(
 
     publish_pin_changes(&board, ports.bus.clone());
     tools_home::publish_changes(&things, ports.bus.clone(), closing.clone());
+    graph::follow_memories(graph.clone(), memories.clone(), (agent.clone(), ports.clone()), closing.clone());
     schedule_backfill(memories, closing.clone());
     background::schedule_indexing(files.memory().clone(), closing.clone());
     background::schedule_skills(skills.clone(), closing.clone());
+    background::maintain_vectors(vectors, closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
     sql::schedule_tidying(databases.clone());
@@ -272,6 +285,7 @@ fn build_with(
         scheduler: scheduler.clone(),
         rule_home: home,
         custom,
+        graph,
         documents,
         files: files.clone(),
         skills,

@@ -29,6 +29,7 @@ mod estimate;
 mod event_streams;
 mod factory_reset;
 mod files;
+mod graph;
 mod home;
 mod host_check;
 mod interactions;
@@ -122,6 +123,8 @@ pub struct AppParts {
     pub rule_home: ::rules::Home,
     /// Custom tools.
     pub custom: CustomTools,
+    /// People's knowledge graphs.
+    pub graph: ::graph::Graph,
     /// The documents that define the agent.
     pub documents: persona::Documents,
     /// Memory documents, and the context files by path.
@@ -222,6 +225,7 @@ fn routes() -> Routes<AppState> {
         .merge(search::routes())
         .merge(board::routes())
         .merge(automation::routes())
+        .merge(graph::routes())
         .merge(rules::routes())
         .merge(answers)
         .merge(policy_routes::routes())

@@ -9,6 +9,7 @@ mod file;
 mod holder;
 mod index;
 mod journal;
+mod observe;
 mod postings;
 mod rank;
 mod records;
@@ -47,6 +48,7 @@ pub struct Memories {
     embedder: Embedder,
     /// Built on first use, to keep start-up cheap.
     index: Arc<IndexHolder>,
+    observers: observe::Observers,
 }
 
 impl Memories {
@@ -57,7 +59,8 @@ impl Memories {
 
     fn saving(store: &Store, embedder: Embedder, saving: Saving) -> Self {
         let index = Arc::new(IndexHolder::new(store, saving));
-        Self { records: store.collection(), vectors: store.collection(), embedder, index }
+        let observers = observe::Observers::default();
+        Self { records: store.collection(), vectors: store.collection(), embedder, index, observers }
     }
 
     /// Store a memory durably, with its vector if the model is available.
@@ -110,8 +113,10 @@ impl Memories {
         let work = async move {
             let written = this.records.store().write(job).await;
             // After a failure too: the commit may be on disk all the same.
+            let noted = changed.clone();
             this.index.apply(changed).await;
             drop(pending);
+            this.observers.tell(&noted);
             written
         };
         let ended = tokio::spawn(store::inherit_effect(work)).await;
@@ -305,7 +310,9 @@ impl Memories {
 
     /// After such a write.
     pub async fn was_put_back(&self, owner: UserId, id: Id) {
-        self.index.apply(vec![Changed { owner, id, content: true }]).await;
+        let changed = vec![Changed { owner, id, content: true }];
+        self.index.apply(changed.clone()).await;
+        self.observers.tell(&changed);
         let Ok(Some(entry)) = unless_damaged(self.records.get_in(Scope::User(owner), id)) else { return };
         let Some(vector) = self.embed(&entry.value.content).await else { return };
         if let Err(error) = self.add_vectors(vec![(entry, Vector::of(&vector))]).await {

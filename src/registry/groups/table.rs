@@ -22,11 +22,9 @@ pub(super) fn groups() -> Vec<ToolGroup> {
             "deepl",
             "libretranslate",
         ])),
-        group("vectorSearch", "Meaning", "Compare and find texts by meaning."),
         group("dataExtraction", "Data extraction", "Extract tables, names and summaries from text.")
             .start(Start::With(&["openai", "anthropic", "gemini", "openrouter"])),
         group("sessions", "Sessions", "Other conversations and runs."),
-        group("knowledge", "Knowledge", "Facts about people, and available skills."),
         group("messaging", "Messages", "Messages to channels."),
         group("teams", "Teams", "Agents that work together."),
         gathers("fs", "Working with files", "Read, write, list, edit and search files."),
