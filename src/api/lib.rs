@@ -29,9 +29,11 @@ mod estimate;
 mod event_streams;
 mod factory_reset;
 mod files;
+mod graph;
 mod home;
 mod host_check;
 mod interactions;
+mod memory_documents;
 mod metrics;
 mod models;
 mod network;
@@ -46,8 +48,10 @@ mod restart;
 mod restore;
 mod rules;
 mod runs;
+mod search;
 mod serve;
 mod settings;
+mod skills;
 mod storage;
 mod tls;
 mod today;
@@ -119,8 +123,14 @@ pub struct AppParts {
     pub rule_home: ::rules::Home,
     /// Custom tools.
     pub custom: CustomTools,
+    /// People's knowledge graphs.
+    pub graph: ::graph::Graph,
     /// The documents that define the agent.
     pub documents: persona::Documents,
+    /// Memory documents, and the context files by path.
+    pub files: ::documents::VirtualFiles,
+    /// Skills.
+    pub skills: ::skills::Skills,
     /// Questions that wait for people.
     pub interactions: interaction::Interactions,
     /// SQL databases of agents.
@@ -212,8 +222,10 @@ fn routes() -> Routes<AppState> {
         .merge(tools::routes())
         .merge(changes::routes())
         .merge(today::routes())
+        .merge(search::routes())
         .merge(board::routes())
         .merge(automation::routes())
+        .merge(graph::routes())
         .merge(rules::routes())
         .merge(answers)
         .merge(policy_routes::routes())
@@ -235,6 +247,8 @@ fn routes() -> Routes<AppState> {
         .nest("/custom-tools", custom_tools::routes())
         .nest("/config-services", config_services::routes())
         .nest("/documents", documents::routes())
+        .nest("/memory-documents", memory_documents::routes())
+        .nest("/skills", skills::routes())
         // `csrfToken` is worthless without the session's cookie; the others describe keys and contain none.
         .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys", "keyPrefixes"])
         .all(middleware_failures)

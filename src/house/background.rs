@@ -9,15 +9,18 @@ use super::{
 use agent::Agent;
 use anyhow::Result;
 use board::{Board, Pin};
+use documents::MemoryDocuments;
 use home_assistant::HomeAssistant;
 use memory::Memories;
 use rules::Rules;
 use scheduler::Scheduler;
+use skills::Skills;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use store::Store;
 use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Channel, Cx, Ports, Principal, Via};
+use vectors::Vectors;
 
 /// Delay after a start before missing embeddings are computed.
 const BACKFILL_AFTER: Duration = Duration::from_secs(60);
@@ -29,6 +32,8 @@ const DAMAGED: &str = "Some stored records are damaged and cannot be shown. `hob
                        backup that has them; `hob restore FILE` brings that back.";
 /// Interval of maintenance.
 const MAINTENANCE_EVERY: Duration = Duration::from_secs(600);
+/// The rounds of maintenance between two checks of the collections of vectors: a day.
+const VECTORS_CHECKED_AT: u64 = 144;
 /// Delay after a start before the slow check of stored records begins, and its interval.
 const CHECK_AFTER: Duration = Duration::from_secs(300);
 const CHECK_EVERY: Duration = Duration::from_secs(60);
@@ -120,6 +125,22 @@ pub(super) fn schedule_maintenance(agent: Agent, ports: Ports, closing: Cancella
             tokio::time::sleep(MAINTENANCE_EVERY).await;
             if let Err(error) = agent.maintain(&ports) {
                 tracing::warn!(%error, "could not delete old runs");
+            }
+        }
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(maintenance));
+}
+
+/// Drops collections of vectors that nobody uses from memory; once a day compares counts and records, and corrects them.
+pub(super) fn maintain_vectors(vectors: Vectors, closing: CancellationToken) {
+    let maintenance = async move {
+        for round in 1_u64.. {
+            tokio::time::sleep(MAINTENANCE_EVERY).await;
+            vectors.maintain();
+            if round % VECTORS_CHECKED_AT == 1
+                && let Err(error) = vectors.repair().await
+            {
+                tracing::warn!(%error, "the collections of vectors could not be checked");
             }
         }
     };
@@ -232,6 +253,33 @@ pub(super) fn schedule_backfill(memories: Memories, closing: CancellationToken) 
         }
     };
     tokio::spawn(closing.run_until_cancelled_owned(backfill));
+}
+
+/// Computes the indexes of documents that a power cut, a restore or another model left without.
+pub(super) fn schedule_indexing(documents: MemoryDocuments, closing: CancellationToken) {
+    let index = async move {
+        tokio::time::sleep(BACKFILL_AFTER).await;
+        match documents.backfill().await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "indexed memory documents"),
+            Err(error) => tracing::warn!(%error, "could not index memory documents"),
+        }
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(index));
+}
+
+/// Brings the copies of skills, which backups contain, in line with their folders, at the start and every ten minutes; after a
+/// restore the folders with the copies.
+pub(super) fn schedule_skills(skills: Skills, closing: CancellationToken) {
+    let reconcile = async move {
+        loop {
+            if let Err(error) = skills.reconcile().await {
+                tracing::warn!(%error, "skills could not be copied for backups");
+            }
+            tokio::time::sleep(MAINTENANCE_EVERY).await;
+        }
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(reconcile));
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@ mod file;
 mod holder;
 mod index;
 mod journal;
+mod observe;
 mod postings;
+mod rank;
 mod records;
 mod scan;
 mod vectors;
@@ -22,7 +24,8 @@ pub use view::{Candidate, Candidates, Hit, Memory, Recalled};
 
 use embed::{Embedder, Quantized};
 use holder::{Changed, IndexHolder, Saving, unless_damaged};
-use index::{Fetch, Index};
+use index::{Fetch, Index, IndexHit};
+use rank::{SECOND_PASS, SecondPass};
 use records::{Stored, Vector};
 use std::{collections::HashMap, sync::Arc};
 use store::{Audience, Coded, Collection, Entry, Listing, Part, Record, Stamp, Store, Tx};
@@ -34,6 +37,9 @@ const CONSIDERED: usize = 24;
 /// How many memories without a vector get one in one commit.
 const BACKFILLED: usize = 32;
 
+/// A hit, and its memory if it was read; `None` inside where the caller may not read it.
+type Read = (IndexHit, Option<Option<Entry<Stored>>>);
+
 /// The memories of the household; cheap to clone.
 #[derive(Clone)]
 pub struct Memories {
@@ -42,6 +48,7 @@ pub struct Memories {
     embedder: Embedder,
     /// Built on first use, to keep start-up cheap.
     index: Arc<IndexHolder>,
+    observers: observe::Observers,
 }
 
 impl Memories {
@@ -52,7 +59,8 @@ impl Memories {
 
     fn saving(store: &Store, embedder: Embedder, saving: Saving) -> Self {
         let index = Arc::new(IndexHolder::new(store, saving));
-        Self { records: store.collection(), vectors: store.collection(), embedder, index }
+        let observers = observe::Observers::default();
+        Self { records: store.collection(), vectors: store.collection(), embedder, index, observers }
     }
 
     /// Store a memory durably, with its vector if the model is available.
@@ -105,8 +113,10 @@ impl Memories {
         let work = async move {
             let written = this.records.store().write(job).await;
             // After a failure too: the commit may be on disk all the same.
+            let noted = changed.clone();
             this.index.apply(changed).await;
             drop(pending);
+            this.observers.tell(&noted);
             written
         };
         let ended = tokio::spawn(store::inherit_effect(work)).await;
@@ -182,7 +192,7 @@ impl Memories {
         let ranked = self.index.with(move |index, fetch| index.search(user, &text, meaning.as_ref(), fetch)).await?;
         let nothing = ranked.is_empty();
         let mut hits = vec![];
-        for found in ranked {
+        for (found, read) in self.second_pass(cx, query, ranked)? {
             if hits.len() == filter.limit.max(1) {
                 break;
             }
@@ -191,13 +201,35 @@ impl Memories {
             }
             // Read through the collection, which checks access. Only returned memories taint the run.
             let fits = |e: &Entry<Stored>| filter.matches(&e.value) && !(filter.own && e.label != Label::Own);
-            if let Some(entry) = unless_damaged(self.records.peek(cx, found.id))?.filter(fits) {
+            let read = match read {
+                Some(read) => read,
+                None => unless_damaged(self.records.peek(cx, found.id))?,
+            };
+            if let Some(entry) = read.filter(fits) {
                 cx.taint(entry.label);
                 hits.push(Hit { memory: visible_to(cx, entry), score: found.score, why: found.why });
             }
         }
         self.count_uses(cx, &hits);
         Ok(Recalled { hits, by_meaning: by_meaning || (none && nothing) })
+    }
+
+    /// The hits in the order of both passes. The best are read for that; the others keep their order after them.
+    fn second_pass(&self, cx: &Cx, query: &str, ranked: Vec<IndexHit>) -> Result<Vec<Read>> {
+        let (pass, mut all) = (SecondPass::new(query), Vec::with_capacity(ranked.len()));
+        for (n, mut hit) in ranked.into_iter().enumerate() {
+            let mut read = None;
+            if n < SECOND_PASS {
+                let entry = unless_damaged(self.records.peek(cx, hit.id))?;
+                hit.rank += entry.as_ref().map_or(0.0, |entry| pass.gain(&entry.value.content));
+                read = Some(entry);
+            }
+            all.push((hit, read));
+        }
+        if let Some(best) = all.get_mut(..SECOND_PASS.min(all.len())) {
+            best.sort_by(|a, b| b.0.rank.total_cmp(&a.0.rank));
+        }
+        Ok(all)
     }
 
     /// The memories that may answer a question, the likeliest first. They do not taint the run: the caller does that
@@ -278,7 +310,9 @@ impl Memories {
 
     /// After such a write.
     pub async fn was_put_back(&self, owner: UserId, id: Id) {
-        self.index.apply(vec![Changed { owner, id, content: true }]).await;
+        let changed = vec![Changed { owner, id, content: true }];
+        self.index.apply(changed.clone()).await;
+        self.observers.tell(&changed);
         let Ok(Some(entry)) = unless_damaged(self.records.get_in(Scope::User(owner), id)) else { return };
         let Some(vector) = self.embed(&entry.value.content).await else { return };
         if let Err(error) = self.add_vectors(vec![(entry, Vector::of(&vector))]).await {

@@ -62,6 +62,8 @@ pub struct Sections {
     pub tools: bool,
     /// The categories of the available tools, the largest first.
     pub categories: Vec<String>,
+    /// The skills, or how to find them; may be empty.
+    pub skills: String,
     /// `AGENTS.md`.
     pub agents: String,
     /// `TOOLS.md`.
@@ -319,7 +321,8 @@ fn tools(s: &Sections, room: usize) -> String {
     let team = document("You lead a team:", team, &mut left, "TEAM.md is longer");
     let categories = categories(&s.categories);
     let tools = if categories.is_empty() { TOOLS.to_owned() } else { format!("{TOOLS}\n{categories}") };
-    paragraphs([tools, notes, agents, team])
+    let skills = truncate_or_drop(&s.skills, left, "skill_search finds the rest");
+    paragraphs([tools, skills, notes, agents, team])
 }
 
 /// Summarise the categories in one line of at most [`CATEGORIES`] bytes.

@@ -39,7 +39,7 @@ export const text = {
       device: 'health, people, model',
     },
     pages: {
-      models: ['Models', 'keys, providers, budget, spending'], persona: ['Personality', 'system prompt, learned notes, documents'], prompt: ['System prompt', 'the whole prompt'],
+      models: ['Models', 'keys, providers, budget, spending'], persona: ['Personality', 'system prompt, learned notes, documents'], skills: ['Skills', 'instructions for tasks'], prompt: ['System prompt', 'the whole prompt'],
       runs: ['Runs', 'answers with their steps'], activity: ['Activity', 'every tool call'], services: ['Services', 'addresses and keys of tools'],
     } as Record<string, string[]>,
     groups: { rooms: 'Rooms', things: 'Devices', pins: 'Pins', tools: 'Tools', memories: 'Memories', lists: 'Lists', conversations: 'Conversations' },
@@ -338,11 +338,11 @@ export const text = {
     sectionsLabel: 'Lists',
     memories: 'Memory',
     sections: {
-      lists: 'Lists', tasks: 'Tasks', notes: 'Notes', calendar: 'Calendar', contacts: 'Contacts', money: 'Money', bookmarks: 'Bookmarks', goals: 'Goals',
+      lists: 'Lists', tasks: 'Tasks', notes: 'Notes', calendar: 'Calendar', contacts: 'Contacts', graph: 'Connections', money: 'Money', bookmarks: 'Bookmarks', goals: 'Goals',
       tables: 'Tables', schedules: 'Schedules', bin: 'Bin',
     },
     sectionWords: {
-      lists: 'shopping and other checklists', tasks: 'to-dos', notes: 'things written down', calendar: 'events', contacts: 'people', money: 'expenses',
+      lists: 'shopping and other checklists', tasks: 'to-dos', notes: 'things written down', calendar: 'events', contacts: 'people', graph: 'people and things, and what links them', money: 'expenses',
       bookmarks: 'links', goals: 'plans and steps', tables: 'anything else', schedules: 'reminders, schedules, rules, triggers', bin: 'deleted things, trash, restore',
     },
     listsLoading: 'Loading…',
