@@ -11,12 +11,14 @@ mod index;
 mod journal;
 mod postings;
 mod records;
+mod same;
 mod scan;
 mod vectors;
 mod view;
 mod words;
 
 pub use answer::{Commonness, Decision, Fact, Question, masked};
+pub use same::{Relation, relation};
 pub use records::{COLLECTION, Change, Filter, Kind, LONGEST, New, Stats};
 pub use view::{Candidate, Candidates, Hit, Memory, Recalled};
 
