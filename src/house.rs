@@ -232,7 +232,7 @@ fn build_with(
 
     publish_pin_changes(&board, ports.bus.clone());
     tools_home::publish_changes(&things, ports.bus.clone(), closing.clone());
-    schedule_backfill(memories, closing.clone());
+    schedule_backfill(memories, ports.clone(), closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
     let (requests, used_agent) = (RequestCounts::default(), agent.clone());

@@ -2,14 +2,19 @@
 
 use crate::{
     answer::Commonness,
-    records::{Kind, Stored},
+    records::{Earlier, Kind, Stored},
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use store::{Audience, Entry};
 use tool::{Cx, Id, Label};
 
+/// From this importance on it is a reason, from this many uses, and below this presence.
+const IMPORTANT: f32 = 0.8;
+const OFTEN: u32 = 3;
+const FADED: f32 = 0.25;
+
 /// A memory.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Memory {
     /// Its id.
@@ -37,6 +42,9 @@ pub struct Memory {
     /// The name of the person who shared it, where that is not the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared_by: Option<String>,
+    /// The texts it had before, the oldest first; its owner alone sees them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Earlier>,
 }
 
 impl From<Entry<Stored>> for Memory {
@@ -52,6 +60,7 @@ impl From<Entry<Stored>> for Memory {
             shared: e.audience == Audience::Household,
             from_outside: e.label == Label::Outside,
             shared_by: None,
+            earlier: e.value.earlier,
         }
     }
 }
@@ -61,7 +70,10 @@ pub(crate) fn visible_to(cx: &Cx, entry: Entry<Stored>) -> Memory {
     let own = entry.owner == cx.user();
     let name = || cx.ports().people.name_of(entry.owner).unwrap_or_else(|| "somebody else".to_owned());
     let shared_by = (!own).then(name);
-    let memory = Memory::from(entry);
+    let mut memory = Memory::from(entry);
+    if !own {
+        memory.earlier.clear();
+    }
     Memory { from_outside: memory.from_outside && own, shared_by, ..memory }
 }
 
@@ -74,8 +86,67 @@ pub struct Hit {
     /// The score, 0 to 1: the cosine of the vectors, raised by shared words.
     #[serde(serialize_with = "tool::as_shortest")]
     pub score: f32,
-    /// The reason, such as `same words: boiler` or `similar meaning`.
+    /// The reason, such as `same words: boiler` or `similar meaning`, and what speaks for it besides.
     pub why: String,
+    /// Its similarity in meaning, 0 to 1; absent where it was found by its words alone.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "shortest_of")]
+    pub meaning: Option<f32>,
+    /// How present it is, 0 to 1: it fades with age and lack of use, the less the more important it is.
+    #[serde(serialize_with = "tool::as_shortest")]
+    pub presence: f32,
+}
+
+fn shortest_of<S: Serializer>(value: &Option<f32>, serializer: S) -> Result<S::Ok, S::Error> {
+    value.map(tool::shortest).serialize(serializer)
+}
+
+/// The reason for a hit: that of the search, and importance, use and age where they stand out.
+pub(crate) fn reason(found: String, memory: &Memory, presence: f32) -> String {
+    let mut why = found;
+    if memory.importance >= IMPORTANT {
+        why.push_str(", important");
+    }
+    if memory.uses >= OFTEN {
+        why.push_str(&format!(", recalled {} times", memory.uses));
+    }
+    if presence < FADED {
+        why.push_str(", long not needed");
+    }
+    why
+}
+
+/// What became of a fact that was to be remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// It is a new memory.
+    Added,
+    /// It was known already, perhaps in other words.
+    Known,
+    /// It took the place of an older one.
+    Replaced,
+}
+
+/// A fact that was to be remembered, and what became of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Learned {
+    /// The memory as it is now.
+    #[serde(flatten)]
+    pub memory: Memory,
+    /// What became of the fact.
+    pub outcome: Outcome,
+    /// The text that the memory had before, where it was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// Older memories that it may repeat or contradict; not sure, so all stay.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub similar: Vec<Memory>,
+}
+
+impl Learned {
+    pub(crate) fn new(memory: Memory, outcome: Outcome) -> Self {
+        Self { memory, outcome, before: None, similar: vec![] }
+    }
 }
 
 /// A memory that may answer a question.
