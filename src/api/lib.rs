@@ -39,6 +39,7 @@ mod openai;
 mod page;
 mod people;
 mod policy_routes;
+mod profile;
 mod query;
 mod response_headers;
 mod restart;
@@ -215,6 +216,7 @@ fn routes() -> Routes<AppState> {
         .merge(answers)
         .merge(policy_routes::routes())
         .merge(documents::agent_routes())
+        .merge(profile::routes())
         .merge(device::routes())
         .merge(models::routes())
         .merge(estimate::routes())

@@ -84,7 +84,7 @@ mod tests {
 
     fn hit(name: &str, score: f32, presence: f32) -> Hit {
         let memory = Memory { content: name.into(), ..Memory::default() };
-        Hit { memory, score, why: String::new(), meaning: None, presence }
+        Hit { memory, score, why: String::new(), besides: vec![], meaning: None, presence }
     }
 
     fn order(mut hits: Vec<Hit>) -> String {

@@ -34,7 +34,7 @@ use std::{collections::HashMap, sync::Arc};
 use store::{Audience, Coded, Collection, Entry, Listing, Part, Record, Stamp, Store, Tx};
 use tool::{Cx, Error, Id, Label, Result, Scope, UserId};
 use uses::Uses;
-use view::{reason, visible_to};
+use view::{besides, visible_to};
 
 /// How many memories are considered as answers to a question.
 const CONSIDERED: usize = 24;
@@ -454,9 +454,8 @@ impl Memories {
         self.uses.of(entry.owner, entry.id).add_to(&mut entry.value);
         let presence = decay::presence_of(&entry.value, entry.id.millis(), Id::now_ms());
         let memory = visible_to(cx, entry);
-        let why = reason(found.why, &memory, presence);
-        let meaning = (found.cosine > 0.0).then_some(found.cosine);
-        Hit { memory, score: found.score, why, meaning, presence }
+        let (meaning, besides) = ((found.cosine > 0.0).then_some(found.cosine), besides(&memory, presence));
+        Hit { memory, score: found.score, why: found.why, besides, meaning, presence }
     }
 
     /// A memory as its owner sees it.

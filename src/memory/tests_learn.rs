@@ -129,7 +129,7 @@ async fn uses_are_counted_in_memory_and_written_together() {
     assert_eq!(find().await.memory.uses, 0);
     let (second, third, fourth) = (find().await, find().await, find().await);
     assert_eq!((second.memory.uses, third.memory.uses, fourth.memory.uses), (1, 2, 3));
-    assert!(fourth.why.ends_with("recalled 3 times"), "{}", fourth.why);
+    assert_eq!((third.besides, fourth.besides.clone()), (vec![], vec!["often recalled"]));
     assert!(fourth.meaning.is_some_and(|meaning| meaning > 0.3) && fourth.presence > 0.99, "{fourth:?}");
     let stored = || memories.records.get_in(Scope::User(UserId::OWNER), second.memory.id).unwrap().unwrap().value;
     assert_eq!((stored().uses, stored().used_ms), (0, 0), "searching wrote nothing");

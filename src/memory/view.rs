@@ -86,8 +86,11 @@ pub struct Hit {
     /// The score, 0 to 1: the cosine of the vectors, raised by shared words.
     #[serde(serialize_with = "tool::as_shortest")]
     pub score: f32,
-    /// The reason, such as `same words: boiler` or `similar meaning`, and what speaks for it besides.
+    /// The reason, such as `same words: boiler` or `similar meaning`.
     pub why: String,
+    /// What else counts: `important`, `often recalled`, `long not needed`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub besides: Vec<&'static str>,
     /// Its similarity in meaning, 0 to 1; absent where it was found by its words alone.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "shortest_of")]
     pub meaning: Option<f32>,
@@ -100,19 +103,14 @@ fn shortest_of<S: Serializer>(value: &Option<f32>, serializer: S) -> Result<S::O
     value.map(tool::shortest).serialize(serializer)
 }
 
-/// The reason for a hit: that of the search, and importance, use and age where they stand out.
-pub(crate) fn reason(found: String, memory: &Memory, presence: f32) -> String {
-    let mut why = found;
-    if memory.importance >= IMPORTANT {
-        why.push_str(", important");
-    }
-    if memory.uses >= OFTEN {
-        why.push_str(&format!(", recalled {} times", memory.uses));
-    }
-    if presence < FADED {
-        why.push_str(", long not needed");
-    }
-    why
+/// What speaks for a memory besides its words and its meaning, or against it.
+pub(crate) fn besides(memory: &Memory, presence: f32) -> Vec<&'static str> {
+    let all = [
+        (memory.importance >= IMPORTANT, "important"),
+        (memory.uses >= OFTEN, "often recalled"),
+        (presence < FADED, "long not needed"),
+    ];
+    all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, reason)| reason).collect()
 }
 
 /// What became of a fact that was to be remembered.

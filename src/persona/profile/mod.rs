@@ -12,7 +12,7 @@ mod tools;
 pub use apply::{ProfileChange, ProfileText};
 pub use entry::{ProfileEntry, ProfileSection, ProfileSource, ProfileView};
 pub(crate) use prompt::{ProfileText as PromptText, prompt_text};
-pub use statements::{Statement, statements};
+pub use statements::{Statement, sentence_count, statements};
 pub(crate) use tools::{read_profile, update_profile};
 
 use entry::Stored;

@@ -3,7 +3,7 @@
 //! A rule matches a whole sentence, and its value has to look like one: "call me Sam" gives a name, "call me back later" gives
 //! nothing. A missed statement costs nothing; a wrong one is shown in the profile with the words it came from.
 
-use super::{ProfileSection, ProfileSource, apply::ProfileText};
+use super::{ProfileSection, apply::ProfileText};
 use serde_json::{Map, Value, json};
 
 /// The longest message that is read, in characters, and the most sentences of it: a long text is no statement.
@@ -39,8 +39,10 @@ impl Statement {
         args.into()
     }
 
-    /// The source of statements.
-    pub const SOURCE: ProfileSource = ProfileSource::Conversation;
+    /// Whether it says how Hob should answer, and is no fact that one may also want to be remembered.
+    pub fn is_addressed(&self) -> bool {
+        matches!(self.text.section, Style | Instructions) || matches!(self.text.key.as_str(), "preferredName" | "language")
+    }
 }
 
 /// What a value has to be.
@@ -283,8 +285,20 @@ pub fn statements(message: &str) -> Vec<Statement> {
     found
 }
 
+/// How many sentences a message has.
+pub fn sentence_count(message: &str) -> usize {
+    pieces(message).iter().filter(|(text, _)| !text.trim().is_empty()).count()
+}
+
 /// The sentences of a message that end with no question mark.
 fn sentences(message: &str) -> Vec<String> {
+    let all = pieces(message);
+    let told = all.into_iter().filter(|(text, end)| *end != '?' && !text.trim_end().ends_with('?'));
+    told.map(|(text, _)| text.trim().to_owned()).filter(|text| !text.is_empty()).collect()
+}
+
+/// The sentences of a message, and how each ends.
+fn pieces(message: &str) -> Vec<(&str, char)> {
     let (mut all, mut start) = (vec![], 0);
     let bytes = message.as_bytes();
     for (at, c) in message.char_indices() {
@@ -297,8 +311,7 @@ fn sentences(message: &str) -> Vec<String> {
         }
     }
     all.push((message.get(start..).unwrap_or_default(), ' '));
-    let told = all.into_iter().filter(|(text, end)| *end != '?' && !text.trim_end().ends_with('?'));
-    told.map(|(text, _)| text.trim().to_owned()).filter(|text| !text.is_empty()).collect()
+    all
 }
 
 fn read(sentence: &str) -> Option<ProfileText> {

@@ -7,6 +7,7 @@ import type { RoomProps } from '../rooms';
 import { facts, text } from '../text';
 import { Top } from '../top';
 import { lazy } from '../lazy';
+import { AboutYou } from './about-you';
 import { About } from './about';
 import { Backup } from './backup';
 import { useFocusKept } from './focus';
@@ -59,6 +60,7 @@ function Parts({ admin }: { admin: boolean }): JSX.Element {
       <Part id="model" title={text.device.model.title} why={text.device.model.why}><Model onward /></Part>
       <LinkedPart id="persona" title={text.device.mind.personaTitle} why={text.device.mind.personaWhy} open={text.device.mind.persona} />
       <You />
+      <AboutYou />
       {admin && <People round={round} onChanged={next} />}
       {admin && <Tokens round={round} onChanged={next} />}
       <Sessions />

@@ -4,10 +4,12 @@ import { Refused, Unreachable } from '../api';
 import { dayAt, timeOf, written } from '../clock';
 import { activity, approvals, autonomy, groups, services, toolPolicy } from './decisions';
 import { device } from './device';
+import { profile } from './profile';
 
 export { isLookup, toolWords } from './tools';
 
 export const text = {
+  profile,
   name: 'Hob',
   opening: 'Connecting to Hob…',
   tryAgain: 'Try again',
