@@ -103,7 +103,8 @@ async fn a_tainted_run_changes_nothing_and_words_from_outside_stay_apart() {
     let tainted = owner();
     tainted.taint(Label::Outside);
     let known = learn(&memories, &tainted, "The shop opens at 9").await;
-    assert_eq!((known.outcome, known.before, known.memory), (Outcome::Known, None, own.clone()));
+    assert_eq!((known.outcome, known.before, known.memory.id), (Outcome::Known, None, own.id));
+    assert_eq!(contents(&memories, &cx), ["The shop opens at nine"]);
     let added = learn(&memories, &tainted, "The shop now opens at eight").await;
     assert_eq!((added.outcome, added.memory.from_outside), (Outcome::Added, true));
     // What the person says themselves is not merged into words from outside.
@@ -186,5 +187,5 @@ fn memories_of_other_tests_are_all_different_facts() {
         }
     }
     println!("{compared} pairs");
-    assert!(compared > 4000 && merged.is_empty(), "{compared} {merged:#?}");
+    assert!(compared > 2000 && merged.is_empty(), "{compared} {merged:#?}");
 }

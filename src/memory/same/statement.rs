@@ -104,7 +104,7 @@ impl Statement {
 /// Splits a statement into words, without accents, in lower case.
 fn split(text: &str) -> Vec<Raw> {
     let plain = fold(text);
-    let mut lower = format!(" {} ", plain.replace('’', "'").to_lowercase().replace("n't", " not"));
+    let mut lower = format!(" {} ", plain.replace('’', "'").to_lowercase().replace("n't", " not").replace("'m ", " am ").replace("'re ", " are "));
     for (phrase, word) in words::PHRASES {
         if lower.contains(phrase) {
             lower = lower.replace(&format!(" {phrase} "), &format!(" {word} "));

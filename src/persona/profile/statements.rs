@@ -94,7 +94,7 @@ const RULES: &[Rule] = &[
         section: Identity,
         key: "name",
         begins: &[
-            "my name is ", "my name's ", "my full name is ", "ich heisse ", "mein name ist ", "me llamo ", "mi nombre es ",
+            "my name is ", "my name's ", "my full name is ", "ich heisse ", "ich heiße ", "mein name ist ", "me llamo ", "mi nombre es ",
             "je m'appelle ", "mon nom est ",
         ],
         ends: &[],
@@ -224,9 +224,9 @@ const RULES: &[Rule] = &[
         section: Instructions,
         key: "",
         begins: &[
-            "always answer ", "always reply ", "always address ", "always use metric", "always use celsius", "always give me ", "never use emoji", "do not use emoji", "never answer ", "never call me ",
-            "do not call me ", "when you answer", "when you answer me", "in your answers", "use metric units", "from now on, answer ", "from now on answer ", "from now on use ", "from now on, use ", "from now on always ", "from now on, always ", "from now on never ", "from now on, never ",
-            "antworte immer ", "verwende immer ", "verwende keine emoji", "ab jetzt antworte ", "nenn mich nie ", "responde siempre ", "usa siempre ", "no uses emoji", "a partir de ahora responde ", "reponds toujours ", "utilise toujours ", "n'utilise pas d'emoji",
+            "always answer ", "always reply ", "always address ", "always use metric", "always use celsius", "always give me ", "never use emoji", "do not use emoji", "never answer ",
+            "when you answer", "when you answer me", "in your answers", "use metric units", "from now on, answer ", "from now on answer ", "from now on use ", "from now on, use ", "from now on always ", "from now on, always ", "from now on never ", "from now on, never ",
+            "antworte immer ", "verwende immer ", "verwende keine emoji", "ab jetzt antworte ", "responde siempre ", "usa siempre ", "no uses emoji", "a partir de ahora responde ", "reponds toujours ", "utilise toujours ", "n'utilise pas d'emoji",
         ],
         ends: &[],
         slot: Slot::Words,
@@ -504,7 +504,7 @@ mod tests {
         let args = Statement::arguments(&statements("Call me Sam. I'm vegetarian. I don't eat fish."));
         let expected = json!({
             "preferredName": "Sam", "facts": ["I am vegetarian", "I do not eat fish"],
-            "quote": "Call me Sam I'm vegetarian I don't eat fish."
+            "quote": "Call me Sam I'm vegetarian I don't eat fish"
         });
         assert_eq!(args, expected);
     }
