@@ -106,7 +106,8 @@ async fn change(
     let known = |key: &str| keyed.iter().any(|keys| keys.iter().any(|(known, _)| *known == key));
     if let Some(key) = patch.set.keys().find(|key| !known(key)) {
         let key: String = key.chars().take(40).collect();
-        let text = format!("a profile has no `{key}`: identity and style have the keys that `GET /api/v1/openapi.json` lists");
+        let text =
+            format!("a profile has no `{key}`: identity and style have the keys that `GET /api/v1/openapi.json` lists");
         return Err(Failure::new(400, "bad_args", text));
     }
     let mut args: Map<String, Value> = patch.set.into_iter().map(|(key, value)| (key, value.into())).collect();

@@ -20,11 +20,23 @@ const NEAR: f32 = 0.7;
 /// What a new memory does to the stored ones.
 #[derive(Clone)]
 enum Step {
-    Add { id: Id, stamp: Box<Stamp>, stored: Stored, similar: Vec<Memory> },
+    Add {
+        id: Id,
+        stamp: Box<Stamp>,
+        stored: Stored,
+        similar: Vec<Memory>,
+    },
     /// Another item of the same call says the same.
     Repeats(usize),
-    Known { id: Id },
-    Change { id: Id, from: String, change: Change, replaces: bool },
+    Known {
+        id: Id,
+    },
+    Change {
+        id: Id,
+        from: String,
+        change: Change,
+        replaces: bool,
+    },
 }
 
 impl Memories {
@@ -108,7 +120,9 @@ impl Memories {
                 Relation::Same if same.is_none() => same = Some(entry),
                 Relation::Same => {}
                 Relation::Update => updates.push(entry),
-                Relation::Different if hit.cosine >= NEAR && similar.len() < SIMILAR => similar.push(self.own_view(entry)),
+                Relation::Different if hit.cosine >= NEAR && similar.len() < SIMILAR => {
+                    similar.push(self.own_view(entry))
+                }
                 Relation::Different => {}
             }
         }
@@ -127,7 +141,8 @@ impl Memories {
         similar.truncate(SIMILAR);
         let stamp = Box::new(self.records.stamp(cx, "remember").audience(crate::audience(new.shared)));
         let importance = new.importance.clamp(0.0, 1.0);
-        let stored = Stored { content: text.to_owned(), kind: new.kind, importance, tags: new.tags, ..Stored::default() };
+        let stored =
+            Stored { content: text.to_owned(), kind: new.kind, importance, tags: new.tags, ..Stored::default() };
         Ok(Step::Add { id: Id::new(), stamp, stored, similar })
     }
 

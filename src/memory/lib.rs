@@ -22,8 +22,8 @@ mod view;
 mod words;
 
 pub use answer::{Commonness, Decision, Fact, Question, masked};
-pub use same::{Relation, relation};
 pub use records::{COLLECTION, Change, Earlier, Filter, Kind, LONGEST, MOST, New, Stats};
+pub use same::{Relation, relation};
 pub use view::{Candidate, Candidates, Hit, Learned, Memory, Outcome, Recalled};
 
 use embed::{Embedder, Quantized};
@@ -62,7 +62,14 @@ impl Memories {
 
     fn saving(store: &Store, embedder: Embedder, saving: Saving) -> Self {
         let index = Arc::new(IndexHolder::new(store, saving));
-        Self { records: store.collection(), vectors: store.collection(), embedder, index, uses: Uses::default(), most: None }
+        Self {
+            records: store.collection(),
+            vectors: store.collection(),
+            embedder,
+            index,
+            uses: Uses::default(),
+            most: None,
+        }
     }
 
     /// Store a memory durably, with its vector if the model is available.
@@ -130,7 +137,9 @@ impl Memories {
     /// `BadArgs` when the change is empty, or the text is empty or too long; `Unavailable` when the disk is full.
     pub async fn update(&self, cx: &Cx, id: Id, mut change: Change) -> Result<Option<Memory>> {
         if change == Change::default() {
-            return Err(Error::bad_args("nothing to change: pass content, type, importance, tags, shared, vouched or forgetEarlier"));
+            return Err(Error::bad_args(
+                "nothing to change: pass content, type, importance, tags, shared, vouched or forgetEarlier",
+            ));
         }
         change.content = change.content.as_deref().map(checked_text).transpose()?;
         let vector = match &change.content {

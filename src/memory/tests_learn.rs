@@ -50,7 +50,8 @@ async fn a_fact_is_stored_once_and_replaced_with_its_history() {
     assert_eq!(earlier, expected);
     // The changed text is what is found, also by another index.
     for memories in [memories.clone(), Memories::new(&store, embedder())] {
-        let asked = async |q: &str| memories.recall(&cx, q, Filter { limit: 3, ..Filter::default() }).await.unwrap().hits;
+        let asked =
+            async |q: &str| memories.recall(&cx, q, Filter { limit: 3, ..Filter::default() }).await.unwrap().hits;
         assert_eq!(asked("kiwi-9").await.len(), 1);
         assert_eq!(asked("wifi password").await[0].memory.content, "Our wifi password is kiwi-9");
     }
@@ -126,7 +127,8 @@ async fn uses_are_counted_in_memory_and_written_together() {
     let store = Store::in_memory().unwrap();
     let (memories, cx) = (Memories::new(&store, embedder()), owner());
     learn(&memories, &cx, "The ladder is in the shed").await;
-    let find = async || memories.recall(&cx, "ladder", Filter { limit: 1, ..Filter::default() }).await.unwrap().hits.remove(0);
+    let find =
+        async || memories.recall(&cx, "ladder", Filter { limit: 1, ..Filter::default() }).await.unwrap().hits.remove(0);
     assert_eq!(find().await.memory.uses, 0);
     let (second, third, fourth) = (find().await, find().await, find().await);
     assert_eq!((second.memory.uses, third.memory.uses, fourth.memory.uses), (1, 2, 3));
@@ -149,7 +151,12 @@ async fn only_a_full_memory_forgets_and_the_least_valuable_first() {
     let (mut memories, cx) = (Memories::new(&store, embedder()), owner());
     memories.most = Some(4);
     let important = |content: &str, importance| New { importance, ..new(content) };
-    let all = [("The attic is cold", 0.1), ("Ben is allergic to nuts", 1.0), ("A blue cup broke", 0.0), ("The vet is Dr Novak", 0.7)];
+    let all = [
+        ("The attic is cold", 0.1),
+        ("Ben is allergic to nuts", 1.0),
+        ("A blue cup broke", 0.0),
+        ("The vet is Dr Novak", 0.7),
+    ];
     memories.learn(&cx, all.map(|(text, importance)| important(text, importance)).to_vec()).await.unwrap();
     assert_eq!(memories.maintain().await.unwrap(), []);
     assert_eq!(contents(&memories, &cx).len(), 4);

@@ -12,7 +12,7 @@ pub use documents::{Author, Document, Documents, Past, PastHead};
 pub use edit::Edit;
 pub use name::Name;
 pub use profile::{
-    Profile, ProfileChange, ProfileEntry, ProfileSection, ProfileSource, ProfileText, ProfileView, Statement, sentence_count,
-    statements,
+    Profile, ProfileChange, ProfileEntry, ProfileSection, ProfileSource, ProfileText, ProfileView, Statement,
+    sentence_count, statements,
 };
 pub use tools::family;

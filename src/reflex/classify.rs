@@ -214,7 +214,8 @@ impl<'a> Classifier<'a> {
         // Other sentences of the message are for the other stages.
         let whole = all.iter().all(persona::Statement::is_addressed) && all.len() == persona::sentence_count(text);
         let made = unknown(String::new(), "how they want to be answered");
-        let call = Classification { tool: Some(TOOL.to_owned()), arguments: persona::Statement::arguments(&all), ..made };
+        let call =
+            Classification { tool: Some(TOOL.to_owned()), arguments: persona::Statement::arguments(&all), ..made };
         whole.then(|| Classification { stage: Stage::Template, confidence: 1.0, sure: true, ..call }.speechless())
     }
 

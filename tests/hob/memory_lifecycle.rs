@@ -22,7 +22,10 @@ fn a_fact_is_stored_once_replaced_and_undone() {
     assert_eq!((&again["outcome"], &again["id"]), (&json!("known"), &first["id"]), "{again}");
     let changed = hob.result("remember", json!({"content": "The wifi password changed to fig-77"}));
     assert_eq!((&changed["outcome"], &changed["id"]), (&json!("replaced"), &first["id"]), "{changed}");
-    assert_eq!((&changed["before"], &changed["tags"]), (&json!("The password of the wifi is plum-42"), &json!(["home"])));
+    assert_eq!(
+        (&changed["before"], &changed["tags"]),
+        (&json!("The password of the wifi is plum-42"), &json!(["home"]))
+    );
     assert_eq!(remembered(&hob), ["The wifi password changed to fig-77"]);
     let earlier = changed["earlier"].as_array().unwrap();
     assert_eq!((earlier.len(), &earlier[0]["content"]), (2, &json!("The wifi password is plum-42")));
@@ -34,7 +37,15 @@ fn a_fact_is_stored_once_replaced_and_undone() {
     assert_eq!(remembered(&hob), ["The password of the wifi is plum-42"]);
     let found = hob.result("recall", json!({"query": "plum-42"}));
     assert_eq!(found["memories"][0]["earlier"].as_array().unwrap().len(), 1, "{found}");
-    assert_eq!(hob.result("recall", json!({"query": "fig-77"}))["memories"].as_array().unwrap().iter().filter(|m| m["content"].as_str().unwrap().contains("fig")).count(), 0);
+    assert_eq!(
+        hob.result("recall", json!({"query": "fig-77"}))["memories"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|m| m["content"].as_str().unwrap().contains("fig"))
+            .count(),
+        0
+    );
     hob.result("update_memory", json!({"memoryId": first["id"], "forgetEarlier": true}));
     assert_eq!(hob.result("list_memories", json!({}))["memories"][0].get("earlier"), None);
 }
@@ -107,5 +118,9 @@ fn a_model_sees_what_a_new_fact_may_contradict() {
     server.script(vec![calls(&[("remember", json!({"content": "Anna does not like fish"}))]), says("Noted.")]);
     let answer = hob.say("Anna doesn't like fish, you know");
     let result = &answer["toolCalls"][0]["result"];
-    assert_eq!((&result["outcome"], &result["similar"][0]["content"]), (&json!("added"), &json!("Anna likes fish")), "{answer}");
+    assert_eq!(
+        (&result["outcome"], &result["similar"][0]["content"]),
+        (&json!("added"), &json!("Anna likes fish")),
+        "{answer}"
+    );
 }

@@ -40,23 +40,35 @@ fn a_person_edits_their_profile_and_the_next_prompt_has_it() {
         }),
     );
     let name = &written["identity"][0];
-    assert_eq!((&name["key"], &name["source"], &name["confidence"]), (&json!("preferredName"), &json!("person"), &json!(1)));
+    assert_eq!(
+        (&name["key"], &name["source"], &name["confidence"]),
+        (&json!("preferredName"), &json!("person"), &json!(1))
+    );
     server.script(vec![says("hello"), says("hello"), says("hello")]);
     hob.say("hi");
     let prompt = told(&server);
     let parts: Vec<&str> = prompt.split("\n\n---\n\n").collect();
-    assert!(parts[1].starts_with("About the person you speak with:\n- preferred name: Sam\n- length of answers: short\n- facts: vegetarian"), "{prompt}");
+    assert!(
+        parts[1].starts_with(
+            "About the person you speak with:\n- preferred name: Sam\n- length of answers: short\n- facts: vegetarian"
+        ),
+        "{prompt}"
+    );
     assert!(parts[2].starts_with("The person's own instructions for every answer:\n- Use metric units."), "{prompt}");
 
     let fact = written["facts"][0]["id"].clone();
-    let changed = patch(&hob, json!({"change": [{"id": fact, "value": "vegan"}], "remove": [written["instructions"][0]["id"]]}));
+    let changed =
+        patch(&hob, json!({"change": [{"id": fact, "value": "vegan"}], "remove": [written["instructions"][0]["id"]]}));
     assert_eq!((values(&changed, "facts"), values(&changed, "instructions")), (vec!["vegan".to_owned()], vec![]));
     hob.say("hi");
     assert!(told(&server).contains("- facts: vegan") && !told(&server).contains("metric units"));
     // A change is undone as a whole.
     let change = hob.get("/api/v1/changes").data(200)["changes"][0]["id"].as_str().unwrap().to_owned();
     hob.post(&format!("/api/v1/changes/{change}/undo"), json!({})).data(200);
-    assert_eq!((values(&profile(&hob), "facts"), values(&profile(&hob), "instructions").len()), (vec!["vegetarian".to_owned()], 1));
+    assert_eq!(
+        (values(&profile(&hob), "facts"), values(&profile(&hob), "instructions").len()),
+        (vec!["vegetarian".to_owned()], 1)
+    );
     patch(&hob, json!({"set": {"preferredName": "", "answerLength": ""}}));
     hob.stop();
     hob.start_again();
@@ -87,7 +99,8 @@ fn bad_changes_are_refused_and_change_nothing() {
     // A program does not choose how much Hob does unasked.
     hob.admin("PATCH", "/api/v1/profile").json(&json!({"autonomy": "full"})).send().refusal(403, "denied");
     let viewer = hob.token("vera", "viewer");
-    let refused = hob.request("PATCH", "/api/v1/profile").bearer(&viewer).json(&json!({"set": {"name": "Vera"}})).send();
+    let refused =
+        hob.request("PATCH", "/api/v1/profile").bearer(&viewer).json(&json!({"set": {"name": "Vera"}})).send();
     refused.refusal(403, "denied");
     assert_eq!(profile(&hob), before);
 }
@@ -103,7 +116,10 @@ fn each_person_has_their_own() {
     let change = |body: Value| hob.request("PATCH", "/api/v1/profile").bearer(&mia).json(&body).send();
     change(json!({"change": [{"id": entry, "value": "Max"}]})).refusal(404, "not_found");
     change(json!({"set": {"preferredName": "Mia"}})).data(200);
-    assert_eq!((values(&of_mia(), "identity"), values(&profile(&hob), "identity")), (vec!["Mia".to_owned()], vec!["Sam".to_owned()]));
+    assert_eq!(
+        (values(&of_mia(), "identity"), values(&profile(&hob), "identity")),
+        (vec!["Mia".to_owned()], vec!["Sam".to_owned()])
+    );
 }
 
 #[test]
@@ -115,7 +131,10 @@ fn statements_in_a_conversation_are_learned_with_their_source() {
     assert!(prompt.contains("- preferred name: Sam") && prompt.contains("- facts: I am vegetarian"), "{prompt}");
     let learned = profile(&hob);
     let name = &learned["identity"][0];
-    assert_eq!((&name["value"], &name["source"], &name["quote"]), (&json!("Sam"), &json!("conversation"), &json!("Call me Sam I'm vegetarian")));
+    assert_eq!(
+        (&name["value"], &name["source"], &name["quote"]),
+        (&json!("Sam"), &json!("conversation"), &json!("Call me Sam I'm vegetarian"))
+    );
     assert_eq!(name["conversationId"], answer["conversationId"]);
     hob.say("Antworte bitte auf Deutsch");
     hob.say("he said: \"call me Max\" and then he left. Is my name Max?");
@@ -150,7 +169,10 @@ fn reflex_learns_without_a_model() {
 fn a_model_learns_as_a_model_and_from_outside_only_with_consent() {
     let (hob, server, page) = with_a_page(60);
     server.script(vec![
-        calls(&[("update_profile", json!({"interests": ["sailing"], "confidence": 1.0, "quote": "we sailed all day"}))]),
+        calls(&[(
+            "update_profile",
+            json!({"interests": ["sailing"], "confidence": 1.0, "quote": "we sailed all day"}),
+        )]),
         says("Noted."),
     ]);
     hob.say("we sailed all day, as always");

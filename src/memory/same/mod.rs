@@ -124,5 +124,6 @@ fn kind_of(token: &Token) -> &str {
 
 /// Whether a word of a correction is this token: "not 12" of `date:3-12`.
 fn is_wrong(wrong: &str, token: &str) -> bool {
-    wrong == token || token.strip_prefix("date:").and_then(|date| date.split_once('-')).is_some_and(|(_, day)| day == wrong)
+    wrong == token
+        || token.strip_prefix("date:").and_then(|date| date.split_once('-')).is_some_and(|(_, day)| day == wrong)
 }

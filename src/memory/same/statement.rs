@@ -104,7 +104,10 @@ impl Statement {
 /// Splits a statement into words, without accents, in lower case.
 fn split(text: &str) -> Vec<Raw> {
     let plain = fold(text);
-    let mut lower = format!(" {} ", plain.replace('’', "'").to_lowercase().replace("n't", " not").replace("'m ", " am ").replace("'re ", " are "));
+    let mut lower = format!(
+        " {} ",
+        plain.replace('’', "'").to_lowercase().replace("n't", " not").replace("'m ", " am ").replace("'re ", " are ")
+    );
     for (phrase, word) in words::PHRASES {
         if lower.contains(phrase) {
             lower = lower.replace(&format!(" {phrase} "), &format!(" {word} "));
@@ -125,7 +128,10 @@ fn split(text: &str) -> Vec<Raw> {
         let digits = previous.is_ascii_digit() && next.is_ascii_digit();
         // Within a number, a time, an address and a code such marks belong to the word.
         let inside = matches!(c, '.' | ':' | ',' | '/') && digits
-            || matches!(c, '-' | '_' | '@' | '#' | '!' | '$') && !word.is_empty() && next.is_alphanumeric() && is_code(&word, &lower_rest(&chars));
+            || matches!(c, '-' | '_' | '@' | '#' | '!' | '$')
+                && !word.is_empty()
+                && next.is_alphanumeric()
+                && is_code(&word, &lower_rest(&chars));
         if c.is_alphanumeric() || inside {
             word.push(c);
         } else {
@@ -234,7 +240,8 @@ fn value(raw: &[Raw], at: usize, end: usize) -> Option<(Vec<String>, usize)> {
             return Some((date(month, day, year), 2 + used));
         }
         // "may" is also a verb.
-        return (here != "may" || raw.get(at).is_some_and(|w| w.capital)).then(|| (vec![format!("month:{}", month + 1)], 1));
+        return (here != "may" || raw.get(at).is_some_and(|w| w.capital))
+            .then(|| (vec![format!("month:{}", month + 1)], 1));
     }
     let parts: Vec<&str> = here.split('.').collect();
     if let [day, month, rest @ ..] = parts.as_slice()
@@ -345,5 +352,8 @@ fn stem(word: &str) -> &str {
     if word.bytes().any(|b| b.is_ascii_digit()) {
         return word;
     }
-    ENDINGS.iter().find_map(|end| word.strip_suffix(end).filter(|s| s.len() >= 4 || *end == "s" && s.len() == 3)).unwrap_or(word)
+    ENDINGS
+        .iter()
+        .find_map(|end| word.strip_suffix(end).filter(|s| s.len() >= 4 || *end == "s" && s.len() == 3))
+        .unwrap_or(word)
 }

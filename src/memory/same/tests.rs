@@ -39,7 +39,11 @@ fn score(text: &'static str, show: bool) -> Score {
         score.wrong += usize::from(!merges && is_merged);
         score.exact += usize::from(found == expected);
         if show && found != expected {
-            println!("{expected:?} but {found:?}: {old} | {new}\n   {:?}\n   {:?}", Statement::read(old), Statement::read(new));
+            println!(
+                "{expected:?} but {found:?}: {old} | {new}\n   {:?}\n   {:?}",
+                Statement::read(old),
+                Statement::read(new)
+            );
         }
     }
     println!("{score:?}");

@@ -108,11 +108,15 @@ impl Profile {
             let Some(entry) = all.get_mut(at) else { continue };
             let text = ProfileText { section: entry.value.section, key: entry.value.key.clone(), value: value.clone() };
             if text.value.chars().count() > text.section.longest() {
-                return Err(rejected(format!("the value is longer than {} characters: shorten it", text.section.longest())));
+                return Err(rejected(format!(
+                    "the value is longer than {} characters: shorten it",
+                    text.section.longest()
+                )));
             }
             // A person who confirms an entry vouches for it, and the source stays; another value is theirs.
             let same = entry.value.value == text.value;
-            let now = if same { Stored { confidence: change.confidence, ..entry.value.clone() } } else { stored(&text) };
+            let now =
+                if same { Stored { confidence: change.confidence, ..entry.value.clone() } } else { stored(&text) };
             *entry = self.entries.put(tx, *id, &stamp, &now)?;
             applied.written += 1;
         }
@@ -130,9 +134,13 @@ impl Profile {
             if old.is_some_and(|entry| is_known(entry, text, label)) {
                 continue;
             }
-            if found.is_none() && all.iter().filter(|entry| entry.value.section == text.section).count() >= text.section.most() {
+            if found.is_none()
+                && all.iter().filter(|entry| entry.value.section == text.section).count() >= text.section.most()
+            {
                 let (most, word) = (text.section.most(), text.section.word());
-                return Err(rejected(format!("a profile has at most {most} entries of this kind: remove a {word} first")));
+                return Err(rejected(format!(
+                    "a profile has at most {most} entries of this kind: remove a {word} first"
+                )));
             }
             let id = old.map_or_else(Id::new, |entry| entry.id);
             let entry = self.entries.put(tx, id, &stamp, &stored(text))?;

@@ -231,8 +231,15 @@ impl ProfileView {
 
     /// All entries.
     pub fn entries(&self) -> impl Iterator<Item = &ProfileEntry> {
-        let lists =
-            [&self.identity, &self.style, &self.facts, &self.preferences, &self.interests, &self.goals, &self.instructions];
+        let lists = [
+            &self.identity,
+            &self.style,
+            &self.facts,
+            &self.preferences,
+            &self.interests,
+            &self.goals,
+            &self.instructions,
+        ];
         lists.into_iter().flatten()
     }
 }

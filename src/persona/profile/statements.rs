@@ -5,6 +5,7 @@
 
 use super::{ProfileSection, apply::ProfileText};
 use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
 
 /// The longest message that is read, in characters, and the most sentences of it: a long text is no statement.
 const LONGEST: usize = 600;
@@ -41,7 +42,8 @@ impl Statement {
 
     /// Whether it says how Hob should answer, and is no fact that one may also want to be remembered.
     pub fn is_addressed(&self) -> bool {
-        matches!(self.text.section, Style | Instructions) || matches!(self.text.key.as_str(), "preferredName" | "language")
+        matches!(self.text.section, Style | Instructions)
+            || matches!(self.text.key.as_str(), "preferredName" | "language")
     }
 }
 
@@ -68,207 +70,88 @@ enum Slot {
 
 struct Rule {
     section: ProfileSection,
-    key: &'static str,
+    key: String,
     /// What the sentence begins with, in lower case; one of them.
-    begins: &'static [&'static str],
+    begins: Vec<String>,
     /// What it ends with; one of them, where there are some.
-    ends: &'static [&'static str],
+    ends: Vec<String>,
     slot: Slot,
 }
 
+/// The rules and word lists of `statements.txt`.
+#[derive(Default)]
+struct Rules {
+    rules: Vec<Rule>,
+    languages: Vec<(&'static str, &'static str)>,
+    no_names: Vec<&'static str>,
+    months: Vec<&'static str>,
+    front: Vec<String>,
+    back: Vec<String>,
+}
+
+static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::read(include_str!("statements.txt")));
+
 use ProfileSection::{Facts, Goals, Identity, Instructions, Interests, Preferences, Style};
 
-const RULES: &[Rule] = &[
-    Rule {
-        section: Identity,
-        key: "preferredName",
-        begins: &[
-            "call me ", "you can call me ", "you may call me ", "just call me ", "everyone calls me ", "everybody calls me ",
-            "i go by ", "nenn mich ", "nenne mich ", "du kannst mich ", "alle nennen mich ", "llamame ", "puedes llamarme ",
-            "appelle-moi ", "appelle moi ", "tu peux m'appeler ",
-        ],
-        ends: &[],
-        slot: Slot::Name,
-    },
-    Rule {
-        section: Identity,
-        key: "name",
-        begins: &[
-            "my name is ", "my name's ", "my full name is ", "ich heisse ", "ich heiße ", "mein name ist ", "me llamo ", "mi nombre es ",
-            "je m'appelle ", "mon nom est ",
-        ],
-        ends: &[],
-        slot: Slot::Name,
-    },
-    Rule { section: Identity, key: "pronouns", begins: &["my pronouns are ", "meine pronomen sind ", "mis pronombres son ", "mes pronoms sont "], ends: &[], slot: Slot::Pronouns },
-    Rule { section: Identity, key: "pronouns", begins: &["i use "], ends: &[" pronouns"], slot: Slot::Pronouns },
-    Rule {
-        section: Identity,
-        key: "birthday",
-        begins: &[
-            "my birthday is on ", "my birthday is ", "i was born on ", "mein geburtstag ist am ", "ich habe am ", "ich wurde am ",
-            "mi cumpleanos es el ", "naci el ", "mon anniversaire est le ", "je suis ne le ", "je suis nee le ",
-        ],
-        ends: &["", " geburtstag", " geboren"],
-        slot: Slot::Day,
-    },
-    Rule {
-        section: Identity,
-        key: "place",
-        begins: &[
-            "i live in ", "i am living in ", "i moved to ", "i have moved to ", "ich wohne in ", "ich lebe in ", "vivo en ", "j'habite a ", "j'habite ",
-        ],
-        ends: &[],
-        slot: Slot::Place,
-    },
-    Rule {
-        section: Identity,
-        key: "language",
-        begins: &[
-            "answer in ", "answer me in ", "reply in ", "reply to me in ", "respond in ", "speak ", "speak to me in ", "talk to me in ",
-            "write to me in ", "always answer in ", "always answer me in ", "always reply in ", "antworte auf ", "antworte mir auf ", "antworte immer auf ",
-            "sprich ", "sprich mit mir ", "rede mit mir ", "schreib mir auf ", "responde en ", "respondeme en ", "contesta en ", "contestame en ",
-            "habla en ", "hablame en ", "responde siempre en ", "reponds en ", "reponds-moi en ", "parle-moi en ", "parle en ", "reponds toujours en ",
-        ],
-        ends: &["", " from now on", " with me", " mit mir", " to me", " a partir de ahora"],
-        slot: Slot::Language,
-    },
-    Rule {
-        section: Style,
-        key: "answerLength",
-        begins: &[
-            "i prefer short answers", "i prefer brief answers", "i prefer concise answers", "i like short answers", "i want short answers",
-            "keep your answers short", "keep answers short", "keep your answers brief", "keep it short from now on", "be brief", "be concise",
-            "short answers", "answer briefly", "always answer briefly", "ich mag kurze antworten", "ich bevorzuge kurze antworten", "antworte kurz", "antworte immer kurz",
-            "fass dich kurz", "halte dich kurz", "prefiero respuestas cortas", "responde brevemente", "se breve", "je prefere des reponses courtes",
-            "je prefere les reponses courtes", "reponds brievement", "sois bref",
-        ],
-        ends: &["", " from now on", " always", " bitte"],
-        slot: Slot::Is("short"),
-    },
-    Rule {
-        section: Style,
-        key: "answerLength",
-        begins: &[
-            "i prefer long answers", "i prefer detailed answers", "i like detailed answers", "i want detailed answers", "explain things in detail",
-            "answer in detail", "always answer in detail", "ich mag ausfuhrliche antworten", "antworte ausfuhrlich", "prefiero respuestas detalladas",
-            "responde con detalle", "je prefere des reponses detaillees", "reponds en detail",
-        ],
-        ends: &["", " from now on", " always"],
-        slot: Slot::Is("detailed"),
-    },
-    Rule {
-        section: Style,
-        key: "tone",
-        begins: &["be less formal", "be casual", "be informal", "you can be casual with me", "duz mich", "du kannst mich duzen", "sag du zu mir", "tuteame", "tutoie-moi", "tutoie moi"],
-        ends: &["", " with me", " from now on"],
-        slot: Slot::Is("casual"),
-    },
-    Rule {
-        section: Style,
-        key: "tone",
-        begins: &["be formal", "be more formal", "siez mich", "sag sie zu mir", "tratame de usted", "vouvoie-moi", "vouvoyez-moi"],
-        ends: &["", " with me", " from now on"],
-        slot: Slot::Is("formal"),
-    },
-    Rule {
-        section: Facts,
-        key: "",
-        begins: &[
-            "i am a vegetarian", "i am vegetarian", "i am a vegan", "i am vegan", "i am diabetic", "i am left-handed", "i am left handed",
-            "i am colour blind", "i am color blind", "i am colour-blind", "i am lactose intolerant", "i am hard of hearing", "i am pregnant", "i am retired",
-            "ich bin vegetarier", "ich bin vegetarierin", "ich bin veganer", "ich bin veganerin", "ich bin vegan", "ich bin vegetarisch", "ich bin linkshander",
-            "ich bin linkshanderin", "ich bin diabetiker", "ich bin diabetikerin", "ich bin farbenblind", "ich bin schwerhorig", "soy vegetariano", "soy vegetariana", "soy vegano",
-            "soy vegana", "soy zurdo", "soy zurda", "soy diabetico", "soy diabetica", "je suis vegetarien", "je suis vegetarienne", "je suis vegan", "je suis gaucher",
-            "je suis gauchere", "je suis diabetique", "je suis daltonien",
-        ],
-        ends: &[],
-        slot: Slot::Is(""),
-    },
-    Rule {
-        section: Facts,
-        key: "",
-        begins: &[
-            "i am allergic to ", "i do not eat ", "i do not drink ", "i work as ", "i work at ", "i work for ", "ich bin allergisch gegen ", "ich esse kein ", "ich esse keine ",
-            "ich esse keinen ", "ich trinke keinen ", "ich trinke keine ", "ich arbeite als ", "ich arbeite bei ", "soy alergico a ", "soy alergica a ", "no como ", "no bebo ", "trabajo como ", "trabajo en ",
-            "je suis allergique a ", "je suis allergique aux ", "je ne mange pas de ", "je ne bois pas de ", "je travaille comme ", "je travaille chez ",
-        ],
-        ends: &[],
-        slot: Slot::Words,
-    },
-    Rule {
-        section: Preferences,
-        key: "",
-        begins: &["i prefer ", "my favourite ", "my favorite ", "ich bevorzuge ", "ich mag lieber ", "mein lieblings", "meine lieblings", "prefiero ", "mi favorito ", "je prefere "],
-        ends: &[],
-        slot: Slot::Words,
-    },
-    Rule {
-        section: Interests,
-        key: "",
-        begins: &[
-            "i am interested in ", "i am into ", "my hobby is ", "my hobbies are ", "ich interessiere mich fur ", "mein hobby ist ", "meine hobbys sind ", "me interesa ",
-            "me interesan ", "mi aficion es ", "mis aficiones son ", "je m'interesse a ", "je m'interesse aux ", "mon passe-temps est ", "mon hobby est ",
-        ],
-        ends: &[],
-        slot: Slot::Short,
-    },
-    Rule {
-        section: Goals,
-        key: "",
-        begins: &["my goal is to ", "my goal is ", "mein ziel ist es, ", "mein ziel ist ", "mi meta es ", "mi objetivo es ", "mon objectif est de ", "mon objectif est d'"],
-        ends: &[],
-        slot: Slot::Short,
-    },
-    Rule {
-        section: Instructions,
-        key: "",
-        begins: &[
-            "always answer ", "always reply ", "always address ", "always use metric", "always use celsius", "always give me ", "never use emoji", "do not use emoji", "never answer ",
-            "when you answer", "when you answer me", "in your answers", "use metric units", "from now on, answer ", "from now on answer ", "from now on use ", "from now on, use ", "from now on always ", "from now on, always ", "from now on never ", "from now on, never ",
-            "antworte immer ", "verwende immer ", "verwende keine emoji", "ab jetzt antworte ", "responde siempre ", "usa siempre ", "no uses emoji", "a partir de ahora responde ", "reponds toujours ", "utilise toujours ", "n'utilise pas d'emoji",
-        ],
-        ends: &[],
-        slot: Slot::Words,
-    },
-];
+impl Rules {
+    fn read(text: &'static str) -> Self {
+        let (mut all, mut part) = (Self::default(), "");
+        for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            if let Some(head) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                part = head.split(' ').next().unwrap_or_default();
+                all.rules.extend(Rule::of(head));
+                continue;
+            }
+            match part {
+                "languages" => all.languages.extend(line.split_once(" = ")),
+                "no_names" => all.no_names.extend(line.split(' ')),
+                "months" => all.months.extend(line.split(' ')),
+                "front" => all.front.push(format!("{line} ")),
+                "back" => all.back.push(if line.starts_with(',') { line.to_owned() } else { format!(" {line}") }),
+                _ => all.rules.last_mut().into_iter().for_each(|rule| rule.add(line)),
+            }
+        }
+        all
+    }
+}
 
-const LANGUAGES: &[(&str, &str)] = &[
-    ("english", "English"), ("englisch", "English"), ("ingles", "English"), ("anglais", "English"),
-    ("german", "German"), ("deutsch", "German"), ("aleman", "German"), ("allemand", "German"),
-    ("spanish", "Spanish"), ("spanisch", "Spanish"), ("espanol", "Spanish"), ("espagnol", "Spanish"),
-    ("french", "French"), ("franzosisch", "French"), ("frances", "French"), ("francais", "French"),
-    ("italian", "Italian"), ("italienisch", "Italian"), ("italiano", "Italian"), ("italien", "Italian"),
-    ("portuguese", "Portuguese"), ("portugiesisch", "Portuguese"), ("portugues", "Portuguese"), ("portugais", "Portuguese"),
-    ("dutch", "Dutch"), ("niederlandisch", "Dutch"), ("polish", "Polish"), ("polnisch", "Polish"), ("czech", "Czech"),
-    ("swedish", "Swedish"), ("danish", "Danish"), ("norwegian", "Norwegian"), ("finnish", "Finnish"), ("turkish", "Turkish"), ("turkisch", "Turkish"),
-    ("ukrainian", "Ukrainian"), ("russian", "Russian"), ("russisch", "Russian"), ("japanese", "Japanese"), ("chinese", "Chinese"),
-    ("korean", "Korean"), ("hungarian", "Hungarian"), ("croatian", "Croatian"), ("slovenian", "Slovenian"), ("greek", "Greek"), ("arabic", "Arabic"),
-];
+impl Rule {
+    /// The rule that a heading begins: its section, key and slot.
+    fn of(head: &'static str) -> Option<Self> {
+        let [section, key, slot] = head.splitn(3, ' ').collect::<Vec<_>>().try_into().ok()?;
+        let section = match section {
+            "identity" => Identity,
+            "style" => Style,
+            "preferences" => Preferences,
+            "interests" => Interests,
+            "goals" => Goals,
+            "instructions" => Instructions,
+            _ => Facts,
+        };
+        let slot = match slot {
+            "name" => Slot::Name,
+            "place" => Slot::Place,
+            "language" => Slot::Language,
+            "day" => Slot::Day,
+            "pronouns" => Slot::Pronouns,
+            "short" => Slot::Short,
+            "words" => Slot::Words,
+            is => Slot::Is(is.strip_prefix("is:")?),
+        };
+        let key = if key == "-" { String::new() } else { key.to_owned() };
+        Some(Self { section, key, begins: vec![], ends: vec![], slot })
+    }
 
-/// Words that begin no name: "call me back", "call me when …", "my name is what".
-const NO_NAMES: &[&str] = &[
-    "a", "an", "the", "back", "later", "now", "when", "if", "at", "in", "on", "after", "before", "tomorrow", "today", "tonight", "again",
-    "once", "every", "as", "what", "not", "by", "mom", "mum", "dad", "soon", "anytime", "and", "or", "that", "this", "to", "please", "something", "anything",
-    "whatever", "names", "maybe", "crazy", "stupid", "old", "wie", "was", "wenn", "morgen", "spater", "zuruck", "an", "um", "bitte", "nicht", "como", "cuando", "luego",
-    "manana", "un", "una", "quand", "demain", "plus", "un", "une", "comme", "duzen", "anrufen", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
-];
-
-const MONTHS: &[&str] = &[
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mai", "okt", "dez", "marz", "ene", "abr", "ago", "dic", "fev", "avr", "aou",
-];
-
-/// Words before a statement that say nothing.
-const FRONT: &[&str] = &[
-    "please ", "hi, ", "hello, ", "hey, ", "hi ", "hello ", "hey ", "hey hob, ", "hob, ", "by the way, ", "also, ", "and ", "note that ", "remember that ", "remember: ",
-    "remember, ", "for the record, ", "btw ", "btw, ", "ok, ", "from now on, please ", "from now on please ", "bitte ", "hallo, ", "ubrigens, ", "merk dir, dass ", "merk dir: ", "por favor, ", "por favor ",
-    "hola, ", "recuerda que ", "s'il te plait, ", "s'il te plait ", "bonjour, ", "salut, ", "could you ", "can you ", "would you ",
-];
-/// Words behind it.
-const BACK: &[&str] = &[
-    ", please", " please", ", thanks", " thanks", ", thank you", ", ok", ", bitte", " bitte", ", danke", ", por favor", " por favor", ", gracias", ", s'il te plait", " s'il te plait", ", merci", " by the way", ", by the way",
-    ", remember that",
-];
+    fn add(&mut self, line: &str) {
+        match (line.strip_prefix("< "), line.strip_suffix('~'), self.slot) {
+            (Some("-"), ..) => self.ends.push(String::new()),
+            (Some(end), ..) => self.ends.push(format!(" {end}")),
+            (None, Some(begin), _) => self.begins.push(begin.to_owned()),
+            (None, None, Slot::Is(_)) => self.begins.push(line.to_owned()),
+            (None, None, _) => self.begins.push(format!("{line} ")),
+        }
+    }
+}
 
 /// What this message of a person says about them that lasts.
 pub fn statements(message: &str) -> Vec<Statement> {
@@ -321,24 +204,26 @@ fn read(sentence: &str) -> Option<ProfileText> {
     let (mut start, mut end) = (0, plain.chars().count());
     let plain: Vec<char> = plain.chars().collect();
     let begins = |at: usize, what: &str| what.chars().enumerate().all(|(n, c)| plain.get(at + n) == Some(&c));
-    while let Some(front) = FRONT.iter().find(|front| begins(start, front)) {
+    while let Some(front) = RULES.front.iter().find(|front| begins(start, front)) {
         start += front.chars().count();
     }
     let ends = |end: usize, what: &str| {
         let length = what.chars().count();
         end >= start + length && begins(end - length, what)
     };
-    while let Some(last) = end.checked_sub(1).and_then(|n| plain.get(n)).filter(|c| matches!(c, '.' | '!' | ',' | ' ')) {
+    while let Some(last) = end.checked_sub(1).and_then(|n| plain.get(n)).filter(|c| matches!(c, '.' | '!' | ',' | ' '))
+    {
         let _ = last;
         end -= 1;
     }
-    while let Some(back) = BACK.iter().find(|back| ends(end, back)) {
+    while let Some(back) = RULES.back.iter().find(|back| ends(end, back)) {
         end -= back.chars().count();
     }
-    for rule in RULES {
+    let nothing = [String::new()];
+    for rule in &RULES.rules {
         for first in rule.begins.iter().filter(|first| begins(start, first)) {
             let from = start + first.chars().count();
-            let endings = if rule.ends.is_empty() { &[""][..] } else { rule.ends };
+            let endings = if rule.ends.is_empty() { &nothing[..] } else { &rule.ends };
             // The longest ending first.
             let fits = endings.iter().filter(|last| ends(end, last) && end >= from + last.chars().count());
             let Some(last) = fits.max_by_key(|last| last.len()) else { continue };
@@ -346,7 +231,7 @@ fn read(sentence: &str) -> Option<ProfileText> {
             let text = |from: usize, to: usize| written.get(from..to).map(|c| c.iter().collect::<String>());
             let (Some(value), Some(whole)) = (text(from, to), text(start, end)) else { continue };
             if let Some(value) = value_of(rule, &value, &whole) {
-                return Some(ProfileText { section: rule.section, key: rule.key.to_owned(), value });
+                return Some(ProfileText { section: rule.section, key: rule.key.clone(), value });
             }
         }
     }
@@ -356,7 +241,9 @@ fn read(sentence: &str) -> Option<ProfileText> {
 /// "I'm" and "don't" as two words.
 fn expanded(sentence: &str) -> String {
     let mut text = sentence.replace('’', "'");
-    for (short, long) in [("I'm ", "I am "), ("i'm ", "i am "), ("I've ", "I have "), ("n't ", " not "), ("'ll ", " will ")] {
+    for (short, long) in
+        [("I'm ", "I am "), ("i'm ", "i am "), ("I've ", "I have "), ("n't ", " not "), ("'ll ", " will ")]
+    {
         text = text.replace(short, long);
     }
     if let Some(rest) = text.strip_prefix("Im ") {
@@ -393,19 +280,22 @@ fn value_of(rule: &Rule, value: &str, whole: &str) -> Option<String> {
         Slot::Name => {
             // German: "du kannst mich Sam nennen".
             let own = own.strip_suffix(" nennen").map(str::to_owned).unwrap_or(own);
-            let fits = (1..=3).contains(&own.split_whitespace().count()) && letters(&own) && !NO_NAMES.contains(&first);
+            let fits =
+                (1..=3).contains(&own.split_whitespace().count()) && letters(&own) && !RULES.no_names.contains(&first);
             let capital = own.chars().next().is_some_and(char::is_uppercase);
             // "call me maybe baby": several words without capitals are no name.
             (fits && (capital || words.len() == 1)).then_some(own)
         }
         Slot::Place => {
-            let fits = (1..=4).contains(&words.len()) && letters(value) && !["a", "an", "the", "my", "einem", "einer", "una", "un", "une"].contains(&first);
+            let fits = (1..=4).contains(&words.len())
+                && letters(value)
+                && !["a", "an", "the", "my", "einem", "einer", "una", "un", "une"].contains(&first);
             fits.then_some(own)
         }
-        Slot::Language => LANGUAGES.iter().find(|(word, _)| *word == lower).map(|(_, name)| (*name).to_owned()),
+        Slot::Language => RULES.languages.iter().find(|(word, _)| *word == lower).map(|(_, name)| (*name).to_owned()),
         Slot::Day => {
             let dated = value.bytes().any(|b| b.is_ascii_digit()) && words.len() <= 5;
-            let month = words.iter().any(|word| MONTHS.iter().any(|month| word.starts_with(month)));
+            let month = words.iter().any(|word| RULES.months.iter().any(|month| word.starts_with(month)));
             (dated && (month || value.contains(['.', '-', '/']))).then_some(own)
         }
         Slot::Pronouns => {
@@ -422,7 +312,11 @@ fn value_of(rule: &Rule, value: &str, whole: &str) -> Option<String> {
 
 /// Words with which a value points to something else: "I prefer that one".
 fn is_vague(word: &str) -> bool {
-    ["it", "that", "this", "these", "those", "if", "not", "to", "when", "das", "dass", "wenn", "es", "eso", "esto", "que", "cela", "ca", "one"].contains(&word)
+    [
+        "it", "that", "this", "these", "those", "if", "not", "to", "when", "das", "dass", "wenn", "es", "eso", "esto",
+        "que", "cela", "ca", "one",
+    ]
+    .contains(&word)
 }
 
 #[cfg(test)]
@@ -430,7 +324,9 @@ mod tests {
     use super::*;
 
     fn told(message: &str) -> Vec<(String, String)> {
-        let name = |text: &ProfileText| if text.key.is_empty() { json!(text.section).as_str().unwrap().to_owned() } else { text.key.clone() };
+        let name = |text: &ProfileText| {
+            if text.key.is_empty() { json!(text.section).as_str().unwrap().to_owned() } else { text.key.clone() }
+        };
         statements(message).into_iter().map(|one| (name(&one.text), one.text.value)).collect()
     }
 
@@ -486,13 +382,42 @@ mod tests {
     #[test]
     fn what_is_no_statement_about_oneself() {
         for message in [
-            "call me back", "call me later", "call me a cab", "call me at three", "call me when dinner is ready", "call me tomorrow",
-            "don't call me back", "call mum", "my name is what?", "what is my name?", "is my name Sam?", "my name is not important",
-            "he said: \"call me Sam\"", "Ben says I am vegetarian", "Anna is vegetarian", "if I am vegetarian, what do I eat?",
-            "I live in a flat with two cats", "speak louder", "speak up", "answer in a minute", "answer in one word",
-            "I prefer that one", "I prefer not to", "I am tired", "I am at home", "always on my mind", "turn on the light",
-            "be quick", "my birthday is soon", "my birthday is on a sunday", "ruf mich an", "nenn mich nicht so", "translate: call me Sam\ninto German",
-            "remind me to call me Sam", "write a letter that says my name is Max", "I use they often",
+            "call me back",
+            "call me later",
+            "call me a cab",
+            "call me at three",
+            "call me when dinner is ready",
+            "call me tomorrow",
+            "don't call me back",
+            "call mum",
+            "my name is what?",
+            "what is my name?",
+            "is my name Sam?",
+            "my name is not important",
+            "he said: \"call me Sam\"",
+            "Ben says I am vegetarian",
+            "Anna is vegetarian",
+            "if I am vegetarian, what do I eat?",
+            "I live in a flat with two cats",
+            "speak louder",
+            "speak up",
+            "answer in a minute",
+            "answer in one word",
+            "I prefer that one",
+            "I prefer not to",
+            "I am tired",
+            "I am at home",
+            "always on my mind",
+            "turn on the light",
+            "be quick",
+            "my birthday is soon",
+            "my birthday is on a sunday",
+            "ruf mich an",
+            "nenn mich nicht so",
+            "translate: call me Sam\ninto German",
+            "remind me to call me Sam",
+            "write a letter that says my name is Max",
+            "I use they often",
         ] {
             assert_eq!(told(message), [], "{message}");
         }

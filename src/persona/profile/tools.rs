@@ -33,7 +33,10 @@ pub(crate) async fn read_profile(documents: Documents, cx: Cx, ReadProfile {}: R
         .collect();
     let sentence = match all.as_slice() {
         [] => "I know nothing about you yet. Tell me, or write it on the page, under Device, About you.".to_owned(),
-        some => format!("I know this about you: {}.", join_list(&some.iter().take(NAMED).cloned().collect::<Vec<_>>(), some.len() > NAMED)),
+        some => format!(
+            "I know this about you: {}.",
+            join_list(&some.iter().take(NAMED).cloned().collect::<Vec<_>>(), some.len() > NAMED)
+        ),
     };
     Ok(Output::json(profile)?.say(sentence))
 }
@@ -150,7 +153,11 @@ fn change_of(args: UpdateProfile, source: ProfileSource, confidence: f32) -> Res
     };
     let mut texts = vec![];
     for (key, value) in keyed {
-        texts.extend(value.map(|value| ProfileText { section: section(key), key: key.into(), value: value.trim().into() }));
+        texts.extend(value.map(|value| ProfileText {
+            section: section(key),
+            key: key.into(),
+            value: value.trim().into(),
+        }));
     }
     for (section, values) in lists {
         texts.extend(values.into_iter().map(|value| ProfileText { section, key: String::new(), value }));
@@ -167,7 +174,9 @@ fn sentence(change: &ProfileChange) -> String {
             let value = one.value.trim_end_matches('.');
             match (one.section, one.key.as_str()) {
                 (_, "preferredName") => format!("I will call you {value}."),
-                (_, "language") => format!("I noted that you want answers in {value}. Without a model I answer in English."),
+                (_, "language") => {
+                    format!("I noted that you want answers in {value}. Without a model I answer in English.")
+                }
                 (ProfileSection::Instructions, _) => format!("I noted it for every answer: {value}."),
                 (_, "") => format!("I noted about you: {value}."),
                 (_, key) => format!("I noted your {}: {value}.", label(key)),
