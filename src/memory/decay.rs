@@ -3,7 +3,7 @@
 //! Nothing is forgotten because it fades. Of two memories that fit a question almost equally well the more present one comes
 //! first, and where a person has more memories than there is room for, the least valuable ones go.
 
-use crate::{records::Stored, view::Hit};
+use crate::records::Stored;
 
 const DAY_MS: f64 = 86_400_000.0;
 /// After so many days without use an unimportant memory is half as present; the most important one after [`SPAN`] times as many.
@@ -36,27 +36,26 @@ pub(crate) fn value_of(stored: &Stored, written_ms: u64, now_ms: u64) -> f32 {
     presence_of(stored, written_ms, now_ms) * (0.25 + stored.importance)
 }
 
-/// Moves a more present memory before one that fits almost equally well. Relevance is never outweighed: a hit moves up two
-/// places at most, and never past one that fits better by more than [`NEAR`].
-pub(crate) fn prefer_present(hits: &mut [Hit]) {
+/// Moves a more present memory before one that fits almost equally well; `of` is the relevance and the presence of a hit.
+/// Relevance is never outweighed: a hit moves up two places at most, and never past one that fits better by more than [`NEAR`].
+pub(crate) fn prefer_present<T>(hits: &mut [T], of: impl Fn(&T) -> (f32, f32)) {
+    let passes = |two: &[T]| {
+        let [first, second] = two else { return false };
+        let ((fits, present), (second_fits, second_present)) = (of(first), of(second));
+        second_fits + NEAR > fits && second_present > present + AHEAD
+    };
     for at in 1..hits.len() {
         let mut place = at;
-        while place > 0 && at - place < PLACES && hits.get(place - 1..=place).is_some_and(passes) {
+        while place > 0 && at - place < PLACES && hits.get(place - 1..=place).is_some_and(&passes) {
             hits.swap(place - 1, place);
             place -= 1;
         }
     }
 }
 
-fn passes(two: &[Hit]) -> bool {
-    let [first, second] = two else { return false };
-    second.score + NEAR > first.score && second.presence > first.presence + AHEAD
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::Memory;
 
     const NOW: u64 = 1_800_000_000_000;
 
@@ -82,23 +81,18 @@ mod tests {
         }
     }
 
-    fn hit(name: &str, score: f32, presence: f32) -> Hit {
-        let memory = Memory { content: name.into(), ..Memory::default() };
-        Hit { memory, score, why: String::new(), besides: vec![], meaning: None, presence }
-    }
-
-    fn order(mut hits: Vec<Hit>) -> String {
-        prefer_present(&mut hits);
-        hits.into_iter().map(|hit| hit.memory.content).collect()
+    fn order(mut hits: Vec<(char, f32, f32)>) -> String {
+        prefer_present(&mut hits, |(_, relevance, presence)| (*relevance, *presence));
+        hits.into_iter().map(|(name, ..)| name).collect()
     }
 
     #[test]
     fn presence_decides_between_near_ties_and_nothing_else() {
-        assert_eq!(order(vec![hit("a", 0.60, 0.1), hit("b", 0.59, 0.9)]), "ba");
-        assert_eq!(order(vec![hit("a", 0.60, 0.0), hit("b", 0.50, 1.0)]), "ab");
-        assert_eq!(order(vec![hit("a", 0.60, 0.8), hit("b", 0.60, 0.9)]), "ab");
+        assert_eq!(order(vec![('a', 0.60, 0.1), ('b', 0.59, 0.9)]), "ba");
+        assert_eq!(order(vec![('a', 0.60, 0.0), ('b', 0.50, 1.0)]), "ab");
+        assert_eq!(order(vec![('a', 0.60, 0.8), ('b', 0.60, 0.9)]), "ab");
         // Two places at most, however many are near.
-        let many = "abcdef".chars().map(|c| hit(&c.to_string(), 0.5, if c == 'f' { 1.0 } else { 0.0 }));
+        let many = "abcdef".chars().map(|c| (c, 0.5, if c == 'f' { 1.0 } else { 0.0 }));
         assert_eq!(order(many.collect()), "abcfde");
         assert_eq!(order(vec![]), "");
     }

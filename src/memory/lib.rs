@@ -200,7 +200,7 @@ impl Memories {
         let (text, by_meaning) = (query.to_owned(), meaning.is_some());
         let ranked = self.index.with(move |index, fetch| index.search(user, &text, meaning.as_ref(), fetch)).await?;
         let nothing = ranked.is_empty();
-        let (mut hits, mut labels) = (vec![], HashMap::new());
+        let mut hits = vec![];
         for found in ranked {
             if hits.len() == filter.limit.max(1) + decay::CONSIDERED {
                 break;
@@ -211,13 +211,13 @@ impl Memories {
             // Read through the collection, which checks access. Only returned memories taint the run.
             let fits = |e: &Entry<Stored>| filter.matches(&e.value) && !(filter.own && e.label != Label::Own);
             if let Some(entry) = unless_damaged(self.records.peek(cx, found.id))?.filter(fits) {
-                labels.insert(entry.id, entry.label);
-                hits.push(self.hit(cx, entry, found));
+                hits.push((found.score, entry.label, self.hit(cx, entry, found)));
             }
         }
-        decay::prefer_present(&mut hits);
+        decay::prefer_present(&mut hits, |(relevance, _, hit)| (*relevance, hit.presence));
         hits.truncate(filter.limit.max(1));
-        hits.iter().for_each(|hit| cx.taint(labels.get(&hit.memory.id).copied().unwrap_or(Label::Own)));
+        hits.iter().for_each(|(_, label, _)| cx.taint(*label));
+        let hits: Vec<Hit> = hits.into_iter().map(|(.., hit)| hit).collect();
         self.count_uses(cx, &hits);
         Ok(Recalled { hits, by_meaning: by_meaning || (none && nothing) })
     }
