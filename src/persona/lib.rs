@@ -5,6 +5,7 @@ mod documents;
 mod edit;
 mod name;
 mod profile;
+mod profile_tools;
 pub mod prompt;
 mod tools;
 

@@ -2,7 +2,7 @@
 
 use crate::{
     Document, Documents, Edit, Name,
-    profile::{read_profile, update_profile},
+    profile_tools::{read_profile, update_profile},
 };
 use text_kit::{one_line, truncate};
 use tool::prelude::*;

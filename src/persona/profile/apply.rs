@@ -44,7 +44,7 @@ pub struct ProfileChange {
 
 /// How many entries a change added or changed, and removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Applied {
+pub(crate) struct Applied {
     pub written: usize,
     pub removed: usize,
 }
@@ -54,7 +54,7 @@ impl Profile {
     ///
     /// # Errors
     /// `BadArgs` when a value is empty, too long, or one too many; `NotFound` when an entry is not theirs.
-    pub(super) async fn apply(&self, cx: &Cx, change: ProfileChange) -> Result<Applied> {
+    pub(crate) async fn apply(&self, cx: &Cx, change: ProfileChange) -> Result<Applied> {
         let parts = change.texts.len() + change.change.len() + change.remove.len();
         if parts == 0 {
             return Err(Error::bad_args("nothing to change: pass a value, something to add, `change` or `remove`"));

@@ -7,13 +7,11 @@ mod prompt;
 mod statements;
 #[cfg(test)]
 mod tests;
-mod tools;
 
 pub use apply::{ProfileChange, ProfileText};
 pub use entry::{ProfileEntry, ProfileSection, ProfileSource, ProfileView};
 pub(crate) use prompt::{ProfileText as PromptText, prompt_text};
 pub use statements::{Statement, sentence_count, statements};
-pub(crate) use tools::{read_profile, update_profile};
 
 use entry::Stored;
 use store::{Collection, Entry, Store};

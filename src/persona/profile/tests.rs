@@ -1,7 +1,7 @@
 //! The profile with the real store.
 
 use super::*;
-use crate::Documents;
+use crate::{Documents, profile_tools::update_profile};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tool::{Channel, Error, Id, Ports, Principal, SystemClock, UserId, Via};

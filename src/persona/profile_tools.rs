@@ -1,10 +1,6 @@
 //! The tools that read and change the profile of the person who asks.
 
-use super::{
-    apply::{ProfileChange, ProfileText},
-    entry::{ProfileSection, ProfileSource},
-};
-use crate::Documents;
+use crate::{Documents, ProfileChange, ProfileSection, ProfileSource, ProfileText};
 use records::join_list;
 use text_kit::counted_one;
 use tool::prelude::*;
