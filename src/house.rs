@@ -266,7 +266,7 @@ fn build_with(
     publish_pin_changes(&board, ports.bus.clone());
     tools_home::publish_changes(&things, ports.bus.clone(), closing.clone());
     graph::follow_memories(graph.clone(), memories.clone(), (agent.clone(), ports.clone()), closing.clone());
-    schedule_backfill(memories, closing.clone());
+    schedule_backfill(memories, ports.clone(), closing.clone());
     background::schedule_indexing(files.memory().clone(), closing.clone());
     background::schedule_skills(skills.clone(), closing.clone());
     background::maintain_vectors(vectors, closing.clone());

@@ -42,6 +42,7 @@ mod openai;
 mod page;
 mod people;
 mod policy_routes;
+mod profile;
 mod query;
 mod response_headers;
 mod restart;
@@ -230,6 +231,7 @@ fn routes() -> Routes<AppState> {
         .merge(answers)
         .merge(policy_routes::routes())
         .merge(documents::agent_routes())
+        .merge(profile::routes())
         .merge(device::routes())
         .merge(models::routes())
         .merge(estimate::routes())

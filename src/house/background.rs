@@ -19,7 +19,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use store::Store;
 use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use tool::{Bus, Channel, Cx, Ports, Principal, Via};
+use tool::{Bus, Channel, Cx, Ports, Principal, UserId, Via};
 use vectors::Vectors;
 
 /// Delay after a start before missing embeddings are computed.
@@ -226,6 +226,21 @@ async fn tend_words(store: Store) {
     }
 }
 
+/// Tells a person that their least valuable memories made room for new ones.
+async fn notify_of_forgotten(ports: &Ports, person: UserId, count: usize) {
+    let principal = Principal { user: person, ..Principal::owner() };
+    let cx = Cx::root(ports.clone(), principal, Via::direct(Channel::Machine));
+    let text = format!(
+        "You have more than {} memories, the most there is room for. The {count} least important and longest unused ones are in \
+         the bin, which brings them back for 30 days.",
+        memory::MOST
+    );
+    let args = serde_json::json!({"title": "Memories made room", "text": text});
+    if let Err(error) = cx.call("notify", args).await {
+        tracing::warn!(%error, "a person could not be notified of forgotten memories");
+    }
+}
+
 async fn notify_owner(ports: &Ports, text: &str) {
     let cx = Cx::root(ports.clone(), Principal::owner(), Via::direct(Channel::Machine));
     if let Err(error) = cx.call("notify", serde_json::json!({"title": "Damaged data", "text": text})).await {
@@ -235,7 +250,8 @@ async fn notify_owner(ports: &Ports, text: &str) {
 
 /// Computes embeddings of memories that were stored while the embedder was unavailable, then saves the memory index
 /// now and then.
-pub(super) fn schedule_backfill(memories: Memories, closing: CancellationToken) {
+pub(super) fn schedule_backfill(memories: Memories, ports: Ports, closing: CancellationToken) {
+    let counted = memories.clone();
     let backfill = async move {
         tokio::time::sleep(BACKFILL_AFTER).await;
         match memories.backfill_embeddings().await {
@@ -246,13 +262,21 @@ pub(super) fn schedule_backfill(memories: Memories, closing: CancellationToken) 
         let mut wait = SAVE_AFTER;
         loop {
             tokio::time::sleep(wait).await;
-            if let Err(error) = memories.maintain().await {
-                tracing::warn!(%error, "the memory index could not be saved");
+            match memories.maintain().await {
+                Ok(forgotten) => {
+                    for (person, count) in forgotten {
+                        notify_of_forgotten(&ports, person, count).await;
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "the memory index could not be saved"),
             }
             wait = MAINTENANCE_EVERY;
         }
     };
-    tokio::spawn(closing.run_until_cancelled_owned(backfill));
+    tokio::spawn(async move {
+        closing.run_until_cancelled_owned(backfill).await;
+        counted.write_uses();
+    });
 }
 
 /// Computes the indexes of documents that a power cut, a restore or another model left without.

@@ -5,22 +5,28 @@
 //! and reports that.
 
 mod answer;
+mod bound;
+mod decay;
 mod file;
 mod holder;
 mod index;
 mod journal;
+mod learn;
 mod observe;
 mod postings;
 mod rank;
 mod records;
+mod same;
 mod scan;
+mod uses;
 mod vectors;
 mod view;
 mod words;
 
 pub use answer::{Commonness, Decision, Fact, Question, masked};
-pub use records::{COLLECTION, Change, Filter, Kind, LONGEST, New, Stats};
-pub use view::{Candidate, Candidates, Hit, Memory, Recalled};
+pub use records::{COLLECTION, Change, Earlier, Filter, Kind, LONGEST, MOST, New, Stats};
+pub use same::{Relation, relation};
+pub use view::{Candidate, Candidates, Hit, Learned, Memory, Outcome, Recalled};
 
 use embed::{Embedder, Quantized};
 use holder::{Changed, IndexHolder, Saving, unless_damaged};
@@ -30,7 +36,8 @@ use records::{Stored, Vector};
 use std::{collections::HashMap, sync::Arc};
 use store::{Audience, Coded, Collection, Entry, Listing, Part, Record, Stamp, Store, Tx};
 use tool::{Cx, Error, Id, Label, Result, Scope, UserId};
-use view::visible_to;
+use uses::Uses;
+use view::{besides, visible_to};
 
 /// How many memories are considered as answers to a question.
 const CONSIDERED: usize = 24;
@@ -49,6 +56,9 @@ pub struct Memories {
     /// Built on first use, to keep start-up cheap.
     index: Arc<IndexHolder>,
     observers: observe::Observers,
+    uses: Uses,
+    /// The most memories of a person, where it is not [`MOST`].
+    most: Option<usize>,
 }
 
 impl Memories {
@@ -59,8 +69,15 @@ impl Memories {
 
     fn saving(store: &Store, embedder: Embedder, saving: Saving) -> Self {
         let index = Arc::new(IndexHolder::new(store, saving));
-        let observers = observe::Observers::default();
-        Self { records: store.collection(), vectors: store.collection(), embedder, index, observers }
+        Self {
+            records: store.collection(),
+            vectors: store.collection(),
+            embedder,
+            index,
+            observers: observe::Observers::default(),
+            uses: Uses::default(),
+            most: None,
+        }
     }
 
     /// Store a memory durably, with its vector if the model is available.
@@ -83,7 +100,7 @@ impl Memories {
         for (given, content) in all.into_iter().zip(texts) {
             let vector = self.embed(&content).await.as_ref().map(Vector::of);
             let importance = given.importance.clamp(0.0, 1.0);
-            let stored = Stored { content, kind: given.kind, importance, tags: given.tags, uses: 0 };
+            let stored = Stored { content, kind: given.kind, importance, tags: given.tags, ..Stored::default() };
             let stamp = self.records.stamp(cx, "remember").audience(audience(given.shared));
             new.push((Id::new(), stamp, stored, vector));
         }
@@ -130,7 +147,9 @@ impl Memories {
     /// `BadArgs` when the change is empty, or the text is empty or too long; `Unavailable` when the disk is full.
     pub async fn update(&self, cx: &Cx, id: Id, mut change: Change) -> Result<Option<Memory>> {
         if change == Change::default() {
-            return Err(Error::bad_args("nothing to change: pass content, type, importance, tags, shared or vouched"));
+            return Err(Error::bad_args(
+                "nothing to change: pass content, type, importance, tags, shared, vouched or forgetEarlier",
+            ));
         }
         change.content = change.content.as_deref().map(checked_text).transpose()?;
         let vector = match &change.content {
@@ -193,7 +212,7 @@ impl Memories {
         let nothing = ranked.is_empty();
         let mut hits = vec![];
         for (found, read) in self.second_pass(cx, query, ranked)? {
-            if hits.len() == filter.limit.max(1) {
+            if hits.len() == filter.limit.max(1) + decay::CONSIDERED {
                 break;
             }
             if found.score < filter.least {
@@ -206,10 +225,13 @@ impl Memories {
                 None => unless_damaged(self.records.peek(cx, found.id))?,
             };
             if let Some(entry) = read.filter(fits) {
-                cx.taint(entry.label);
-                hits.push(Hit { memory: visible_to(cx, entry), score: found.score, why: found.why });
+                hits.push((found.rank, entry.label, self.hit(cx, entry, found)));
             }
         }
+        decay::prefer_present(&mut hits, |(relevance, _, hit)| (*relevance, hit.presence));
+        hits.truncate(filter.limit.max(1));
+        hits.iter().for_each(|(_, label, _)| cx.taint(*label));
+        let hits: Vec<Hit> = hits.into_iter().map(|(.., hit)| hit).collect();
         self.count_uses(cx, &hits);
         Ok(Recalled { hits, by_meaning: by_meaning || (none && nothing) })
     }
@@ -328,7 +350,11 @@ impl Memories {
         let by = filter.kind.map(|k| (1, vec![k.code()]));
         let limit = if filter.tags.is_empty() { filter.limit } else { 0 };
         let all = self.records.list(cx, &Listing { by, limit, ..Listing::default() })?;
-        let wanted = all.into_iter().filter(|e| filter.matches(&e.value)).map(|e| visible_to(cx, e));
+        let counted = |mut e: Entry<Stored>| {
+            self.uses.of(e.owner, e.id).add_to(&mut e.value);
+            visible_to(cx, e)
+        };
+        let wanted = all.into_iter().filter(|e| filter.matches(&e.value)).map(counted);
         Ok(if filter.limit == 0 { wanted.collect() } else { wanted.take(filter.limit).collect() })
     }
 
@@ -426,13 +452,21 @@ impl Memories {
         Ok(self.write(changed, job).await?)
     }
 
-    /// Save the index to its file when that is due, and free its memory when nobody uses it. To be called every few
-    /// minutes.
+    /// Write the counts of uses, save the index to its file when that is due, and free its memory when nobody uses it. To be
+    /// called every few minutes. Returns how many memories of whom were forgotten because they had too many.
     ///
     /// # Errors
     /// `Unavailable` when the disk is full; `Failed` when the file cannot be written.
-    pub async fn maintain(&self) -> Result<()> {
-        Ok(self.index.maintain().await?)
+    pub async fn maintain(&self) -> Result<Vec<(UserId, usize)>> {
+        self.write_uses();
+        let forgotten = self.forget_excess().await?;
+        self.index.maintain().await?;
+        Ok(forgotten)
+    }
+
+    /// Write the counts of uses that wait: before the store is closed.
+    pub fn write_uses(&self) {
+        self.uses.write(&self.records);
     }
 
     /// The vector of a text; `None`, with a log line, when the model is not available.
@@ -451,20 +485,26 @@ impl Memories {
         if hits.is_empty() || (cx.channel() == tool::Channel::Page && cx.run().is_none()) {
             return;
         }
-        let ids: Vec<Id> = hits.iter().map(|h| h.memory.id).collect();
-        let (records, scope) = (self.records.clone(), Scope::User(cx.user()));
-        self.records.store().write_later(move |tx| {
-            for id in &ids {
-                // Count uses only for the caller's own memories; shared ones belong to another scope.
-                if records.read(tx, scope, *id)?.is_some() {
-                    records.change(tx, scope, Label::Own, *id, &mut |m| {
-                        m.uses = m.uses.saturating_add(1);
-                        Ok(())
-                    })?;
-                }
-            }
-            Ok(())
-        });
+        // Only the caller's own memories: shared ones belong to another scope.
+        let own = hits.iter().filter(|hit| hit.memory.shared_by.is_none()).map(|hit| hit.memory.id);
+        if self.uses.count(cx.user(), own, Id::now_ms()) {
+            self.write_uses();
+        }
+    }
+
+    /// A hit as its caller may see it.
+    fn hit(&self, cx: &Cx, mut entry: Entry<Stored>, found: IndexHit) -> Hit {
+        self.uses.of(entry.owner, entry.id).add_to(&mut entry.value);
+        let presence = decay::presence_of(&entry.value, entry.id.millis(), Id::now_ms());
+        let memory = visible_to(cx, entry);
+        let (meaning, besides) = ((found.cosine > 0.0).then_some(found.cosine), besides(&memory, presence));
+        Hit { memory, score: found.score, why: found.why, besides, meaning, presence }
+    }
+
+    /// A memory as its owner sees it.
+    fn own_view(&self, mut entry: Entry<Stored>) -> Memory {
+        self.uses.of(entry.owner, entry.id).add_to(&mut entry.value);
+        entry.into()
     }
 }
 
@@ -501,5 +541,7 @@ mod plain;
 mod tests;
 #[cfg(test)]
 mod tests_index;
+#[cfg(test)]
+mod tests_learn;
 #[cfg(test)]
 mod tests_saving;

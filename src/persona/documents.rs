@@ -1,6 +1,6 @@
 //! Store the documents: their current text and every earlier version.
 
-use crate::{AgentType, Edit, Name, prompt::BASE};
+use crate::{AgentType, Edit, Name, Profile, prompt::BASE};
 use records::{Notice, publish_change, tell_notice};
 use serde::Serialize;
 use std::sync::Arc;
@@ -151,6 +151,7 @@ pub struct Documents {
     current: Collection<Current>,
     versions: Collection<Version>,
     notices: Collection<Notice>,
+    profile: Profile,
     base: Arc<str>,
     home: Arc<dyn Fn() -> String + Send + Sync>,
     types: Arc<dyn Fn(AgentId) -> AgentType + Send + Sync>,
@@ -160,8 +161,9 @@ impl Documents {
     /// Open the documents in `store`.
     pub fn new(store: &Store) -> Self {
         let (current, versions, notices) = (store.collection(), store.collection(), store.collection());
+        let profile = Profile::new(store);
         let (home, types) = (Arc::new(String::new), Arc::new(|_| AgentType::default()));
-        Self { current, versions, notices, base: BASE.into(), home, types }
+        Self { current, versions, notices, profile, base: BASE.into(), home, types }
     }
 
     /// Set the owners of each agent's documents.
@@ -176,6 +178,17 @@ impl Documents {
 
     fn is_personal(&self, cx: &Cx, name: Name) -> bool {
         name.is_personal(self.type_of(cx.agent()))
+    }
+
+    /// The profile of this person as lines for a prompt, and their standing instructions.
+    pub fn profile_text(&self, cx: &Cx) -> (String, String) {
+        let text = self.profile.for_prompt(cx);
+        (text.about, text.instructions)
+    }
+
+    /// The profiles of people.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
     }
 
     /// Replace the default system prompt; an empty text keeps Hob's own.

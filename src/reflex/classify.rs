@@ -59,6 +59,9 @@ struct TemplateMatch<'a> {
 impl<'a> Classifier<'a> {
     /// Classifies a text: an event with a beginning and an end, or any other sentence.
     pub async fn classify(&self, text: &str) -> Classification {
+        if let Some(placed) = self.about_answers(text) {
+            return placed;
+        }
         if let Some((begins, end)) = span::without_end(&Sentence::read(text)) {
             let mut placed = self.classify_one(&begins).await;
             let event = |tool: &str| tool.ends_with("calendar_event");
@@ -203,6 +206,19 @@ impl<'a> Classifier<'a> {
         (self.risk)(tool).filter(|risk| *risk == Risk::Observe)?;
         let call = Classification { tool: Some(tool.to_owned()), arguments, ..unknown(String::new(), WHY) };
         Some(Classification { stage: Stage::Words, confidence: 0.95, ..call }.speechless())
+    }
+
+    /// How the person wants to be answered: "call me Sam", "answer in German". Goes into their profile.
+    fn about_answers(&self, text: &str) -> Option<Classification> {
+        const TOOL: &str = "update_profile";
+        let all = persona::statements(text);
+        (self.risk)(TOOL).filter(|risk| *risk == Risk::Write && !all.is_empty())?;
+        // Other sentences of the message are for the other stages.
+        let whole = all.iter().all(persona::Statement::is_addressed) && all.len() == persona::sentence_count(text);
+        let made = unknown(String::new(), "how they want to be answered");
+        let call =
+            Classification { tool: Some(TOOL.to_owned()), arguments: persona::Statement::arguments(&all), ..made };
+        whole.then(|| Classification { stage: Stage::Template, confidence: 1.0, sure: true, ..call }.speechless())
     }
 
     /// A reading or a sum of money to be noted down.

@@ -1,8 +1,7 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
     tests/bench/run [start memory request size writes embedding javascript page dispatch decide home search scheduler tasks
-                     recall relevance turns decade reflex mqtt pins rules update]
-                     recall vectors turns decade reflex mqtt pins rules update]
+                     recall relevance vectors turns decade reflex mqtt pins rules update]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -619,8 +618,7 @@ def mqtt(_):
 
 
 ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, pins, home, search, scheduler, tasks,
-       recall, relevance, turns, decade, reflex, mqtt, rules, update]
-       recall, vectors, turns, decade, reflex, mqtt, rules, update]
+       recall, relevance, vectors, turns, decade, reflex, mqtt, rules, update]
 
 
 def main():

@@ -123,6 +123,7 @@ impl Agent {
         sections.bootstrap = text(Name::Bootstrap);
         sections.notes = text(Name::LearnedNotes);
         sections.user = text(Name::User);
+        (sections.profile, sections.standing) = documents.profile_text(cx);
         sections.memory = text(Name::Memory);
         sections.agents = text(Name::Agents);
         sections.tool_notes = text(Name::Tools);

@@ -7,6 +7,7 @@ import type { RoomProps } from '../rooms';
 import { facts, text } from '../text';
 import { Top } from '../top';
 import { lazy } from '../lazy';
+import { AboutYou } from './about-you';
 import { About } from './about';
 import { Backup } from './backup';
 import { useFocusKept } from './focus';
@@ -60,6 +61,7 @@ function Parts({ admin }: { admin: boolean }): JSX.Element {
       <LinkedPart id="persona" title={text.device.mind.personaTitle} why={text.device.mind.personaWhy} open={text.device.mind.persona} />
       <LinkedPart id="skills" title={text.device.mind.skillsTitle} why={text.device.mind.skillsWhy} open={text.device.mind.skills} />
       <You />
+      <AboutYou />
       {admin && <People round={round} onChanged={next} />}
       {admin && <Tokens round={round} onChanged={next} />}
       <Sessions />

@@ -4,10 +4,12 @@ import { Refused, Unreachable } from '../api';
 import { dayAt, timeOf, written } from '../clock';
 import { activity, approvals, autonomy, groups, services, toolPolicy } from './decisions';
 import { device } from './device';
+import { profile } from './profile';
 
 export { isLookup, toolWords } from './tools';
 
 export const text = {
+  profile,
   name: 'Hob',
   opening: 'Connecting to Hob…',
   tryAgain: 'Try again',
@@ -373,6 +375,9 @@ export const text = {
     outsideWhy: 'Hob wrote this after reading something from outside. It asks before acting on it until somebody confirms it.',
     vouch: 'Confirm',
     vouched: 'Confirmed.',
+    earlier: (n: number) => (n === 1 ? 'One earlier version' : `${n} earlier versions`),
+    until: (content: string, when: string) => `${content} (until ${when})`,
+    dropEarlier: 'Delete earlier versions',
     used: (n: number) => (n === 1 ? 'recalled once' : `recalled ${n} times`),
     important: 'important',
     fit: (score: number) => `${Math.round(score * 100)} % match`,
