@@ -14,6 +14,8 @@ from bundles import head_of
 # Where partitions begin, in MiB, as in firmware-image/build.
 SELECTOR, BOOT, ROOT, DATA = 1, {"a": 65, "b": 129}, {"a": 194, "b": 323}, 452
 MIB = 1 << 20
+# The device tree of the emulated Pi in a slot's boot partition.
+PI_TREE = "dtb/broadcom/bcm2837-rpi-3-b.dtb"
 # Forty times what a boot takes on an idle machine: an emulator may wait long for its processor.
 PATIENCE = int(os.environ.get("PATIENCE", "900"))
 
@@ -40,6 +42,12 @@ class Machine:
         subprocess.run(["truncate", "-s", size, self.disk], check=True)
         self.http, self.tls = free_port(), free_port()
         self.process = None
+        if board == "rpi":
+            # QEMU resets a Pi at once when its watchdog is started, however often that is fed. So this kernel is not told of it,
+            # and cannot restart the machine either.
+            for slot in BOOT.values():
+                tree = self.read_bytes(PI_TREE, slot)
+                self.write_card(PI_TREE, tree.replace(b"brcm,bcm2835-pm", b"none,bcm2835-pm"), slot)
         self.cookie = self.csrf = self.token = None
 
     # The machine.

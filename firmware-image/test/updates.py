@@ -239,6 +239,7 @@ def update_power_cuts(machine, make):
         check(f"that slot was started: {machine.boots()}", machine.boots()[-1][0] == view["running"]["slot"])
         intact(machine)
         os.remove(bundle)
+        print(f"    cut {number + 1} at {step}: {view['state']}", flush=True)
         counts[f"{step}: {view['state']}"] = counts.get(f"{step}: {view['state']}", 0) + 1
     print(f"    {counts}")
     # It can be updated as ever.
