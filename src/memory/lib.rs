@@ -248,7 +248,8 @@ impl Memories {
             }
             all.push((hit, read));
         }
-        if let Some(best) = all.get_mut(..SECOND_PASS.min(all.len())) {
+        let read = SECOND_PASS.min(all.len());
+        if let Some(best) = all.get_mut(..read) {
             best.sort_by(|a, b| b.0.rank.total_cmp(&a.0.rank));
         }
         Ok(all)
