@@ -22,7 +22,7 @@ pub(crate) fn routes() -> Routes<AppState> {
 
 /// Which part of the graph.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Part {
+pub(crate) struct GraphPart {
     /// A question, a name or words. Default: everything.
     query: Option<String>,
     /// Begin at this entity: an id or a name.
@@ -43,7 +43,7 @@ pub(crate) struct GraphView {
 async fn read(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Query(part): Query<Part>,
+    Query(part): Query<GraphPart>,
 ) -> Answer<GraphView> {
     let cx = house.cx(&caller);
     let search = Search {

@@ -39,14 +39,14 @@ struct Under {
 
 /// Documents, by path.
 #[derive(Serialize, JsonSchema)]
-struct Listed {
-    documents: Vec<Line>,
+struct MemoryDocumentList {
+    documents: Vec<MemoryDocumentLine>,
 }
 
 /// Metadata of a memory document.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct MemoryDocumentLine {
     /// Its path.
     path: String,
     /// Its length in bytes.
@@ -62,7 +62,7 @@ struct Line {
 /// A memory document with its text.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct FileView {
+struct MemoryDocumentView {
     /// Its path.
     path: String,
     /// Its text.
@@ -75,7 +75,7 @@ struct FileView {
     shared: bool,
 }
 
-impl FileView {
+impl MemoryDocumentView {
     fn of(file: VirtualFile) -> Self {
         let VirtualFile { path, text, version, updated_ms, place, .. } = file;
         Self { path, text, version, updated_at: updated_ms, shared: place == Place::Agents }
@@ -86,21 +86,21 @@ async fn list(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(which): Query<Under>,
-) -> Answer<Listed> {
+) -> Answer<MemoryDocumentList> {
     let line = |line: FileLine| {
         let FileLine { path, size, version, updated_ms, place } = line;
-        Line { path, size, version, updated_at: updated_ms, shared: place == Place::Agents }
+        MemoryDocumentLine { path, size, version, updated_at: updated_ms, shared: place == Place::Agents }
     };
     let documents = house.files.list(&house.cx(&caller), &which.under)?;
-    Ok(ok(Listed { documents: documents.into_iter().map(line).collect() }))
+    Ok(ok(MemoryDocumentList { documents: documents.into_iter().map(line).collect() }))
 }
 
 async fn one(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(path): PathText,
-) -> Answer<FileView> {
-    Ok(ok(FileView::of(house.files.read(&house.cx(&caller), &path)?)))
+) -> Answer<MemoryDocumentView> {
+    Ok(ok(MemoryDocumentView::of(house.files.read(&house.cx(&caller), &path)?)))
 }
 
 /// The text of a document.
@@ -121,7 +121,7 @@ async fn write(
     Extension(caller): Extension<Caller>,
     PathText(path): PathText,
     Json(body): Json<NewText>,
-) -> Answer<FileView> {
+) -> Answer<MemoryDocumentView> {
     may_write(&caller)?;
     if body.text.trim().is_empty() {
         return Err(Failure::new(400, "bad_args", "the text is empty: write something, or delete the document"));
@@ -129,7 +129,7 @@ async fn write(
     let target = (place(body.shared), body.version);
     let written = house.files.write(&house.cx(&caller), &path, &body.text, target).await?;
     let file = written.ok_or_else(|| Error::failed("the document was deleted at the same moment: try again"))?;
-    Ok(ok(FileView::of(file)))
+    Ok(ok(MemoryDocumentView::of(file)))
 }
 
 /// Which version of it.

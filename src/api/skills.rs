@@ -41,14 +41,14 @@ pub(crate) fn routes() -> Routes<AppState> {
 
 /// Skills, by name.
 #[derive(Serialize, JsonSchema)]
-struct Listed {
-    skills: Vec<Line>,
+struct SkillList {
+    skills: Vec<SkillLine>,
 }
 
 /// A skill.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct SkillLine {
     /// The name of its folder, by which it is used.
     name: String,
     /// Display name; empty where it is broken.
@@ -74,7 +74,7 @@ struct Line {
     problem: Option<String>,
 }
 
-impl Line {
+impl SkillLine {
     fn of(skill: &Skill) -> Self {
         let (manifest, problem) = match &skill.manifest {
             Ok(manifest) => (Some(manifest), None),
@@ -100,7 +100,7 @@ impl Line {
 
 /// A file of a skill.
 #[derive(Serialize, JsonSchema)]
-struct FileLine {
+struct SkillFile {
     path: String,
     /// Its length in bytes.
     size: u64,
@@ -111,11 +111,11 @@ struct FileLine {
 #[serde(rename_all = "camelCase")]
 struct SkillView {
     #[serde(flatten)]
-    skill: Line,
+    skill: SkillLine,
     /// The text of its SKILL.md, or of the file that was asked for.
     text: String,
     /// Its files.
-    files: Vec<FileLine>,
+    files: Vec<SkillFile>,
     /// The numbers of the earlier versions.
     versions: Vec<u32>,
     /// The tools it names.
@@ -132,17 +132,17 @@ fn view(house: &AppState, caller: &Caller, skill: &Skill, file: &str) -> Result<
         Err(error) => return Err(error.into()),
     };
     Ok(SkillView {
-        skill: Line::of(skill),
+        skill: SkillLine::of(skill),
         text,
-        files: files.into_iter().map(|(path, size)| FileLine { path, size }).collect(),
+        files: files.into_iter().map(|(path, size)| SkillFile { path, size }).collect(),
         versions: house.skills.versions(&cx, skill),
         allowed_tools: skill.manifest.as_ref().map(|m| m.allowed_tools.clone()).unwrap_or_default(),
     })
 }
 
-async fn list(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Listed> {
+async fn list(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<SkillList> {
     let skills = house.skills.list(&house.cx(&caller))?;
-    Ok(ok(Listed { skills: skills.iter().map(Line::of).collect() }))
+    Ok(ok(SkillList { skills: skills.iter().map(SkillLine::of).collect() }))
 }
 
 /// Which of two skills of one name, and which file.

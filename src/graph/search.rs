@@ -155,7 +155,8 @@ impl Graph {
                 }
                 let name = words[start..start + length].join(" ");
                 // "me" is said of much that is not about the person.
-                let entries = if name.to_lowercase() == SELF && words.len() > 1 { vec![] } else { self.exactly(cx, &name)? };
+                let is_self = matches!(name.to_lowercase().as_str(), SELF | "i" | "myself");
+                let entries = if is_self && words.len() > 1 { vec![] } else { self.exactly(cx, &name)? };
                 if !entries.is_empty() {
                     used[start..start + length].fill(true);
                     found.extend(entries);

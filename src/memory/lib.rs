@@ -248,7 +248,8 @@ impl Memories {
             }
             all.push((hit, read));
         }
-        if let Some(best) = all.get_mut(..SECOND_PASS.min(all.len())) {
+        let read = SECOND_PASS.min(all.len());
+        if let Some(best) = all.get_mut(..read) {
             best.sort_by(|a, b| b.0.rank.total_cmp(&a.0.rank));
         }
         Ok(all)
@@ -497,7 +498,9 @@ impl Memories {
         self.uses.of(entry.owner, entry.id).add_to(&mut entry.value);
         let presence = decay::presence_of(&entry.value, entry.id.millis(), Id::now_ms());
         let memory = visible_to(cx, entry);
-        let (meaning, besides) = ((found.cosine > 0.0).then_some(found.cosine), besides(&memory, presence));
+        let rounded = |value: f32| (value * 100.0).round() / 100.0;
+        let (meaning, besides) = ((found.cosine > 0.0).then(|| rounded(found.cosine)), besides(&memory, presence));
+        let presence = rounded(presence);
         Hit { memory, score: found.score, why: found.why, besides, meaning, presence }
     }
 

@@ -32,7 +32,7 @@ fn plain_statements_are_read() {
         ("Tom's phone number is +43 660 123456", &["Tom | phone | +43 660 123456"]),
         ("I live in Vienna. I work at Bosch.", &["me | lives in | Vienna (place)", "me | works at | Bosch (organisation)"]),
         ("Ben is allergic to nuts", &["Ben | allergic to | nuts"]),
-        ("My cat is called Minka", &["Minka | cat of | me (animal)"]),
+        ("My cat is called Minka", &["Minka | cat of | me (person)"]),
         ("Anna ist meine Schwester", &["Anna | sister of | me (person)"]),
         ("Meine Schwester heißt Anna", &["Anna | sister of | me (person)"]),
         ("Tom arbeitet bei Siemens seit 2020", &["Tom | works at | Siemens (organisation) 2020-"]),

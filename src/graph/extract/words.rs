@@ -133,7 +133,7 @@ pub(super) const HEDGES: &[&str] = &[
 /// No names although they begin with a capital letter.
 pub(super) const NO_NAMES: &[&str] = &[
     "i", "he", "she", "it", "we", "they", "you", "this", "that", "there", "the", "a", "an", "my", "our", "his", "her", "their", "your", "who",
-    "what", "when", "where", "everybody", "everyone", "nobody", "somebody", "today", "tomorrow", "yesterday", "and", "but", "also",
+    "what", "when", "where", "everybody", "everyone", "nobody", "somebody", "someone", "anybody", "people", "today", "tomorrow", "yesterday", "and", "but", "also",
     "er", "sie", "es", "wir", "ich", "du", "ihr", "der", "die", "das", "mein", "meine", "unser", "unsere", "wer", "was", "wo", "heute", "morgen",
     "gestern", "und", "aber", "auch", "jeder", "niemand", "el", "ella", "él", "ellos", "yo", "nosotros", "mi", "hoy", "y", "quien", "il", "elle",
     "ils", "elles", "je", "nous", "vous", "on", "mon", "ma", "notre", "le", "la", "les", "qui", "aujourd'hui", "et", "monday", "tuesday",
@@ -147,7 +147,8 @@ pub(super) const TITLES: &[&str] = &[
 /// After these an object ends; the second word is the predicate of what follows, where that is a date.
 pub(super) const ENDS: &[&str] = &[
     "and", "but", "because", "since", "until", "till", "who", "which", "where", "with", "while", "und", "aber", "weil", "seit", "bis", "mit", "y",
-    "pero", "porque", "desde", "hasta", "con", "et", "mais", "parce", "depuis", "jusqu'à", "avec", "now", "from",
+    "pero", "porque", "desde", "hasta", "con", "et", "mais", "parce", "depuis", "jusqu'à", "avec", "now", "from", "today", "tomorrow",
+    "every", "as", "again", "for", "heute", "hoy", "für", "als", "jeden",
 ];
 pub(super) const SINCE: &[&str] = &["since", "from", "seit", "desde", "depuis"];
 pub(super) const UNTIL: &[&str] = &["until", "till", "to", "bis", "hasta", "jusqu'en"];

@@ -100,7 +100,10 @@ pub(super) struct FoundRecord {
 /// The records with one of these words, each once, in order of their families.
 pub(super) async fn search(cx: &Cx, asked: &Asked<'_>) -> Vec<FoundRecord> {
     let mut found: Vec<FoundRecord> = vec![];
-    for source in SOURCES.iter().filter(|source| asked.kinds.is_empty() || asked.kinds.contains(&source.kind())) {
+    for source in SOURCES {
+        if !asked.kinds.is_empty() && !asked.kinds.contains(&source.kind()) {
+            continue;
+        }
         for record in source.search(cx, asked).await {
             if !found.iter().any(|f| f.id == record.id) {
                 found.push(record);

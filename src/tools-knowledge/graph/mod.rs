@@ -65,7 +65,7 @@ fn depth() -> u32 {
 }
 
 async fn search(graph: Graph, cx: Cx, args: SearchArgs) -> Result<Output> {
-    let today = || cx.ports().clock.now().date().to_string();
+    let today = || cx.ports().clock.local().date().to_string();
     let query = if args.query.trim().is_empty() && args.entity_id.is_some() { "*".into() } else { args.query };
     let search = Search {
         query,

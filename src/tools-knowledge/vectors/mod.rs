@@ -12,6 +12,8 @@ use vectors::{BATCH, CollectionInfo, Item, Metric, NewCollection, Search, Vector
 
 /// The default and the largest number of hits.
 const TOP: (u32, u32) = (10, 50);
+// The schemas say so.
+const _: () = assert!(BATCH == 100);
 
 /// Vector collections.
 pub fn family(vectors: &Vectors) -> Family<Vectors> {
@@ -191,7 +193,6 @@ struct ItemArgs {
 }
 
 async fn upsert(vectors: Vectors, cx: Cx, args: Upsert) -> Result<Output> {
-    debug_assert_eq!(BATCH, 100, "the schema says so");
     let item = |it: ItemArgs| Item { id: it.id, text: it.text, vector: it.vector, metadata: it.metadata };
     let done = vectors.upsert(&cx, &args.collection, args.vectors.into_iter().map(item).collect()).await?;
     let name = &done.collection.name;
