@@ -25,6 +25,7 @@ use crate::config::{
     settings::{Settings, about_home, chosen_zone},
 };
 use ::documents::VirtualFiles;
+use ::graph::Graph;
 use agent::Agent;
 use anyhow::Result;
 use api::{AppParts, AppState, DeviceSettings, EventStreams, Network, RequestCounts, Restart};
@@ -34,7 +35,6 @@ use compacting::IdleHours;
 use config_center::ConfigCenter;
 use custom::CustomTools;
 use embed::Embedder;
-use ::graph::Graph;
 use http_client::Guarded;
 use identity::{ClaimConfig, Identity};
 use interaction::{Asks, Interactions};
