@@ -78,3 +78,25 @@ fn other_lines_are_other_facts() {
         }
     }
 }
+
+// SCRATCH
+#[test]
+fn scratch_household() {
+    for lang in ["en", "de", "es", "fr"] {
+        let own = std::fs::read_to_string(format!("/tmp/profile_relevance/{lang}.txt")).unwrap();
+        let others = std::fs::read_to_string("/tmp/profile_relevance/others.txt").unwrap();
+        let mut all: Vec<String> = own.lines().filter_map(|l| l.strip_prefix("+ ").or(l.strip_prefix("- "))).map(str::to_owned).collect();
+        all.extend(others.lines().filter_map(|l| l.strip_prefix(&format!("{lang} "))).map(str::to_owned));
+        let read: Vec<Statement> = all.iter().map(|t| Statement::read(t)).collect();
+        let (mut n, mut merged) = (0, 0);
+        for (a, old) in read.iter().enumerate() {
+            for (b, new) in read.iter().enumerate() {
+                if a == b { continue }
+                n += 1;
+                let r = compare(old, new);
+                if r != Relation::Different { merged += 1; println!("{r:?}: {} | {}", all[a], all[b]); }
+            }
+        }
+        println!("{lang}: {} memories, {n} pairs, {merged} merged", all.len());
+    }
+}
