@@ -64,39 +64,3 @@ fn held_out_pairs() {
     assert_eq!(found.wrong, 0, "{found:?}");
     assert!(found.merged * 100 >= found.expected * 70, "{found:?}");
 }
-
-/// All memories of a file against each other: those of different lines merge only where both are about one subject.
-#[test]
-fn other_lines_are_other_facts() {
-    let all: Vec<(usize, &str)> =
-        pairs(DEVELOPMENT).into_iter().enumerate().flat_map(|(n, (_, old, new))| [(n, old), (n, new)]).collect();
-    for (a, old) in &all {
-        for (b, new) in &all {
-            if a != b && old != new && relation(old, new) != Relation::Different {
-                println!("{:?}: {old} | {new}", relation(old, new));
-            }
-        }
-    }
-}
-
-// SCRATCH
-#[test]
-fn scratch_household() {
-    for lang in ["en", "de", "es", "fr"] {
-        let own = std::fs::read_to_string(format!("/tmp/profile_relevance/{lang}.txt")).unwrap();
-        let others = std::fs::read_to_string("/tmp/profile_relevance/others.txt").unwrap();
-        let mut all: Vec<String> = own.lines().filter_map(|l| l.strip_prefix("+ ").or(l.strip_prefix("- "))).map(str::to_owned).collect();
-        all.extend(others.lines().filter_map(|l| l.strip_prefix(&format!("{lang} "))).map(str::to_owned));
-        let read: Vec<Statement> = all.iter().map(|t| Statement::read(t)).collect();
-        let (mut n, mut merged) = (0, 0);
-        for (a, old) in read.iter().enumerate() {
-            for (b, new) in read.iter().enumerate() {
-                if a == b { continue }
-                n += 1;
-                let r = compare(old, new);
-                if r != Relation::Different { merged += 1; println!("{r:?}: {} | {}", all[a], all[b]); }
-            }
-        }
-        println!("{lang}: {} memories, {n} pairs, {merged} merged", all.len());
-    }
-}
