@@ -74,7 +74,9 @@ impl Statement {
             if it.pivot.is_none() && at > 0 && words::PIVOTS.contains(&text) {
                 it.pivot = Some(at);
             }
-            if words::MARKERS.contains(&text) && !(text == "plus" && !it.denies) {
+            // "New Year" and "New York" are names.
+            let marks = words::MARKERS.contains(&text) && !(word.capital && at > 0);
+            if marks && (text != "plus" || it.denies) {
                 it.is_new = true;
                 if !["moved", "umgezogen", "demenage"].contains(&text) {
                     at += 1;
