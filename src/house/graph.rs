@@ -139,7 +139,7 @@ async fn compare_all(graph: &Graph, memories: &Memories) {
     let ids = tokio::task::spawn_blocking(move || {
         let mut ids: HashSet<(UserId, Id)> = sources.sources()?.into_iter().collect();
         all.each_id(|owner, id| drop(ids.insert((owner, id))))?;
-        tool::Result::Ok(ids)
+        Ok::<_, tool::Error>(ids)
     });
     match ids.await {
         Ok(Ok(ids)) => {
