@@ -138,7 +138,9 @@ async fn compare_all(graph: &Graph, memories: &Memories) {
     let (sources, all) = (graph.clone(), memories.clone());
     let ids = tokio::task::spawn_blocking(move || {
         let mut ids: HashSet<(UserId, Id)> = sources.sources()?.into_iter().collect();
-        all.each_id(|owner, id| drop(ids.insert((owner, id))))?;
+        all.each_id(|owner, id| {
+            ids.insert((owner, id));
+        })?;
         Ok::<_, tool::Error>(ids)
     });
     match ids.await {
