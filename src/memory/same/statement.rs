@@ -179,7 +179,7 @@ fn fold(text: &str) -> String {
     text.replace('ß', "ss").chars().map(plain).collect()
 }
 
-/// Where the statement ends and says what is wrong, and the words of that: "…, not on 12 March".
+/// The end of the statement before a correction, and the words that are wrong: "…, not on 12 March".
 fn correction(raw: &[Raw]) -> (usize, Vec<String>) {
     const NOT: &[&str] = &["not", "nicht", "no", "pas", "statt"];
     for at in (2..raw.len()).rev() {
