@@ -181,7 +181,7 @@ impl<T: DescribeOutput> DescribeOutput for Streamable<T> {
     }
 }
 
-/// What is downloaded: its content type, as described and as sent.
+/// The content type of a download, as described and as sent.
 pub(crate) trait Media {
     const TYPE: &'static str;
     const HEADER: &'static str = Self::TYPE;

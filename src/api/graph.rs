@@ -6,7 +6,7 @@ use crate::{
     envelope::{Answer, ok},
     query::Query,
 };
-use ::graph::{EntityView, FactView, Found, Search};
+use ::graph::{EntityView, FactView, SearchResults, Search};
 use axum::{Extension, extract::State};
 use identity::TokenScope;
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,6 @@ async fn read(
         most: part.limit.unwrap_or(ENTITIES.0).clamp(1, ENTITIES.1) as usize,
         ..Search::default()
     };
-    let Found { entities, facts, .. } = house.graph.search(&cx, &search).await?;
+    let SearchResults { entities, facts, .. } = house.graph.search(&cx, &search).await?;
     Ok(ok(GraphView { entities, facts }))
 }

@@ -20,7 +20,7 @@ pub(crate) fn routes() -> Routes<AppState> {
         .scope(TokenScope::Tools)
 }
 
-/// What to search for.
+/// The words to search for.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Asked {
     /// Words to look for, or a question.

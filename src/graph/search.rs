@@ -39,7 +39,7 @@ pub struct Search {
 
 /// The result of a search.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub struct SearchResults {
     /// The entities that were searched for, then what is around them.
     pub entities: Vec<EntityView>,
     pub facts: Vec<FactView>,
@@ -52,7 +52,7 @@ impl Graph {
     ///
     /// # Errors
     /// `BadArgs` for an empty query, `NotFound` for an entity that is not there.
-    pub async fn search(&self, cx: &Cx, search: &Search) -> Result<Found> {
+    pub async fn search(&self, cx: &Cx, search: &Search) -> Result<SearchResults> {
         let query = search.query.trim();
         let mut whys: HashMap<Id, &'static str> = HashMap::new();
         let mut from: Vec<Id> = vec![];
@@ -110,7 +110,7 @@ impl Graph {
         let mut facts = self.fact_views(scope(cx), &around.facts, &search.at)?;
         facts.sort_by_key(|fact| !fact.current);
         let path = path.map(|path| self.fact_views(scope(cx), &path, &search.at)).transpose()?;
-        Ok(Found { entities, facts, path })
+        Ok(SearchResults { entities, facts, path })
     }
 
     /// The entity with an id, a name or an alias.

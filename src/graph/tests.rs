@@ -30,7 +30,7 @@ fn words(facts: &[FactView]) -> Vec<String> {
     facts.iter().map(FactView::words).collect()
 }
 
-fn names(found: &Found) -> Vec<&str> {
+fn names(found: &SearchResults) -> Vec<&str> {
     found.entities.iter().map(|entity| entity.name.as_str()).collect()
 }
 
@@ -182,7 +182,7 @@ async fn walks_end_and_are_shortest() {
         graph.add_fact(&cx, link(n, (n + 1) % 10)).await.unwrap();
     }
     let way = |to: &str| Search { entity: Some("n0".into()), to: Some(to.into()), depth: 0, ..search("") };
-    let length = |found: Found| found.path.map(|path| path.len());
+    let length = |found: SearchResults| found.path.map(|path| path.len());
     assert_eq!(length(graph.search(&cx, &way("n5")).await.unwrap()), Some(5));
     assert_eq!(length(graph.search(&cx, &way("n9")).await.unwrap()), Some(1));
     assert_eq!(length(graph.search(&cx, &way("n0")).await.unwrap()), Some(0));

@@ -18,7 +18,7 @@ const WAITING: usize = 1024;
 const COMPARE_AFTER: Duration = Duration::from_secs(45);
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The most memories that wait for a model, and for how long they do: a person may still correct what they said.
+/// The most memories that wait for a model, and for how long they do: a person may still correct a memory.
 const WAITING_FOR_MODEL: usize = 64;
 const MODEL_AFTER: Duration = Duration::from_secs(120);
 /// The most memories that a model reads in an hour, and the fewest characters that are worth it.
@@ -63,7 +63,7 @@ pub(super) fn follow_memories(
                 Some((owner, id)) = waiting.recv() => {
                     let content = read(&graph, &memories, owner, id).await;
                     if content.is_some_and(|content| content.text.chars().count() >= WORTH_IT) {
-                        // Where too many wait already, the rules are all there is.
+                        // If too many wait already, the rules are all there is.
                         let _ = to_model.try_send((Instant::now(), owner, id));
                     }
                 }

@@ -40,7 +40,7 @@ pub(crate) struct Facts {
 pub(crate) struct IndexHit {
     pub id: Id,
     pub score: f32,
-    /// What hits are ordered by: the cosine of the vectors, and the weight of the shared words.
+    /// The order of hits: the cosine of the vectors, and the weight of the shared words.
     pub rank: f32,
     /// The cosine of both vectors; 0 where it was not computed.
     pub cosine: f32,

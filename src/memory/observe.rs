@@ -1,4 +1,4 @@
-//! Tells other parts of changed memories, and reads these for them.
+//! Notifies other parts of changed memories, and reads these for them.
 
 use crate::{
     Memories,

@@ -19,9 +19,9 @@
 //! | … + what a text begins with, whether it asks, whether it says when | .558 | .704 |
 //! | … + a bonus for length | .565 | .707 |
 //! | … + neighbours | .588 | .736 |
-//! | … but the cosine of the nearest 300 sketches only | .580 | .729 |
+//! | … but the cosine of the nearest 300 sketches only | .572 | .720 |
 //! | tried on words alone, BM25 .491: Snowball stems instead of the light ones | .502 | .631 |
-//! | squared rarity (power 1.3) | .488 | .621 |
+//! | rarity to the power 1.3 | .488 | .621 |
 //! | tried with what a text begins with, asks and says: mean of the best three added to the question | .555 | .697 |
 //! | … nearness of the question's words in pairs | .560 | .704 |
 //! | tried on the last: neighbours weighted by their similarity to the memory | .586 | .735 |
@@ -37,7 +37,7 @@ use tool::{Id, UserId};
 pub(crate) const SECOND_PASS: usize = 50;
 /// The weight of the words beside the cosine.
 const WORDS: f32 = 0.7;
-/// What the most important memory gains on one of medium importance: it decides between near ties.
+/// The gain of the most important memory on one of medium importance: it decides between near ties.
 const IMPORTANCE: f32 = 0.02;
 /// How much a memory gains from the one before it, and from the one after it, in the same conversation.
 const BEFORE: f32 = 0.2;
@@ -45,13 +45,13 @@ const AFTER: f32 = 0.15;
 /// Memories that were stored within this time belong to one conversation.
 const CONVERSATION_MS: u64 = 10 * 60 * 1000;
 
-/// What a text gains that begins with a word of the question: it is about that person or thing.
+/// The gain of a text that begins with a word of the question: it is about that person or thing.
 const SUBJECT: f32 = 0.12;
-/// What a text loses that is a question.
+/// The loss of a text that is a question.
 const ASKS: f32 = 0.1;
-/// What a text with a time gains where the question asks when.
+/// The gain of a text with a time where the question asks when.
 const TIME: f32 = 0.06;
-/// What a text of [`FULL`] words and more gains on an empty one.
+/// The gain of a text of [`FULL`] words and more on an empty one.
 const LENGTH: f32 = 0.1;
 const FULL: usize = 40;
 
@@ -176,7 +176,7 @@ pub(crate) fn rarity(count: f32, often: f32) -> f32 {
     (1.0 + (count - often + 0.5).max(0.5) / (often + 0.5)).ln()
 }
 
-/// What a memory is worth by itself: `share` is its part of the question's words.
+/// The value of a memory by itself: `share` is its part of the question's words.
 pub(crate) fn own(cosine: f32, share: f32, importance: f32) -> f32 {
     cosine.max(0.0) + WORDS * share + IMPORTANCE * (2.0 * importance - 1.0)
 }
@@ -209,7 +209,7 @@ impl SecondPass {
         Self { terms: query_terms(question).into_iter().collect(), asks_when }
     }
 
-    /// What a text gains or loses.
+    /// The gain or loss of a text.
     pub fn gain(&self, text: &str) -> f32 {
         let mut gain = LENGTH * words(text).take(FULL).count() as f32 / FULL as f32;
         let first = words(text).map(str::to_lowercase).find(|word| !LEADS.contains(&word.as_str()));

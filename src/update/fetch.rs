@@ -8,7 +8,7 @@ use crate::{
     disk::{Disk, Mode, RealDisk},
     error::{Error, Result},
     install::Updater,
-    recover,
+    clock,
     upload::{MAX_PIECE, Plan, Range},
 };
 use http_client::{DownloadHttp, Streaming};
@@ -75,7 +75,7 @@ pub async fn check(updater: &Arc<Updater>, url: &str) -> Result<Option<Offer>> {
         |_| Error::Network(format!("the update channel did not answer within {} s: try again later", CHECK.as_secs()));
     let (file, signature) = tokio::time::timeout(CHECK, both).await.map_err(late)??;
     let keys = updater.keys();
-    let (channel, _) = Channel::read(&file, &signature, &keys, recover::now(), updater.channel_serial(url))?;
+    let (channel, _) = Channel::read(&file, &signature, &keys, clock::now(), updater.channel_serial(url))?;
     // The same key signs other channels, too: the address says which one is meant.
     let asked = base.path_segments().and_then(Iterator::last).and_then(|file| file.strip_suffix(".json"));
     if let Some(asked) = asked.filter(|asked| *asked != channel.channel) {
@@ -102,7 +102,7 @@ pub async fn check(updater: &Arc<Updater>, url: &str) -> Result<Option<Offer>> {
 /// `Network`, and those of the updater.
 pub async fn download(updater: &Arc<Updater>, offer: &Offer) -> Result<Plan> {
     updater.can_install()?;
-    if recover::now() >= offer.expires {
+    if clock::now() >= offer.expires {
         return Err(Error::refused("what the update channel offered has expired: check the channel again"));
     }
     let http = &DownloadHttp::default();

@@ -9,6 +9,7 @@ pub mod builder;
 pub mod bundle;
 pub mod channel;
 pub mod chunks;
+mod clock;
 mod delta;
 pub mod digest;
 pub mod disk;

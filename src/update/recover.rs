@@ -1,17 +1,12 @@
 //! Bringing the journal in line with the slots after a start, whatever moment the power failed at.
 
 use crate::{
+    clock::now,
     error::Result,
     journal::{Journal, Outcome, Phase, Previous, Release},
     slots::{Running, SlotManifest, SlotName, Slots},
 };
 use semver::Version;
-
-/// Unix seconds.
-pub(crate) fn now() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or_default())
-}
 
 /// The end of an installation.
 pub(crate) fn outcome(what: &str, why: impl Into<String>, version: &Version) -> Option<Outcome> {

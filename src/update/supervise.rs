@@ -8,7 +8,7 @@ use crate::{
     disk::{Disk, Mode, RealDisk},
     error::{Error, Result},
     journal::{JournalFile, Phase},
-    recover,
+    clock,
     slots::{
         SlotManifest, SlotName, TrialReport,
         dir::{Root, Selector},
@@ -128,7 +128,7 @@ pub async fn run(config: Config) -> Result<ExitCode> {
         if let Some(slot) = trial {
             // Noted before the attempt, as one that takes the power with it leaves no other trace. A commit removes it.
             let why = "The device lost its power or was reset before the new version was confirmed.".into();
-            selector.report = Some(TrialReport { slot, why, at: recover::now(), stopped: false });
+            selector.report = Some(TrialReport { slot, why, at: clock::now(), stopped: false });
             if let Err(error) = root.set_selector(&selector) {
                 // A flag that cannot be cleared would be tried for ever.
                 tracing::warn!(%error, "the new version cannot be tried; the one that is there goes on");
@@ -173,7 +173,7 @@ pub async fn run(config: Config) -> Result<ExitCode> {
         if matches!(end, End::NotStarted(_)) && trial.is_none() && can_take_over(&config, &root, &disk, other)? {
             tracing::error!(%slot, why, "the active version cannot be started; the other slot takes over");
             let why = format!("The active version {why}, so the version of the other slot took over.");
-            let report = Some(TrialReport { slot, why, at: recover::now(), stopped: false });
+            let report = Some(TrialReport { slot, why, at: clock::now(), stopped: false });
             selector = Selector { active: other, trial: None, report };
             root.set_selector(&selector)?;
             // If the other cannot be started either, they alternate, each after a wait.
@@ -277,7 +277,7 @@ fn fill(config: &Config, root: &Root, disk: &dyn Disk, slot: SlotName) -> Result
 fn report(root: &Root, slot: SlotName, why: String, stopped: bool) -> Result<Selector> {
     let mut selector = root.selector()?.unwrap_or(Selector { active: slot.other(), trial: None, report: None });
     if selector.active != slot {
-        selector.report = Some(TrialReport { slot, why, at: recover::now(), stopped });
+        selector.report = Some(TrialReport { slot, why, at: clock::now(), stopped });
         selector.trial = None;
         root.set_selector(&selector)?;
     }

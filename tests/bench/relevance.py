@@ -43,7 +43,7 @@ def household():
 
 
 def locomo(path):
-    """A data set for each conversation; the first five chose the weights, the others are held out."""
+    """A data set for each conversation; the first five chose the weights, and the others were in view meanwhile."""
     for number, sample in enumerate(json.loads(Path(path).read_text())):
         conversation, places, memories = sample["conversation"], {}, []
         session = 1
@@ -58,7 +58,7 @@ def locomo(path):
             named = re.findall(r"D:?(\d+):(\d+)", " ".join(asked.get("evidence", [])))
             evidence = {places[key] for a, b in named if (key := f"D{int(a)}:{int(b)}") in places}
             if asked["category"] <= 4 and evidence:
-                queries.append((asked["question"], sorted(evidence), "chose the weights" if number < 5 else "held out"))
+                queries.append((asked["question"], sorted(evidence), "chose the weights" if number < 5 else "the other five"))
         yield {"memories": memories, "queries": queries}
 
 

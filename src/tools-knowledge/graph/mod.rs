@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use graph::{EntityChange, EntityView, FactChange, FactView, Found, Graph, NewFact, SELF, Search};
+use graph::{EntityChange, EntityView, FactChange, FactView, SearchResults, Graph, NewFact, SELF, Search};
 use records::truncate;
 use text_kit::{counted, listing};
 use tool::prelude::*;
@@ -87,7 +87,7 @@ async fn search(graph: Graph, cx: Cx, args: SearchArgs) -> Result<Output> {
 }
 
 /// Current facts in words, or the connection.
-fn sentence(found: &Found, asked_for_path: bool) -> String {
+fn sentence(found: &SearchResults, asked_for_path: bool) -> String {
     if asked_for_path {
         return match &found.path {
             None => "I know of no connection between the two.".to_owned(),

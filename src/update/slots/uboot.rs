@@ -12,7 +12,7 @@ use crate::{
     disk::DiskFile,
     error::{Error, Result},
     manifest::Payload,
-    recover,
+    clock,
 };
 use std::path::PathBuf;
 
@@ -179,7 +179,7 @@ impl Slots for UbootSlots {
         let slot = self.running.other();
         let why = self.note(slot)?.filter(|why| !why.is_empty());
         let why = why.map(|why| format!("The new version did not start ({why}). It was tried once."));
-        Ok(why.map(|why| TrialReport { slot, why, at: recover::now(), stopped: false }))
+        Ok(why.map(|why| TrialReport { slot, why, at: clock::now(), stopped: false }))
     }
 
     fn stands_in(&self) -> Result<Option<String>> {

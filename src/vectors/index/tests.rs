@@ -1,3 +1,5 @@
+//! Tests of the index: exact against a plain scan, and its memory.
+
 use super::*;
 use crate::{records::vector_id, values::Values};
 use proptest::prelude::*;
