@@ -182,7 +182,7 @@ fn reworded(old: &Entry<Stored>, new: &New, text: &str) -> Option<Step> {
     let mut change = raised(old, new).unwrap_or_default();
     change.content = content;
     let from = old.value.content.clone();
-    (change != Change::default()).then(|| Step::Change { id: old.id, from, change, replaces: false })
+    (change != Change::default()).then_some(Step::Change { id: old.id, from, change, replaces: false })
 }
 
 /// The change that raises the importance, adds tags and shares.

@@ -110,7 +110,7 @@ pub fn check_path(path: &str) -> Result<String, String> {
     if path.len() > PATH || parts.len() > LEVELS {
         return Err(format!("the path `{shown}` has more than {PATH} bytes or {LEVELS} levels: shorten it"));
     }
-    if !parts.iter().all(|part| is_plain(part)) {
+    if !parts.iter().all(is_plain) {
         return Err(format!(
             "the path `{shown}` is refused: names consist of letters, digits, and - _ . ( ) + , and do not begin with a dot"
         ));

@@ -204,8 +204,14 @@ fn field(name: &str, value: &Value, all: &mut Vec<Filter>) -> Result<()> {
     let operators = match value {
         Value::Object(operators) if !operators.is_empty() => operators,
         Value::Object(_) => return refuse(format_args!("compares `{name}` with nothing")),
-        Value::Array(_) => return Ok(add(Test::In(list(name, value)?))),
-        one => return Ok(add(Test::In(Scalar::of(one).into_iter().collect()))),
+        Value::Array(_) => {
+            add(Test::In(list(name, value)?));
+            return Ok(());
+        }
+        one => {
+            add(Test::In(Scalar::of(one).into_iter().collect()));
+            return Ok(());
+        }
     };
     for (operator, value) in operators {
         let range = |value: &Value| match Scalar::of(value) {

@@ -317,7 +317,7 @@ fn is_name(raw: &[Raw], at: usize, german: bool) -> bool {
     let Some(word) = raw.get(at).filter(|w| w.capital && w.text.len() > 1) else { return false };
     let before = at.checked_sub(1).and_then(|n| raw.get(n)).map_or("", |w| w.text.as_str());
     let known = words::SYNONYMS.iter().any(|all| all.contains(&word.text.as_str()));
-    !known && !(german && words::DETERMINERS.contains(&before))
+    !(known || german && words::DETERMINERS.contains(&before))
 }
 
 /// The meanings of a word: one, or the parts of a German compound.

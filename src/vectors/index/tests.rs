@@ -26,7 +26,7 @@ impl Dice {
 }
 
 fn record(collection: Id, n: usize, values: Values) -> VectorRecord {
-    let metadata = json!({"n": n, "third": n % 3 == 0}).to_string();
+    let metadata = json!({"n": n, "third": n.is_multiple_of(3)}).to_string();
     VectorRecord { collection, key: n.to_string(), text: String::new(), metadata, values, generation: 0 }
 }
 
