@@ -264,8 +264,23 @@ impl UpdateService {
         let release = self.blocking(|updater| updater.status()).await?.release;
         let of = release.as_ref().map(mark).unwrap_or_default();
         self.0.notes.change(|content| (content.baseline, content.baseline_of) = (baseline, of));
-        let switch = self.blocking(|updater| updater.try_staged()).await?;
-        self.leave(switch).await;
+        self.switch_by(|updater| updater.try_staged()).await
+    }
+
+    /// Decides for the other slot, and restarts into it. The restart is visible before the decision, so that nobody reads an outcome
+    /// of a version that still runs.
+    pub(super) async fn switch_by(
+        &self,
+        decide: impl FnOnce(Arc<Updater>) -> ::update::Result<Switch> + Send + 'static,
+    ) -> Result<()> {
+        let was = self.0.restarting.swap(true, Relaxed);
+        match self.blocking(decide).await {
+            Ok(switch) => self.leave(switch).await,
+            Err(error) => {
+                self.0.restarting.store(was, Relaxed);
+                return Err(error);
+            }
+        }
         Ok(())
     }
 
@@ -408,8 +423,7 @@ impl UpdateService {
         let _busy = self.reserve()?;
         let status = self.blocking(|updater| updater.status()).await?;
         let version = status.other.map(|other| other.version).unwrap_or_default();
-        let switch = self.blocking(|updater| updater.rollback()).await?;
-        self.leave(switch).await;
+        self.switch_by(|updater| updater.rollback()).await?;
         Ok(Switching { restarting: true, version })
     }
 

@@ -62,8 +62,8 @@ impl UpdateService {
             Err(_) if is_kept().await => {}
             Err(why) => {
                 tracing::error!(%why, "the new version is taken back");
-                match self.blocking(move |updater| updater.fail(&why)).await {
-                    Ok(switch) => self.leave(switch).await,
+                match self.switch_by(move |updater| updater.fail(&why)).await {
+                    Ok(()) => {}
                     Err(_) if is_kept().await => {}
                     Err(error) => {
                         // The trial ends all the same: it was cleared before it began.
