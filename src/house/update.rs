@@ -6,6 +6,7 @@ mod found;
 mod health;
 mod notes;
 mod service;
+mod switching;
 mod trial;
 
 pub use health::Probe;
