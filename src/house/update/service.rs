@@ -63,7 +63,7 @@ pub(super) struct Inner {
     pub channel: Mutex<ChannelState>,
     pub found: Mutex<FoundState>,
     /// The way into the slot whose turn it is.
-    switch: Mutex<Switch>,
+    pub switch: Mutex<Switch>,
     progressed: Mutex<Option<Instant>>,
     /// When an upload was begun or a piece of it came.
     arrived: Mutex<Option<Instant>>,
