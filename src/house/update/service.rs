@@ -8,8 +8,8 @@ use super::{
 };
 use crate::config;
 use api::{
-    BundleUpload, ByteRange, InstallSource, OpenUpload, PieceTaken, Restart, Switching, UpdateOutcome,
-    UpdateProgress, UpdateSlot, UpdateView, Updates,
+    BundleUpload, ByteRange, InstallSource, OpenUpload, PieceTaken, Restart, Switching, UpdateOutcome, UpdateProgress,
+    UpdateSlot, UpdateView, Updates,
 };
 use futures::{FutureExt, future::BoxFuture};
 use home::mqtt::UpdateState;
