@@ -265,7 +265,12 @@ fn build_with(
 
     publish_pin_changes(&board, ports.bus.clone());
     tools_home::publish_changes(&things, ports.bus.clone(), closing.clone());
-    graph::follow_memories(graph.clone(), memories.clone(), (agent.clone(), ports.clone()), closing.clone());
+    graph::follow_memories(
+        graph.clone(),
+        memories.clone(),
+        (agent.clone(), models.clone(), ports.clone()),
+        closing.clone(),
+    );
     schedule_backfill(memories, ports.clone(), closing.clone());
     background::schedule_indexing(files.memory().clone(), closing.clone());
     background::schedule_skills(skills.clone(), closing.clone());

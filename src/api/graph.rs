@@ -6,7 +6,7 @@ use crate::{
     envelope::{Answer, ok},
     query::Query,
 };
-use ::graph::{EntityView, FactView, SearchResults, Search};
+use ::graph::{EntityView, FactView, Search, SearchResults};
 use axum::{Extension, extract::State};
 use identity::TokenScope;
 use serde::{Deserialize, Serialize};

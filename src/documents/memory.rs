@@ -192,7 +192,8 @@ impl MemoryDocuments {
                 }
                 return Ok(Some(Written::Deleted));
             }
-            let id = before.id.unwrap_or_else(Id::new);
+            let fresh = Id::new();
+            let id = before.id.unwrap_or(fresh);
             let entry = this.records.put(tx, id, &stamp, &draft)?;
             this.indexes.put(tx, old_index.unwrap_or_else(Id::new), &stamp, &index)?;
             Ok(Some(Written::Put(Box::new(entry))))

@@ -11,11 +11,14 @@ use std::{
 use store::Store;
 use tool::{Channel, Cx, Error, Id, Label, Ports, Principal, Result, Role, SystemClock, UserId, Via};
 
+/// Text and version of a file by whose it is, everybody's under `None`, and its path.
+type Texts = HashMap<(Option<UserId>, &'static str), (String, u32)>;
+
 /// Context files in memory: of each agent type the caller's own, then everybody's.
 #[derive(Default)]
 struct Files {
     of: AgentType,
-    texts: Mutex<HashMap<(Option<UserId>, &'static str), (String, u32)>>,
+    texts: Mutex<Texts>,
 }
 
 impl ContextFiles for Files {

@@ -22,7 +22,7 @@ pub use extract::{SELF, Statement, statements};
 pub use memories::MemoryText;
 pub use model::{model_prompt, model_statements};
 pub use records::{ENTITIES, FACTS, FactOrigin};
-pub use search::{SearchResults, Search};
+pub use search::{Search, SearchResults};
 pub use views::{EntityView, FactView, NodeRef, SourceView};
 
 use embed::Embedder;

@@ -1,9 +1,10 @@
 //! Keeps the knowledge graph in step with memories: each changed one is read again, and at a start those that were missed. Where
-//! rules find nothing in a new memory and there is a model, that reads it too.
+//! rules find nothing in a new memory, a self-hosted model reads it too; one in the cloud only if hob.toml says so.
 
 use agent::Agent;
 use graph::{Graph, MemoryText, model_prompt, model_statements};
 use memory::Memories;
+use models::Models;
 use std::{
     collections::{HashSet, VecDeque},
     time::{Duration, Instant},
@@ -31,6 +32,7 @@ struct Reader {
     graph: Graph,
     memories: Memories,
     agent: Agent,
+    models: Models,
     ports: Ports,
     /// When it read the last ones.
     read: VecDeque<Instant>,
@@ -40,7 +42,7 @@ struct Reader {
 pub(super) fn follow_memories(
     graph: Graph,
     memories: Memories,
-    (agent, ports): (Agent, Ports),
+    (agent, models, ports): (Agent, Models, Ports),
     closing: CancellationToken,
 ) {
     let (changed, mut waiting) = mpsc::channel::<(UserId, Id)>(WAITING);
@@ -52,7 +54,8 @@ pub(super) fn follow_memories(
         }
     });
     let (to_model, for_model) = mpsc::channel(WAITING_FOR_MODEL);
-    let reader = Reader { graph: graph.clone(), memories: memories.clone(), agent, ports, read: VecDeque::new() };
+    let reader =
+        Reader { graph: graph.clone(), memories: memories.clone(), agent, models, ports, read: VecDeque::new() };
     tokio::spawn(closing.clone().run_until_cancelled_owned(reader.work(for_model)));
     let follow = async move {
         let compare = tokio::time::sleep(COMPARE_AFTER);
@@ -109,7 +112,7 @@ impl Reader {
         while self.read.front().is_some_and(|at| at.elapsed() > HOUR) {
             self.read.pop_front();
         }
-        if self.read.len() >= BY_MODEL || !self.graph.wants_model(owner, id)? {
+        if !self.models.may_read_memories() || self.read.len() >= BY_MODEL || !self.graph.wants_model(owner, id)? {
             return Ok(());
         }
         let Some((text, label, at_ms)) = self.memories.text_of(owner, id)? else { return Ok(()) };

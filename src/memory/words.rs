@@ -33,6 +33,11 @@ const ASKING: &[&str] = &[
     "like", "many", "more", "most", "much", "new", "often", "one", "other", "really", "thing", "things", "type",
     "very",
 ];
+/// Interrogatives of Spanish and French that the lists of stop words lack.
+const INTERROGATIVES: &[&str] = &[
+    "adónde", "combien", "comment", "cuál", "cuáles", "cuándo", "cuánta", "cuánto", "cómo", "dónde", "pourquoi", "qué",
+    "quand", "quién", "quiénes",
+];
 /// The languages whose stop words are left out of questions.
 const LANGUAGES: &[&str] = &["de", "es", "fr", "it", "nl", "pt"];
 
@@ -45,8 +50,8 @@ pub(crate) fn query_terms(query: &str) -> Vec<String> {
     let others = LANGUAGES.iter().filter_map(|code| stop_words::lookup(code));
     let best = others.map(|list| (count(list), list)).max_by_key(|(count, _)| *count);
     let list = best.filter(|(count, _)| *count > english).map(|(_, list)| list).unwrap_or_default();
-    let left: Vec<&str> =
-        words.iter().map(String::as_str).filter(|word| !list.contains(word) && !is_asking(word)).collect();
+    let says_nothing = |word: &&str| list.contains(word) || is_asking(word) || INTERROGATIVES.contains(word);
+    let left: Vec<&str> = words.iter().map(String::as_str).filter(|word| !says_nothing(word)).collect();
     let terms = distinct_terms(&left.join(" "));
     if terms.is_empty() { distinct_terms(query) } else { terms }
 }

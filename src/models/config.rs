@@ -21,6 +21,18 @@ pub struct Config {
     pub silence_seconds: u64,
     pub answer_seconds: u64,
     pub recheck_seconds: u64,
+    pub reads_memories: MemoryReading,
+}
+
+/// Which models read new memories in the background, for the knowledge graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryReading {
+    /// Those on this device or in the local network.
+    #[default]
+    SelfHosted,
+    Always,
+    Never,
 }
 
 /// The models that answer when the first one does not.
@@ -58,6 +70,7 @@ impl Default for Config {
             silence_seconds: 60,
             answer_seconds: 300,
             recheck_seconds: 60,
+            reads_memories: MemoryReading::default(),
         }
     }
 }

@@ -15,7 +15,7 @@ mod views;
 mod watch;
 
 pub use choices::{Choices, ChosenSettings};
-pub use config::{Auto, Config, Fallback};
+pub use config::{Auto, Config, Fallback, MemoryReading};
 pub use home::{Arrival, ArrivalStep, HomeSettings, StepState, Units};
 pub use servers::{FoundServers, KnownHost, KnownHosts, ModelServer};
 pub use views::{
@@ -208,10 +208,23 @@ impl Models {
         Ok(Link::new(Arc::new(metered), &catalogue).at(price))
     }
 
+    /// Whether the model may read new memories in the background, as the configuration says.
+    pub fn may_read_memories(&self) -> bool {
+        let is_self_hosted =
+            |model: &String| self.endpoint(model, &ProviderPatch::default()).is_ok_and(|e| is_self_hosted(&e));
+        let (first, _) = self.first_model();
+        match self.0.config.reads_memories {
+            MemoryReading::Never => false,
+            MemoryReading::Always => !first.is_empty(),
+            MemoryReading::SelfHosted => {
+                !first.is_empty() && std::iter::once(&first).chain(self.fallback().iter()).all(is_self_hosted)
+            }
+        }
+    }
+
     /// The price of a model at this endpoint.
     fn price_at(&self, model: &str, endpoint: &Endpoint) -> Price {
-        let local = llm::preset(&endpoint.provider).is_some_and(|p| p.free_at(&endpoint.url));
-        if local { Price::Free } else { self.catalogue().price(model) }
+        if is_self_hosted(endpoint) { Price::Free } else { self.catalogue().price(model) }
     }
 
     /// The facts about a model; the configuration overrides the size of its context.
@@ -418,6 +431,10 @@ impl Models {
         };
         Ok(Spending { today, days: ledger.days(days)? })
     }
+}
+
+fn is_self_hosted(endpoint: &Endpoint) -> bool {
+    llm::preset(&endpoint.provider).is_some_and(|preset| preset.free_at(&endpoint.url))
 }
 
 /// Runs a change to its end, also when the caller is dropped: key and address belong together.

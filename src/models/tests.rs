@@ -84,6 +84,23 @@ async fn the_model_comes_from_the_environment_first() {
     }
 }
 
+#[tokio::test]
+async fn only_self_hosted_models_read_memories_in_the_background() {
+    for (variables, file, reads) in [
+        (&[][..], "", false),
+        (&[("HOB_MODEL", "ollama/qwen3")], "", true),
+        (&[("HOB_MODEL", "custom/m"), ("HOB_LLM_URL", "http://192.168.1.5/v1")], "", true),
+        (&[("HOB_MODEL", "custom/m"), ("HOB_LLM_URL", "https://models.example.com/v1")], "", false),
+        (&[("HOB_MODEL", "ollama/qwen3")], "fallback = [\"openai/gpt-x\"]", false),
+        (&[("HOB_MODEL", "openai/gpt-x"), ("OPENAI_API_KEY", "k")], "", false),
+        (&[("HOB_MODEL", "openai/gpt-x"), ("OPENAI_API_KEY", "k")], "reads_memories = \"always\"", true),
+        (&[("HOB_MODEL", "ollama/qwen3")], "reads_memories = \"never\"", false),
+    ] {
+        let variables: Variables = Box::leak(variables.to_vec().into_boxed_slice());
+        assert_eq!(models(variables, file).may_read_memories(), reads, "{variables:?} {file}");
+    }
+}
+
 /// The first model, its fallbacks, and whether these are automatic.
 fn lineup(variables: Variables, file: &str) -> (String, ChosenBy, String, bool) {
     let models = models(variables, file);

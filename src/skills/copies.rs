@@ -145,7 +145,8 @@ impl Skills {
         let scope = scope_of(user, whose);
         let audience = if whose == Whose::Household { Audience::Household } else { Audience::Private };
         let stamp = Stamp { scope, owner: user, audience, label: Label::Own, source: "skills".into() };
-        let (copies, id) = (self.copies.clone(), id.unwrap_or_else(Id::new));
+        let fresh = Id::new();
+        let (copies, id) = (self.copies.clone(), id.unwrap_or(fresh));
         Ok(self.copies.store().write(move |tx| copies.put(tx, id, &stamp, &copy).map(drop)).await?)
     }
 

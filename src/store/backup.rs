@@ -425,6 +425,7 @@ fn check_and_copy(
     }
     // A copy of a data file that was in use: its log is not in it.
     meta::forget_log(&db)?;
+    meta::end_lineage(&db)?;
     theirs.map_or(Ok(()), |theirs| sealed_backup::seal_anew(&db, &theirs, key))?;
     let (folder, files_aside) = files;
     files::unpack(&mut db, files_aside)?;

@@ -195,6 +195,13 @@ fn write_last(tx: &redb::WriteTransaction, last: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// Ends the lineage of restored data: the next opening begins a new one.
+pub(crate) fn end_lineage(db: &Database) -> Result<()> {
+    let tx = db.begin_write()?;
+    tx.open_table(Table::new(META))?.insert(META_LAST_COPY, &b"restored"[..])?;
+    Ok(tx.commit()?)
+}
+
 /// The lineage. A new one begins when the last commit was made by code that does not know of lineages, or the file is a
 /// restored backup.
 pub(crate) fn lineage_of(db: &Database) -> Result<Id> {

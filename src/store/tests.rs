@@ -420,4 +420,9 @@ async fn a_lineage_ends_with_a_write_that_does_not_know_it_and_with_a_restore() 
     assert!(!dir.0.join(crate::MEMORY_INDEX).exists());
     let third = Store::open(&dir.0).unwrap().lineage();
     assert!(third != first && third != second);
+
+    let fresh = Dir::new();
+    crate::restore(&fresh.0, &backup).unwrap();
+    let fourth = Store::open(&fresh.0).unwrap().lineage();
+    assert!(fourth != first && fourth != third, "where no data was before");
 }

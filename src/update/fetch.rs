@@ -4,11 +4,11 @@ use crate::{
     builder::read_head,
     bundle,
     channel::{Channel, ChannelRelease, MAX_CHANNEL},
+    clock,
     digest::Digest,
     disk::{Disk, Mode, RealDisk},
     error::{Error, Result},
     install::Updater,
-    clock,
     upload::{MAX_PIECE, Plan, Range},
 };
 use http_client::{DownloadHttp, Streaming};

@@ -4,11 +4,10 @@
 //! with it is tried once, and the next start is that of the active slot.
 
 use crate::{
-    POWER_OFF_CODE, RESTART_CODE, SLOT_VARIABLE, SLOTS_VARIABLE,
+    POWER_OFF_CODE, RESTART_CODE, SLOT_VARIABLE, SLOTS_VARIABLE, clock,
     disk::{Disk, Mode, RealDisk},
     error::{Error, Result},
     journal::{JournalFile, Phase},
-    clock,
     slots::{
         SlotManifest, SlotName, TrialReport,
         dir::{Root, Selector},

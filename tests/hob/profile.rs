@@ -21,9 +21,11 @@ fn values(profile: &Value, section: &str) -> Vec<String> {
     profile[section].as_array().unwrap().iter().map(|entry| entry["value"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The system prompt of the last request.
+/// The system prompt of the last run that the model was asked in since the last look.
 fn told(server: &ModelServer) -> String {
-    server.asked().last().unwrap().messages("system")[0]["content"].as_str().unwrap().to_owned()
+    // Titles and summaries are asked for without one.
+    let prompts: Vec<Value> = server.asked().iter().flat_map(|asked| asked.messages("system")).collect();
+    prompts.last().unwrap()["content"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -61,7 +63,8 @@ fn a_person_edits_their_profile_and_the_next_prompt_has_it() {
         patch(&hob, json!({"change": [{"id": fact, "value": "vegan"}], "remove": [written["instructions"][0]["id"]]}));
     assert_eq!((values(&changed, "facts"), values(&changed, "instructions")), (vec!["vegan".to_owned()], vec![]));
     hob.say("hi");
-    assert!(told(&server).contains("- facts: vegan") && !told(&server).contains("metric units"));
+    let prompt = told(&server);
+    assert!(prompt.contains("- facts: vegan") && !prompt.contains("metric units"), "{prompt}");
     // A change is undone as a whole.
     let change = hob.get("/api/v1/changes").data(200)["changes"][0]["id"].as_str().unwrap().to_owned();
     hob.post(&format!("/api/v1/changes/{change}/undo"), json!({})).data(200);

@@ -246,9 +246,9 @@ fn every_tool_that_writes_has_been_decided_about() {
             "allow" => unasked.push(name),
             other => assert_eq!(other, "ask", "{name}"),
         }
-        // In a clean run none of them asks.
+        // In a clean run none of them asks but one: a skill is an instruction to every later run.
         let clean = hob.get(&format!("/api/v1/tools/{name}/explain")).data(200);
-        assert_eq!(clean["verdict"], "allow", "{name}");
+        assert_eq!(clean["verdict"], if name == "publish_skill" { "ask" } else { "allow" }, "{name}");
     }
     assert_eq!(unasked, UNASKED.iter().map(|(name, _)| *name).collect::<Vec<_>>());
     hob.result("set_state", json!({"key": "new", "value": 1}));

@@ -42,6 +42,8 @@ fn catalogue() -> Catalogue {
         family("git", &["git_status", "git_blame"]).needs(&["filesystem"]),
         family("webFetch", &["search_web"]).also_in(&["web"]).alias("web_search"),
         family("codeExecution", &["execute_shell"]).also_in(&["runtime"]).start(Start::Off),
+        family("memoryDocs", &[]),
+        family("vectorSearch", &[]),
         family("email", &["send_email"]).services(&["smtp", "imap"]),
     ] {
         catalogue.add_families(vec![family.into_parts()]).unwrap();
@@ -65,7 +67,8 @@ fn enabled(catalogue: &Catalogue, name: &str) -> bool {
 
 #[test]
 fn the_table_is_sound() {
-    let groups = Groups::default();
+    let catalogue = catalogue();
+    let groups = &catalogue.groups;
     let mut ids = BTreeSet::new();
     for group in &groups.defined {
         assert!(ids.insert(group.id), "{} is there twice", group.id);

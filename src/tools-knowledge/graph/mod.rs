@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use graph::{EntityChange, EntityView, FactChange, FactView, SearchResults, Graph, NewFact, SELF, Search};
+use graph::{EntityChange, EntityView, FactChange, FactView, Graph, NewFact, SELF, Search, SearchResults};
 use records::truncate;
 use text_kit::{counted, listing};
 use tool::prelude::*;

@@ -9,10 +9,10 @@ use super::{
     partitions::{Partitions, read_text, rewrite},
 };
 use crate::{
+    clock,
     disk::DiskFile,
     error::{Error, Result},
     manifest::Payload,
-    clock,
 };
 use std::path::PathBuf;
 
