@@ -122,7 +122,7 @@ impl At {
         Self::over(House::new())
     }
 
-    /// Nobody has said where the home is.
+    /// The position of the home is not set.
     fn nowhere() -> Self {
         Self::placed(House::new(), None)
     }

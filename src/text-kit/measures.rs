@@ -55,7 +55,7 @@ const UNITS: &[&str] = &[
 /// A number with or without a unit; nothing else may follow it.
 ///
 /// # Errors
-/// What is wrong with it, to be said after the name of the field.
+/// What is wrong with it, to be put after the name of the field.
 pub fn measure(text: &str) -> Result<f64, &'static str> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+'))).unwrap_or(text.len());

@@ -1,3 +1,5 @@
+//! Facts that rules read in sentences of four languages, and sentences that state none.
+
 use super::*;
 
 /// `Anna | sister of | me`, one a line.

@@ -185,7 +185,7 @@ impl Rules {
                 json!({"text": did.text, "outcome": outcome, "ms": did.ms, "error": error})
             }).collect::<Vec<_>>(),
         });
-        // What failed before it was stopped has failed all the same.
+        // A failure before the stop counts all the same.
         let stopped = made.iter().any(|did| did.stopped) && made.iter().all(|did| did.stopped || did.result.is_ok());
         let (status, result) = match summed(made, entry.value.kind == Kind::Rule) {
             _ if stopped => (ending.0, Ok(Output::text(ending.1))),

@@ -252,7 +252,7 @@ async fn modes_decide_what_a_second_start_does() {
     );
 }
 
-/// A run that the next one or a person stops has not failed: nobody is told of a failure, and the log says what it was.
+/// A run that the next one or a person stops has not failed: nobody gets a notice of a failure, and the log has the reason.
 #[tokio::test]
 async fn a_run_that_is_stopped_has_not_failed() {
     let at = At::new();
@@ -294,7 +294,7 @@ async fn a_run_that_is_stopped_has_not_failed() {
         let rule = at.ask("get_rule", json!({"ruleId": name})).await.unwrap().content;
         assert_eq!(rule["failures"], 0, "{rule}");
     }
-    // What failed before it was stopped has failed.
+    // A failure before the stop counts.
     at.make(rule("broken", "single", fails)).await;
     let live = at.rules.live_named("broken");
     at.tell("go:broken", json!({}));

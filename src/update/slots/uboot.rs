@@ -87,7 +87,7 @@ impl UbootSlots {
         Ok(())
     }
 
-    /// What the initramfs noted about a slot that does not start.
+    /// The initramfs's note about a slot that does not start.
     fn note(&self, slot: SlotName) -> Result<Option<String>> {
         let note = read_text(&*self.partitions.disk, &self.selector.with_file_name(NOTE))?;
         let why = note.strip_prefix(slot.letter()).and_then(|rest| rest.strip_prefix(' ')).map(str::trim);
@@ -161,7 +161,7 @@ impl Slots for UbootSlots {
 
     fn set_trial(&self, slot: Option<SlotName>) -> Result<()> {
         if slot.is_some() {
-            // What was noted about an attempt before is not the reason of this one.
+            // A note about an earlier attempt is not the reason of this one.
             let failed = |why: std::io::Error| Error::disk("the note about an earlier attempt cannot be removed", &why);
             self.partitions.disk.remove(&self.selector.with_file_name(NOTE)).map_err(failed)?;
         }
