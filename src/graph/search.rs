@@ -51,9 +51,9 @@ pub struct SearchResults {
 
 /// The entities that a search begins at, and how each was found.
 #[derive(Default)]
-struct Found(Vec<(Id, &'static str)>);
+struct Starts(Vec<(Id, &'static str)>);
 
-impl Found {
+impl Starts {
     fn add(&mut self, search: &Search, entry: &Entry<EntityRecord>, why: &'static str) {
         let fits = search.kind.as_deref().is_none_or(|kind| entry.value.kind == kind);
         if fits && self.0.len() < search.most && !self.0.iter().any(|(id, _)| *id == entry.id) {
@@ -89,8 +89,8 @@ impl Graph {
     }
 
     /// The entities that a search names or has the words of, and whether these are all it asks for.
-    fn begin(&self, cx: &Cx, search: &Search) -> Result<(Found, bool)> {
-        let (query, mut found) = (search.query.trim(), Found::default());
+    fn begin(&self, cx: &Cx, search: &Search) -> Result<(Starts, bool)> {
+        let (query, mut found) = (search.query.trim(), Starts::default());
         if let Some(which) = search.entity.as_deref().map(str::trim).filter(|which| !which.is_empty()) {
             found.0.push((self.entity(cx, which)?.id, "name"));
             return Ok((found, true));
@@ -111,7 +111,7 @@ impl Graph {
     }
 
     /// What is around the entities that were found, and the way from the first of them.
-    fn finish(&self, cx: &Cx, search: &Search, found: &Found) -> Result<SearchResults> {
+    fn finish(&self, cx: &Cx, search: &Search, found: &Starts) -> Result<SearchResults> {
         let from: Vec<Id> = found.0.iter().map(|(id, _)| *id).collect();
         let around = self.around(scope(cx), &from, search.depth, (search.most, FACTS))?;
         let path = match search.to.as_deref().map(str::trim).filter(|to| !to.is_empty()) {

@@ -1,3 +1,5 @@
+//! Sentences that state something, and those that do not.
+
 use super::*;
 
 /// `Anna | sister of | me`, one a line.

@@ -346,7 +346,8 @@ pub(super) const DEFINITE: &[&str] = &["the", "der", "die", "das", "el", "la", "
 pub(super) const COPULAS: &[&str] = &["is", "ist", "es", "est"];
 pub(super) const CALLED: &[&str] = &["is called", "is named", "heißt", "heisst", "se llama", "s'appelle"];
 /// What people are, with a capital letter although it names nobody.
-pub(super) const ADJECTIVES: &str = "american argentinian australian austrian belgian brazilian british bulgarian canadian chilean chinese \
+pub(super) const ADJECTIVES: &str = "\
+    american argentinian australian austrian belgian brazilian british bulgarian canadian chilean chinese \
     colombian croatian cuban czech danish dutch egyptian english estonian european finnish french german greek \
     hungarian icelandic indian indonesian iranian iraqi irish israeli italian japanese kenyan korean latvian \
     lebanese lithuanian mexican moroccan nigerian norwegian pakistani persian peruvian polish portuguese romanian \
@@ -356,7 +357,8 @@ pub(super) const ADJECTIVES: &str = "american argentinian australian austrian be
     anglais anglaise autrichien autrichienne espagnol espagnole italien italienne suisse belge español española \
     alemán alemana francés francesa inglés inglesa italiano italiana";
 /// Things at the beginning of a sentence that look like a person's name.
-pub(super) const THINGS: &str = "wifi wi-fi wlan internet bluetooth television tv radio music heating lighting water electricity gas milk bread \
+pub(super) const THINGS: &str = "\
+    wifi wi-fi wlan internet bluetooth television tv radio music heating lighting water electricity gas milk bread \
     coffee tea dinner lunch breakfast school work everything nothing something one netflix spotify musik strom \
     wasser heizung licht kaffee milch";
 /// A sentence with one of these states nothing for certain.
