@@ -133,7 +133,7 @@ fn name(name: &str) -> String {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Add {
-    /// What the fact is about; "me" for the person.
+    /// The subject of the fact; "me" for the person.
     subject: String,
     /// Its type, such as person, place, organisation, animal or thing.
     subject_type: Option<String>,
