@@ -31,7 +31,8 @@ test('what Hob knows is a picture and a list, and is found by a name', async () 
   await page.reload();
   await counted(entities(), 5);
   await page.getByRole('img', { name: 'A picture of 5 entities and 3 facts.' }).waitFor();
-  await page.locator('svg.graph').getByText('Robot').first().waitFor();
+  const robot = page.locator('svg.graph g.entity').filter({ has: page.locator('text', { hasText: /^Robot$/ }) });
+  assert.equal(await robot.getAttribute('class'), 'entity');
   await entities().filter({ hasText: 'Kitchen' }).getByText('constructor', { exact: true }).waitFor();
   await field().fill('Robot');
   await heard('2 found.').waitFor();
