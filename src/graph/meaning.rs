@@ -70,19 +70,26 @@ impl Graph {
                 }
             })?;
             let mut missing: BTreeMap<UserId, Vec<Id>> = BTreeMap::new();
-            let mut derived: BTreeMap<UserId, Vec<Id>> = BTreeMap::new();
-            this.entities.scan(|entity| {
-                if !made.contains(&(entity.owner, entity.id)) {
-                    missing.entry(entity.owner).or_default().push(entity.id);
-                }
-                if !entity.value.by_hand {
-                    derived.entry(entity.owner).or_default().push(entity.id);
+            let mut known = HashSet::new();
+            this.facts.scan(|fact| {
+                if !fact.value.retracted {
+                    known.extend([(fact.owner, fact.value.subject), (fact.owner, fact.value.object)]);
                 }
             })?;
-            Ok((missing, derived))
+            let mut lonely: BTreeMap<UserId, Vec<Id>> = BTreeMap::new();
+            this.entities.scan(|entity| {
+                let of = (entity.owner, entity.id);
+                if !made.contains(&of) {
+                    missing.entry(entity.owner).or_default().push(entity.id);
+                }
+                if !entity.value.by_hand && !known.contains(&of) {
+                    lonely.entry(entity.owner).or_default().push(entity.id);
+                }
+            })?;
+            Ok((missing, lonely))
         });
-        let (missing, derived) = missing.await?;
-        for (owner, ids) in derived {
+        let (missing, lonely) = missing.await?;
+        for (owner, ids) in lonely {
             for part in ids.chunks(AT_ONCE) {
                 let (this, part) = (self.clone(), part.to_vec());
                 let removed =

@@ -199,6 +199,8 @@ async fn a_cut_result_says_so_and_missing_vectors_are_made() {
     }
     let entity = graph.search(&cx, &search("Tom")).await.unwrap().entities[0].id;
     graph.vectors.delete_in(Scope::User(UserId::OWNER), entity).await.unwrap();
+    let lonely = records::EntityRecord { name: "Nobody".into(), ..records::EntityRecord::default() };
+    graph.entities.insert(&cx, "test", lonely).await.unwrap();
     graph.complete_entities().await.unwrap();
     agree(&graph);
 }
