@@ -152,6 +152,7 @@ fn build_with(
     let graph = Graph::new(&store, embedder.clone());
     let (stored, restored) = tools_knowledge::undo_vectors(&vectors);
     undo.register(stored, restored);
+    tools_knowledge::undo_graph(&graph).into_iter().for_each(|(table, undoer)| undo.register(table, undoer));
     let (told, undoes) = tools_home::undo_things(&things);
     undo.register(told, undoes);
     let mut families = everyday(&store, &scheduler);

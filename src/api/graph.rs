@@ -38,6 +38,8 @@ pub(crate) struct GraphPart {
 pub(crate) struct GraphView {
     entities: Vec<EntityView>,
     facts: Vec<FactView>,
+    /// Whether there are more facts than these.
+    truncated: bool,
 }
 
 async fn read(
@@ -54,6 +56,6 @@ async fn read(
         most: part.limit.unwrap_or(ENTITIES.0).clamp(1, ENTITIES.1) as usize,
         ..Search::default()
     };
-    let SearchResults { entities, facts, .. } = house.graph.search(&cx, &search).await?;
-    Ok(ok(GraphView { entities, facts }))
+    let SearchResults { entities, facts, truncated, .. } = house.graph.search(&cx, &search).await?;
+    Ok(ok(GraphView { entities, facts, truncated }))
 }

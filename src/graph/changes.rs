@@ -3,12 +3,12 @@
 use crate::{
     EntityView, FactView, Graph,
     entities::rejected,
-    extract::SELF,
-    records::{ALIASES, ALL_FACTS, FACTS, FactOrigin, FactRecord, KIND, NAME, SUMMARY, VALUE},
+    extract::{SELF, is_self},
+    records::{self, ALIASES, ALL_FACTS, FACTS, FactOrigin, FactRecord, KIND, NAME, SUMMARY, VALUE},
     scope,
     views::entity_view,
 };
-use store::{Entry, Error as StoreError, Tx};
+use store::{Entry, Error as StoreError, Stamp, Tx};
 use tool::{Cx, Error, Id, Result};
 
 /// A fact to add.
@@ -47,19 +47,14 @@ pub struct EntityChange {
     pub merge: Option<String>,
 }
 
-/// A text of 1 to `most` characters in one line.
 fn line(what: &str, text: &str, most: usize) -> Result<String> {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.is_empty() || text.chars().count() > most {
-        return Err(Error::bad_args(format!("`{what}` must have 1 to {most} characters")));
-    }
-    Ok(text)
+    records::line(text, most).ok_or_else(|| Error::bad_args(format!("`{what}` must have 1 to {most} characters")))
 }
 
 /// A person's words for themselves are the name of their entity.
 fn entity_name(what: &str, text: &str) -> Result<String> {
     let name = line(what, text, NAME)?;
-    Ok(if matches!(name.to_lowercase().as_str(), "i" | "myself" | "me") { SELF.into() } else { name })
+    Ok(if is_self(&name) { SELF.into() } else { name })
 }
 
 fn kind(what: &str, given: Option<&str>) -> Result<String> {
@@ -69,16 +64,13 @@ fn kind(what: &str, given: Option<&str>) -> Result<String> {
 /// A date, a month or a year.
 fn date(what: &str, text: &str) -> Result<String> {
     let text = text.trim();
-    let parts: Vec<&str> = text.split('-').collect();
-    let number = |part: &str, digits: usize, range: std::ops::RangeInclusive<u32>| {
-        part.len() == digits && part.parse().is_ok_and(|number| range.contains(&number))
+    let day = match text.len() {
+        4 => format!("{text}-01-01"),
+        7 => format!("{text}-01"),
+        _ => text.to_owned(),
     };
-    let fits = match parts.as_slice() {
-        [year] => text.is_empty() || number(year, 4, 1000..=9999),
-        [year, month] => number(year, 4, 1000..=9999) && number(month, 2, 1..=12),
-        [year, month, day] => number(year, 4, 1000..=9999) && number(month, 2, 1..=12) && number(day, 2, 1..=31),
-        _ => false,
-    };
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') && !text.starts_with(['-', '0']);
+    let fits = text.is_empty() || plain && day.len() == 10 && day.parse::<jiff::civil::Date>().is_ok();
     if fits {
         Ok(text.to_owned())
     } else {
@@ -124,7 +116,7 @@ impl Graph {
         }
         let (this, id, stamp) = (self.clone(), Id::new(), self.facts.stamp(cx, "add_knowledge_fact"));
         let job = move |tx: &Tx| {
-            if this.facts.find(tx, stamp.scope, ALL_FACTS, &[])?.len() >= FACTS {
+            if this.facts.count_in(tx, stamp.scope, ALL_FACTS, &[])? >= FACTS {
                 return Err(rejected(format!("the graph has {FACTS} facts, which is the most: delete some first")));
             }
             let of = |name: &str, kind: &str| {
@@ -164,8 +156,10 @@ impl Graph {
         self.one(cx, &added)
     }
 
+    /// A fact as it is today, for the caller.
     fn one(&self, cx: &Cx, fact: &Entry<FactRecord>) -> Result<FactView> {
-        let mut views = self.fact_views(scope(cx), std::slice::from_ref(fact), "")?;
+        let today = cx.ports().clock.local().date().to_string();
+        let mut views = self.views_for(cx, std::slice::from_ref(fact), &today)?;
         views.pop().ok_or_else(|| Error::failed("the fact could not be read"))
     }
 
@@ -213,6 +207,8 @@ impl Graph {
             it.to = to.clone().unwrap_or(it.to);
             in_order(&it.from, &it.to)?;
             it.at_ms = Id::now_ms();
+            // What of it came from outside is still in it.
+            let stamp = Stamp { label: stamp.label.max(was.label), ..stamp.clone() };
             let changed = if was.value.origin == FactOrigin::Hand {
                 let it = it.clone();
                 this.facts.change(tx, stamp.scope, stamp.label, id, &mut |fact| {
@@ -221,7 +217,7 @@ impl Graph {
                 })?
             } else {
                 // Its memory still states what was wrong.
-                this.retract(tx, &stamp, id)?;
+                this.drop_fact(tx, stamp.scope, stamp.label, &was)?;
                 let it = FactRecord { origin: FactOrigin::Hand, source: Id::NIL, quote: String::new(), ..it.clone() };
                 this.facts.put(tx, new_id, &stamp, &it)?
             };
@@ -231,22 +227,6 @@ impl Graph {
         let (changed, old) = self.facts.store().write(job).await?;
         self.embed_entities(cx.user(), vec![changed.value.subject, changed.value.object, old]).await;
         self.one(cx, &changed)
-    }
-
-    fn retract(&self, tx: &Tx, stamp: &store::Stamp, id: Id) -> store::Result<()> {
-        let retracted = self.facts.change(tx, stamp.scope, stamp.label, id, &mut |fact| {
-            fact.retracted = true;
-            Ok(())
-        });
-        retracted.map(drop)
-    }
-
-    /// Removes a fact, or keeps its memory from stating it again.
-    fn drop_fact(&self, tx: &Tx, stamp: &store::Stamp, fact: &Entry<FactRecord>) -> store::Result<()> {
-        match fact.value.origin {
-            FactOrigin::Hand => self.facts.remove(tx, stamp.scope, fact.id).map(drop),
-            FactOrigin::Memory | FactOrigin::Model => self.retract(tx, stamp, fact.id),
-        }
     }
 
     /// Deletes a fact, and entities that are in no other one; returns it.
@@ -264,7 +244,7 @@ impl Graph {
         let ends = vec![fact.value.subject, fact.value.object];
         let (this, stamp, left) = (self.clone(), self.facts.stamp(cx, "delete_knowledge"), ends.clone());
         let job = move |tx: &Tx| {
-            this.drop_fact(tx, &stamp, &fact)?;
+            this.drop_fact(tx, stamp.scope, stamp.label, &fact)?;
             this.remove_lonely_in(tx, stamp.scope, &left)
         };
         self.facts.store().write(job).await?;
@@ -286,7 +266,7 @@ impl Graph {
             let mut left = vec![];
             for fact in &facts {
                 left.extend([fact.value.subject, fact.value.object]);
-                this.drop_fact(tx, &stamp, fact)?;
+                this.drop_fact(tx, stamp.scope, stamp.label, fact)?;
             }
             this.entities.remove(tx, stamp.scope, id)?;
             this.vectors.remove(tx, stamp.scope, id)?;
@@ -358,6 +338,7 @@ impl Graph {
             })
         };
         let changed = self.entities.store().write(job).await?;
+        cx.taint(changed.label);
         self.embed_entities(cx.user(), vec![changed.id]).await;
         Ok(entity_view(&changed, "name", 0))
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     Graph,
-    records::{ALIASES, ALL, BY_NAME, BY_OBJECT, BY_SUBJECT, ENTITIES, EntityRecord, FactRecord},
+    records::{ALIASES, ALL, BY_NAME, BY_OBJECT, BY_SUBJECT, ENTITIES, EntityRecord, FactOrigin, FactRecord},
 };
 use store::{Entry, Error as StoreError, Stamp, Tx, order};
 use tool::{Id, Label, Scope};
@@ -55,7 +55,7 @@ impl Graph {
             }
             return Ok(entry);
         }
-        if self.entities.find(tx, stamp.scope, ALL, &[])?.len() >= ENTITIES {
+        if self.entities.count_in(tx, stamp.scope, ALL, &[])? >= ENTITIES {
             return Err(rejected(format!("the graph has {ENTITIES} entities, which is the most: delete some first")));
         }
         let kind = if kind.is_empty() { "thing" } else { kind };
@@ -75,11 +75,41 @@ impl Graph {
         Ok(all)
     }
 
+    /// Whether an entity is an end of a fact.
+    pub(crate) fn has_facts_in(&self, tx: &Tx, scope: Scope, entity: Id) -> store::Result<bool> {
+        let count = |index| self.facts.count_in(tx, scope, index, entity.as_bytes());
+        Ok(count(BY_SUBJECT)? + count(BY_OBJECT)? > 0)
+    }
+
+    /// Entities that were read in memories alone are from outside no longer than those are.
+    pub(crate) fn vouch_in(&self, tx: &Tx, scope: Scope, entities: &[Id]) -> store::Result<()> {
+        for id in entities.iter().filter(|id| **id != Id::NIL) {
+            let entity = self.entities.read(tx, scope, *id)?;
+            let doubted = entity.is_some_and(|entity| !entity.value.by_hand && entity.label != Label::Own);
+            if doubted && self.facts_of_in(tx, scope, *id)?.iter().all(|fact| fact.label == Label::Own) {
+                self.entities.vouch(tx, scope, *id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a fact, or keeps its memory from stating it again.
+    pub(crate) fn drop_fact(&self, tx: &Tx, scope: Scope, label: Label, fact: &Entry<FactRecord>) -> store::Result<()> {
+        if fact.value.origin == FactOrigin::Hand {
+            return self.facts.remove(tx, scope, fact.id).map(drop);
+        }
+        let retracted = self.facts.change(tx, scope, label, fact.id, &mut |fact| {
+            fact.retracted = true;
+            Ok(())
+        });
+        retracted.map(drop)
+    }
+
     /// Removes those entities that nobody made by hand and that are in no fact any more.
     pub(crate) fn remove_lonely_in(&self, tx: &Tx, scope: Scope, entities: &[Id]) -> store::Result<()> {
         for id in entities.iter().filter(|id| **id != Id::NIL) {
             let derived = self.entities.read(tx, scope, *id)?.is_some_and(|entry| !entry.value.by_hand);
-            if derived && self.facts_of_in(tx, scope, *id)?.is_empty() {
+            if derived && !self.has_facts_in(tx, scope, *id)? {
                 self.entities.remove(tx, scope, *id)?;
                 self.vectors.remove(tx, scope, *id)?;
             }
@@ -104,7 +134,7 @@ impl Graph {
             let (subject, object) = (moved(fact.value.subject), moved(fact.value.object));
             // A fact between the two says nothing any more.
             if subject == object {
-                self.facts.remove(tx, scope, fact.id)?;
+                self.drop_fact(tx, scope, label, &fact)?;
                 continue;
             }
             self.facts.change(tx, scope, label, fact.id, &mut |it| {

@@ -14,21 +14,22 @@ mod records;
 mod search;
 #[cfg(test)]
 mod tests;
+mod undo;
 mod views;
 mod walk;
 
 pub use changes::{EntityChange, FactChange, NewFact};
-pub use extract::{SELF, Statement, statements};
+pub use extract::{SELF, Statement};
 pub use memories::MemoryText;
 pub use model::{model_prompt, model_statements};
-pub use records::{ENTITIES, FACTS, FactOrigin};
+pub use records::{FactOrigin, TABLES};
 pub use search::{Search, SearchResults};
 pub use views::{EntityView, FactView, NodeRef, SourceView};
 
 use embed::Embedder;
 use records::{EntityRecord, FactRecord, VectorRecord};
 use store::{Collection, Store};
-use tool::{Cx, Scope};
+use tool::{Cx, Error, Result, Scope};
 
 /// The graphs of the household; cheap to clone.
 #[derive(Clone)]
@@ -44,6 +45,12 @@ impl Graph {
     pub fn new(store: &Store, embedder: Embedder) -> Self {
         Self { entities: store.collection(), facts: store.collection(), vectors: store.collection(), embedder }
     }
+}
+
+/// Runs work that takes time on a thread for it.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let ended = tokio::task::spawn_blocking(work).await;
+    ended.unwrap_or_else(|error| Err(Error::failed(format!("the work on the graph stopped: {error}"))))
 }
 
 /// The scope of a caller's graph.

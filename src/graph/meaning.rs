@@ -1,22 +1,24 @@
 //! Vectors of entities: each is that of its name, its summary and its facts.
 
-use crate::{Graph, records::VectorRecord, scope};
+use crate::{Graph, records::VectorRecord};
 use embed::Quantized;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use store::{Audience, Entry, Stamp};
-use tool::{Cx, Id, Label, Scope, UserId};
+use tool::{Id, Label, Scope, UserId};
 
 /// How many facts of an entity its vector takes in.
 const FACTS: usize = 12;
+/// How many entities one commit takes.
+const AT_ONCE: usize = 50;
 /// Entities that are less similar to a question than this are not meant.
 const LEAST: f32 = 0.3;
 
 impl Graph {
-    /// Computes the vectors of entities anew; without the model they are found by words alone.
-    pub(crate) async fn embed_entities(&self, owner: UserId, touched: Vec<Id>) {
+    /// Computes the vectors of entities anew; without the model they are found by words alone, and this returns false.
+    pub(crate) async fn embed_entities(&self, owner: UserId, touched: Vec<Id>) -> bool {
         let scope = Scope::User(owner);
         let touched: HashSet<Id> = touched.into_iter().filter(|id| *id != Id::NIL).collect();
-        let mut vectors = vec![];
+        let (mut vectors, mut all) = (vec![], true);
         for id in touched {
             let text = match self.description(scope, id) {
                 Ok(Some(text)) => text,
@@ -30,7 +32,8 @@ impl Graph {
                 Ok(vector) => vectors.push((id, vector.to_bytes().to_vec())),
                 Err(error) => {
                     tracing::debug!(%error, "an entity is found by words alone");
-                    return;
+                    all = false;
+                    break;
                 }
             }
         }
@@ -48,30 +51,85 @@ impl Graph {
         });
         if let Err(error) = store::without_change(written).await {
             tracing::warn!(%error, "the vectors of entities could not be stored");
+            return false;
         }
+        all
+    }
+
+    /// Computes the vectors that the model in use has not made yet, and removes entities that nothing is known about any more.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read, `Unavailable` when the disk is full.
+    pub async fn complete_entities(&self) -> tool::Result<()> {
+        let this = self.clone();
+        let missing = crate::blocking(move || {
+            let mut made = HashSet::new();
+            this.vectors.scan(|vector| {
+                if vector.value.model == embed::MODEL {
+                    made.insert((vector.owner, vector.id));
+                }
+            })?;
+            let mut missing: BTreeMap<UserId, Vec<Id>> = BTreeMap::new();
+            let mut known = HashSet::new();
+            this.facts.scan(|fact| {
+                if !fact.value.retracted {
+                    known.extend([(fact.owner, fact.value.subject), (fact.owner, fact.value.object)]);
+                }
+            })?;
+            let mut lonely: BTreeMap<UserId, Vec<Id>> = BTreeMap::new();
+            this.entities.scan(|entity| {
+                let of = (entity.owner, entity.id);
+                if !made.contains(&of) {
+                    missing.entry(entity.owner).or_default().push(entity.id);
+                }
+                if !entity.value.by_hand && !known.contains(&of) {
+                    lonely.entry(entity.owner).or_default().push(entity.id);
+                }
+            })?;
+            Ok((missing, lonely))
+        });
+        let (missing, lonely) = missing.await?;
+        for (owner, ids) in lonely {
+            for part in ids.chunks(AT_ONCE) {
+                let (this, part) = (self.clone(), part.to_vec());
+                let removed =
+                    self.entities.store().write(move |tx| this.remove_lonely_in(tx, Scope::User(owner), &part));
+                store::without_change(removed).await?;
+            }
+        }
+        for (owner, ids) in missing {
+            for part in ids.chunks(AT_ONCE) {
+                if !self.embed_entities(owner, part.to_vec()).await {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// An entity in sentences.
     fn description(&self, scope: Scope, id: Id) -> tool::Result<Option<String>> {
         let Some(entity) = self.entities.get_in(scope, id)? else { return Ok(None) };
-        let mut facts = self.facts_around(scope, id)?;
+        let (mut facts, _) = self.facts_around(scope, id)?;
         facts.truncate(FACTS);
-        let views = self.fact_views(scope, &facts, "")?;
+        let views = self.fact_views(scope, &facts, "", &|_| {})?;
         let facts = views.iter().map(crate::FactView::words).collect::<Vec<_>>().join(". ");
         let it = entity.value;
         Ok(Some(format!("{}, {}. {} {facts}", it.names().cloned().collect::<Vec<_>>().join(", "), it.kind, it.summary)))
     }
 
-    /// The entities nearest in meaning to a text, best first.
-    pub(crate) async fn near(&self, cx: &Cx, text: &str, most: usize) -> Vec<Id> {
-        let asked = self.embedder.embed(text).await.and_then(|vector| Quantized::quantize(&vector));
-        let Ok(asked) = asked else { return vec![] };
+    /// The vector of a question; `None` without the model.
+    pub(crate) async fn asked(&self, text: &str) -> Option<Quantized> {
+        self.embedder.embed(text).await.and_then(|vector| Quantized::quantize(&vector)).ok()
+    }
+
+    /// The entities nearest in meaning to a question, best first.
+    pub(crate) fn near(&self, scope: Scope, asked: &Quantized, most: usize) -> Vec<Id> {
         let mut found: Vec<(f32, Id)> = vec![];
-        let (this, scope) = (self.clone(), scope(cx));
         let mut before = None;
         loop {
             let listing = store::Listing { by: None, before, limit: 1000 };
-            let page: Vec<Entry<VectorRecord>> = match this.vectors.list_in(scope, &listing) {
+            let page: Vec<Entry<VectorRecord>> = match self.vectors.list_in(scope, &listing) {
                 Ok(page) => page,
                 Err(error) => {
                     tracing::warn!(%error, "the vectors of entities could not be read");
@@ -81,7 +139,7 @@ impl Graph {
             let of_model = page.iter().filter(|entry| entry.value.model == embed::MODEL);
             let scored = of_model.filter_map(|entry| {
                 let vector = Quantized::from_bytes(&entry.value.bytes).ok()?;
-                Some((vector.dot(&asked), entry.id))
+                Some((vector.dot(asked), entry.id))
             });
             found.extend(scored.filter(|(score, _)| *score >= LEAST));
             before = page.last().map(|entry| entry.id);

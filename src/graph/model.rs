@@ -1,13 +1,10 @@
 //! Statements that a model reads in a text: the prompt, and what of its answer counts.
 
 use crate::{
-    Graph,
-    extract::{Mention, SELF, StatedObject, Statement},
-    memories::MemoryText,
-    records::{KIND, NAME, VALUE},
+    extract::{Mention, SELF, StatedObject, Statement, is_self},
+    records::{KIND, NAME, VALUE, line},
 };
 use serde::Deserialize;
-use tool::{Id, Result, UserId};
 
 /// The most characters of a text that a model reads, and statements that it may make.
 const READ: usize = 2_000;
@@ -62,44 +59,18 @@ pub fn model_statements(text: &str, answer: &str) -> Vec<Statement> {
     all.into_iter().take(MOST).filter_map(statement).collect()
 }
 
-fn line(text: &str, most: usize) -> Option<String> {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    (!text.is_empty() && text.chars().count() <= most).then_some(text)
-}
-
 fn mention(name: String, kind: &str) -> Mention {
-    let is_self = matches!(name.to_lowercase().as_str(), "me" | "i" | "myself" | "the writer");
     let kind = KINDS.iter().find(|known| kind.eq_ignore_ascii_case(known)).copied().unwrap_or("thing");
-    if is_self { Mention { name: SELF.into(), kind: "person" } } else { Mention { name, kind } }
+    if is_self(&name) || name.to_lowercase() == "the writer" {
+        Mention { name: SELF.into(), kind: "person" }
+    } else {
+        Mention { name, kind }
+    }
 }
 
-/// The beginning of a text: a fact that a model read stays while the text begins so.
+/// The beginning of a text, which a fact that a model read quotes.
 pub(crate) fn quote(text: &str) -> String {
     text.chars().take(200).collect()
-}
-
-impl Graph {
-    /// Whether a model should read a memory: rules found nothing, and no model has read it as it is.
-    ///
-    /// # Errors
-    /// `Failed` when the data cannot be read.
-    pub fn wants_model(&self, owner: UserId, memory: Id) -> Result<bool> {
-        Ok(self.of_source(tool::Scope::User(owner), memory)?.is_empty())
-    }
-
-    /// Adds the statements that a model read in a memory.
-    ///
-    /// # Errors
-    /// As [`Graph::read_memory`].
-    pub async fn add_from_model(
-        &self,
-        owner: UserId,
-        memory: Id,
-        content: &MemoryText,
-        stated: Vec<Statement>,
-    ) -> Result<()> {
-        self.put_from_model(owner, memory, content, stated).await
-    }
 }
 
 #[cfg(test)]

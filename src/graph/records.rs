@@ -7,7 +7,9 @@ use tool::{Id, prelude::JsonSchema, prelude::schemars};
 /// The most entities and facts of a person.
 pub const ENTITIES: usize = 20_000;
 pub const FACTS: usize = 50_000;
-/// The most characters of a name, a type, a predicate, a value and a summary; the most aliases of an entity.
+/// The collections of entities and facts in the store, for undoing.
+pub const TABLES: [&str; 2] = [EntityRecord::NAME, FactRecord::NAME];
+/// The most characters of a name, a type, a value and a summary; the most aliases of an entity.
 pub(crate) const NAME: usize = 120;
 pub(crate) const KIND: usize = 40;
 pub(crate) const VALUE: usize = 300;
@@ -110,6 +112,8 @@ impl Record for FactRecord {
     const WORD: &'static str = "fact";
     const LEVEL: Level = Level::User;
     const UNDO: bool = true;
+    // A deleted entity takes its facts along, and brings them back.
+    const PART: bool = true;
 
     fn title(&self) -> String {
         self.predicate.clone()
@@ -145,6 +149,12 @@ impl Record for VectorRecord {
     const NAME: &'static str = "graph-vectors";
     const WORD: &'static str = "vector of an entity";
     const LEVEL: Level = Level::User;
+}
+
+/// A text of 1 to `most` characters in one line.
+pub(crate) fn line(text: &str, most: usize) -> Option<String> {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!text.is_empty() && text.chars().count() <= most).then_some(text)
 }
 
 /// The id of a fact that was read in a memory: the same whenever that memory is read again.

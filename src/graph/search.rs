@@ -1,8 +1,8 @@
 //! Searches: entities by name, words and meaning, with what is around them.
 
 use crate::{
-    EntityView, FactView, Graph,
-    extract::SELF,
+    EntityView, FactView, Graph, blocking,
+    extract::{SELF, is_self},
     records::{ALL, BY_NAME, EntityRecord},
     scope,
     views::entity_view,
@@ -43,50 +43,76 @@ pub struct SearchResults {
     /// The entities that were searched for, then what is around them.
     pub entities: Vec<EntityView>,
     pub facts: Vec<FactView>,
+    /// Whether there are more facts than these.
+    pub truncated: bool,
     /// The facts from one entity to the other, in order; `None` where no way was asked for or found.
     pub path: Option<Vec<FactView>>,
+}
+
+/// The entities that a search begins at, and how each was found.
+#[derive(Default)]
+struct Starts(Vec<(Id, &'static str)>);
+
+impl Starts {
+    fn add(&mut self, search: &Search, entry: &Entry<EntityRecord>, why: &'static str) {
+        let fits = search.kind.as_deref().is_none_or(|kind| entry.value.kind == kind);
+        if fits && self.0.len() < search.most && !self.0.iter().any(|(id, _)| *id == entry.id) {
+            self.0.push((entry.id, why));
+        }
+    }
 }
 
 impl Graph {
     /// Searches the caller's graph.
     ///
     /// # Errors
-    /// `BadArgs` for an empty query, `NotFound` for an entity that is not there.
+    /// `BadArgs` for an empty query or a day that is none, `NotFound` for an entity that is not there.
     pub async fn search(&self, cx: &Cx, search: &Search) -> Result<SearchResults> {
-        let query = search.query.trim();
-        let mut whys: HashMap<Id, &'static str> = HashMap::new();
-        let mut from: Vec<Id> = vec![];
-        let add = |from: &mut Vec<Id>, whys: &mut HashMap<Id, &'static str>, id: Id, why: &'static str| {
-            if !from.contains(&id) && from.len() < search.most {
-                from.push(id);
-                whys.entry(id).or_insert(why);
-            }
-        };
-        let fits = |entry: &Entry<EntityRecord>| search.kind.as_deref().is_none_or(|kind| entry.value.kind == kind);
-        if let Some(which) = search.entity.as_deref().map(str::trim).filter(|which| !which.is_empty()) {
-            add(&mut from, &mut whys, self.entity(cx, which)?.id, "name");
-        } else if query == "*" {
-            let listing = Listing { by: Some((ALL, vec![])), ..Listing::default() };
-            let all = self.entities.list_in(scope(cx), &listing)?;
-            all.iter().filter(|entry| fits(entry)).for_each(|entry| add(&mut from, &mut whys, entry.id, "all"));
-        } else if query.is_empty() {
-            return Err(Error::bad_args("the query is empty: pass a question, a name, or * for everything"));
-        } else {
-            for entry in self.named(cx, query)?.iter().filter(|entry| fits(entry)) {
-                add(&mut from, &mut whys, entry.id, "name");
-            }
-            let exact = !from.is_empty();
-            for entry in self.by_words(cx, query)?.iter().filter(|entry| fits(entry)) {
-                add(&mut from, &mut whys, entry.id, "words");
-            }
-            // Where a question names somebody, things of similar meaning are noise.
-            if !exact {
-                let near = self.near(cx, query, FOUND).await;
-                for entry in self.entities.get_all_in(scope(cx), &near)?.iter().filter(|entry| fits(entry)) {
-                    add(&mut from, &mut whys, entry.id, "meaning");
+        if search.at.parse::<jiff::civil::Date>().is_err() || search.at.len() != "2026-01-31".len() {
+            return Err(Error::bad_args("`at` must be a day, such as 2026-01-31"));
+        }
+        let (this, cx, search) = (self.clone(), cx.clone(), search.clone());
+        let (here, asking, wanted) = (this.clone(), cx.clone(), search.clone());
+        let (mut found, exact) = blocking(move || here.begin(&asking, &wanted)).await?;
+        // Where a question names somebody, things of similar meaning are noise.
+        let asked = if exact { None } else { this.asked(search.query.trim()).await };
+        blocking(move || {
+            if let Some(asked) = asked {
+                let near = this.near(scope(&cx), &asked, FOUND);
+                for entry in this.entities.get_all_in(scope(&cx), &near)? {
+                    found.add(&search, &entry, "meaning");
                 }
             }
+            this.finish(&cx, &search, &found)
+        })
+        .await
+    }
+
+    /// The entities that a search names or has the words of, and whether these are all it asks for.
+    fn begin(&self, cx: &Cx, search: &Search) -> Result<(Starts, bool)> {
+        let (query, mut found) = (search.query.trim(), Starts::default());
+        if let Some(which) = search.entity.as_deref().map(str::trim).filter(|which| !which.is_empty()) {
+            found.0.push((self.entity(cx, which)?.id, "name"));
+            return Ok((found, true));
         }
+        if query == "*" {
+            let listing = Listing { by: Some((ALL, vec![])), ..Listing::default() };
+            let all = self.entities.list_in(scope(cx), &listing)?;
+            all.iter().for_each(|entry| found.add(search, entry, "all"));
+            return Ok((found, true));
+        }
+        if query.is_empty() {
+            return Err(Error::bad_args("the query is empty: pass a question, a name, or * for everything"));
+        }
+        self.named(cx, query)?.iter().for_each(|entry| found.add(search, entry, "name"));
+        let exact = !found.0.is_empty();
+        self.by_words(cx, query)?.iter().for_each(|entry| found.add(search, entry, "words"));
+        Ok((found, exact))
+    }
+
+    /// What is around the entities that were found, and the way from the first of them.
+    fn finish(&self, cx: &Cx, search: &Search, found: &Starts) -> Result<SearchResults> {
+        let from: Vec<Id> = found.0.iter().map(|(id, _)| *id).collect();
         let around = self.around(scope(cx), &from, search.depth, (search.most, FACTS))?;
         let path = match search.to.as_deref().map(str::trim).filter(|to| !to.is_empty()) {
             Some(to) => {
@@ -103,14 +129,13 @@ impl Graph {
         let mut entities = vec![];
         for entry in self.entities.get_all_in(scope(cx), &ids)? {
             cx.taint(entry.label);
-            let why = whys.get(&entry.id).copied().unwrap_or("neighbour");
+            let why = found.0.iter().find(|(id, _)| *id == entry.id).map_or("neighbour", |(_, why)| why);
             entities.push(entity_view(&entry, why, distances.get(&entry.id).copied().unwrap_or_default()));
         }
-        around.facts.iter().chain(path.iter().flatten()).for_each(|fact| cx.taint(fact.label));
-        let mut facts = self.fact_views(scope(cx), &around.facts, &search.at)?;
+        let mut facts = self.views_for(cx, &around.facts, &search.at)?;
         facts.sort_by_key(|fact| !fact.current);
-        let path = path.map(|path| self.fact_views(scope(cx), &path, &search.at)).transpose()?;
-        Ok(SearchResults { entities, facts, path })
+        let path = path.map(|path| self.views_for(cx, &path, &search.at)).transpose()?;
+        Ok(SearchResults { entities, facts, truncated: around.truncated, path })
     }
 
     /// The entity with an id, a name or an alias.
@@ -133,7 +158,7 @@ impl Graph {
 
     /// The entities with exactly this name or alias.
     fn exactly(&self, cx: &Cx, name: &str) -> Result<Vec<Entry<EntityRecord>>> {
-        let name = if matches!(name.to_lowercase().as_str(), "i" | "myself") { SELF } else { name };
+        let name = if is_self(name) { SELF } else { name };
         let by = Some((BY_NAME, order::text(name)));
         let mut found = self.entities.list_in(scope(cx), &Listing { by, ..Listing::default() })?;
         found.sort_by_key(|entry| (entry.value.name.to_lowercase() != name.to_lowercase(), entry.id));
@@ -141,10 +166,6 @@ impl Graph {
     }
 
     /// The entities whose names are in a question, the longest name first.
-    pub fn named_in_question(&self, cx: &Cx, question: &str) -> Result<Vec<Id>> {
-        Ok(self.named(cx, question)?.into_iter().map(|entry| entry.id).collect())
-    }
-
     fn named(&self, cx: &Cx, question: &str) -> Result<Vec<Entry<EntityRecord>>> {
         let clean = |word: &str| {
             let word = word.trim_matches(|c: char| !c.is_alphanumeric()).replace('’', "'");
@@ -160,8 +181,7 @@ impl Graph {
                 }
                 let name = words[start..start + length].join(" ");
                 // "me" is said of much that is not about the person.
-                let is_self = matches!(name.to_lowercase().as_str(), SELF | "i" | "myself");
-                let entries = if is_self && words.len() > 1 { vec![] } else { self.exactly(cx, &name)? };
+                let entries = if is_self(&name) && words.len() > 1 { vec![] } else { self.exactly(cx, &name)? };
                 if !entries.is_empty() {
                     used[start..start + length].fill(true);
                     found.extend(entries);

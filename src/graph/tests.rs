@@ -67,7 +67,7 @@ async fn memories_become_facts_and_take_them_along() {
     assert_eq!(words(&found.path.unwrap()), ["Anna is your sister", "Anna works at Siemens", "Tom works at Siemens"]);
     // Read again, nothing changes; changed, the facts do.
     let again = MemoryText { text: "Tom works at Siemens".into(), label: Label::Own, at_ms: 9 };
-    assert!(!graph.read_memory(UserId::OWNER, tom, Some(again)).await.unwrap());
+    assert!(!graph.compare_memory(UserId::OWNER, tom, Some(again)).await.unwrap());
     let changed = MemoryText { text: "Tom works at Bosch".into(), label: Label::Own, at_ms: 10 };
     assert!(graph.read_memory(UserId::OWNER, tom, Some(changed)).await.unwrap());
     assert_eq!(words(&graph.search(&cx, &search("Tom")).await.unwrap().facts), ["Tom works at Bosch"]);
@@ -96,6 +96,113 @@ async fn the_newest_of_what_holds_once_is_current() {
     let before = Search { at: "2020-06-01".into(), ..search("Tom") };
     let found = graph.search(&cx, &before).await.unwrap();
     assert!(found.facts.iter().any(|fact| fact.words() == "Tom works at Bosch" && fact.current));
+    // Also where the newer one is not in the result.
+    let graz = graph.search(&cx, &Search { entity: Some("Graz".into()), ..search("") }).await.unwrap();
+    assert_eq!((words(&graz.facts), graz.facts[0].current), (vec!["Tom lives in Graz".to_owned()], false));
+}
+
+#[tokio::test]
+async fn facts_follow_the_label_and_the_time_of_their_memory() {
+    let (graph, _) = house();
+    let read = |text: &str, label, at_ms| Some(MemoryText { text: text.into(), label, at_ms });
+    let (id, text) = (Id::new(), "Tom lives in Graz");
+    graph.read_memory(UserId::OWNER, id, read(text, Label::Outside, 1)).await.unwrap();
+    memory(&graph, "Tom lives in Linz", 2).await;
+    let seen = async || {
+        let cx = person(UserId::OWNER);
+        let found = graph.search(&cx, &search("Tom")).await.unwrap();
+        (found.facts[0].words(), cx.label())
+    };
+    assert_eq!(seen().await, ("Tom lives in Linz".into(), Label::Outside));
+    // Somebody vouches for it: it is as old as before.
+    assert!(graph.read_memory(UserId::OWNER, id, read(text, Label::Own, 3)).await.unwrap());
+    assert_eq!(seen().await, ("Tom lives in Linz".into(), Label::Own));
+    // Compared after a start, or edited.
+    assert!(!graph.compare_memory(UserId::OWNER, id, read(text, Label::Own, 4)).await.unwrap());
+    assert_eq!(seen().await.0, "Tom lives in Linz");
+    let edited = read("Tom lives in Graz. He has a garden", Label::Own, 5);
+    assert!(graph.read_memory(UserId::OWNER, id, edited).await.unwrap());
+    assert_eq!(seen().await.0, "Tom lives in Graz");
+    agree(&graph);
+}
+
+#[tokio::test]
+async fn what_came_from_outside_stays_so_when_it_is_corrected() {
+    let (graph, _) = house();
+    let content = MemoryText { text: "Tom works at Simens".into(), label: Label::Outside, at_ms: 1 };
+    graph.read_memory(UserId::OWNER, Id::new(), Some(content)).await.unwrap();
+    let mut facts = vec![];
+    graph.facts.scan(|fact| facts.push(fact.id)).unwrap();
+    let cx = person(UserId::OWNER);
+    let change = FactChange { confidence: Some(1.0), ..FactChange::default() };
+    let changed = graph.change_fact(&cx, facts[0], change).await.unwrap();
+    assert_eq!((changed.source.origin, cx.label()), (FactOrigin::Hand, Label::Outside));
+    graph.facts.scan(|fact| assert_eq!(fact.label, Label::Outside)).unwrap();
+    // Names are read, too.
+    let fact =
+        NewFact { subject: "Tom".into(), predicate: "likes".into(), object: "jazz".into(), ..NewFact::default() };
+    let cx = person(UserId::OWNER);
+    graph.add_fact(&cx, fact).await.unwrap();
+    assert_eq!(cx.label(), Label::Outside);
+    let cx = person(UserId::OWNER);
+    let change = EntityChange { kind: Some("person".into()), ..EntityChange::default() };
+    graph.change_entity(&cx, "Tom", change).await.unwrap();
+    assert_eq!(cx.label(), Label::Outside);
+}
+
+#[tokio::test]
+async fn no_fact_is_about_one_thing_twice() {
+    let (graph, cx) = house();
+    let text = "Ben is Anna's son. Ben lives in Graz";
+    let id = memory(&graph, text, 1).await;
+    let merge = EntityChange { merge: Some("Ben".into()), ..EntityChange::default() };
+    graph.change_entity(&cx, "Anna", merge).await.unwrap();
+    let again = || Some(MemoryText { text: text.into(), label: Label::Own, at_ms: 1 });
+    graph.read_memory(UserId::OWNER, id, again()).await.unwrap();
+    agree(&graph);
+    assert_eq!(words(&graph.search(&cx, &search("Anna")).await.unwrap().facts), ["Anna lives in Graz"]);
+    // Two names of one, in a memory that is read later.
+    memory(&graph, "Anna is married to Ben", 2).await;
+    agree(&graph);
+    assert_eq!(graph.search(&cx, &search("Anna")).await.unwrap().facts.len(), 1);
+}
+
+#[tokio::test]
+async fn a_models_facts_go_when_their_text_changes() {
+    let (graph, cx) = house();
+    let (id, text) = (Id::new(), "On Fridays Tom goes to the rehearsals of his band");
+    let content = |text: &str| MemoryText { text: text.into(), label: Label::Own, at_ms: 1 };
+    let answer =
+        "[{\"subject\": \"Tom\", \"predicate\": \"plays in\", \"object\": \"a band\", \"objectType\": \"value\"}]";
+    assert!(graph.wants_model(UserId::OWNER, id).unwrap());
+    graph.add_from_model(UserId::OWNER, id, &content(text), model_statements(text, answer)).await.unwrap();
+    graph.read_memory(UserId::OWNER, id, Some(content(text))).await.unwrap();
+    assert_eq!(graph.search(&cx, &search("Tom")).await.unwrap().facts.len(), 1);
+    assert!(!graph.wants_model(UserId::OWNER, id).unwrap());
+    graph.read_memory(UserId::OWNER, id, Some(content(&format!("{text}, which he left")))).await.unwrap();
+    assert_eq!(counts(&graph), (0, 0));
+}
+
+#[tokio::test]
+async fn a_cut_result_says_so_and_missing_vectors_are_made() {
+    let (graph, cx) = house();
+    let fact = |n: usize| {
+        format!("{{\"subject\": \"Tom\", \"predicate\": \"has\", \"object\": \"{n}\", \"objectType\": \"value\"}}")
+    };
+    for part in 0..21 {
+        let content = MemoryText { text: format!("text {part}"), label: Label::Own, at_ms: 1 };
+        let answer = format!("[{}]", (0..10).map(|n| fact(part * 10 + n)).collect::<Vec<_>>().join(","));
+        let stated = model_statements(&content.text, &answer);
+        graph.add_from_model(UserId::OWNER, Id::new(), &content, stated).await.unwrap();
+        let found = graph.search(&cx, &search("Tom")).await.unwrap();
+        assert_eq!((found.facts.len(), found.truncated), ((part * 10 + 10).min(200), part == 20));
+    }
+    let entity = graph.search(&cx, &search("Tom")).await.unwrap().entities[0].id;
+    graph.vectors.delete_in(Scope::User(UserId::OWNER), entity).await.unwrap();
+    let lonely = records::EntityRecord { name: "Nobody".into(), ..records::EntityRecord::default() };
+    graph.entities.insert(&cx, "test", lonely).await.unwrap();
+    graph.complete_entities().await.unwrap();
+    agree(&graph);
 }
 
 #[tokio::test]
@@ -114,9 +221,14 @@ async fn facts_are_added_corrected_and_deleted_by_hand() {
     let corrected = FactChange { object: Some("Siemens".into()), from: Some("2019".into()), ..FactChange::default() };
     let changed = graph.change_fact(&cx, added.id, corrected).await.unwrap();
     assert_eq!(
-        (changed.words().as_str(), changed.valid_from.as_str(), changed.id),
-        ("Tom works at Siemens", "2019", added.id)
+        (changed.words().as_str(), changed.valid_from.as_str(), changed.id, changed.current),
+        ("Tom works at Siemens", "2019", added.id, true)
     );
+    let later = NewFact { from: Some("2990-01".into()), ..fact("I", "lives in", "Vienna") };
+    let later = graph.add_fact(&cx, later).await.unwrap();
+    assert_eq!((later.words().as_str(), later.current), ("you live in Vienna", false));
+    graph.delete_entity(&cx, "Vienna").await.unwrap();
+    graph.delete_entity(&cx, "me").await.unwrap();
     // An alias that is the name of another entity makes one of the two.
     graph.add_fact(&cx, fact("Thomas Berger", "likes", "Jazz")).await.unwrap();
     let change = EntityChange {
@@ -150,6 +262,9 @@ async fn facts_are_added_corrected_and_deleted_by_hand() {
         (fact("x", " ", "y"), "`predicate`"),
         (fact("x", "likes", "X"), "the same"),
         (NewFact { from: Some("soon".into()), ..fact("x", "likes", "y") }, "`validFrom`"),
+        (NewFact { from: Some("2024-+1".into()), ..fact("x", "likes", "y") }, "`validFrom`"),
+        (NewFact { to: Some("2024-02-31".into()), ..fact("x", "likes", "y") }, "`validTo`"),
+        (NewFact { to: Some("2024-13".into()), ..fact("x", "likes", "y") }, "`validTo`"),
         (
             NewFact { from: Some("2021".into()), to: Some("2020-05".into()), ..fact("x", "likes", "y") },
             "before it begins",
@@ -166,6 +281,10 @@ async fn facts_are_added_corrected_and_deleted_by_hand() {
         "not_found"
     );
     assert_eq!(graph.search(&cx, &search("  ")).await.unwrap_err().code(), "bad_args");
+    for at in ["soon", "31.1.2026", "2026", "2026-02-31"] {
+        let error = graph.search(&cx, &Search { at: at.into(), ..search("x") }).await.unwrap_err();
+        assert!(error.code() == "bad_args" && error.message().contains("`at`"), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -196,7 +315,7 @@ async fn walks_end_and_are_shortest() {
     assert!(found.entities.windows(2).all(|pair| pair[0].distance <= pair[1].distance));
 }
 
-/// Every fact has its ends, every entity that nobody made by hand a fact, every vector its entity.
+/// Every fact has two ends, every entity that nobody made by hand a fact, and every entity its vector.
 fn agree(graph: &Graph) {
     let (mut entities, mut facts) = (vec![], vec![]);
     graph.entities.scan(|entry| entities.push(entry)).unwrap();
@@ -211,7 +330,10 @@ fn agree(graph: &Graph) {
             entry.value.name
         );
     }
-    graph.vectors.scan(|vector| assert!(there(&vector.id))).unwrap();
+    assert!(live.iter().all(|fact| fact.subject != fact.object));
+    let mut vectors = vec![];
+    graph.vectors.scan(|vector| vectors.push(vector.id)).unwrap();
+    assert!(vectors.iter().all(there) && vectors.len() == entities.len(), "{} of {}", vectors.len(), entities.len());
 }
 
 #[tokio::test]

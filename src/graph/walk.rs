@@ -18,26 +18,27 @@ const PATH: usize = 6;
 pub(crate) struct Around {
     pub entities: Vec<(Id, u32)>,
     pub facts: Vec<Entry<FactRecord>>,
+    /// Whether there are more facts than these.
+    pub truncated: bool,
 }
 
 impl Graph {
-    /// The facts that an entity is an end of.
-    pub(crate) fn facts_around(&self, scope: Scope, entity: Id) -> Result<Vec<Entry<FactRecord>>> {
-        let mut found = vec![];
+    /// The facts that an entity is an end of, and whether there are more.
+    pub(crate) fn facts_around(&self, scope: Scope, entity: Id) -> Result<(Vec<Entry<FactRecord>>, bool)> {
+        let (mut found, mut truncated) = (vec![], false);
         for index in [BY_SUBJECT, BY_OBJECT] {
             let mut count = 0;
             let walk = Walk::prefix(index, entity.as_bytes());
-            found.extend(self.facts.walk_in(scope, &walk, |fact| {
+            found.extend(self.facts.walk_in(scope, &walk, |_| {
                 count += 1;
-                match count {
-                    // One between the entity and itself would come twice.
-                    _ if index == BY_OBJECT && fact.value.subject == entity => Visit::No,
-                    count if count > EACH => Visit::Stop,
-                    _ => Visit::Yes,
+                if count > EACH {
+                    truncated = true;
+                    return Visit::Stop;
                 }
+                Visit::Yes
             })?);
         }
-        Ok(found)
+        Ok((found, truncated))
     }
 
     /// What is around some entities, up to `depth` steps away.
@@ -60,13 +61,20 @@ impl Graph {
             if distance >= depth {
                 continue;
             }
-            for fact in self.facts_around(scope, id)? {
+            let (all, more) = self.facts_around(scope, id)?;
+            around.truncated |= more;
+            for fact in all {
                 let other = if fact.value.subject == id { fact.value.object } else { fact.value.subject };
                 if other != Id::NIL && seen.len() < VISITED && seen.insert(other) {
                     next.push_back((other, distance + 1));
                 }
-                if around.facts.len() < facts && listed.insert(fact.id) {
+                if !listed.insert(fact.id) {
+                    continue;
+                }
+                if around.facts.len() < facts {
                     around.facts.push(fact);
+                } else {
+                    around.truncated = true;
                 }
             }
         }
@@ -84,7 +92,7 @@ impl Graph {
             if steps == PATH {
                 continue;
             }
-            for fact in self.facts_around(scope, id)? {
+            for fact in self.facts_around(scope, id)?.0 {
                 let other = if fact.value.subject == id { fact.value.object } else { fact.value.subject };
                 if other != Id::NIL && reached.len() < VISITED && !reached.contains_key(&other) {
                     reached.insert(other, Some((id, fact)));

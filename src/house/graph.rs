@@ -64,7 +64,7 @@ pub(super) fn follow_memories(
         loop {
             tokio::select! {
                 Some((owner, id)) = waiting.recv() => {
-                    let content = read(&graph, &memories, owner, id).await;
+                    let content = read(&graph, &memories, (owner, id), true).await;
                     if content.is_some_and(|content| content.text.chars().count() >= WORTH_IT) {
                         // If too many wait already, the rules are all there is.
                         let _ = to_model.try_send((Instant::now(), owner, id));
@@ -82,12 +82,17 @@ pub(super) fn follow_memories(
     tokio::spawn(closing.run_until_cancelled_owned(follow));
 }
 
-/// Takes the facts of a memory over; returns its text.
-async fn read(graph: &Graph, memories: &Memories, owner: UserId, id: Id) -> Option<MemoryText> {
+/// Takes the facts of a memory over, which was just `edited` or is compared; returns its text.
+async fn read(graph: &Graph, memories: &Memories, (owner, id): (UserId, Id), edited: bool) -> Option<MemoryText> {
     let read = match memories.text_of(owner, id) {
         Ok(found) => {
             let content = found.map(|(text, label, at_ms)| MemoryText { text, label, at_ms });
-            graph.read_memory(owner, id, content.clone()).await.map(|_| content)
+            let read = if edited {
+                graph.read_memory(owner, id, content.clone()).await
+            } else {
+                graph.compare_memory(owner, id, content.clone()).await
+            };
+            read.map(|_| content)
         }
         Err(error) => Err(error),
     };
@@ -123,10 +128,11 @@ impl Reader {
             Ok((answer, _)) => {
                 self.read.push_back(Instant::now());
                 let stated = model_statements(&content.text, &answer);
-                // It may have been forgotten meanwhile.
                 let same = self.memories.text_of(owner, id)?.is_some_and(|(text, ..)| text == content.text);
                 if same && !stated.is_empty() {
                     self.graph.add_from_model(owner, id, &content, stated).await?;
+                    // It may have been changed or forgotten meanwhile.
+                    read(&self.graph, &self.memories, (owner, id), false).await;
                 }
             }
             // Without a model the rules are all there is.
@@ -149,8 +155,11 @@ async fn compare_all(graph: &Graph, memories: &Memories) {
     match ids.await {
         Ok(Ok(ids)) => {
             for (owner, id) in ids {
-                read(graph, memories, owner, id).await;
+                read(graph, memories, (owner, id), false).await;
                 tokio::time::sleep(PAUSE).await;
+            }
+            if let Err(error) = graph.complete_entities().await {
+                tracing::warn!(%error, "the entities of the knowledge graph could not be completed");
             }
         }
         Ok(Err(error)) => tracing::warn!(%error, "memories and facts could not be compared"),

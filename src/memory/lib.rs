@@ -157,7 +157,7 @@ impl Memories {
             None => None,
         };
         let (this, owner, label) = (self.clone(), cx.user(), cx.label());
-        let changed = Changed { owner, id, content: change.content.is_some() };
+        let changed = Changed { owner, id, content: change.content.is_some() || change.vouched };
         let job = move |tx: &Tx| this.change(tx, (owner, id), label, &change, vector.as_ref());
         Ok(self.write(vec![changed], job).await?.map(Memory::from))
     }

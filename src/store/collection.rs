@@ -257,6 +257,14 @@ impl<T: Record> Collection<T> {
         typed(rows::find(self.kind(), tx, scope, index, value)?)
     }
 
+    /// Within a write: how many records of a scope an index has under a value. None of them is read.
+    ///
+    /// # Errors
+    /// As every read.
+    pub fn count_in(&self, tx: &Tx, scope: Scope, index: u8, value: &[u8]) -> Result<usize> {
+        rows::count(self.kind(), tx, scope, index, value)
+    }
+
     /// Within a write: removes a record; `false` when it is not there.
     ///
     /// # Errors

@@ -253,6 +253,13 @@ pub(crate) fn find(kind: &Kind, tx: &Tx, scope: Scope, index: u8, value: &[u8]) 
     Ok(found)
 }
 
+/// Within a write: how many rows an index has under a value.
+pub(crate) fn count(kind: &Kind, tx: &Tx, scope: Scope, index: u8, value: &[u8]) -> Result<usize> {
+    let prefix = index_prefix(&scope.key(), &Key::many(index, value));
+    let keys = tx.keys_raw(&index_table(kind.name), &prefix)?;
+    Ok(keys.iter().filter(|key| key.len() == prefix.len() + 16).count())
+}
+
 /// Within a write: stores a record and keeps the index true.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ mod vectors;
 
 pub use self::{
     documents::family as memory_documents,
-    graph::family as graph,
+    graph::{family as graph, undoers as undo_graph},
     skills::family as skills,
     sql::family as sql,
     vectors::{family as vectors, undoer as undo_vectors},

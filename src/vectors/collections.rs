@@ -120,6 +120,7 @@ impl Vectors {
             generation: 0,
             gone: false,
             behind: false,
+            metadata: 0,
         };
         let audience = if new.shared { Audience::Household } else { Audience::Private };
         let stamp = self.collections.stamp(cx, "create_vector_collection").audience(audience);

@@ -9,6 +9,20 @@ use std::{
     ops::Bound,
 };
 
+/// The estimated bytes of a value that is new, without its text; of a row of a value; and of a field, without its name.
+const VALUE: usize = 72;
+const ROW: usize = 5;
+const FIELD: usize = 100;
+
+/// The most bytes that the values of a vector's metadata take in memory: those of values that no other vector has.
+pub(crate) fn bytes_of(metadata: &Map<String, Value>) -> usize {
+    metadata.values().flat_map(scalars).map(|value| new_bytes(&value) + ROW).sum()
+}
+
+fn new_bytes(value: &Scalar) -> usize {
+    if let Scalar::Text(text) = value { text.len() + VALUE } else { VALUE }
+}
+
 /// The rows of each value of each field.
 #[derive(Default)]
 pub(crate) struct Fields {
@@ -23,11 +37,11 @@ impl Fields {
         for (name, value) in metadata {
             if !self.fields.contains_key(name) {
                 self.fields.insert(name.clone(), BTreeMap::new());
-                self.bytes += name.len() + 100;
+                self.bytes += name.len() + FIELD;
             }
             let Some(field) = self.fields.get_mut(name) else { continue };
             for value in scalars(value) {
-                let new = if let Scalar::Text(text) = &value { text.len() + 72 } else { 72 };
+                let new = new_bytes(&value);
                 let rows = field.entry(value).or_insert_with(|| {
                     self.bytes += new;
                     vec![]
@@ -35,7 +49,7 @@ impl Fields {
                 // A list may name a value twice.
                 if rows.last() != Some(&row) {
                     rows.push(row);
-                    self.bytes += 5;
+                    self.bytes += ROW;
                 }
             }
         }

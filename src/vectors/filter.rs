@@ -11,6 +11,8 @@ const VALUES: usize = 64;
 const COMPARISONS: usize = 64;
 const LISTED: usize = 100;
 const DEPTH: usize = 8;
+/// Up to here a number that is compared tells each integer from its neighbours.
+const EXACT: u64 = 1 << 53;
 
 /// A value that can be compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +65,19 @@ impl Scalar {
     }
 }
 
+/// Whether a value has an integer that cannot be told from its neighbours.
+fn is_inexact(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => {
+            let size = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
+            size.is_some_and(|size| size > EXACT)
+        }
+        Value::Array(all) => all.iter().any(is_inexact),
+        Value::Object(all) => all.values().any(is_inexact),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
 /// The values of a field: of a list, each of them.
 pub(crate) fn scalars(value: &Value) -> Vec<Scalar> {
     match value {
@@ -85,6 +100,11 @@ pub(crate) fn metadata(given: &Map<String, Value>, what: &str) -> Result<String>
         if name.is_empty() || name.chars().count() > NAME || matches!(operator, "and" | "or" | "not") {
             return refuse(format!(
                 "has a field with a name that cannot be used: 1 to {NAME} characters, and not `and`, `or` or `not`"
+            ));
+        }
+        if is_inexact(value) {
+            return refuse(format!(
+                "has in `{name}` an integer beyond 2^53, which filters would mix up with others: store it as a text"
             ));
         }
         let fits = match value {
@@ -170,8 +190,11 @@ fn read(given: &Map<String, Value>, depth: usize, comparisons: &mut usize) -> Re
     if depth > DEPTH {
         return refuse(format_args!("is nested more than {DEPTH} levels deep"));
     }
+    // A condition that compares nothing counts as well.
+    count(comparisons, usize::from(given.is_empty()))?;
     let mut all = vec![];
     for (name, value) in given {
+        let before = all.len();
         match name.strip_prefix('$').unwrap_or(name) {
             operator @ ("and" | "or") => {
                 let Some(parts) = value.as_array().filter(|parts| !parts.is_empty()) else {
@@ -190,16 +213,24 @@ fn read(given: &Map<String, Value>, depth: usize, comparisons: &mut usize) -> Re
             },
             _ => field(name, value, &mut all)?,
         }
-        *comparisons += 1;
-        if *comparisons > COMPARISONS || all.len() > COMPARISONS {
-            return refuse(format_args!("makes more than {COMPARISONS} comparisons"));
-        }
+        count(comparisons, all.len() - before)?;
     }
     Ok(Filter::All(all))
 }
 
+fn count(comparisons: &mut usize, more: usize) -> Result<()> {
+    *comparisons += more;
+    if *comparisons > COMPARISONS {
+        return refuse(format_args!("makes more than {COMPARISONS} comparisons"));
+    }
+    Ok(())
+}
+
 /// Adds the comparisons of one field.
 fn field(name: &str, value: &Value, all: &mut Vec<Filter>) -> Result<()> {
+    if is_inexact(value) {
+        return refuse(format_args!("compares `{name}` with an integer beyond 2^53: store such numbers as texts"));
+    }
     let mut add = |test| all.push(Filter::Field(name.to_owned(), test));
     let operators = match value {
         Value::Object(operators) if !operators.is_empty() => operators,
@@ -311,6 +342,9 @@ mod tests {
             json!({"not": 1}),
             json!({"a": {"exists": 1}}),
             json!({"or": many}),
+            json!({"or": vec![json!({}); 1000]}),
+            json!({"id": 9_007_199_254_740_993_u64}),
+            json!({"id": {"in": [1, -9_007_199_254_740_993_i64]}}),
             deep,
         ] {
             let error = filter(given.clone()).unwrap_err();
@@ -327,6 +361,7 @@ mod tests {
             json!({"$or": 1}),
             json!({"a": "x".repeat(METADATA)}),
             json!({"a": vec![1; 65]}),
+            json!({"a": [9_007_199_254_740_993_u64]}),
         ] {
             assert!(metadata(given.as_object().unwrap(), "`x`").is_err(), "{given}");
         }

@@ -6,7 +6,7 @@
 use crate::{
     fields::{Fields, ones},
     filter::Filter,
-    records::{Metric, PREFIX, VectorRecord, row_bytes},
+    records::{COLLECTION_MEMORY, Metric, PREFIX, VectorRecord, row_bytes},
     values::{Bytes, dot},
 };
 use embed::scan::{Bits, nearest};
@@ -129,15 +129,14 @@ impl Index {
         self.rows.len()
     }
 
-    /// Whether so many rows are gone that the index should be read again.
+    /// Whether so many rows are gone, or take memory that the collection needs, that the index should be read again.
     pub fn is_worn(&self) -> bool {
-        self.removed > 1024 && self.removed > self.rows.len()
+        self.removed > 1024 && (self.removed > self.rows.len() || self.bytes() > COLLECTION_MEMORY)
     }
 
     /// Estimated bytes.
     pub fn bytes(&self) -> usize {
-        // A map is half empty at times.
-        self.suffixes.len() * (row_bytes(self.dimensions) + 24) + self.fields.bytes()
+        self.suffixes.len() * row_bytes(self.dimensions) + self.fields.bytes()
     }
 
     /// Whether a vector is in it.

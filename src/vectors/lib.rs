@@ -21,13 +21,13 @@ mod values;
 
 pub use check::Disagreements;
 pub use collections::{CollectionInfo, NewCollection};
-pub use records::{COLLECTIONS, DIMENSIONS, METADATA, Metric, TABLE, TEXT};
+pub use records::{Metric, TABLE};
 pub use search::{Hit, Search, Searched};
 pub use upsert::{BATCH, Item, Upserted};
 
 use embed::Embedder;
 use pool::Pool;
-use records::{CollectionRecord, VectorRecord};
+use records::{CollectionRecord, TEXT, VectorRecord};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},

@@ -1,6 +1,6 @@
 //! The collections that are in memory, within a budget.
 
-use crate::index::Index;
+use crate::{index::Index, records::LOADED};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
@@ -8,8 +8,6 @@ use std::{
 };
 use tool::{Id, Result};
 
-/// The most bytes of all collections in memory. The one that is searched stays, whatever its size.
-const BUDGET: usize = 96 << 20;
 /// How long a collection stays after its last use.
 const IDLE: Duration = Duration::from_secs(600);
 
@@ -17,30 +15,33 @@ const IDLE: Duration = Duration::from_secs(600);
 pub(crate) struct Pool {
     budget: usize,
     loaded: Mutex<HashMap<Id, Slot>>,
+    /// Held while a collection is read: one at a time, so that two cannot take the room of both.
+    reading: Mutex<()>,
 }
 
 impl Default for Pool {
     fn default() -> Self {
-        Self::with_budget(BUDGET)
+        Self::with_budget(LOADED)
     }
 }
 
 struct Slot {
     index: Arc<Mutex<Option<Index>>>,
     used: Instant,
-    /// As of its last use.
+    /// As of its last use or change.
     bytes: usize,
 }
 
 impl Pool {
     pub fn with_budget(budget: usize) -> Self {
-        Self { budget, loaded: Mutex::default() }
+        Self { budget, loaded: Mutex::default(), reading: Mutex::default() }
     }
 
-    /// Runs `work` with a collection, which `load` reads first if it is not there. Blocks.
+    /// Runs `work` with a collection, which `load` reads first if it is not there; it will have about `expected` bytes. Blocks.
     pub fn with<T>(
         &self,
         collection: Id,
+        expected: usize,
         load: impl FnOnce() -> Result<Index>,
         work: impl FnOnce(&mut Index) -> T,
     ) -> Result<T> {
@@ -63,6 +64,8 @@ impl Pool {
         });
         if index.as_ref().is_none_or(Index::is_worn) {
             *index = None;
+            let _one = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+            self.keep_within_budget(collection, expected);
             *index = Some(load()?);
         }
         let Some(ready) = index.as_mut() else { return Err(tool::Error::failed("the collection was not read")) };
@@ -73,13 +76,17 @@ impl Pool {
         Ok(result)
     }
 
-    /// Changes a collection if it is in memory: `change` returns false where it must be read again. Blocks.
+    /// Changes a collection if it is in memory: `change` returns false where it must be read again, as one that is worn is.
+    /// Blocks.
     pub fn update(&self, collection: Id, change: impl FnOnce(&mut Index) -> bool) {
         let Some(shared) = self.lock().get(&collection).map(|slot| slot.index.clone()) else { return };
         let mut index = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        if index.as_mut().is_some_and(|index| !change(index)) {
+        if index.as_mut().is_some_and(|index| !change(index) || index.is_worn()) {
             *index = None;
         }
+        let bytes = index.as_ref().map_or(0, Index::bytes);
+        drop(index);
+        self.keep_within_budget(collection, bytes);
     }
 
     /// Drops a collection.
@@ -114,5 +121,44 @@ impl Pool {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Id, Slot>> {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        records::{Metric, VectorRecord, row_bytes},
+        values::Values,
+    };
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    fn index(id: Id) -> Index {
+        let (mut index, values) = (Index::new(id, Metric::Dot, 2), Values::exact(&[1.0, 2.0]));
+        let (key, text, metadata) = (String::new(), String::new(), String::new());
+        index.put(id, &VectorRecord { collection: id, key, text, metadata, values, generation: 0 });
+        index
+    }
+
+    #[test]
+    fn collections_are_read_one_by_one_into_free_room() {
+        // Room for two.
+        let bytes = row_bytes(2);
+        let (pool, reading) = (Pool::with_budget(bytes * 2), AtomicUsize::new(0));
+        let read = |id: Id| {
+            let load = || {
+                assert_eq!(reading.fetch_add(1, SeqCst), 0, "two at once");
+                let others = pool.lock().iter().filter(|(other, slot)| **other != id && slot.bytes > 0).count();
+                assert!(others < 2, "there is no room");
+                (0..2000).for_each(|_| std::thread::yield_now());
+                reading.fetch_sub(1, SeqCst);
+                Ok(index(id))
+            };
+            assert_eq!(pool.with(id, bytes, load, |index| index.len()).unwrap(), 1);
+        };
+        std::thread::scope(|scope| {
+            (0..8).for_each(|_| drop(scope.spawn(|| read(Id::new()))));
+        });
+        assert_eq!(pool.size(), (2, bytes * 2));
     }
 }

@@ -6,15 +6,16 @@ use serde_json::{Map, Value};
 use store::{Coded, Key, Level, Record, coded, order};
 use tool::{Id, prelude::JsonSchema, prelude::schemars};
 
-/// The most collections of a person, and vectors of a collection.
+/// The most collections of a person.
 pub const COLLECTIONS: usize = 100;
 /// The most vectors of a collection; fewer where they are long, see [`most_vectors`].
 pub const VECTORS: usize = 200_000;
-/// The most bytes of a collection in memory.
+/// The most bytes of a collection in memory, and of all of them: one that needs more is not read.
 pub const COLLECTION_MEMORY: usize = 64 << 20;
+pub const LOADED: usize = 96 << 20;
 /// The most dimensions of a vector.
 pub const DIMENSIONS: usize = 4096;
-/// The most bytes of a vector's metadata as JSON, and of its text.
+/// The most bytes of a vector's metadata as JSON.
 pub const METADATA: usize = 8 * 1024;
 /// The most bytes of a text that is stored and embedded.
 pub const TEXT: usize = 32 * 1024;
@@ -59,6 +60,8 @@ pub(crate) struct CollectionRecord {
     pub gone: bool,
     /// Whether vectors of an earlier generation are still to be embedded again.
     pub behind: bool,
+    /// The most bytes that the metadata of its vectors take in memory: see [`crate::fields::bytes_of`].
+    pub metadata: u64,
 }
 
 pub(crate) const BY_NAME: u8 = 1;
@@ -130,7 +133,12 @@ pub(crate) fn most_vectors(dimensions: usize) -> usize {
     (COLLECTION_MEMORY / row_bytes(dimensions)).min(VECTORS)
 }
 
-/// The bytes in memory of a vector, without its metadata.
+/// The bytes in memory of a vector, without its metadata. A map is half empty at times.
 pub(crate) fn row_bytes(dimensions: usize) -> usize {
-    dimensions.div_ceil(16) * 16 + dimensions.div_ceil(64) * 8 + 36
+    dimensions.div_ceil(16) * 16 + dimensions.div_ceil(64) * 8 + 60
+}
+
+/// The bytes that a collection takes in memory at most.
+pub(crate) fn collection_bytes(collection: &CollectionRecord) -> usize {
+    collection.count as usize * row_bytes(collection.dimensions as usize) + collection.metadata as usize
 }

@@ -14,6 +14,15 @@ const AT_ONCE: usize = 32;
 /// How long a call waits for a small collection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Ends a pass, also one that panics.
+struct Ending(Vectors, Id);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.end(self.1);
+    }
+}
+
 impl Vectors {
     /// The collection once its vectors are those of the model that embeds its texts.
     pub(crate) async fn ready(&self, entry: Entry<CollectionRecord>) -> Result<Entry<CollectionRecord>> {
@@ -24,8 +33,8 @@ impl Vectors {
         if self.begin(entry.id) {
             let (this, was, model) = (self.clone(), entry.clone(), model.clone());
             tokio::spawn(async move {
-                let ended = this.take_over(was.clone(), model, dimensions).await;
-                this.end(was.id);
+                let _ending = Ending(this.clone(), was.id);
+                let ended = this.take_over(was, model, dimensions).await;
                 if let Err(error) = ended {
                     tracing::warn!(%error, "a vector collection was not embedded again");
                 }
@@ -77,11 +86,16 @@ impl Vectors {
 
     /// Embeds all texts again; resumes at what is left of an interrupted pass.
     async fn take_over(&self, was: Entry<CollectionRecord>, model: String, dimensions: usize) -> Result<()> {
-        let (mut without_text, mut all) = (0, 0);
-        self.each(&was, |found| {
-            all += 1;
-            without_text += usize::from(found.value.text.trim().is_empty());
-        })?;
+        let (this, of) = (self.clone(), was.clone());
+        let counted = crate::blocking(move || {
+            let (mut all, mut without_text) = (0, 0);
+            this.each(&of, |found| {
+                all += 1;
+                without_text += usize::from(found.value.text.trim().is_empty());
+            })?;
+            Ok((all, without_text))
+        });
+        let (all, without_text) = counted.await?;
         if without_text > 0 || all > most_vectors(dimensions) {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use crate::{
     filter::Filter,
     index::{Index, Query},
     label_for,
-    records::{CollectionRecord, Metric, VectorRecord},
+    records::{CollectionRecord, LOADED, Metric, VectorRecord, collection_bytes},
     values::checked,
 };
 use serde_json::{Map, Value};
@@ -108,6 +108,7 @@ impl Vectors {
         let metric = entry.value.metric;
         let (candidates, count) = self.pool.with(
             entry.id,
+            collection_bytes(&entry.value),
             || self.load(entry),
             |index| (index.search(query, filter, most, exact), index.len()),
         )?;
@@ -149,6 +150,15 @@ impl Vectors {
             before = page.last().map(|entry| entry.id);
             for found in page.iter().filter(|found| found.value.generation == it.generation) {
                 index.put(found.id, &found.value);
+            }
+            // Names of fields are not counted when vectors are stored.
+            if index.bytes() > LOADED {
+                return Err(Error::unavailable(format!(
+                    "the collection `{}` takes more than {} MB in memory, too much to search it: delete vectors, or store them \
+                     again with fewer fields in their metadata",
+                    it.name,
+                    LOADED >> 20
+                )));
             }
             if last {
                 return Ok(index);

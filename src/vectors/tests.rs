@@ -67,7 +67,8 @@ async fn texts_are_found_by_meaning_and_filter() {
     // Replaced, also in memory.
     let again = vectors.upsert(&cx, "notes", vec![text("cat", "Cancel the newspaper", json!({}))]).await.unwrap();
     assert_eq!((again.added, again.replaced, again.collection.count), (0, 1, 3));
-    assert_ne!(ids(&vectors, &cx, "notes", search("pet doctor")).await.first().map(String::as_str), Some("none"));
+    let pets = Search { filter: Some(object(json!({"tags": "pet"}))), ..search("pet doctor") };
+    assert!(ids(&vectors, &cx, "notes", pets).await.is_empty());
     let hit =
         vectors.search(&cx, "notes", Search { most: 1, ..search("end the subscription of the paper") }).await.unwrap();
     assert_eq!((hit.hits[0].id.as_str(), hit.searched), ("cat", 3));
@@ -95,6 +96,7 @@ async fn numbers_of_a_caller_are_compared_exactly() {
         vectors.upsert(&cx, name, items).await.unwrap();
         let search = Search { vector: Some(query.to_vec()), most: 3, ..Search::default() };
         let found = vectors.search(&cx, name, search.clone()).await.unwrap();
+        assert_eq!(found.hits.len(), wanted.len(), "{name}");
         for (hit, (id, score)) in found.hits.iter().zip(wanted) {
             assert!(hit.id == id && (hit.score - score).abs() < score.abs() * 1e-5, "{name}: {} {}", hit.id, hit.score);
         }
@@ -274,4 +276,51 @@ async fn memory_has_a_budget() {
     let search = Search { vector: Some(vec![1.0; 64]), most: 1, ..Search::default() };
     assert_eq!(vectors.search(&cx, "c0", search).await.unwrap().hits[0].id, "79");
     assert!(vectors.pool.size().1 <= 40_000);
+}
+
+#[tokio::test]
+async fn metadata_counts_as_memory() {
+    let (vectors, cx) = house();
+    create(&vectors, &cx, "one", Some(2), Metric::Dot).await;
+    let item = |n: usize| {
+        let lists = (0..8).map(|field| (format!("f{field}"), (0..60).map(|i| n * 1000 + field * 60 + i).collect()));
+        Item { metadata: lists.collect(), ..numbers(&n.to_string(), &[1.0, n as f32]) }
+    };
+    vectors.upsert(&cx, "one", (0..20).map(item).collect()).await.unwrap();
+    let counted = vectors.find(&cx, "one").unwrap().value;
+    let memory = vectors.load(&vectors.find(&cx, "one").unwrap()).unwrap().bytes();
+    let most = records::collection_bytes(&counted);
+    assert!(memory > 20 * 480 * 72 && most + 1000 >= memory && most < memory * 2, "{memory} {most}");
+    // Replaced, deleted and restored to nothing, it counts nothing.
+    vectors.upsert(&cx, "one", (0..10).map(|n| numbers(&n.to_string(), &[1.0, 1.0])).collect()).await.unwrap();
+    assert_eq!(vectors.find(&cx, "one").unwrap().value.metadata, counted.metadata / 2);
+    vectors.delete(&cx, "one", (10..20).map(|n| n.to_string()).collect()).await.unwrap();
+    assert_eq!(vectors.find(&cx, "one").unwrap().value.metadata, 0);
+    assert_eq!(vectors.check().unwrap(), check::Disagreements::default());
+    // What does not fit any more is refused as a whole.
+    let (this, scope, id) = (vectors.clone(), Scope::User(UserId::OWNER), vectors.find(&cx, "one").unwrap().id);
+    let nearly = records::COLLECTION_MEMORY as u64 - 2000;
+    vectors.collections.store().write(move |tx| this.count_in(tx, scope, id, (10, nearly))).await.unwrap();
+    let error = vectors.upsert(&cx, "one", vec![item(1)]).await.unwrap_err();
+    assert!(error.message().contains("is full"), "{error}");
+    vectors.upsert(&cx, "one", vec![numbers("1", &[2.0, 2.0])]).await.unwrap();
+    vectors.repair().await.unwrap();
+    assert_eq!(vectors.find(&cx, "one").unwrap().value.metadata, 0);
+}
+
+#[tokio::test]
+async fn changes_alone_do_not_let_memory_grow() {
+    let (vectors, cx) = house();
+    create(&vectors, &cx, "one", Some(2), Metric::Dot).await;
+    let fill = |round: usize| (0..100).map(|n| numbers(&n.to_string(), &[1.0, (n + round) as f32])).collect();
+    vectors.upsert(&cx, "one", fill(0)).await.unwrap();
+    let search = Search { vector: Some(vec![1.0, 1.0]), most: 1, ..Search::default() };
+    vectors.search(&cx, "one", search.clone()).await.unwrap();
+    let (first, mut largest) = (vectors.pool.size().1, 0);
+    for round in 0..30 {
+        vectors.upsert(&cx, "one", fill(round)).await.unwrap();
+        largest = largest.max(vectors.pool.size().1);
+    }
+    assert!(largest > first * 9 && largest <= first * 13, "{first} {largest}");
+    assert_eq!(vectors.search(&cx, "one", search).await.unwrap().searched, 100);
 }

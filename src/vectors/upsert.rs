@@ -3,9 +3,11 @@
 use crate::{
     Vectors,
     collections::{CollectionInfo, rejected},
+    fields::bytes_of,
     filter::metadata,
-    label_for,
-    records::{CollectionRecord, NAME, TEXT, VectorRecord, most_vectors, vector_id},
+    records::{
+        COLLECTION_MEMORY, CollectionRecord, NAME, TEXT, VectorRecord, collection_bytes, most_vectors, vector_id,
+    },
     values::{Values, checked},
 };
 use serde_json::{Map, Value};
@@ -105,30 +107,41 @@ impl Vectors {
         stamp: &Stamp,
         records: &[(Id, VectorRecord)],
     ) -> store::Result<(usize, u64)> {
-        let now = self.there(tx, was)?;
-        let mut added = 0;
+        let mut now = self.there(tx, was)?;
+        let (mut added, before) = (0, now.clone());
         for (id, record) in records {
             match self.vectors.read(tx, stamp.scope, *id)? {
                 Some(there) if there.value.key != record.key => {
                     return Err(rejected(format!("the id `{}` cannot be used here: choose another one", record.key)));
                 }
                 // What was read from outside before stays so, unless all of it is replaced.
-                Some(_) => {}
+                Some(there) => now.metadata = now.metadata.saturating_sub(bytes_of(&there.value.fields()) as u64),
                 None => added += 1,
             }
+            now.metadata += bytes_of(&record.fields()) as u64;
             self.vectors.put(tx, *id, stamp, record)?;
         }
-        let (count, most) = (now.count + added as u64, most_vectors(now.dimensions as usize));
-        if count > most as u64 {
+        now.count += added as u64;
+        let most = most_vectors(now.dimensions as usize);
+        if now.count > most as u64 {
             return Err(rejected(format!(
                 "the collection `{}` is full: {most} vectors of {} dimensions are the most; delete some, or start another collection",
                 now.name, now.dimensions
             )));
         }
-        if added > 0 {
-            self.count_in(tx, stamp.scope, was.id, count)?;
+        let bytes = collection_bytes(&now);
+        if bytes > COLLECTION_MEMORY && bytes > collection_bytes(&before) {
+            return Err(rejected(format!(
+                "the collection `{}` is full: with their metadata its vectors would take more than {} MB in memory; delete some, \
+                 or start another collection",
+                now.name,
+                COLLECTION_MEMORY >> 20
+            )));
         }
-        Ok((added, count))
+        if now != before {
+            self.count_in(tx, stamp.scope, was.id, (now.count, now.metadata))?;
+        }
+        Ok((added, now.count))
     }
 
     /// Within a write: the collection as it is, unless it was deleted or another model took over.
@@ -141,11 +154,17 @@ impl Vectors {
         }
     }
 
-    pub(crate) fn count_in(&self, tx: &Tx, scope: Scope, collection: Id, count: u64) -> store::Result<()> {
+    pub(crate) fn count_in(
+        &self,
+        tx: &Tx,
+        scope: Scope,
+        collection: Id,
+        (count, metadata): (u64, u64),
+    ) -> store::Result<()> {
         // The labels of vectors do not taint their collection.
         let label = tool::Label::Own;
         let set = self.collections.change(tx, scope, label, collection, &mut |it| {
-            it.count = count;
+            (it.count, it.metadata) = (count, metadata);
             Ok(())
         });
         set.map(drop)
@@ -171,15 +190,16 @@ impl Vectors {
                     was.value.name
                 )));
             };
-            let mut deleted = vec![];
+            let (mut deleted, mut metadata) = (vec![], now.value.metadata);
             for (id, key) in ids.iter().zip(&keys) {
-                if this.vectors.remove(tx, scope, *id)? {
-                    deleted.push(key.trim().to_owned());
-                }
+                let Some(there) = this.vectors.read(tx, scope, *id)? else { continue };
+                metadata = metadata.saturating_sub(bytes_of(&there.value.fields()) as u64);
+                this.vectors.remove(tx, scope, *id)?;
+                deleted.push(key.trim().to_owned());
             }
             let count = now.value.count.saturating_sub(deleted.len() as u64);
             if !deleted.is_empty() {
-                this.count_in(tx, scope, was.id, count)?;
+                this.count_in(tx, scope, was.id, (count, metadata))?;
             }
             Ok((deleted, count))
         };
@@ -195,20 +215,6 @@ impl Vectors {
         Ok((deleted, CollectionInfo::of(cx, &now)))
     }
 
-    /// Vectors by the ids that their caller gave them, for those who may read them.
-    ///
-    /// # Errors
-    /// `NotFound` for the collection.
-    pub fn get(&self, cx: &Cx, which: &str, key: &str) -> Result<Option<Item>> {
-        let entry = self.find(cx, which)?;
-        let found = self.vectors.get_in(Scope::User(entry.owner), vector_id(entry.id, key.trim()))?;
-        Ok(found.map(|found| {
-            cx.taint(label_for(cx, &found));
-            let (metadata, vector) = (found.value.fields(), Some(found.value.values.floats()));
-            Item { id: Some(found.value.key), text: found.value.text, vector, metadata }
-        }))
-    }
-
     /// Within a write that puts back or removes a vector: its collection must be there, and counts it.
     ///
     /// # Errors
@@ -218,12 +224,13 @@ impl Vectors {
         let Some(now) = self.collections.read(tx, scope, collection)?.filter(|now| !now.value.gone) else {
             return Err(rejected("nothing was undone: the collection was deleted since"));
         };
-        let count = match part.did() {
-            Did::Added => now.value.count.saturating_sub(1),
-            Did::Deleted => now.value.count + 1,
-            Did::Changed => return Ok(()),
-        };
-        self.count_in(tx, scope, collection, count)
+        // Vectors are journaled only when they are deleted.
+        if part.did() != Did::Deleted {
+            return Ok(());
+        }
+        let back = part.id().map(|id| self.vectors.read(tx, scope, id)).transpose()?.flatten();
+        let metadata = back.map_or(0, |back| bytes_of(&back.value.fields()) as u64);
+        self.count_in(tx, scope, collection, (now.value.count + 1, now.value.metadata + metadata))
     }
 
     /// Within a write: the collection of a vector.

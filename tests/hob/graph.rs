@@ -2,9 +2,16 @@
 
 use crate::{
     everyday::Person,
-    harness::{Hob, until},
+    harness::{Hob, TOKEN, until},
+    http::Request,
+    killed::dice,
 };
 use serde_json::{Value, json};
+use std::{
+    sync::atomic::{AtomicU8, Ordering::SeqCst},
+    thread,
+    time::Duration,
+};
 
 fn search(hob: &Hob, arguments: Value) -> Value {
     hob.result("knowledge_graph_search", arguments)
@@ -29,7 +36,7 @@ fn until_facts(hob: &Hob, wanted: &[&str]) {
 
 #[test]
 fn memories_become_facts_and_take_them_along() {
-    let mut hob = Hob::start();
+    let hob = Hob::start();
     let anna = hob.result("remember", json!({"content": "Anna is my sister. Anna works at Siemens."}));
     hob.result("remember", json!({"content": "The plumber is Mr Huber, 0170 1234567"}));
     hob.result("remember", json!({"content": "Is Tom my brother?"}));
@@ -55,9 +62,76 @@ fn memories_become_facts_and_take_them_along() {
     // Nobody else sees it.
     let ben = Person::new(&hob, "Ben", "member");
     assert_eq!(ben.result("knowledge_graph_search", json!({"query": "*"}))["count"], 0);
-    hob.kill();
-    hob.start_again();
-    until_facts(&hob, &all);
+}
+
+#[test]
+fn kills_leave_facts_and_memories_in_step() {
+    let (mut hob, mut dice, number) = (Hob::start(), dice("graph"), AtomicU8::new(0));
+    for _ in 0..4 {
+        let (port, begun) = (hob.port, number.load(SeqCst));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                loop {
+                    let n = number.fetch_add(1, SeqCst);
+                    let letter = |n: u8| char::from(b'a' + n % 26);
+                    let name = format!("T{}{}{}", letter(n / 26), letter(n), letter(n));
+                    let memory = json!({"arguments": {"content": format!("{name} plays chess number {n}")}});
+                    let remember = Request::new(port, "POST", "/api/v1/tools/remember/execute").bearer(TOKEN);
+                    if n > 200 || remember.json(&memory).try_send().is_err() {
+                        return;
+                    }
+                }
+            });
+            until("some memories are stored", || number.load(SeqCst) > begun + 3);
+            thread::sleep(Duration::from_micros(dice.below(60_000)));
+            hob.kill();
+        });
+        hob.start_again();
+    }
+    let memories = hob.result("list_memories", json!({"limit": 200}));
+    let line = |memory: &Value| memory["content"].as_str().unwrap().replacen(" plays ", " | plays | ", 1);
+    let mut wanted: Vec<String> = memories["memories"].as_array().unwrap().iter().map(line).collect();
+    wanted.sort();
+    assert!(wanted.len() >= 12, "too little to mean anything: {wanted:?}");
+    let wanted = wanted.iter().map(String::as_str).collect::<Vec<_>>();
+    // What the kills cut off is read again some time after the start.
+    let all = || facts(&hob.get("/api/v1/graph?depth=1&limit=500").data(200));
+    until("the facts are those of the memories", || all() == wanted);
+}
+
+#[test]
+fn changes_are_undone_as_a_whole() {
+    let hob = Hob::start();
+    let undo = || hob.call("undo", json!({}));
+    let all = || facts(&search(&hob, json!({"query": "*", "limit": 50})));
+    let add = |subject: &str, object: &str| {
+        hob.result("add_knowledge_fact", json!({"subject": subject, "predicate": "works at", "object": object}))
+    };
+    let known = || search(&hob, json!({"query": "*"}))["count"].clone();
+    add("Tom", "Siemens");
+    assert_eq!(undo().data(200)["say"].as_str().map(|say| say.starts_with("Undone")), Some(true));
+    assert_eq!(known(), 0);
+    // Other facts need the entity by now.
+    add("Tom", "Bosch");
+    hob.result("remember", json!({"content": "Tom lives in Graz"}));
+    until_facts(&hob, &["Tom | lives in | Graz", "Tom | works at | Bosch"]);
+    let changes = hob.get("/api/v1/changes").data(200);
+    let added = |change: &&Value| change["tool"] == "add_knowledge_fact" && change["undone"] == false;
+    let found = changes["changes"].as_array().unwrap().iter().find(added);
+    let id = found.unwrap_or_else(|| panic!("{changes}"))["id"].clone();
+    let refused = hob.call("undo", json!({"changeId": id}));
+    assert!((400..500).contains(&refused.status), "{}", refused.text());
+    assert_eq!(all(), ["Tom | lives in | Graz", "Tom | works at | Bosch"]);
+    // A deleted entity comes back with its facts, and is found by its meaning.
+    hob.result("delete_knowledge", json!({"entity": "Tom"}));
+    assert_eq!(all(), Vec::<String>::new());
+    let bin = hob.result("list_deleted", json!({"limit": 50}));
+    let kinds: Vec<&Value> = bin["deleted"].as_array().into_iter().flatten().map(|item| &item["kind"]).collect();
+    assert!(!kinds.contains(&&json!("fact")), "{bin}");
+    assert!(undo().data(200)["say"].as_str().unwrap().starts_with("Undone"));
+    assert_eq!(all(), ["Tom | lives in | Graz", "Tom | works at | Bosch"]);
+    let found = search(&hob, json!({"query": "whose employer makes power tools?"}));
+    assert!(found["count"].as_u64().unwrap() > 0, "{found}");
 }
 
 #[test]
@@ -82,6 +156,7 @@ fn facts_are_corrected_by_hand() {
     for (tool, arguments) in [
         ("knowledge_graph_search", json!({"query": ""})),
         ("knowledge_graph_search", json!({"query": "x", "entityId": "Nobody"})),
+        ("knowledge_graph_search", json!({"query": "*", "at": "31.1.2026"})),
         ("add_knowledge_fact", json!({"subject": "", "predicate": "likes", "object": "x"})),
         ("add_knowledge_fact", json!({"subject": "x", "predicate": "likes", "object": "X"})),
         ("add_knowledge_fact", json!({"subject": "x", "predicate": "likes", "object": "y", "validFrom": "soon"})),

@@ -154,9 +154,9 @@ struct Caller {
 }
 
 impl Caller {
-    /// Stores and deletes vectors until the daemon is gone; a call changes several.
-    fn work(&mut self, port: u16) {
-        loop {
+    /// Stores and deletes vectors in some calls, or until the daemon is gone; a call changes several.
+    fn work(&mut self, port: u16, calls: usize) {
+        for _ in 0..calls {
             self.version += 1;
             let keys: Vec<String> = (0..8).filter(|_| self.dice.below(3) == 0).map(|n| n.to_string()).collect();
             if keys.is_empty() {
@@ -239,9 +239,14 @@ fn no_kill_loses_vectors_or_their_count() {
     }
     for round in 0..kills {
         let (port, pause) = (hob.port, Duration::from_micros(dice.below(80_000)));
+        // The last check has read the collections into memory, where changes alone keep them true.
+        thread::scope(|scope| {
+            callers.iter_mut().for_each(|caller| drop(scope.spawn(move || caller.work(port, 10))));
+        });
+        callers.iter_mut().for_each(|caller| caller.check(&hob, round));
         thread::scope(|scope| {
             for caller in &mut callers {
-                scope.spawn(move || caller.work(port));
+                scope.spawn(move || caller.work(port, usize::MAX));
             }
             thread::sleep(pause);
             hob.kill();

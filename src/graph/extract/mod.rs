@@ -9,12 +9,18 @@ mod words;
 mod tests;
 
 use words::{
-    ANIMALS, ARTICLES, ATTRIBUTES, CALLED, COPULAS, ENDS, FIRST_PERSON, HEDGES, NO_NAMES, OCCUPATIONS, Object,
-    PARTICLES, POSSESSIVES, RELATIONS, SINCE, TITLES, UNTIL, VERBS,
+    ADJECTIVES, ANIMALS, ARTICLES, ATTRIBUTES, CALLED, COPULAS, DEFINITE, ENDS, FIRST_PERSON, HEDGES, NO_NAMES,
+    OCCUPATIONS, Object, PARTICLES, POSSESSIVES, RELATIONS, SINCE, THINGS, TITLES, UNTIL, VERBS,
 };
 
 /// The name of the person whose texts they are.
 pub const SELF: &str = "me";
+
+/// Whether somebody means themselves by a name.
+pub(crate) fn is_self(name: &str) -> bool {
+    matches!(name.to_lowercase().as_str(), SELF | "i" | "myself")
+}
+
 /// The most statements of a text, and bytes that are read.
 const MOST: usize = 20;
 const READ: usize = 8 * 1024;
@@ -80,11 +86,13 @@ fn sentences(text: &str) -> Vec<&str> {
     let (mut found, mut start) = (vec![], 0);
     for (at, mark) in text.char_indices() {
         let after = text[at + mark.len_utf8()..].chars().next();
-        let word = text[start..at].rsplit(|c: char| c.is_whitespace()).next().unwrap_or_default().to_lowercase();
         let ends = match mark {
             '\n' | ';' | '!' | '?' => true,
-            '.' => {
-                after.is_none_or(char::is_whitespace) && !TITLES.contains(&word.as_str()) && word.chars().count() > 1
+            '.' if after.is_none_or(char::is_whitespace) => {
+                // No title is longer.
+                let letters = text[start..at].chars().rev().take_while(|c| !c.is_whitespace()).take(12);
+                let word: String = letters.collect::<Vec<_>>().into_iter().rev().collect::<String>().to_lowercase();
+                !TITLES.contains(&word.as_str()) && word.chars().count() > 1
             }
             _ => false,
         };
@@ -187,10 +195,7 @@ fn apposition(tokens: &[Token]) -> Option<(Mention, &'static str, usize)> {
 fn related(tokens: &[Token]) -> Option<Triple> {
     if POSSESSIVES.contains(&tokens[0].lower.as_str()) {
         let (english, kind) = known_relation(&tokens.get(1)?.lower)?;
-        let mut called = 2 + phrase(&tokens[2..], CALLED)?;
-        called += usize::from(tokens.get(called).is_some_and(|token| ARTICLES.contains(&token.lower.as_str())));
-        let name = leading_name(&tokens[called..], kind)?;
-        return Some(relation_to_self(&name, english));
+        return Some(relation_to_self(&called(&tokens[2..], kind)?, english));
     }
     let at = tokens.iter().position(|token| COPULAS.contains(&token.lower.as_str()))?;
     let (left, right) = (&tokens[..at], &tokens[at + 1..]);
@@ -211,6 +216,25 @@ fn related(tokens: &[Token]) -> Option<Triple> {
     Some((name(left, kind)?, format!("{english} of"), StatedObject::Entity(owner)))
 }
 
+fn is_in(words: &str, word: &str) -> bool {
+    words.split(' ').any(|other| other == word)
+}
+
+/// "is called Anna", "is Anna"; but "is French", "is a Catholic" and "ist Lehrer" name nobody.
+fn called(tokens: &[Token], kind: &'static str) -> Option<Mention> {
+    if let Some(length) = phrase(tokens, CALLED) {
+        return leading_name(&tokens[length..], kind);
+    }
+    let (copula, rest) = tokens.split_first().filter(|(first, _)| COPULAS.contains(&first.lower.as_str()))?;
+    let article = usize::from(rest.first().is_some_and(|token| DEFINITE.contains(&token.lower.as_str())));
+    let name = leading_name(&rest[article..], kind)?;
+    let first = rest.get(article)?;
+    // In German every noun begins with a capital letter.
+    let named = copula.lower != "ist" || article > 0 || TITLES.contains(&first.lower.as_str());
+    let describes = is_in(ADJECTIVES, &first.lower) || known_relation(&first.lower).is_some();
+    (named && !describes).then_some(name)
+}
+
 /// "The plumber is Mr Huber", "Mr Huber is the plumber".
 fn role(tokens: &[Token]) -> Option<Triple> {
     let occupation =
@@ -218,8 +242,7 @@ fn role(tokens: &[Token]) -> Option<Triple> {
     let is_article = |token: &Token| ARTICLES.contains(&token.lower.as_str());
     if is_article(&tokens[0]) {
         let english = entry(OCCUPATIONS, &tokens.get(1)?.lower)?;
-        let called = 2 + phrase(&tokens[2..], CALLED)?;
-        return Some(occupation(leading_name(&tokens[called..], "person")?, english));
+        return Some(occupation(called(&tokens[2..], "person")?, english));
     }
     let at = tokens.iter().position(|token| COPULAS.contains(&token.lower.as_str()))?;
     let right: Vec<&Token> = tokens[at + 1..].iter().skip_while(|token| is_article(token)).collect();
@@ -266,7 +289,9 @@ fn verb(tokens: &[Token]) -> Option<Triple> {
 
 fn object_of(tokens: &[Token], object: Object) -> Option<StatedObject> {
     let entity = |kind: &'static str, most| {
-        let name = joined(tokens, most, true)?;
+        // "in the garden" is no name.
+        let name =
+            joined(tokens, most, true).filter(|name| name.chars().any(|c| c.is_uppercase() || c.is_ascii_digit()))?;
         Some(StatedObject::Entity(Mention { name, kind }))
     };
     match object {
@@ -317,7 +342,8 @@ fn leading_name(tokens: &[Token], kind: &'static str) -> Option<Mention> {
 fn name(tokens: &[Token], kind: &'static str) -> Option<Mention> {
     let [first, .., last] = tokens else {
         let [only] = tokens else { return None };
-        return (is_name(only) && !TITLES.contains(&only.lower.as_str()))
+        let is_word = TITLES.contains(&only.lower.as_str()) || is_in(THINGS, &only.lower);
+        return (is_name(only) && !is_word && known_relation(&only.lower).is_none())
             .then(|| Mention { name: only.text.clone(), kind });
     };
     let inner = |token: &Token| {
@@ -348,7 +374,7 @@ fn contacts(sentence: &str) -> Vec<(&'static str, String)> {
         found.push(("email", word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned()));
     }
     let (mut number, mut digits) = (String::new(), 0);
-    // A space at the end closes the last one.
+    // A mark at the end closes the last one.
     for mark in sentence.chars().chain(['\u{0}']) {
         match mark {
             '0'..='9' => {
@@ -359,7 +385,8 @@ fn contacts(sentence: &str) -> Vec<(&'static str, String)> {
             ' ' | '-' | '/' | '(' | ')' if !number.is_empty() => number.push(mark),
             _ => {
                 let text = number.trim_end_matches([' ', '-', '/', '(']).to_owned();
-                if digits >= 6 && (text.starts_with(['0', '+']) || digits >= 9) {
+                let fits = if text.starts_with(['0', '+']) { 6..=15 } else { 9..=11 };
+                if fits.contains(&digits) && !is_date(&text) {
                     found.push(("phone", text));
                     break;
                 }
@@ -368,6 +395,15 @@ fn contacts(sentence: &str) -> Vec<(&'static str, String)> {
         }
     }
     found
+}
+
+/// Whether a number begins as a date: "2024-05-31", "31/05/2024".
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty()).collect();
+    let [first, second, third, ..] = parts.as_slice() else { return false };
+    let is_year = |part: &str| part.len() == 4 && (part.starts_with("19") || part.starts_with("20"));
+    let is_small = |part: &str| part.len() <= 2 && part.parse::<u8>().is_ok_and(|number| (1..=31).contains(&number));
+    is_small(second) && (is_year(first) && is_small(third) || is_small(first) && is_year(third))
 }
 
 /// "since 2020", "from 2019 to 2021", "until 2024".

@@ -1,4 +1,4 @@
-//! Facts that rules read in sentences of four languages, and sentences that state none.
+//! Sentences that state something, and those that do not.
 
 use super::*;
 
@@ -20,6 +20,15 @@ fn plain(text: &str) -> Vec<String> {
 fn plain_statements_are_read() {
     for (text, wanted) in [
         ("Anna is my sister", &["Anna | sister of | me (person)"][..]),
+        ("My sister is Anna", &["Anna | sister of | me (person)"]),
+        ("Meine Schwester ist die Anna", &["Anna | sister of | me (person)"]),
+        ("Mr Huber is the plumber, 2024-05-31 14:00", &["Mr Huber | occupation | plumber"]),
+        ("Mr Huber is the plumber, since 01/06/2024", &["Mr Huber | occupation | plumber"]),
+        ("Mr Huber is the plumber, card 4111 1111 1111 1111", &["Mr Huber | occupation | plumber"]),
+        (
+            "Mr Huber is the plumber, 555-123-4567",
+            &["Mr Huber | occupation | plumber", "Mr Huber | phone | 555-123-4567"],
+        ),
         ("My sister is called Anna Berger.", &["Anna Berger | sister of | me (person)"]),
         ("my sister's name", &[]),
         ("Tom works at Siemens", &["Tom | works at | Siemens (organisation)"]),
@@ -89,6 +98,18 @@ fn everything_else_states_nothing() {
         "Tom thinks he works at",
         "0170 1234567",
         "Anna is my sister's friend",
+        "Tom was my landlord",
+        "Mr Huber was the plumber",
+        "Mein Bruder ist Lehrer",
+        "Mein Bruder ist Software Entwickler",
+        "Der Arzt ist Deutscher",
+        "Lehrer ist mein Bruder",
+        "My wife is French",
+        "My brother is a Catholic",
+        "The plumber is Polish",
+        "Mon mari est Français",
+        "Wifi works in the garden",
+        "Tom lives in the yellow house",
     ] {
         assert_eq!(plain(text), Vec::<String>::new(), "{text}");
     }

@@ -340,10 +340,27 @@ pub(super) const ARTICLES: &[&str] = &[
     "the", "a", "an", "der", "die", "das", "dem", "den", "ein", "eine", "einer", "el", "la", "los", "las", "le", "les",
     "un", "une", "una",
 ];
+/// Articles that stand before a name in some languages.
+pub(super) const DEFINITE: &[&str] = &["the", "der", "die", "das", "el", "la", "le"];
 /// Between a name and a relation, and the other way round.
-pub(super) const COPULAS: &[&str] = &["is", "ist", "es", "est", "was"];
-pub(super) const CALLED: &[&str] =
-    &["is called", "is named", "heißt", "heisst", "se llama", "s'appelle", "is", "ist", "es", "est"];
+pub(super) const COPULAS: &[&str] = &["is", "ist", "es", "est"];
+pub(super) const CALLED: &[&str] = &["is called", "is named", "heißt", "heisst", "se llama", "s'appelle"];
+/// What people are, with a capital letter although it names nobody.
+pub(super) const ADJECTIVES: &str = "\
+    american argentinian australian austrian belgian brazilian british bulgarian canadian chilean chinese \
+    colombian croatian cuban czech danish dutch egyptian english estonian european finnish french german greek \
+    hungarian icelandic indian indonesian iranian iraqi irish israeli italian japanese kenyan korean latvian \
+    lebanese lithuanian mexican moroccan nigerian norwegian pakistani persian peruvian polish portuguese romanian \
+    russian scottish serbian slovak slovenian spanish swedish swiss syrian taiwanese thai turkish ukrainian \
+    vietnamese welsh anglican buddhist catholic christian hindu jewish lutheran mormon muslim orthodox protestant \
+    sikh vegan vegetarian pregnant ill sick gone away back dead home retired français française allemand allemande \
+    anglais anglaise autrichien autrichienne espagnol espagnole italien italienne suisse belge español española \
+    alemán alemana francés francesa inglés inglesa italiano italiana";
+/// Things at the beginning of a sentence that look like a person's name.
+pub(super) const THINGS: &str = "\
+    wifi wi-fi wlan internet bluetooth television tv radio music heating lighting water electricity gas milk bread \
+    coffee tea dinner lunch breakfast school work everything nothing something one netflix spotify musik strom \
+    wasser heizung licht kaffee milch";
 /// A sentence with one of these states nothing for certain.
 pub(super) const HEDGES: &[&str] = &[
     "not",
@@ -498,7 +515,7 @@ pub(super) const TITLES: &[&str] = &[
     "mr", "mrs", "ms", "miss", "dr", "prof", "herr", "herrn", "frau", "señor", "señora", "don", "doña", "monsieur",
     "madame", "mme", "m", "sr", "sra",
 ];
-/// After these an object ends; the second word is the predicate of what follows, where that is a date.
+/// After these an object ends.
 pub(super) const ENDS: &[&str] = &[
     "and", "but", "because", "since", "until", "till", "who", "which", "where", "with", "while", "und", "aber", "weil",
     "seit", "bis", "mit", "y", "pero", "porque", "desde", "hasta", "con", "et", "mais", "parce", "depuis", "jusqu'à",

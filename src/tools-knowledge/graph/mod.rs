@@ -4,7 +4,9 @@
 mod tests;
 
 use graph::{EntityChange, EntityView, FactChange, FactView, Graph, NewFact, SELF, Search, SearchResults};
-use records::truncate;
+use records::{Undoer, truncate};
+use std::sync::Arc;
+use store::{Part, Tx};
 use text_kit::{counted, listing};
 use tool::prelude::*;
 
@@ -37,6 +39,23 @@ pub fn family(graph: &Graph) -> Family<Graph> {
         .persists_instructions()
         .tool("delete_knowledge", Risk::Destroy, delete)
         .tags("remove forget fact relation entity person graph")
+}
+
+/// The collections of records, and what undoes their changes.
+pub fn undoers(graph: &Graph) -> Vec<(&'static str, Arc<dyn Undoer>)> {
+    let undoes: Arc<dyn Undoer> = Arc::new(UndoesGraph(graph.clone()));
+    graph::TABLES.map(|table| (table, undoes.clone())).to_vec()
+}
+
+struct UndoesGraph(Graph);
+
+impl Undoer for UndoesGraph {
+    fn within(&self, tx: &Tx, part: &Part, _: Option<Id>) -> store::Result<()> {
+        self.0.put_back_in(tx, part)
+    }
+    fn after<'a>(&'a self, _: &'a Cx, part: &'a Part) -> futures::future::BoxFuture<'a, ()> {
+        Box::pin(self.0.was_put_back(part))
+    }
 }
 
 /// Search the knowledge graph for entities (people, places, organisations, things) and the facts around them, by name, alias,
@@ -83,6 +102,9 @@ async fn search(graph: Graph, cx: Cx, args: SearchArgs) -> Result<Output> {
     if asked_for_path {
         content["path"] = json!(found.path);
     }
+    if found.truncated {
+        content["truncated"] = true.into();
+    }
     Ok(Output::json(content)?.say(sentence))
 }
 
@@ -91,6 +113,7 @@ fn sentence(found: &SearchResults, asked_for_path: bool) -> String {
     if asked_for_path {
         return match &found.path {
             None => "I know of no connection between the two.".to_owned(),
+            Some(path) if path.is_empty() => "The two are one and the same.".to_owned(),
             Some(path) => listing("They are connected", &path.iter().map(FactView::words).collect::<Vec<_>>(), false),
         };
     }
@@ -110,7 +133,7 @@ fn name(name: &str) -> String {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Add {
-    /// What the fact is about; "me" for the person.
+    /// The subject of the fact; "me" for the person.
     subject: String,
     /// Its type, such as person, place, organisation, animal or thing.
     subject_type: Option<String>,

@@ -45,6 +45,13 @@ async fn results_are_sentences() {
             json!({"query": "", "entityId": "me", "to": "Siemens"}),
             "They are connected:\n- Anna is your sister\n- Anna works at Siemens",
         ),
+        ("knowledge_graph_search", json!({"query": "", "entityId": "me", "to": "me"}), "The two are one and the same."),
+        ("knowledge_graph_search", json!({"query": "x", "at": "soon"}), "`at` must be a day, such as 2026-01-31"),
+        (
+            "add_knowledge_fact",
+            json!({"subject": "me", "predicate": "studies at", "object": "school"}),
+            "Noted: you study at school.",
+        ),
         ("update_knowledge_entity", json!({"entity": "anna", "type": "person"}), "I changed Anna."),
         ("knowledge_graph_search", json!({"query": "x", "entityId": "Bob"}), "I know nothing about “Bob”."),
         ("delete_knowledge", json!({"entity": "Anna"}), "I deleted Anna with 2 facts."),

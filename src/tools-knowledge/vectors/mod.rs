@@ -92,7 +92,7 @@ async fn embed(vectors: Vectors, _: Cx, args: Embed) -> Result<Output> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct SearchArgs {
-    /// What to search for; embedded by Hob.
+    /// The text to search for; embedded by Hob.
     query: String,
     /// The name of the collection.
     collection: String,

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import * as api from '../../api';
-import { Notice } from '../../form';
+import { Confirm, Notice } from '../../form';
 import { Find } from '../../icons';
 import { go, href } from '../../rooms';
 import { trouble } from '../../text';
@@ -29,8 +29,9 @@ export function Graph({ path, writer }: { path: string[]; writer: boolean }): JS
   const [problem, setProblem] = useState('');
   const [said, setSaid] = useState('');
   const reading = useRef(0);
+  const field = useRef<HTMLInputElement>(null);
 
-  const read = async () => {
+  const read = async (announce = true) => {
     const number = ++reading.current;
     try {
       const graph = await api.graph(entity ? { entity, depth: 2 } : query.trim() ? { query, depth: 1 } : { depth: 1 });
@@ -38,29 +39,38 @@ export function Graph({ path, writer }: { path: string[]; writer: boolean }): JS
       if (number !== reading.current) return;
       setFound(graph);
       setProblem('');
+      if (announce && query.trim() && !entity) setSaid(words.found(graph.entities.length));
     } catch (cause) {
-      if (number === reading.current) setProblem(trouble(cause));
+      if (number !== reading.current) return;
+      // What was shown before says nothing about this.
+      setFound(null);
+      setProblem(gone(cause) ? words.gone : trouble(cause));
     }
   };
   useEffect(() => {
     const timer = setTimeout(() => void read(), query ? WAIT_MS : 0);
     return () => clearTimeout(timer);
   }, [entity, query]);
+  // An entity takes the place of what was searched for.
+  useEffect(() => {
+    if (entity) setQuery('');
+  }, [entity]);
 
   const remove = async (fact: Fact) => {
-    try {
-      await api.execute('delete_knowledge', { factId: fact.id });
-      setSaid(words.removed(sentence(fact)));
-      await read();
-    } catch (cause) {
-      setProblem(trouble(cause));
-    }
+    await api.execute('delete_knowledge', { factId: fact.id });
+    setSaid(words.removed(sentence(fact)));
+    field.current?.focus({ preventScroll: true });
+    // With its last fact an entity may go, too.
+    const last = found?.facts.filter(({ subject, object }) => subject.id === entity || object.id === entity).length === 1;
+    if (entity && last) go('memory', ['graph'], true);
+    else await read(false);
   };
   return (
     <>
       <div class="searcher" role="search">
         <Find />
         <input
+          ref={field}
           type="search"
           aria-label={words.search}
           placeholder={words.placeholder}
@@ -73,6 +83,7 @@ export function Graph({ path, writer }: { path: string[]; writer: boolean }): JS
         />
       </div>
       {problem && <Notice bad>{problem}</Notice>}
+      {entity && <p><a href={href('memory', 'graph')}>{words.all}</a></p>}
       <p class="unseen" role="status">{said}</p>
       {!found && !problem && <p class="soft nothing">{words.loading}</p>}
       {found && !found.entities.length && (
@@ -84,8 +95,8 @@ export function Graph({ path, writer }: { path: string[]; writer: boolean }): JS
       {found && found.entities.length > 0 && (
         <>
           <Picture found={found} at={entity} />
-          {entity && <p><a href={href('memory', 'graph')}>{words.all}</a></p>}
-          <List found={found} writer={writer} onRemove={(fact) => void remove(fact)} />
+          {found.truncated && <p class="soft small">{words.truncated}</p>}
+          <List found={found} writer={writer} onRemove={remove} />
         </>
       )}
     </>
@@ -117,7 +128,7 @@ function Picture({ found, at }: { found: api.GraphView; at: string }): JSX.Eleme
       {entities.map((entity, n) => {
         const spot = spots[n];
         return spot && (
-          <g key={entity.id} class={`entity ${entity.type}${entity.id === at ? ' at' : ''}`} onClick={() => go('memory', ['graph', entity.id])}>
+          <g key={entity.id} class={`entity${entity.type === 'person' ? ' person' : ''}${entity.id === at ? ' at' : ''}`} onClick={() => go('memory', ['graph', entity.id])}>
             <circle cx={spot.x} cy={spot.y} r={entity.distance === 0 ? 9 : 6} />
             <text x={spot.x} y={spot.y - 13}>{short(shown(entity.name))}</text>
             <title>{shown(entity.name)}</title>
@@ -132,7 +143,7 @@ function sentence(fact: Fact): string {
   return `${shown(fact.subject.name)} – ${fact.predicate} – ${shown(fact.object.name)}`;
 }
 
-function List({ found, writer, onRemove }: { found: api.GraphView; writer: boolean; onRemove: (fact: Fact) => void }): JSX.Element {
+function List({ found, writer, onRemove }: { found: api.GraphView; writer: boolean; onRemove: (fact: Fact) => Promise<void> }): JSX.Element {
   const of = (entity: Entity) => found.facts.filter((fact) => fact.subject.id === entity.id);
   return (
     <ul class="graph-list">
@@ -140,22 +151,57 @@ function List({ found, writer, onRemove }: { found: api.GraphView; writer: boole
         <li key={entity.id}>
           <p>
             <a href={href('memory', 'graph', entity.id)} aria-label={words.of(shown(entity.name))}>{shown(entity.name)}</a>{' '}
-            <span class="soft small">{words.kinds[entity.type] ?? entity.type}{entity.aliases?.length ? ` · ${entity.aliases.join(', ')}` : ''}</span>
+            <span class="soft small">{kind(entity)}{entity.aliases?.length ? ` · ${entity.aliases.join(', ')}` : ''}</span>
           </p>
           {entity.summary && <p class="small">{entity.summary}</p>}
           <ul aria-label={words.facts}>
-            {of(entity).map((fact) => (
-              <li key={fact.id} class={fact.current ? undefined : 'past'}>
-                <span>{fact.predicate} <strong>{shown(fact.object.name)}</strong></span>{' '}
-                <span class="soft small">{about(fact)}</span>
-                {writer && <button type="button" class="bare small" aria-label={words.removeOf(sentence(fact))} onClick={() => onRemove(fact)}>{words.remove}</button>}
-              </li>
-            ))}
+            {of(entity).map((fact) => <FactLine key={fact.id} fact={fact} writer={writer} onRemove={onRemove} />)}
           </ul>
         </li>
       ))}
     </ul>
   );
+}
+
+function FactLine({ fact, writer, onRemove }: { fact: Fact; writer: boolean; onRemove: (fact: Fact) => Promise<void> }): JSX.Element {
+  const [asking, setAsking] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  const remover = useRef<HTMLButtonElement>(null);
+  const back = () => {
+    setAsking(false);
+    requestAnimationFrame(() => remover.current?.focus());
+  };
+  const remove = async () => {
+    setBusy(true);
+    setProblem('');
+    try {
+      await onRemove(fact);
+    } catch (cause) {
+      setProblem(trouble(cause));
+      back();
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <li class={fact.current ? undefined : 'past'}>
+      <span>{fact.predicate} <strong>{shown(fact.object.name)}</strong></span>{' '}
+      <span class="soft small">{about(fact)}</span>
+      {writer && !asking && <button type="button" class="bare small" ref={remover} aria-label={words.removeOf(sentence(fact))} onClick={() => setAsking(true)}>{words.remove}</button>}
+      {asking && <Confirm title={words.removeAsk(sentence(fact))} yes={words.removeYes} busy={busy} onYes={() => void remove()} onNo={back} />}
+      {problem && <Notice bad>{problem}</Notice>}
+    </li>
+  );
+}
+
+/** A person, a model or somebody's memory may have named the kind in any words. */
+function kind({ type }: Entity): string {
+  return Object.hasOwn(words.kinds, type) ? (words.kinds[type] ?? type) : type;
+}
+
+function gone(cause: unknown): boolean {
+  return cause instanceof api.Refused && cause.status === 404;
 }
 
 /** Whether and when a fact holds, and where it comes from. */
