@@ -34,7 +34,32 @@ pub fn relation(old: &str, new: &str) -> Relation {
     if old.chars().count().max(new.chars().count()) > LONGEST {
         return Relation::Different;
     }
-    compare(&Statement::read(old), &Statement::read(new))
+    match compare(&Statement::read(old), &Statement::read(new)) {
+        Relation::Same if respelled(old, new) => Relation::Update,
+        relation => relation,
+    }
+}
+
+/// Whether a password or code differs as it is written, "Plum-42" and "plum-42!", which comparing words leaves out.
+fn respelled(old: &str, new: &str) -> bool {
+    let core =
+        |word: &str| word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let split = |text: &str| -> Vec<(String, String)> {
+        let text = text.trim();
+        let words = text.strip_suffix('.').unwrap_or(text).split_whitespace();
+        words.map(|word| (core(word), word.to_owned())).filter(|(core, _)| !core.is_empty()).collect()
+    };
+    let (old, mut new) = (split(old), split(new));
+    let secret = |(core, _): &(String, String)| vocabulary::WRITTEN.iter().any(|word| core.ends_with(word));
+    // The first letter of a sentence has a capital letter anyway.
+    let first = |words: &[(String, String)]| words.first().map(|(core, _)| core.clone());
+    let firsts = [first(&old), first(&new)];
+    new.retain(|(core, _)| !firsts.contains(&Some(core.clone())) || core.bytes().any(|b| b.is_ascii_digit()));
+    new.retain(|word| !secret(word));
+    let same = |(core, word): &(String, String)| {
+        old.iter().all(|(c, _)| c != core) || old.iter().any(|(c, w)| c == core && w == word)
+    };
+    old.iter().any(secret) && !new.iter().all(same)
 }
 
 fn compare(old: &Statement, new: &Statement) -> Relation {

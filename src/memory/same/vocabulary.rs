@@ -337,7 +337,6 @@ pub(super) const PIVOTS: &[&str] = &[
     "sind",
     "lautet",
     "heisst",
-    "heißt",
     "wohnt",
     "wohnen",
     "wohne",
@@ -413,6 +412,26 @@ pub(super) const SYNONYMS: &[&[&str]] = &[
 
 /// Meanings of which a thing or a person has one at a time: another value takes the place of the old one.
 pub(super) const SINGLE: &[&str] = &["password", "code", "birthday", "live", "favorite", "bins", "numberplate", "size"];
+
+/// What is copied letter by letter; the last part of the word.
+pub(super) const WRITTEN: &[&str] = &[
+    "password",
+    "passphrase",
+    "passwort",
+    "kennwort",
+    "passe",
+    "code",
+    "pin",
+    "key",
+    "schlüssel",
+    "clave",
+    "contraseña",
+    "codigo",
+    "código",
+    "wifi",
+    "wlan",
+    "plate",
+];
 
 /// Verbs of which one object excludes no other: "likes tea" and "now likes coffee" are both true.
 pub(super) const OPEN: &[&str] = &[
