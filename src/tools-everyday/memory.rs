@@ -462,6 +462,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn only_the_memory_that_is_meant_taints() {
+        let m = memories();
+        let outside = cx();
+        outside.taint(Label::Outside);
+        for (by, content) in [(&outside, "the shed key is blue"), (&cx(), "the spare key is at Ana's")] {
+            call(family(m.clone()), by, "remember", json!({"content": content})).await.unwrap();
+        }
+        let me = cx();
+        let changed = json!({"content": "the spare key is at Ben's", "replaces": "spare key"});
+        call(family(m.clone()), &me, "remember", changed).await.unwrap();
+        assert_eq!(me.label(), Label::Own);
+        let known = json!({"content": "the spare key is kept at Ben's"});
+        let said = call(family(m.clone()), &me, "remember", known).await.unwrap().say.unwrap();
+        assert_eq!(said, "I know that already. I keep it in your words now: the spare key is kept at Ben's.");
+        call(family(m.clone()), &me, "forget", json!({"memoryId": "shed key"})).await.unwrap();
+        assert_eq!(me.label(), Label::Outside);
+    }
+
+    #[tokio::test]
     async fn a_batch_with_an_empty_item_is_refused_before_anything_is_stored() {
         let m = memories();
         let bad = json!({"memories": [{"content": "a"}, {"content": " "}]});

@@ -175,3 +175,29 @@ fn sentence(found: &[Value], query: &str) -> String {
         n => listing(&format!("I found {n} things. The best first"), &lines, More::Count(n - NAMED)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{call, cx};
+    use embed::Embedder;
+    use memory::{Memories, New};
+    use std::time::Duration;
+    use store::Store;
+    use tool::prelude::json;
+
+    #[tokio::test]
+    async fn more_than_two_dozen_memories_are_found_and_a_span_loses_none() {
+        let m = Memories::new(&Store::in_memory().unwrap(), Embedder::new(Duration::from_secs(600)));
+        let all = (0..40).map(|n| New { content: format!("Apple tree {n} has fruit"), ..New::default() });
+        m.remember_all(&cx(), all.collect()).await.unwrap();
+        let found = async |args| {
+            call(crate::memory::family(m.clone()), &cx(), "search_everything", args).await.unwrap().content
+        };
+        let page = found(json!({"query": "apple tree", "limit": 30})).await;
+        assert_eq!((&page["count"], &page["hasMore"]), (&json!(30), &json!(true)));
+        let page = found(json!({"query": "apple tree", "limit": 50})).await;
+        assert_eq!((&page["count"], &page["hasMore"]), (&json!(40), &json!(false)));
+        let page = found(json!({"query": "apple tree", "until": "2001-01-01"})).await;
+        assert_eq!((&page["count"], &page["hasMore"]), (&json!(0), &json!(false)));
+    }
+}

@@ -166,12 +166,14 @@ impl Source for Family {
         Box::pin(async move {
             let mut found = Found::default();
             let spans = if self.kind == Kind::Event { asked.spans() } else { vec![json!({})] };
-            for (word, span) in asked.words.iter().flat_map(|word| spans.iter().map(move |span| (word, span))) {
-                let mut args = span.clone();
-                (args["search"], args["limit"]) = (json!(word), json!(asked.read()));
-                // A family may be off, or closed to this caller: then it has nothing to add.
-                let Ok(output) = cx.call(self.tool, args).await else { continue };
-                found.add(&output, self.list, asked.read(), |record| read(self.kind, record, &asked.now));
+            for word in asked.words {
+                for span in &spans {
+                    let mut args = span.clone();
+                    (args["search"], args["limit"]) = (json!(word), json!(asked.read()));
+                    // A family may be off, or closed to this caller: then it has nothing to add.
+                    let Ok(output) = cx.call(self.tool, args).await else { continue };
+                    found.add(&output, self.list, asked.read(), |record| read(self.kind, record, &asked.now));
+                }
             }
             found
         })
