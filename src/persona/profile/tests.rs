@@ -120,8 +120,8 @@ async fn the_same_in_other_words_is_one_entry() {
     }
     assert_eq!(values(&documents, &cx), ["I'm allergic to nuts", "My shoe size is 44"]);
     // Where a new fact could update two, all stay: none has a history.
-    let two = json!({"facts": ["My work code is 11", "The code of my work, 12"]});
+    let two = json!({"facts": ["I work at Bosch", "I work at Siemens"]});
     update(&documents, &cx, two).await.unwrap();
-    update(&documents, &cx, json!({"facts": ["My work code is 13"]})).await.unwrap();
+    update(&documents, &cx, json!({"facts": ["I now work at Weber"]})).await.unwrap();
     assert_eq!(documents.profile().read(&cx).unwrap().facts.len(), 5);
 }
