@@ -19,6 +19,9 @@ const NEAR: f32 = 0.7;
 /// How many tags repeats of a fact add up to.
 const TAGS: usize = 32;
 
+/// Which fact of a call an item is, and whether it states it.
+type OfFact = (usize, bool);
+
 /// The effect of a new memory on the stored ones.
 #[derive(Clone)]
 enum Step {
@@ -110,7 +113,7 @@ impl Memories {
                 _ => return Err(meanwhile()),
             });
         }
-        let one = |(fact, first): (usize, bool)| {
+        let one = |(fact, first): OfFact| {
             let mut at = fact;
             while let Some(Step::Repeats(later)) = shown.get(at) {
                 at = *later;
@@ -202,8 +205,8 @@ impl Memories {
 }
 
 /// The facts of a call, each once and checked, and of each item which fact it is and whether it is the one that states it.
-fn facts(all: Vec<New>) -> Result<(Vec<New>, Vec<(usize, bool)>)> {
-    let (mut facts, mut of_fact): (Vec<New>, Vec<(usize, bool)>) = (vec![], vec![]);
+fn facts(all: Vec<New>) -> Result<(Vec<New>, Vec<OfFact>)> {
+    let (mut facts, mut of_fact): (Vec<New>, Vec<OfFact>) = (vec![], vec![]);
     for mut new in all {
         new.content = checked_text(&new.content)?;
         let of = |fact: &New| (fact.shared == new.shared).then(|| relation(&fact.content, &new.content));
