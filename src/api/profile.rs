@@ -21,7 +21,10 @@ use tool::{
 pub(crate) fn routes() -> Routes<AppState> {
     let about = "Get what Hob knows about the caller, each entry with its source.";
     Routes::new()
-        .route("/profile", get(read, about).patch(change, "Change the caller's profile: all of a change, or nothing."))
+        .route(
+            "/profile",
+            get(read, about).patch(change, "Change the caller's profile: its entries all or none, and then autonomy."),
+        )
         // The name of an entry.
         .harmless(&["key"])
         .scope(TokenScope::Tools)

@@ -15,6 +15,9 @@ const NEAR: f32 = 0.03;
 const AHEAD: f32 = 0.15;
 /// How many places a memory moves up at most.
 const PLACES: usize = 2;
+/// What a memory without importance is worth when it is new, and the most important one at least.
+const TRIVIAL: f32 = 0.25;
+const KEPT: f32 = 0.3;
 /// How many hits beyond those asked for are considered.
 pub(crate) const CONSIDERED: usize = PLACES;
 
@@ -26,14 +29,15 @@ pub(crate) fn presence(importance: f32, uses: u32, last_ms: u64, now_ms: u64) ->
     (-days / half_life).exp2() as f32
 }
 
-/// The presence of a stored memory that was written at `written_ms`.
-pub(crate) fn presence_of(stored: &Stored, written_ms: u64, now_ms: u64) -> f32 {
-    presence(stored.importance, stored.uses, stored.used_ms.max(written_ms), now_ms)
+/// The presence of a stored memory that was created at `created_ms`.
+pub(crate) fn presence_of(stored: &Stored, created_ms: u64, now_ms: u64) -> f32 {
+    presence(stored.importance, stored.uses, stored.used_ms.max(stored.written_ms(created_ms)), now_ms)
 }
 
-/// The worth of keeping a memory, for the bound of a person.
-pub(crate) fn value_of(stored: &Stored, written_ms: u64, now_ms: u64) -> f32 {
-    presence_of(stored, written_ms, now_ms) * (0.25 + stored.importance)
+/// The worth of keeping a memory, for the bound of a person: of an important one never less than of a trivial one of today.
+pub(crate) fn value_of(stored: &Stored, created_ms: u64, now_ms: u64) -> f32 {
+    let floor = KEPT * stored.importance * stored.importance;
+    (presence_of(stored, created_ms, now_ms) * (TRIVIAL + stored.importance)).max(floor)
 }
 
 /// Moves a more present memory before one that fits almost equally well; `of` is the relevance and the presence of a hit.
@@ -79,6 +83,17 @@ mod tests {
         for (importance, uses, last) in [(f32::INFINITY, u32::MAX, 0), (-4.0, 0, 0), (0.5, 3, u64::MAX)] {
             assert!((0.0..=1.0).contains(&presence(importance, uses, last, NOW)));
         }
+    }
+
+    #[test]
+    fn a_changed_text_is_new_and_the_most_important_is_kept() {
+        let of = |importance| Stored { importance, ..Stored::default() };
+        assert!(value_of(&of(1.0), days_ago(3650), NOW) > value_of(&of(0.0), days_ago(0), NOW));
+        assert!(value_of(&of(0.5), days_ago(3650), NOW) < value_of(&of(0.0), days_ago(0), NOW));
+        let mut changed = Stored { content: "old".into(), ..of(0.3) };
+        changed.replace_content("new", NOW);
+        assert_eq!(presence_of(&changed, days_ago(3650), NOW), 1.0);
+        assert!(presence_of(&of(0.3), days_ago(3650), NOW) < 0.01);
     }
 
     fn order(mut hits: Vec<(char, f32, f32)>) -> String {

@@ -232,7 +232,9 @@ impl Memories {
         hits.truncate(filter.limit.max(1));
         hits.iter().for_each(|(_, label, _)| cx.taint(*label));
         let hits: Vec<Hit> = hits.into_iter().map(|(.., hit)| hit).collect();
-        self.count_uses(cx, &hits);
+        if !filter.uncounted {
+            self.count_uses(cx, &hits);
+        }
         Ok(Recalled { hits, by_meaning: by_meaning || (none && nothing) })
     }
 
@@ -261,6 +263,21 @@ impl Memories {
     /// # Errors
     /// `Failed` when the data cannot be read.
     pub async fn candidates(&self, cx: &Cx, text: &str, question: &Question) -> Result<Candidates> {
+        self.candidates_of(cx, (text, question), CONSIDERED, |_| true).await
+    }
+
+    /// As [`Memories::candidates`]: up to `most`, and [`CONSIDERED`] at least, of those that were created at a time which `when`
+    /// accepts, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub async fn candidates_of(
+        &self,
+        cx: &Cx,
+        (text, question): (&str, &Question),
+        most: usize,
+        when: impl Fn(u64) -> bool + Send + 'static,
+    ) -> Result<Candidates> {
         let user = cx.user();
         let (none, count) = self.index.with(move |index, _| (index.with_meaning(user) == 0, index.len())).await?;
         let meaning = if none { None } else { self.embed(text).await };
@@ -269,10 +286,12 @@ impl Memories {
             let with: HashMap<String, usize> =
                 stems.into_iter().map(|s| (index.count_with(&s), s)).map(|(n, s)| (s, n)).collect();
             let mut ranked = index.search(user, &widened, searched.as_ref(), fetch);
-            ranked.truncate(CONSIDERED);
-            (ranked, with)
+            ranked.retain(|hit| when(hit.id.millis()));
+            let cut = ranked.len() > most.max(CONSIDERED);
+            ranked.truncate(most.max(CONSIDERED));
+            (ranked, with, cut)
         };
-        let (ranked, with) = self.index.with(search).await?;
+        let (ranked, with, cut) = self.index.with(search).await?;
         let mut found = vec![];
         for hit in ranked {
             if let Some(entry) = unless_damaged(self.records.peek(cx, hit.id))? {
@@ -280,7 +299,7 @@ impl Memories {
                 found.push(Candidate { memory: visible_to(cx, entry), similarity, label });
             }
         }
-        Ok(Candidates { found, commonness: Commonness { with, memories: count } })
+        Ok(Candidates { found, cut, commonness: Commonness { with, memories: count } })
     }
 
     /// The similarity of each text to a question, in meaning; `None` without the model.

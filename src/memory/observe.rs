@@ -35,7 +35,10 @@ impl Memories {
     /// `Failed` when the data cannot be read.
     pub fn text_of(&self, owner: UserId, id: Id) -> Result<Option<(String, Label, u64)>> {
         let entry = unless_damaged(self.records.get_in(Scope::User(owner), id))?;
-        Ok(entry.map(|entry| (entry.value.content, entry.label, entry.updated_ms)))
+        Ok(entry.map(|entry| {
+            let written = entry.value.written_ms(entry.id.millis());
+            (entry.value.content, entry.label, written)
+        }))
     }
 
     /// Calls `each` with the owner and the id of every memory, for code that acts for the device itself.

@@ -36,6 +36,8 @@ pub(crate) struct Stored {
     pub used_ms: u64,
     /// The texts it had before, the oldest first.
     pub earlier: Vec<Earlier>,
+    /// When its text was changed, in milliseconds since 1970; 0 before.
+    pub changed_ms: u64,
 }
 
 /// A text that a memory had before. Its fields never change.
@@ -53,6 +55,11 @@ const EARLIER: usize = 10;
 const EARLIER_BYTES: usize = 16 * 1024;
 
 impl Stored {
+    /// When a memory that was created at `created_ms` got its text.
+    pub fn written_ms(&self, created_ms: u64) -> u64 {
+        self.changed_ms.max(created_ms)
+    }
+
     /// Puts another text in place of this one, which stays as an earlier one.
     pub fn replace_content(&mut self, content: &str, now_ms: u64) {
         if self.content == content {
@@ -60,6 +67,7 @@ impl Stored {
         }
         let content = std::mem::replace(&mut self.content, content.to_owned());
         self.earlier.push(Earlier { content, until_ms: now_ms });
+        self.changed_ms = now_ms;
         let bytes = |earlier: &[Earlier]| earlier.iter().map(|e| e.content.len()).sum::<usize>();
         while self.earlier.len() > EARLIER || bytes(&self.earlier) > EARLIER_BYTES {
             self.earlier.remove(0);
@@ -182,6 +190,8 @@ pub struct Filter {
     pub least: f32,
     /// Only memories without the outside label.
     pub own: bool,
+    /// Whether the search is no use of what it finds.
+    pub uncounted: bool,
 }
 
 impl Filter {

@@ -98,6 +98,49 @@ async fn a_batch_is_one_write_without_repeats() {
 }
 
 #[tokio::test]
+async fn a_batch_may_change_one_fact_twice_and_repeats_add_up() {
+    let (memories, cx) = (Memories::new(&Store::in_memory().unwrap(), embedder()), owner());
+    learn(&memories, &cx, "The bins go out on Monday").await;
+    learn(&memories, &cx, "Ben eats meat").await;
+    let texts =
+        ["The bins go out on Tuesday now", "The bins go out on Friday", "Ben no longer eats meat", "Ben eats meat"];
+    let all = memories.learn(&cx, texts.map(new).to_vec()).await.unwrap();
+    assert_eq!(contents(&memories, &cx), ["Ben no longer eats meat", "The bins go out on Friday"]);
+    assert_eq!((all[0].memory.id, all[1].outcome), (all[1].memory.id, Outcome::Replaced));
+    let tagged = |content: &str, tag: &str| New { tags: vec![tag.into()], ..new(content) };
+    let repeat = New { kind: Kind::Event, importance: 0.9, ..tagged("Anna was born on March 12", "family") };
+    let all = vec![tagged("Anna's birthday is on 12 March", "birthday"), repeat];
+    let kept = memories.learn(&cx, all).await.unwrap().pop().unwrap();
+    assert_eq!((kept.outcome, kept.memory.kind, kept.memory.importance), (Outcome::Known, Kind::Event, 0.9));
+    assert_eq!(kept.memory.tags, ["birthday", "family"]);
+    // Many repeats do not add tags for ever.
+    for n in 0..40 {
+        let some = vec![tagged("Anna's birthday is on 12 March", &format!("tag {n}"))];
+        memories.learn(&cx, some).await.unwrap();
+    }
+    assert_eq!(memories.list(&cx, &Filter::default()).unwrap()[0].tags.len(), 32);
+}
+
+#[tokio::test]
+async fn a_private_fact_takes_no_shared_place_and_a_password_is_kept_letter_by_letter() {
+    let (memories, cx) = (Memories::new(&Store::in_memory().unwrap(), embedder()), owner());
+    let shared = New { shared: true, ..new("The safe code is 4471") };
+    memories.learn(&cx, vec![shared]).await.unwrap();
+    for text in ["The safe code is now 9920", "The code of the safe is 4471"] {
+        let private = learn(&memories, &cx, text).await;
+        assert!(private.outcome == Outcome::Added && !private.memory.shared, "{private:?}");
+        assert_eq!(private.similar[0].content, "The safe code is 4471");
+        memories.forget(&cx, private.memory.id, false).await.unwrap();
+    }
+    assert_eq!(learn(&memories, &cx, "the safe code is 4471.").await.outcome, Outcome::Known);
+    learn(&memories, &cx, "The wifi password is plum").await;
+    for text in ["The wifi password is Plum", "The wifi password is Plum!", "The wifi password is Plum!!"] {
+        let learned = learn(&memories, &cx, text).await;
+        assert_eq!((learned.outcome, learned.memory.content.as_str()), (Outcome::Replaced, text));
+    }
+}
+
+#[tokio::test]
 async fn a_tainted_run_changes_nothing_and_words_from_outside_stay_apart() {
     let (memories, cx) = (Memories::new(&Store::in_memory().unwrap(), embedder()), owner());
     let own = learn(&memories, &cx, "The shop opens at nine").await.memory;
@@ -129,6 +172,8 @@ async fn uses_are_counted_in_memory_and_written_together() {
     learn(&memories, &cx, "The ladder is in the shed").await;
     let find =
         async || memories.recall(&cx, "ladder", Filter { limit: 1, ..Filter::default() }).await.unwrap().hits.remove(0);
+    let looked_at = Filter { limit: 1, uncounted: true, ..Filter::default() };
+    memories.recall(&cx, "ladder", looked_at).await.unwrap();
     assert_eq!(find().await.memory.uses, 0);
     let (second, third, fourth) = (find().await, find().await, find().await);
     assert_eq!((second.memory.uses, third.memory.uses, fourth.memory.uses), (1, 2, 3));

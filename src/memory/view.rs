@@ -163,6 +163,8 @@ pub struct Candidate {
 pub struct Candidates {
     /// The likeliest first.
     pub found: Vec<Candidate>,
+    /// Whether there are more.
+    pub cut: bool,
     /// How common the question's words are among all memories.
     pub commonness: Commonness,
 }

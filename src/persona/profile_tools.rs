@@ -3,8 +3,11 @@
 use crate::{Documents, ProfileChange, ProfileSection, ProfileSource, ProfileText};
 use records::join_list;
 use text_kit::counted_one;
-use tool::prelude::*;
+use tool::{Label, prelude::*};
 
+/// The sentence about what a run stored that read from outside.
+const WAITS: &str = "I noted it, but I had read something from outside before: it waits until you confirm it on the page, under \
+                     Device, About you.";
 /// How many entries a sentence names.
 const NAMED: usize = 8;
 /// The confidence of a model that states none.
@@ -118,6 +121,7 @@ pub(crate) async fn update_profile(documents: Documents, cx: Cx, args: UpdatePro
     let sentence = match (applied.written, applied.removed) {
         (0, 0) => "I know that already.".to_owned(),
         (0, n) => format!("I removed {} from your profile.", counted_one(n, "entry")),
+        _ if cx.label() != Label::Own => WAITS.to_owned(),
         _ => told,
     };
     let content = json!({"written": applied.written, "removed": applied.removed});

@@ -86,9 +86,10 @@ impl Middleware for Validate {
     }
     fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
         let checked = validate::arguments(&call.entry, &mut call.args).and_then(|corrected| {
-            // A call that only adds a record overwrites nothing.
+            // A call that only adds a record overwrites nothing, but a new memory may take the place of an older one.
             let tool = &call.entry.tool;
-            let changes = tool.risk == tool::Risk::Write && tool.owner == tool::Owner::Core && tool.additive.is_none();
+            let adds = tool.additive.is_some() && !["remember", "batch_remember"].contains(&&*tool.name);
+            let changes = tool.risk == tool::Risk::Write && tool.owner == tool::Owner::Core && !adds;
             if changes && holds_mark(&call.args) { Err(Error::bad_args(MARK_GIVEN)) } else { Ok(corrected) }
         });
         Box::pin(ready(checked.map(|corrected| call.corrected.extend(corrected))))

@@ -13,10 +13,10 @@ const STOP_WORDS: &[&str] = &[
     "die", "do", "does", "donde", "du", "ein", "eine", "einen", "einer", "el", "elle", "en", "er", "es", "est", "et",
     "for", "from", "für", "had", "has", "hat", "have", "how", "i", "ich", "il", "im", "in", "is", "ist", "it", "its",
     "je", "la", "las", "le", "les", "lo", "los", "me", "mi", "mit", "mon", "my", "nicht", "no", "not", "of", "on",
-    "or", "ou", "où", "our", "para", "pas", "please", "por", "pour", "quand", "que", "quel", "qui", "que", "se",
-    "sein", "sich", "sie", "so", "sont", "su", "sur", "tell", "that", "the", "their", "them", "there", "they", "this",
-    "to", "um", "un", "una", "und", "une", "us", "von", "wann", "war", "was", "we", "wer", "were", "what", "when",
-    "where", "which", "who", "why", "wie", "will", "wir", "with", "wo", "y", "you", "your", "zu", "zum", "zur", "à",
+    "or", "ou", "où", "our", "para", "pas", "please", "por", "pour", "quand", "que", "quel", "qui", "se", "sein",
+    "sich", "sie", "so", "sont", "su", "sur", "tell", "that", "the", "their", "them", "there", "they", "this", "to",
+    "um", "un", "una", "und", "une", "us", "von", "wann", "war", "was", "we", "wer", "were", "what", "when", "where",
+    "which", "who", "why", "wie", "will", "wir", "with", "wo", "y", "you", "your", "zu", "zum", "zur", "à",
 ];
 
 /// English endings that forms of a word differ in.

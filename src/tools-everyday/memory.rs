@@ -118,7 +118,8 @@ fn learned_sentence(learned: &Learned) -> String {
     let content = end_sentence(&learned.memory.content);
     match (learned.outcome, &learned.before) {
         (Outcome::Added, _) => format!("I will remember: {content}"),
-        (Outcome::Known, _) => format!("I know that already: {content}"),
+        (Outcome::Known, None) => format!("I know that already: {content}"),
+        (Outcome::Known, Some(_)) => format!("I know that already. I keep it in your words now: {content}"),
         (Outcome::Replaced, None) => format!("I have changed what I remember: {content}"),
         (Outcome::Replaced, Some(before)) => {
             let before = end_sentence(&truncate(&masked(before, ""), LINE));
@@ -348,7 +349,8 @@ fn sentence_of(content: &str) -> String {
     capitalized(&end_sentence(content))
 }
 
-/// The one memory with this id, or with all of these words.
+/// The person's one memory with this id, or with all of these words. Those that are only looked at taint nobody and are not
+/// used.
 async fn meant(memories: &Memories, cx: &Cx, which: &str) -> Result<Id> {
     const SMALL: [&str; 9] = ["the", "a", "an", "my", "our", "that", "this", "about", "is"];
     let which = which.trim();
@@ -359,9 +361,13 @@ async fn meant(memories: &Memories, cx: &Cx, which: &str) -> Result<Id> {
     if words.is_empty() {
         return Err(Error::bad_args("pass the id of the memory").say("What shall I forget?"));
     }
-    let found = memories.recall(cx, which, Filter { limit: MOST as usize, ..Filter::default() }).await?;
-    let fits: Vec<_> =
-        found.hits.iter().filter(|hit| contains_all_words(&words.join(" "), &[&hit.memory.content])).collect();
+    let filter = Filter { limit: MOST as usize, uncounted: true, ..Filter::default() };
+    let found = memories.recall(&untainted(cx), which, filter).await?;
+    let own = found.hits.iter().filter(|hit| hit.memory.shared_by.is_none());
+    let fits: Vec<_> = own.filter(|hit| contains_all_words(&words.join(" "), &[&hit.memory.content])).collect();
+    if fits.iter().take(NAMED).any(|hit| hit.memory.from_outside) {
+        cx.taint(Label::Outside);
+    }
     match fits.as_slice() {
         [one] => Ok(one.memory.id),
         [] => Err(Error::not_found(format!(
@@ -453,6 +459,25 @@ mod tests {
         );
         let left = said(&m, "list_memories", json!({})).await;
         assert_eq!(left, "I remember one thing: the shed key is in the drawer.");
+    }
+
+    #[tokio::test]
+    async fn only_the_memory_that_is_meant_taints() {
+        let m = memories();
+        let outside = cx();
+        outside.taint(Label::Outside);
+        for (by, content) in [(&outside, "the shed key is blue"), (&cx(), "the spare key is at Ana's")] {
+            call(family(m.clone()), by, "remember", json!({"content": content})).await.unwrap();
+        }
+        let me = cx();
+        let changed = json!({"content": "the spare key is at Ben's", "replaces": "spare key"});
+        call(family(m.clone()), &me, "remember", changed).await.unwrap();
+        assert_eq!(me.label(), Label::Own);
+        let known = json!({"content": "the spare key is kept at Ben's"});
+        let said = call(family(m.clone()), &me, "remember", known).await.unwrap().say.unwrap();
+        assert_eq!(said, "I know that already. I keep it in your words now: the spare key is kept at Ben's.");
+        call(family(m.clone()), &me, "forget", json!({"memoryId": "shed key"})).await.unwrap();
+        assert_eq!(me.label(), Label::Outside);
     }
 
     #[tokio::test]

@@ -95,6 +95,7 @@ fn reflex_answers_what_it_knows_already() {
     assert!(moved.starts_with("I have changed what I remember"), "{moved}");
     assert_eq!(remembered(&hob).len(), 1);
     hob.say("undo that");
+    assert_eq!(remembered(&hob), ["the spare key is kept at Ana's"]);
 }
 
 #[test]

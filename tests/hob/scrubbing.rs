@@ -172,9 +172,14 @@ fn ordinary_text_stays_as_it_is() {
         "[REDACTED] is what stands where a secret was",
     ] {
         assert_eq!(hob.result("echo", json!({"text": text})), text);
-        let kept = hob.result("remember", json!({"content": text}));
-        assert_eq!(kept["content"], text);
-        assert!(memories(&hob).contains(text));
+        // A memory with the mark could take the place of the secret itself.
+        if text.contains(MARK) {
+            assert_eq!(hob.call("remember", json!({"content": text})).status, 400);
+        } else {
+            let kept = hob.result("remember", json!({"content": text}));
+            assert_eq!(kept["content"], text);
+            assert!(memories(&hob).contains(text));
+        }
         server.script(vec![calls(&[("echo", json!({"text": text}))]), says(text)]);
         let told = hob.say(text);
         assert_eq!((&told["response"], &told["toolCalls"][0]["result"]), (&json!(text), &json!(text)));

@@ -1,7 +1,7 @@
 //! The property that a question asks for, which a fact must have; and questions about things in general.
 
 use super::{
-    people,
+    expects, people,
     text::{Word, likeness},
 };
 
@@ -79,7 +79,7 @@ const OPPOSITES: &[(&[&str], &[&str])] = &[
 ];
 
 /// Whether a fact lacks the property that a question asks for, says the opposite, or is of another date.
-pub(crate) fn lacks(question: &[Word], fact: &[Word]) -> bool {
+pub(crate) fn lacks(question: &[Word], fact: &[Word], english: bool) -> bool {
     let is = |words: &[Word], all: &[&str]| words.iter().any(|w| all.contains(&w.text.as_str()));
     let tells = |asked: &[&str]| has_year(fact, asked) || asked.contains(&"size") && fact.iter().any(|w| w.number);
     if PROPERTIES.iter().any(|(asked, needed)| is(question, asked) && !is(fact, needed) && !tells(asked)) {
@@ -91,7 +91,9 @@ pub(crate) fn lacks(question: &[Word], fact: &[Word]) -> bool {
     if (earns || pair(&["much"], &["is", "are", "was", "were"])) && !is(fact, MONEY) {
         return true;
     }
-    if (is(question, &["why", "warum", "wieso", "pourquoi"]) || pair(&["por"], &["qué"])) && !is(fact, REASONS) {
+    if (is(question, &["why", "warum", "wieso", "pourquoi"]) || pair(&["por"], &["qué"]))
+        && !fact.iter().any(|w| expects::is_of(w, REASONS, english))
+    {
         return true;
     }
     // "what is a fuse": the household's own fuses do not say.

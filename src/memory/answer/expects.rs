@@ -1,7 +1,6 @@
 //! The kind of answer a question expects, and whether a fact has one.
 
-use super::{people, text::Word};
-use std::collections::HashSet;
+use super::{Question, people, text::Word};
 
 /// The kind of answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -301,24 +300,34 @@ pub(crate) fn expects(words: &[Word]) -> Expects {
 }
 
 /// Whether a fact has an answer of this kind that the question does not say itself.
-pub(crate) fn provides(expected: Expects, fact: &[Word], question: &[Word], stop: &HashSet<&str>) -> bool {
-    let is_new = |w: &Word| !question.iter().any(|q| q.text == w.text);
-    let is = |w: &Word, all: &[&str]| all.contains(&w.text.as_str());
-    let amount = |w: &Word| is_new(w) && (w.number || is(w, NUMBER_WORDS));
+pub(crate) fn provides(expected: Expects, fact: &[Word], question: &Question) -> bool {
+    let english = question.english;
+    let is_new = |w: &Word| !question.words.iter().any(|q| q.text == w.text);
+    let amount = |w: &Word| is_new(w) && (w.number || is_of(w, NUMBER_WORDS, english));
     match expected {
-        Expects::Person => people::names_somebody(fact, question, stop),
-        Expects::Time => (0..fact.len()).any(|at| is_time(fact, at) && fact.get(at).is_some_and(is_new)),
-        Expects::Place => (0..fact.len()).any(|at| is_place(fact, at)),
+        Expects::Person => people::names_somebody(fact, &question.words, &question.stop),
+        Expects::Time => (0..fact.len()).any(|at| is_time(fact, at, english) && fact.get(at).is_some_and(is_new)),
+        Expects::Place => (0..fact.len()).any(|at| is_place(fact, at, english)),
         Expects::Amount => fact.iter().any(amount),
         Expects::Anything => true,
     }
 }
 
+/// Whether a word is in a list of all languages; in English not where it is another English word.
+pub(crate) fn is_of(word: &Word, list: &[&str], english: bool) -> bool {
+    const OTHERS: &[&str] =
+        &["car", "an", "ans", "mes", "hier", "si", "tag", "vor", "en", "al", "ante", "sous", "sur", "au"];
+    let text = word.text.as_str();
+    list.contains(&text) && !(english && OTHERS.contains(&text))
+}
+
 /// Whether a word is a time, or a part of one.
-fn is_time(fact: &[Word], at: usize) -> bool {
+fn is_time(fact: &[Word], at: usize, english: bool) -> bool {
     let text = |at: Option<usize>| at.and_then(|at| fact.get(at)).map_or("", |w| w.text.as_str());
     let (before, this, after) = (text(at.checked_sub(1)), text(Some(at)), text(Some(at + 1)));
-    if TIMES.contains(&this) || people::DATES.contains(&this.strip_suffix('s').unwrap_or(this)) {
+    if fact.get(at).is_some_and(|w| is_of(w, TIMES, english))
+        || people::DATES.contains(&this.strip_suffix('s').unwrap_or(this))
+    {
         return true;
     }
     let digits = this.chars().take_while(char::is_ascii_digit).count();
@@ -333,10 +342,14 @@ fn is_time(fact: &[Word], at: usize) -> bool {
 }
 
 /// Whether a word is the preposition of a place; "in May" is a time.
-fn is_place(fact: &[Word], at: usize) -> bool {
+fn is_place(fact: &[Word], at: usize, english: bool) -> bool {
     let is = |at: usize, all: &[&str]| fact.get(at).is_some_and(|w| all.contains(&w.text.as_str()));
     let next =
         (at + 1..fact.len()).find(|next| !is(*next, &["the", "a", "an", "my", "our", "der", "die", "das", "dem"]));
-    is(at, PLACES)
-        && next.is_some_and(|next| !is_time(fact, next) && !fact.get(next).is_some_and(|w| w.number && at + 1 == next))
+    let place = fact.get(at).is_some_and(|w| w.text != "am" || !english)
+        && fact.get(at).is_some_and(|w| is_of(w, PLACES, english));
+    place
+        && next.is_some_and(|next| {
+            !is_time(fact, next, english) && !fact.get(next).is_some_and(|w| w.number && at + 1 == next)
+        })
 }

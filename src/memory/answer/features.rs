@@ -60,7 +60,7 @@ pub(crate) fn of(
     let share = |part: f32, whole: f32| if whole > 0.0 { part / whole } else { 0.0 };
     let cover = share(shared, total);
     let expected = question.expects != Expects::Anything;
-    let provided = provides(question.expects, fact, &question.words, &question.stop);
+    let provided = provides(question.expects, fact, question);
     let ours = people::says_me(&question.words) || people::says_us(&question.words);
     let similarity = similarity.max(0.0);
     [

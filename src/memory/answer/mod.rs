@@ -232,8 +232,8 @@ impl Question {
         if self.expects != Expects::Person && anothers {
             return true;
         }
-        let lacks = !expects::provides(self.expects, fact, &self.words, &self.stop);
-        lacks && self.expects != Expects::Person || attributes::lacks(&self.words, fact)
+        let lacks = !expects::provides(self.expects, fact, self);
+        lacks && self.expects != Expects::Person || attributes::lacks(&self.words, fact, self.english)
     }
 
     fn is_like_any(&self, fact: &[Word], word: &Word) -> bool {

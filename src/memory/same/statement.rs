@@ -6,6 +6,8 @@ use super::vocabulary as words;
 pub(super) enum Kind {
     Word,
     Name,
+    /// Those who speak: one statement may lack them.
+    Own,
     /// A number, a date, a time, a weekday or a code.
     Value,
 }
@@ -17,6 +19,11 @@ pub(super) struct Token {
     pub kind: Kind,
     /// Its place in the statement.
     pub at: usize,
+    /// The preposition and the title before it.
+    pub link: Option<&'static str>,
+    pub title: Option<&'static str>,
+    /// Whether a denial is right before it.
+    pub denied: bool,
 }
 
 /// A statement as what can be compared.
@@ -25,6 +32,10 @@ pub(super) struct Statement {
     /// In order, without fillers, denials and markers.
     pub tokens: Vec<Token>,
     pub denies: bool,
+    /// Whether it says that something was so.
+    pub past: bool,
+    /// Whether it joins several facts.
+    pub joins: bool,
     /// Whether it says that something is new.
     pub is_new: bool,
     /// Whether it says that something is over: "no longer".
@@ -33,6 +44,9 @@ pub(super) struct Statement {
     pub wrong: Vec<String>,
     /// The place of the word between what it is about and what it says of that.
     pub pivot: Option<usize>,
+    /// The places of the first "is" and the first "has".
+    pub copula: Option<usize>,
+    pub has: Option<usize>,
 }
 
 /// A word as it is written.
@@ -43,13 +57,24 @@ struct Raw {
     breaks: bool,
 }
 
+/// What comes before the next word.
+#[derive(Default)]
+struct Before {
+    link: Option<(&'static str, usize)>,
+    title: Option<&'static str>,
+    denied: bool,
+}
+
 impl Statement {
     pub fn read(text: &str) -> Self {
         let raw = split(text);
-        let german = raw.iter().filter(|w| words::GERMAN.contains(&w.text.as_str())).count() >= 1;
-        let mut it = Self::default();
+        let says = |list: &[&str]| raw.iter().any(|w| list.contains(&w.text.as_str()));
+        // "I am" is no German "am".
+        let german = raw.iter().any(|w| words::GERMAN.contains(&w.text.as_str()) && (w.text != "am" || !says(&["i"])));
+        let romance = !german && says(words::ROMANCE);
         let (end, wrong) = correction(&raw);
-        it.wrong = wrong;
+        let mut it = Self { wrong, joins: says(words::JOINS), ..Self::default() };
+        let mut before = Before::default();
         let mut at = 0;
         while at < end {
             let Some(word) = raw.get(at) else { break };
@@ -57,13 +82,14 @@ impl Statement {
             // French denies with two words, of which the second says how.
             if text == "ne" || text == "n" {
                 let second = raw.get(at + 1..end).unwrap_or_default().iter().take(4);
-                it.denies = true;
+                (it.denies, before.denied) = (true, true);
                 let ends = second.clone().any(|w| w.text == "plus");
                 (it.ends, it.is_new) = (it.ends || ends, it.is_new || ends);
                 at += 1;
                 continue;
             }
             if words::NEGATIONS.contains(&text) {
+                before.denied |= !["pas", "jamais", "aucun", "aucune"].contains(&text);
                 it.denies = true;
                 at += 1;
                 continue;
@@ -74,33 +100,118 @@ impl Statement {
             if it.pivot.is_none() && at > 0 && words::PIVOTS.contains(&text) {
                 it.pivot = Some(at);
             }
+            if at > 0 && words::COPULAS.contains(&text) {
+                it.copula.get_or_insert(at);
+            }
+            // French "Anne a la cle": "a" is also a preposition.
+            let has = words::HAS.contains(&text)
+                || romance && text == "a" && at == 1 && raw.first().is_some_and(|w| w.capital);
+            if has {
+                it.has.get_or_insert(at);
+                at += 1;
+                continue;
+            }
+            if words::PAST.contains(&text) {
+                it.past = true;
+                at += 1;
+                continue;
+            }
+            if words::MOVED.contains(&text) {
+                at += it.moved(&raw, at, &mut before);
+                continue;
+            }
             // "New Year" and "New York" are names.
             let marks = words::MARKERS.contains(&text) && !(word.capital && at > 0);
             if marks && (text != "plus" || it.denies) {
                 it.is_new = true;
-                if !["moved", "umgezogen", "demenage"].contains(&text) {
-                    at += 1;
-                    continue;
+                at += 1;
+                if text == words::CHANGED {
+                    before.link = Some((words::CHANGED, at));
+                    at += usize::from(raw.get(at).is_some_and(|w| w.text == "to"));
                 }
+                continue;
             }
             if let Some((value, used)) = value(&raw, at, end) {
-                it.tokens.extend(value.into_iter().map(|text| Token { text, kind: Kind::Value, at }));
+                value.into_iter().for_each(|text| it.push(text, Kind::Value, at, &mut before));
                 at += used;
                 continue;
             }
             at += 1;
             let here = at - 1;
+            if let Some(link) = link(text, german, romance) {
+                // "The light is on in the hall": the first one says something by itself.
+                if let Some((first, place)) =
+                    before.link.replace((link, here)).filter(|(first, _)| *first != words::CHANGED)
+                {
+                    it.push(first.to_owned(), Kind::Word, place, &mut Before::default());
+                }
+                continue;
+            }
+            // "Frau" is also the word for a wife.
+            let title = words::TITLES.iter().find(|(title, _)| *title == text).map(|(_, title)| *title);
+            if title.is_some() && raw.get(at).is_some_and(|next| next.capital) {
+                before.title = title;
+                continue;
+            }
+            if let Some(own) = words::OWN.iter().find(|all| all.contains(&text)).and_then(|all| all.first()) {
+                it.push(
+                    (*own).to_owned(),
+                    Kind::Own,
+                    here,
+                    &mut Before { link: before.link.take(), ..Before::default() },
+                );
+                continue;
+            }
             if words::FILLERS.contains(&text) && !(word.capital && text.len() > 3 && here > 0) {
                 continue;
             }
             let name = is_name(&raw, here, german);
             let kind = if name { Kind::Name } else { Kind::Word };
             for text in meanings(text, name, german, raw.get(here + 1)) {
-                it.tokens.push(Token { text, kind, at: here });
+                it.push(text, kind, here, &mut before);
             }
+        }
+        if let Some((link, at)) = before.link.take() {
+            it.push(link.to_owned(), Kind::Word, at, &mut Before::default());
+        }
+        // A day is a birthday, a place is not.
+        let dated = it.tokens.iter().any(|t| t.text.starts_with("date:") || t.text.starts_with("month:"));
+        for token in it.tokens.iter_mut().filter(|t| dated && ["born", "gebor"].contains(&t.text.as_str())) {
+            token.text = "birthday".to_owned();
         }
         it
     }
+
+    fn push(&mut self, text: String, kind: Kind, at: usize, before: &mut Before) {
+        let Before { link, title, denied } = std::mem::take(before);
+        self.tokens.push(Token { text, kind, at, link: link.map(|(link, _)| link), title, denied });
+    }
+
+    /// Reads "moved": to a place that has a name it is "lives there now". Returns how many words were read.
+    fn moved(&mut self, raw: &[Raw], at: usize, before: &mut Before) -> usize {
+        let to = |n: usize| raw.get(n).is_some_and(|w| words::MOVED_TO.contains(&w.text.as_str()));
+        let place = |n: usize| raw.get(n).is_some_and(|w| w.capital);
+        let german = at >= 2 && to(at - 2) && place(at - 1);
+        let lives = german || to(at + 1) && place(at + 2);
+        self.is_new |= lives;
+        self.push(if lives { "live" } else { "moved" }.to_owned(), Kind::Word, at, before);
+        if !lives {
+            return 1;
+        }
+        if german {
+            self.tokens.iter_mut().filter(|t| t.at == at - 1).for_each(|t| t.link = Some(words::CHANGED));
+            return 1;
+        }
+        before.link = Some((words::CHANGED, at + 1));
+        2
+    }
+}
+
+/// The meaning of a preposition.
+fn link(text: &str, german: bool, romance: bool) -> Option<&'static str> {
+    let of = |list: &[(&str, &'static str)]| list.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning);
+    let also = || of(words::GERMAN_LINKS).filter(|_| german).or_else(|| of(words::ROMANCE_LINKS).filter(|_| romance));
+    of(words::LINKS).or_else(also)
 }
 
 /// Splits a statement into words, without accents, in lower case.
@@ -129,7 +240,9 @@ fn split(text: &str) -> Vec<Raw> {
         let next = chars.peek().copied().unwrap_or(' ');
         let digits = previous.is_ascii_digit() && next.is_ascii_digit();
         // Within a number, a time, an address and a code such marks belong to the word.
-        let inside = matches!(c, '.' | ':' | ',' | '/') && digits
+        let sign = c == '-' && word.is_empty() && previous.is_whitespace() && next.is_ascii_digit();
+        let inside = sign
+            || matches!(c, '.' | ':' | ',' | '/') && digits
             || matches!(c, '-' | '_' | '@' | '#' | '!' | '$')
                 && !word.is_empty()
                 && next.is_alphanumeric()
@@ -173,6 +286,7 @@ fn fold(text: &str) -> String {
         'Ó' | 'Ô' | 'Ö' => 'O',
         'Ú' | 'Û' | 'Ü' => 'U',
         'Ñ' => 'N',
+        '−' => '-',
         'Ç' => 'C',
         c => c,
     };
@@ -196,7 +310,8 @@ fn correction(raw: &[Raw]) -> (usize, Vec<String>) {
                     continue;
                 }
                 let text = raw.get(next).map(|w| w.text.clone()).unwrap_or_default();
-                if !words::FILLERS.contains(&text.as_str()) {
+                let small = words::FILLERS.contains(&&*text) || words::OWN.iter().any(|all| all.contains(&&*text));
+                if !small && link(&text, true, true).is_none() {
                     wrong.push(canonical(&text));
                 }
                 next += 1;
@@ -257,7 +372,9 @@ fn value(raw: &[Raw], at: usize, end: usize) -> Option<(Vec<String>, usize)> {
     if let Some((minutes, used)) = time(&word, at) {
         return Some((vec![format!("time:{minutes}")], used));
     }
-    if let Some(n) = number(here) {
+    // The zero before a code is a part of it.
+    let padded = here.len() > 1 && here.starts_with('0');
+    if let Some(n) = number(here).filter(|_| !padded) {
         return Some((vec![n.to_string()], 1));
     }
     here.bytes().any(|b| b.is_ascii_digit()).then(|| (vec![here.to_owned()], 1))

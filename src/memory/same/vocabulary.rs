@@ -14,9 +14,9 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ("date de naissance", "birthday"),
     ("cumple anos", "birthday"),
     ("fete son anniversaire", "birthday"),
-    ("was born", "birthday"),
-    ("est nee", "birthday"),
-    ("est ne", "birthday"),
+    ("was born", "born"),
+    ("est nee", "born"),
+    ("est ne", "born"),
     ("bin day", "bins"),
     ("go out", "arrive"),
     ("goes out", "arrive"),
@@ -37,7 +37,6 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ("any more", "anymore"),
     ("any longer", "anymore"),
     ("no longer", "not anymore"),
-    ("not anymore", "not anymore"),
     ("nicht mehr", "not anymore"),
     ("ya no", "not anymore"),
     ("from now on", "now"),
@@ -69,30 +68,14 @@ pub(super) const FILLERS: &[&str] = &[
     "an",
     "is",
     "are",
-    "was",
-    "were",
     "be",
     "been",
     "am",
     "has",
     "have",
-    "had",
     "does",
     "do",
     "did",
-    "of",
-    "at",
-    "on",
-    "in",
-    "for",
-    "by",
-    "to",
-    "over",
-    "against",
-    "my",
-    "our",
-    "i",
-    "me",
     "its",
     "it",
     "that",
@@ -107,17 +90,13 @@ pub(super) const FILLERS: &[&str] = &[
     "usually",
     "there",
     "and",
-    "with",
     "will",
-    "mr",
-    "mrs",
     // German
     "der",
     "die",
     "das",
     "den",
     "dem",
-    "des",
     "ein",
     "eine",
     "einen",
@@ -125,33 +104,9 @@ pub(super) const FILLERS: &[&str] = &[
     "einer",
     "ist",
     "sind",
-    "war",
     "hat",
     "habe",
     "haben",
-    "am",
-    "im",
-    "an",
-    "um",
-    "bei",
-    "beim",
-    "von",
-    "vom",
-    "zum",
-    "zur",
-    "zu",
-    "fur",
-    "gegen",
-    "mein",
-    "meine",
-    "meinen",
-    "meiner",
-    "unser",
-    "unsere",
-    "unseren",
-    "unserem",
-    "ich",
-    "mir",
     "es",
     "dass",
     "heisst",
@@ -164,12 +119,7 @@ pub(super) const FILLERS: &[&str] = &[
     "sich",
     "uhr",
     "und",
-    "mit",
     "wird",
-    "nach",
-    "auf",
-    "frau",
-    "herr",
     // Spanish
     "el",
     "la",
@@ -178,21 +128,9 @@ pub(super) const FILLERS: &[&str] = &[
     "un",
     "una",
     "unos",
-    "es",
     "son",
     "esta",
     "estan",
-    "de",
-    "del",
-    "al",
-    "en",
-    "a",
-    "mi",
-    "mis",
-    "nuestro",
-    "nuestra",
-    "nuestros",
-    "yo",
     "se",
     "le",
     "les",
@@ -200,7 +138,6 @@ pub(super) const FILLERS: &[&str] = &[
     "llama",
     "llamo",
     "y",
-    "con",
     "su",
     "tiene",
     "tengo",
@@ -208,40 +145,137 @@ pub(super) const FILLERS: &[&str] = &[
     "soy",
     // French
     "l",
-    "le",
-    "un",
     "une",
-    "des",
-    "du",
-    "d",
     "est",
     "sont",
-    "etait",
     "ont",
-    "chez",
-    "dans",
-    "mon",
-    "ma",
-    "mes",
-    "notre",
-    "nos",
-    "je",
-    "j",
-    "que",
     "qu",
-    "s",
     "appelle",
     "trouve",
-    "avec",
     "et",
-    "au",
-    "aux",
     "suis",
     "ai",
     "avons",
     "sommes",
     "avoir",
     "h",
+];
+
+/// Prepositions, and one word for those of one meaning. One statement may lack one; two different ones are two facts.
+pub(super) const LINKS: &[(&str, &str)] = &[
+    ("of", OF),
+    ("at", AT),
+    ("on", "on"),
+    ("in", "in"),
+    ("for", "for"),
+    ("by", "by"),
+    ("to", "to"),
+    ("over", "to"),
+    ("against", "against"),
+    ("with", "with"),
+    ("im", "in"),
+    ("um", "um"),
+    ("bei", AT),
+    ("beim", AT),
+    ("von", OF),
+    ("vom", OF),
+    ("zum", "zu"),
+    ("zur", "zu"),
+    ("zu", "zu"),
+    ("fur", "for"),
+    ("gegen", "against"),
+    ("mit", "with"),
+    ("nach", "nach"),
+    ("auf", "auf"),
+    ("de", OF),
+    ("del", OF),
+    ("des", OF),
+    ("du", OF),
+    ("d", OF),
+    ("al", "a"),
+    ("au", "a"),
+    ("aux", "a"),
+    ("en", "in"),
+    ("dans", "in"),
+    ("con", "with"),
+    ("avec", "with"),
+    ("chez", AT),
+];
+/// Those that are other words in other languages.
+pub(super) const GERMAN_LINKS: &[(&str, &str)] = &[("am", "an"), ("an", "an")];
+pub(super) const ROMANCE_LINKS: &[(&str, &str)] = &[("a", "a")];
+pub(super) const OF: &str = "of";
+pub(super) const AT: &str = "at";
+/// Stands for the preposition after "changed": it fits any other.
+pub(super) const CHANGED: &str = "changed";
+
+/// Titles: as with prepositions.
+pub(super) const TITLES: &[(&str, &str)] =
+    &[("mr", "mr"), ("herr", "mr"), ("mrs", "mrs"), ("frau", "mrs"), ("ms", "ms"), ("miss", "ms")];
+
+/// Words for those who speak. One statement may lack them; they keep their place.
+pub(super) const OWN: &[&[&str]] = &[
+    &[
+        "i", "me", "my", "mine", "ich", "mir", "mich", "mein", "meine", "meinen", "meinem", "meiner", "yo", "mi",
+        "mis", "je", "j", "mon", "ma", "mes", "moi",
+    ],
+    &[
+        "we", "us", "our", "wir", "uns", "unser", "unsere", "unseren", "unserem", "nosotros", "nuestro", "nuestra",
+        "nuestros", "nous", "notre", "nos",
+    ],
+];
+
+/// Verbs that say that something was so: it may be so no more.
+pub(super) const PAST: &[&str] =
+    &["was", "were", "had", "war", "waren", "hatte", "hatten", "era", "estaba", "fue", "tenia", "etait", "avait"];
+
+/// Words between two facts in one statement.
+pub(super) const JOINS: &[&str] =
+    &["and", "but", "or", "und", "aber", "sondern", "oder", "y", "pero", "sino", "et", "mais", "ou"];
+
+/// Verbs around which a statement may be turned: "the teacher is Anna", "Anna is the teacher".
+pub(super) const COPULAS: &[&str] = &[
+    "is",
+    "are",
+    "ist",
+    "sind",
+    "lautet",
+    "heisst",
+    "liegt",
+    "liegen",
+    "steht",
+    "stehen",
+    "befindet",
+    "lie",
+    "lies",
+    "kept",
+    "called",
+    "es",
+    "son",
+    "esta",
+    "estan",
+    "llama",
+    "encuentra",
+    "est",
+    "sont",
+    "appelle",
+    "trouve",
+];
+/// "Ana has the key" is "the key is at Ana's".
+pub(super) const HAS: &[&str] = &["has", "have", "hat", "habe", "haben", "tiene", "tengo"];
+
+/// Attributes: their place among the other words says nothing, "Ben is allergic to nuts", "Ben has a nut allergy".
+pub(super) const FREE: &[&str] =
+    &["password", "code", "birthday", "size", "allergic", "phone", "address", "favorite", "numberplate"];
+
+/// Verbs for another home, if a place follows, and the prepositions before that.
+pub(super) const MOVED: &[&str] = &["moved", "umgezogen", "demenage"];
+pub(super) const MOVED_TO: &[&str] = &["to", "a", "nach"];
+
+/// Words that Spanish or French has and English has not.
+pub(super) const ROMANCE: &[&str] = &[
+    "el", "la", "los", "las", "del", "le", "les", "du", "est", "sont", "en", "une", "una", "nous", "je", "j", "l", "d",
+    "nos", "se", "mi", "esta", "qu", "con", "por",
 ];
 
 /// Words that deny.
@@ -256,7 +290,6 @@ pub(super) const MARKERS: &[&str] = &[
     "now",
     "new",
     "changed",
-    "moved",
     "anymore",
     "jetzt",
     "nun",
@@ -268,7 +301,6 @@ pub(super) const MARKERS: &[&str] = &[
     "geandert",
     "mehr",
     "kunftig",
-    "umgezogen",
     "ahora",
     "nuevo",
     "nueva",
@@ -278,7 +310,6 @@ pub(super) const MARKERS: &[&str] = &[
     "nouveau",
     "nouvelle",
     "nouvel",
-    "demenage",
     "nowadays",
     "instead",
     "stattdessen",
@@ -306,7 +337,6 @@ pub(super) const PIVOTS: &[&str] = &[
     "sind",
     "lautet",
     "heisst",
-    "heißt",
     "wohnt",
     "wohnen",
     "wohne",
@@ -351,7 +381,7 @@ pub(super) const SYNONYMS: &[&[&str]] = &[
     &["wifi", "wlan", "wireless"],
     &["password", "passwort", "kennwort", "passphrase", "contrasena", "clave"],
     &["code", "combination", "codigo", "zahlencode"],
-    &["birthday", "born", "geburtstag", "cumpleanos", "anniversaire", "geboren", "bday"],
+    &["birthday", "geburtstag", "cumpleanos", "anniversaire", "bday"],
     &["phone", "telephone", "telefonnummer", "telefono", "telefon"],
     &["plumber", "installateur", "klempner", "fontanero", "plombier"],
     &["bins", "bin", "garbage", "trash", "rubbish", "mullabfuhr", "mull", "basura", "poubelle", "poubelles"],
@@ -359,21 +389,8 @@ pub(super) const SYNONYMS: &[&[&str]] = &[
     &["cellar", "basement", "keller"],
     &["begin", "begins", "start", "starts", "beginnt", "startet", "empieza", "comienza", "commence", "debute"],
     &[
-        "live",
-        "lives",
-        "wohnt",
-        "wohnen",
-        "wohne",
-        "vive",
-        "vivo",
-        "vivimos",
-        "viven",
-        "habite",
-        "habitons",
+        "live", "lives", "wohnt", "wohnen", "wohne", "vive", "vivo", "vivimos", "viven", "habite", "habitons",
         "habitent",
-        "moved",
-        "umgezogen",
-        "demenage",
     ],
     &["favorite", "favourite", "lieblings"],
     &["sofa", "couch"],
@@ -389,13 +406,32 @@ pub(super) const SYNONYMS: &[&[&str]] = &[
     &["repaired", "fixed", "mended"],
     &["holiday", "vacation"],
     &["arrive", "comes", "kommt", "kommen", "viene", "vient", "pasa", "sortent"],
-    &["we", "wir", "nosotros", "nous"],
     &["size", "grosse", "talla", "taille"],
     &["address", "adresse", "direccion"],
 ];
 
 /// Meanings of which a thing or a person has one at a time: another value takes the place of the old one.
 pub(super) const SINGLE: &[&str] = &["password", "code", "birthday", "live", "favorite", "bins", "numberplate", "size"];
+
+/// What is copied letter by letter; the last part of the word.
+pub(super) const WRITTEN: &[&str] = &[
+    "password",
+    "passphrase",
+    "passwort",
+    "kennwort",
+    "passe",
+    "code",
+    "pin",
+    "key",
+    "schlüssel",
+    "clave",
+    "contraseña",
+    "codigo",
+    "código",
+    "wifi",
+    "wlan",
+    "plate",
+];
 
 /// Verbs of which one object excludes no other: "likes tea" and "now likes coffee" are both true.
 pub(super) const OPEN: &[&str] = &[

@@ -84,7 +84,7 @@ impl Profile {
     ) -> store::Result<Applied> {
         let scope = Scope::User(user);
         let mut all = self.entries.find(tx, scope, ALL, &[])?;
-        let mut applied = Applied::default();
+        let (mut applied, mut beside) = (Applied::default(), vec![]);
         let source = change.source.unwrap_or(ProfileSource::Person);
         let stamp = Stamp { scope, owner: user, audience: Audience::Private, label, source: "update_profile".into() };
         let missing = |id: &Id| store::Error::Missing(format!("the profile has no entry {id}: read it again"));
@@ -113,15 +113,30 @@ impl Profile {
                     text.section.longest()
                 )));
             }
-            // A person who confirms an entry vouches for it, and the source stays; another value is theirs.
             let same = entry.value.value == text.value;
+            // What came from outside takes no entry of the person out of their prompt: it stands beside it.
+            if label != Label::Own && entry.label == Label::Own {
+                if !same {
+                    beside.push(text);
+                }
+                continue;
+            }
+            // A person who confirms an entry vouches for it, and the source stays; another value is theirs.
             let now =
                 if same { Stored { confidence: change.confidence, ..entry.value.clone() } } else { stored(&text) };
             *entry = self.entries.put(tx, *id, &stamp, &now)?;
+            let (key, section) = (entry.value.key.clone(), entry.value.section);
             applied.written += 1;
+            // A key has one value: the confirmed one.
+            let others = all.extract_if(.., |e| {
+                !key.is_empty() && e.id != *id && (&e.value.key, e.value.section) == (&key, section)
+            });
+            for other in others.collect::<Vec<_>>() {
+                self.entries.remove(tx, scope, other.id)?;
+            }
         }
-        for text in &change.texts {
-            let found = all.iter().position(|entry| self.is_same(&entry.value, text));
+        for text in change.texts.iter().chain(&beside) {
+            let found = replaced(&all, text, label);
             let old = found.and_then(|at| all.get(at));
             if text.value.is_empty() {
                 if let (Some(at), Some(id)) = (found, old.map(|entry| entry.id)) {
@@ -131,7 +146,7 @@ impl Profile {
                 }
                 continue;
             }
-            if old.is_some_and(|entry| is_known(entry, text, label)) {
+            if all.iter().any(|entry| is_known(entry, text, label)) {
                 continue;
             }
             if found.is_none()
@@ -152,20 +167,36 @@ impl Profile {
         }
         Ok(applied)
     }
+}
 
-    /// Whether a text takes the place of this entry: the same key, the same fact in other words, or one that replaces it.
-    fn is_same(&self, entry: &Stored, text: &ProfileText) -> bool {
-        let instructs = text.section == ProfileSection::Instructions;
-        entry.section == text.section
-            && match text.key.as_str() {
-                "" if instructs => entry.value.to_lowercase() == text.value.to_lowercase(),
-                "" => relation(&entry.value, &text.value) != Relation::Different,
-                key => entry.key == key,
-            }
+/// The entry whose place a text takes: the one with its key, the same fact in other words, or the only one that it updates. A
+/// text from outside takes the place of no entry of the person; an empty one removes it, as they approved.
+fn replaced(all: &[Entry<Stored>], text: &ProfileText, label: Label) -> Option<usize> {
+    let may = |entry: &Entry<Stored>| label == Label::Own || entry.label != Label::Own || text.value.is_empty();
+    let of = |fits: &dyn Fn(&Stored) -> bool| -> Vec<usize> {
+        let mut found: Vec<usize> = (0..all.len())
+            .filter(|at| all.get(*at).is_some_and(|e| e.value.section == text.section && may(e) && fits(&e.value)))
+            .collect();
+        // Their own first.
+        found.sort_by_key(|at| all.get(*at).is_some_and(|entry| entry.label != Label::Own));
+        found
+    };
+    if !text.key.is_empty() {
+        return of(&|entry| entry.key == text.key).first().copied();
+    }
+    if text.section == ProfileSection::Instructions {
+        return of(&|entry| entry.value.to_lowercase() == text.value.to_lowercase()).first().copied();
+    }
+    let relates = |wanted: Relation| of(&move |entry| relation(&entry.value, &text.value) == wanted);
+    match (relates(Relation::Same).first(), relates(Relation::Update).as_slice()) {
+        (Some(same), _) => Some(*same),
+        (None, [one]) => Some(*one),
+        _ => None,
     }
 }
 
 /// Whether an entry says this already, as surely as it can.
 fn is_known(entry: &Entry<Stored>, text: &ProfileText, label: Label) -> bool {
-    entry.value.value == text.value && (entry.label == Label::Own || label != Label::Own)
+    let same = (entry.value.section, &entry.value.key, &entry.value.value) == (text.section, &text.key, &text.value);
+    same && (entry.label == Label::Own || label != Label::Own)
 }

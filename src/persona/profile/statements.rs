@@ -84,6 +84,8 @@ struct Rules {
     rules: Vec<Rule>,
     languages: Vec<(&'static str, &'static str)>,
     no_names: Vec<&'static str>,
+    times: Vec<&'static str>,
+    tasks: Vec<&'static str>,
     months: Vec<&'static str>,
     front: Vec<String>,
     back: Vec<String>,
@@ -105,6 +107,8 @@ impl Rules {
             match part {
                 "languages" => all.languages.extend(line.split_once(" = ")),
                 "no_names" => all.no_names.extend(line.split(' ')),
+                "times" => all.times.extend(line.split(' ')),
+                "tasks" => all.tasks.extend(line.split(' ')),
                 "months" => all.months.extend(line.split(' ')),
                 "front" => all.front.push(format!("{line} ")),
                 "back" => all.back.push(if line.starts_with(',') { line.to_owned() } else { format!(" {line}") }),
@@ -159,8 +163,18 @@ pub fn statements(message: &str) -> Vec<Statement> {
         return vec![];
     }
     let mut found: Vec<Statement> = vec![];
+    let mut open = true;
     for sentence in sentences(message).into_iter().take(SENTENCES) {
-        let Some(text) = read(&sentence) else { continue };
+        if !open {
+            break;
+        }
+        let text = read(&sentence);
+        // "Translate into German: I am late. Call me Sam.": what follows is a text to work with.
+        let begin: String = sentence.chars().take_while(|c| c.is_alphabetic()).map(plain).collect();
+        if sentence.contains(": ") || sentence.ends_with(':') || text.is_none() && RULES.tasks.contains(&&*begin) {
+            open = false;
+        }
+        let Some(text) = text else { continue };
         // A later statement about the same corrects the earlier one.
         found.retain(|one| text.key.is_empty() || one.text.key != text.key);
         found.push(Statement { text, quote: sentence });
@@ -211,9 +225,8 @@ fn read(sentence: &str) -> Option<ProfileText> {
         let length = what.chars().count();
         end >= start + length && begins(end - length, what)
     };
-    while let Some(last) = end.checked_sub(1).and_then(|n| plain.get(n)).filter(|c| matches!(c, '.' | '!' | ',' | ' '))
-    {
-        let _ = last;
+    let is_mark = |end: usize| matches!(end.checked_sub(1).and_then(|n| plain.get(n)), Some('.' | '!' | ',' | ' '));
+    while is_mark(end) {
         end -= 1;
     }
     while let Some(back) = RULES.back.iter().find(|back| ends(end, back)) {
@@ -283,8 +296,8 @@ fn value_of(rule: &Rule, value: &str, whole: &str) -> Option<String> {
             let fits =
                 (1..=3).contains(&own.split_whitespace().count()) && letters(&own) && !RULES.no_names.contains(&first);
             let capital = own.chars().next().is_some_and(char::is_uppercase);
-            // "call me maybe baby": several words without capitals are no name.
-            (fits && (capital || words.len() == 1)).then_some(own)
+            // "call me whenever", "call me maybe baby": without a capital letter it is no name.
+            (fits && capital).then_some(own)
         }
         Slot::Place => {
             let fits = (1..=4).contains(&words.len())
@@ -304,7 +317,11 @@ fn value_of(rule: &Rule, value: &str, whole: &str) -> Option<String> {
         }
         Slot::Short => ((1..=10).contains(&words.len()) && !is_vague(first)).then_some(own),
         Slot::Words => {
-            let enough = rule.section == Instructions || (1..=12).contains(&words.len()) && !is_vague(first);
+            // "I don't eat at home tonight" does not last.
+            let passes =
+                words.iter().any(|word| RULES.times.contains(&word.trim_matches(|c: char| !c.is_alphanumeric())));
+            let lasts = (1..=12).contains(&words.len()) && !is_vague(first) && !passes;
+            let enough = rule.section == Instructions || lasts;
             (enough && whole.split_whitespace().count() <= 40).then(|| whole.to_owned())
         }
     }
@@ -334,7 +351,8 @@ mod tests {
     fn statements_in_four_languages() {
         for (message, key, value) in [
             ("Call me Sam", "preferredName", "Sam"),
-            ("please call me sam.", "preferredName", "sam"),
+            ("please call me Sam.", "preferredName", "Sam"),
+            ("Remember: call me Sam", "preferredName", "Sam"),
             ("You can call me Anna-Lena, please!", "preferredName", "Anna-Lena"),
             ("Nenn mich Sam", "preferredName", "Sam"),
             ("Du kannst mich Sam nennen", "preferredName", "Sam"),
@@ -390,6 +408,16 @@ mod tests {
             "call me tomorrow",
             "don't call me back",
             "call mum",
+            "call me whenever",
+            "call me immediately",
+            "call me sam",
+            "I don't eat at home tonight",
+            "I work at home today",
+            "I prefer tea now",
+            "Ich arbeite bei Anna, heute",
+            "Je ne mange pas de viande ce soir",
+            "Translate into German: I'm on my way. Call me Sam.",
+            "Write to Anna. I am vegetarian.",
             "my name is what?",
             "what is my name?",
             "is my name Sam?",

@@ -83,7 +83,9 @@ pub(crate) struct Stop {
 impl Stop {
     /// Stops it for the next start of its rule.
     fn restart(&self) {
-        self.restarts.store(!self.token.is_cancelled(), Ordering::Release);
+        if !self.token.is_cancelled() {
+            self.restarts.store(true, Ordering::Release);
+        }
         self.token.cancel();
     }
 
@@ -436,4 +438,25 @@ pub(crate) fn definition_of(rule: &Trigger) -> Option<Definition> {
         _ => json!({"type": "tool", "tool": call.tool, "arguments": call.args}),
     };
     Some(Definition { triggers: vec![trigger], actions: vec![action], max: 1, ..Definition::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_starts_anew_says_so_however_often() {
+        let run = Stop::default();
+        // Three events: the second and the third find the first run still at its end.
+        for _ in 0..2 {
+            run.restart();
+            assert_eq!(run.outcome().0, Status::Restarted);
+        }
+        run.stop();
+        assert_eq!(run.outcome().0, Status::Restarted, "the first reason counts");
+        let run = Stop::default();
+        run.stop();
+        run.restart();
+        assert_eq!(run.outcome().0, Status::Stopped);
+    }
 }

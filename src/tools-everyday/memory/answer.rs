@@ -67,8 +67,9 @@ pub(super) async fn answer_question(memories: Memories, cx: Cx, args: AnswerQues
 /// Facts in the records of other families. Their tools have tainted the run with what they read.
 async fn in_records(memories: &Memories, cx: &Cx, asked: &str, question: &Question) -> (Vec<Fact>, Vec<Origin>) {
     let words = question.search_words(SEARCHED);
-    let asked_for = Asked { words: &words, past: question.is_past(), kinds: &[], now: cx.ports().clock.local() };
-    let found = if words.is_empty() { vec![] } else { sources::search(cx, &asked_for).await };
+    let (past, now) = (question.is_past(), cx.ports().clock.local());
+    let asked_for = Asked { words: &words, past, kinds: &[], now, most: 0, since: None };
+    let found = if words.is_empty() { vec![] } else { sources::search(cx, &asked_for).await.records };
     let mut all: Vec<(f32, String, &FoundRecord)> = vec![];
     for record in &found {
         all.extend(record.facts.iter().map(|fact| (question.overlap(fact), fact.clone(), record)));

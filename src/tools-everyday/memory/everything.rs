@@ -8,6 +8,8 @@ use tool::{Label, When, prelude::*};
 
 /// The default and the largest limit.
 pub(super) const PAGE: (u32, u32) = (10, 50);
+/// How many memories are looked at for each result that is asked for.
+const CONSIDERED: usize = 2;
 /// How many words are looked up in records.
 const SEARCHED: usize = 4;
 const SNIPPET: usize = 200;
@@ -40,6 +42,7 @@ struct Hit {
 }
 
 /// A span of time; either end may be open.
+#[derive(Clone)]
 struct Span {
     since: Option<Timestamp>,
     until: Option<Timestamp>,
@@ -62,6 +65,11 @@ impl Span {
             return Err(Error::bad_args("`since` is after `until`: nothing lies between them"));
         }
         Ok(Self { since, until, zone })
+    }
+
+    fn has_moment(&self, at: Option<Timestamp>) -> bool {
+        let (since, until) = (self.since, self.until);
+        at.is_none_or(|at| since.is_none_or(|since| at >= since) && until.is_none_or(|until| at <= until))
     }
 
     fn has(&self, date: Option<&str>) -> bool {
@@ -96,10 +104,18 @@ pub(super) async fn search_everything(memories: Memories, cx: Cx, args: SearchEv
     let wants = |kind: Kind| args.kinds.is_empty() || args.kinds.contains(&kind);
     let question = Question::new(query);
     let mut hits = vec![];
-    let candidates = match wants(Kind::Memory) {
-        true => memories.candidates(&cx, query, &question).await?.found,
-        false => vec![],
-    };
+    let (mut candidates, mut more) = (vec![], false);
+    if wants(Kind::Memory) {
+        let (within, most) = (span.clone(), limit * CONSIDERED);
+        let created = move |ms: u64| {
+            within.has_moment(i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()))
+        };
+        let found = memories.candidates_of(&cx, (query, &question), most, created).await?;
+        (candidates, more) = (found.found, found.cut);
+    }
+    // What was left out is less relevant than what was looked at.
+    let last = candidates.last().map(|it| Fact { text: it.memory.content.clone(), similarity: it.similarity });
+    more &= last.is_some_and(|last| question.relevance(&last) >= LEAST);
     for candidate in candidates {
         let it = candidate.memory;
         let fact = Fact { text: it.content, similarity: candidate.similarity };
@@ -110,8 +126,11 @@ pub(super) async fn search_everything(memories: Memories, cx: Cx, args: SearchEv
         hits.push(Hit { relevance: question.relevance(&fact), label: candidate.label, view });
     }
     let words = question.search_words(SEARCHED);
-    let asked = Asked { words: &words, past: true, kinds: &args.kinds, now: cx.ports().clock.local() };
-    for record in sources::search(&cx, &asked).await {
+    let now = cx.ports().clock.local();
+    let asked = Asked { words: &words, past: true, kinds: &args.kinds, now, most: limit as u32, since: span.since };
+    let found = sources::search(&cx, &asked).await;
+    more |= found.cut;
+    for record in found.records {
         let text = record.facts.iter().max_by(|a, b| question.overlap(a).total_cmp(&question.overlap(b)));
         let text = text.unwrap_or(&record.title);
         let all = Fact { text: [&record.title[..], &record.facts.join(" ")].join(" "), similarity: None };
@@ -122,7 +141,7 @@ pub(super) async fn search_everything(memories: Memories, cx: Cx, args: SearchEv
     }
     hits.retain(|hit| hit.relevance >= LEAST && span.has(hit.view["date"].as_str()));
     hits.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
-    let more = hits.len() > limit;
+    more |= hits.len() > limit;
     hits.truncate(limit);
     hits.iter().for_each(|hit| cx.taint(hit.label));
     let found: Vec<Value> = hits.into_iter().map(|hit| hit.view).collect();
@@ -154,5 +173,31 @@ fn sentence(found: &[Value], query: &str) -> String {
         0 => format!("I found nothing about {}.", records::quote(query)),
         n if n <= NAMED => listing(&format!("I found {}", counted_one(n, "thing")), &lines, false),
         n => listing(&format!("I found {n} things. The best first"), &lines, More::Count(n - NAMED)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{call, cx};
+    use embed::Embedder;
+    use memory::{Memories, New};
+    use std::time::Duration;
+    use store::Store;
+    use tool::prelude::json;
+
+    #[tokio::test]
+    async fn more_than_two_dozen_memories_are_found_and_a_span_loses_none() {
+        let m = Memories::new(&Store::in_memory().unwrap(), Embedder::new(Duration::from_secs(600)));
+        let all = (0..40).map(|n| New { content: format!("Apple tree {n} has fruit"), ..New::default() });
+        m.remember_all(&cx(), all.collect()).await.unwrap();
+        let found = async |args| {
+            call(crate::memory::family(m.clone()), &cx(), "search_everything", args).await.unwrap().content
+        };
+        let page = found(json!({"query": "apple tree", "limit": 30})).await;
+        assert_eq!((&page["count"], &page["hasMore"]), (&json!(30), &json!(true)));
+        let page = found(json!({"query": "apple tree", "limit": 50})).await;
+        assert_eq!((&page["count"], &page["hasMore"]), (&json!(40), &json!(false)));
+        let page = found(json!({"query": "apple tree", "until": "2001-01-01"})).await;
+        assert_eq!((&page["count"], &page["hasMore"]), (&json!(0), &json!(false)));
     }
 }

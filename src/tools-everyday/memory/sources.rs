@@ -6,10 +6,13 @@ use std::{future::Future, pin::Pin};
 use text_kit::{money_words, truncate};
 use tool::{When, prelude::*};
 
-/// How many records of one family a search reads.
+/// How many records of one family a search reads at least, and at most.
 const READ: u32 = 8;
+const MOST: u32 = 50;
+/// So many years back events are searched first.
+const YEARS: i64 = 2;
 /// How many tables are searched.
-const TABLES: usize = 8;
+const TABLES: usize = 32;
 /// The most lines of a note that are considered.
 const LINES: usize = 60;
 
@@ -21,6 +24,45 @@ pub(super) struct Asked<'a> {
     /// Only these kinds; all where it is empty.
     pub kinds: &'a [Kind],
     pub now: Zoned,
+    /// How many results are asked for.
+    pub most: u32,
+    /// The first moment of the records that are asked for.
+    pub since: Option<jiff::Timestamp>,
+}
+
+impl Asked<'_> {
+    /// How many records of a family are read for a word.
+    fn read(&self) -> u32 {
+        self.most.clamp(READ, MOST)
+    }
+
+    /// The parts of the calendar that are searched, as arguments: what is near first, then older events.
+    fn spans(&self) -> Vec<Value> {
+        let day = |at: &Zoned| at.date().to_string();
+        let near = day(&self.now.saturating_sub(jiff::Span::new().years(YEARS)));
+        match self.since {
+            _ if !self.past => vec![json!({})],
+            Some(since) => vec![json!({"startDate": day(&since.to_zoned(self.now.time_zone().clone()))})],
+            None if self.most == 0 => vec![json!({"startDate": near})],
+            None => vec![json!({"startDate": near}), json!({"startDate": "1900-01-01", "endDate": near})],
+        }
+    }
+}
+
+/// The records that a search found.
+#[derive(Default)]
+pub(super) struct Found {
+    pub records: Vec<FoundRecord>,
+    /// Whether some were left out.
+    pub cut: bool,
+}
+
+impl Found {
+    fn add(&mut self, output: &Output, list: &str, most: u32, read: impl Fn(&Value) -> FoundRecord) {
+        let records = output.content[list].as_array().map(Vec::as_slice).unwrap_or_default();
+        self.cut |= output.content["hasMore"].as_bool().unwrap_or(records.len() >= most as usize);
+        self.records.extend(records.iter().map(read));
+    }
 }
 
 /// The kinds of what a search finds.
@@ -53,7 +95,7 @@ impl Kind {
     }
 }
 
-type Finding<'a> = Pin<Box<dyn Future<Output = Vec<FoundRecord>> + Send + 'a>>;
+type Finding<'a> = Pin<Box<dyn Future<Output = Found> + Send + 'a>>;
 
 /// Somewhere that a search looks: files of the workspace, documents and skills join as others of these. What a caller may
 /// not see is not found; a source that fails has nothing to add.
@@ -98,19 +140,21 @@ pub(super) struct FoundRecord {
 }
 
 /// The records with one of these words, each once, in order of their families.
-pub(super) async fn search(cx: &Cx, asked: &Asked<'_>) -> Vec<FoundRecord> {
-    let mut found: Vec<FoundRecord> = vec![];
+pub(super) async fn search(cx: &Cx, asked: &Asked<'_>) -> Found {
+    let mut all = Found::default();
     for source in SOURCES {
         if !asked.kinds.is_empty() && !asked.kinds.contains(&source.kind()) {
             continue;
         }
-        for record in source.search(cx, asked).await {
-            if !found.iter().any(|f| f.id == record.id) {
-                found.push(record);
+        let found = source.search(cx, asked).await;
+        all.cut |= found.cut;
+        for record in found.records {
+            if !all.records.iter().any(|f| f.id == record.id) {
+                all.records.push(record);
             }
         }
     }
-    found
+    all
 }
 
 impl Source for Family {
@@ -120,17 +164,16 @@ impl Source for Family {
 
     fn search<'a>(&'a self, cx: &'a Cx, asked: &'a Asked<'a>) -> Finding<'a> {
         Box::pin(async move {
-            let mut found = vec![];
+            let mut found = Found::default();
+            let spans = if self.kind == Kind::Event { asked.spans() } else { vec![json!({})] };
             for word in asked.words {
-                let mut args = json!({"search": word, "limit": READ});
-                if self.kind == Kind::Event && asked.past {
-                    let start = asked.now.date().saturating_sub(jiff::Span::new().years(2));
-                    args["startDate"] = json!(start.to_string());
+                for span in &spans {
+                    let mut args = span.clone();
+                    (args["search"], args["limit"]) = (json!(word), json!(asked.read()));
+                    // A family may be off, or closed to this caller: then it has nothing to add.
+                    let Ok(output) = cx.call(self.tool, args).await else { continue };
+                    found.add(&output, self.list, asked.read(), |record| read(self.kind, record, &asked.now));
                 }
-                // A family may be off, or closed to this caller: then it has nothing to add.
-                let Ok(output) = cx.call(self.tool, args).await else { continue };
-                let records = output.content[self.list].as_array().into_iter().flatten();
-                found.extend(records.map(|record| read(self.kind, record, &asked.now)));
             }
             found
         })
@@ -144,18 +187,18 @@ impl Source for Tables {
 
     fn search<'a>(&'a self, cx: &'a Cx, asked: &'a Asked<'a>) -> Finding<'a> {
         Box::pin(async move {
-            let mut found = vec![];
+            let mut found = Found::default();
             let Ok(tables) = cx.call("list_custom_tables", json!({})).await else { return found };
             let named = tables.content["tables"].as_array().into_iter().flatten();
             let filled = named.filter(|table| table["records"].as_u64() != Some(0));
             let names: Vec<String> =
                 filled.filter_map(|t| t["table"].as_str().or_else(|| t["name"].as_str())).map(str::to_owned).collect();
+            found.cut = names.len() > TABLES;
             for table in names.iter().take(TABLES) {
                 for word in asked.words {
-                    let args = json!({"table": table, "query": word, "limit": READ});
+                    let args = json!({"table": table, "query": word, "limit": asked.read()});
                     let Ok(output) = cx.call("search_custom_records", args).await else { continue };
-                    let records = output.content["records"].as_array().into_iter().flatten();
-                    found.extend(records.map(|record| row(table, record)));
+                    found.add(&output, "records", asked.read(), |record| row(table, record));
                 }
             }
             found
