@@ -28,6 +28,8 @@ fn a_policy_sees_what_a_call_does() {
         ("UPDATE t SET a = 1 WHERE b", Risk::Write, false),
         ("DELETE FROM t", Risk::Destroy, false),
         ("SELECT 1; DROP TABLE t", Risk::Destroy, false),
+        // `run` refuses it unread.
+        (&format!("DROP TABLE t{}", " ".repeat(sql::SQL_BYTES)), Risk::Write, true),
     ] {
         let args = json!({"sql": sql});
         assert_eq!(tool.risk_of(&args), risk, "{sql}");
