@@ -74,7 +74,7 @@ pub struct Health {
 
 /// What a check of a database found.
 #[derive(Clone)]
-enum Found {
+enum Checkup {
     Sound,
     Damaged(String),
     TooSlow,
@@ -105,7 +105,7 @@ struct Inner {
     importing: Arc<Semaphore>,
     imported: Mutex<Option<Id>>,
     /// What the last check found, with the version it looked at, by database.
-    checked: Mutex<HashMap<Id, (u64, Found)>>,
+    checked: Mutex<HashMap<Id, (u64, Checkup)>>,
     /// The database that was checked last.
     last_checked: Mutex<Option<Id>>,
 }
@@ -467,12 +467,12 @@ impl Databases {
             let known = self.0.checked.lock().unwrap_or_else(PoisonError::into_inner).get(&pages).cloned();
             let known = known.filter(|known| known.0 == version).map(|(_, found)| found);
             let found = match known {
-                Some(Found::TooSlow) | None if Instant::now() < until => {
+                Some(Checkup::TooSlow) | None if Instant::now() < until => {
                     let deadline = Deadline { at: until, gone: Arc::default() };
                     let found = match self.look_now(pages, &deadline, quick_check) {
-                        Ok(()) => Found::Sound,
-                        Err(Error::Busy(_)) => Found::TooSlow,
-                        Err(error) => Found::Damaged(error.to_string()),
+                        Ok(()) => Checkup::Sound,
+                        Err(Error::Busy(_)) => Checkup::TooSlow,
+                        Err(error) => Checkup::Damaged(error.to_string()),
                     };
                     let mut checked = self.0.checked.lock().unwrap_or_else(PoisonError::into_inner);
                     checked.insert(pages, (version, found.clone()));
@@ -483,9 +483,9 @@ impl Databases {
                 Some(found) => found,
             };
             match found {
-                Found::Sound => {}
-                Found::Damaged(problem) => health.problems.push(problem),
-                Found::TooSlow => health.unchecked += 1,
+                Checkup::Sound => {}
+                Checkup::Damaged(problem) => health.problems.push(problem),
+                Checkup::TooSlow => health.unchecked += 1,
             }
         }
         Ok(health)

@@ -33,9 +33,7 @@ pub(crate) fn replace_on(connection: &Connection, deadline: &Deadline) -> Result
         }
     })?;
     let until = deadline.clone();
-    replace_one(connection, deadline, "glob", 2, move |call, text| {
-        fits(call, text, |pattern| Pattern::glob(pattern), &until)
-    })?;
+    replace_one(connection, deadline, "glob", 2, move |call, text| fits(call, text, Pattern::glob, &until))?;
     let refused = [
         ("unhex", "unhex takes one argument here: use replace to remove separators"),
         // The definitions of an imported file may have them, which no guard sees.
