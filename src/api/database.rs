@@ -17,7 +17,10 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    time::Instant,
+};
 use tool::{
     Id, Role,
     prelude::{JsonSchema, schemars},
@@ -25,12 +28,11 @@ use tool::{
 
 /// The size of a chunk of an export, in bytes.
 const CHUNK: usize = 64 * 1024;
-/// The largest file that may come in, in bytes.
-const MOST: u64 = 100 << 20;
 /// An import is on the disk three times for a while: as it came, converted, and in the store.
 const DISK_FRACTION: u64 = 4;
-/// The timeout for the next chunk of the body.
+/// The timeout for the next chunk of the body, and for all of it.
 const SILENCE: Duration = Duration::from_secs(20);
+const UPLOAD_TIME: Duration = Duration::from_secs(600);
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
@@ -59,8 +61,10 @@ pub(crate) struct ImportQuery {
 /// The database after an import.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ImportedDatabase {
-    /// Its tables, with the number of their rows.
+    /// Its tables, with the number of their rows; the first ones where there are very many.
     tables: Vec<ImportedTable>,
+    /// The number of all tables.
+    table_count: usize,
     /// Its size in bytes.
     bytes: u64,
 }
@@ -127,11 +131,13 @@ pub(crate) async fn import(
     if caller.principal.role == Role::Viewer {
         return Err(Failure::new(403, "denied", "a viewer has no database to replace: ask an admin"));
     }
+    // Before the body: each upload takes its size of the disk.
+    let permit = house.databases.import_permit().map_err(tool::Error::from)?;
     let (cx, file) = (house.cx(&caller), Temporary::new(&house));
     receive(body, &file.0).await?;
     // Runs to completion even if the client disconnects.
     let import = tokio::spawn(async move {
-        let imported = house.databases.import(&cx, "import", file.0.clone(), query.vouch).await;
+        let imported = house.databases.import(&cx, "import", file.0.clone(), (query.vouch, permit)).await;
         let imported = imported.map_err(tool::Error::from)?;
         let details = serde_json::json!({"size": imported.bytes, "vouched": query.vouch});
         house.registry.audit_change(&cx, "database_import", &details);
@@ -139,8 +145,9 @@ pub(crate) async fn import(
     });
     let broken = |_| Failure::new(422, "failed", "the import broke off: the log has more");
     let imported = import.await.map_err(broken)??;
-    let tables = imported.tables.into_iter().map(|table| ImportedTable { name: table.name, rows: table.rows });
-    Ok(ok(ImportedDatabase { tables: tables.collect(), bytes: imported.bytes }))
+    let table_count = imported.tables.all;
+    let tables = imported.tables.tables.into_iter().map(|table| ImportedTable { name: table.name, rows: table.rows });
+    Ok(ok(ImportedDatabase { tables: tables.collect(), table_count, bytes: imported.bytes }))
 }
 
 /// Writes the body into a new file.
@@ -158,10 +165,13 @@ async fn receive(body: Body, file: &Path) -> Result<(), Failure> {
     let mut new = tokio::fs::File::from_std(new.map_err(failed)?);
     let (mut pieces, mut size) = (body.into_data_stream(), 0);
     let slow = |_| Failure::new(408, "too_slow", "the body did not come: send it without pauses");
-    while let Some(piece) = tokio::time::timeout(SILENCE, pieces.next()).await.map_err(slow)? {
+    let end = Instant::now() + UPLOAD_TIME;
+    while let Some(piece) =
+        tokio::time::timeout_at(end.min(Instant::now() + SILENCE), pieces.next()).await.map_err(slow)?
+    {
         let piece = piece.map_err(|_| Failure::new(400, "bad_args", "the body broke off: send it again"))?;
         size += piece.len() as u64;
-        if size > MOST {
+        if size > sql::DATABASE_BYTES {
             return Err(Failure::new(413, "too_large", "a database takes 100 MB at most: remove something first"));
         }
         if size > room {

@@ -9,9 +9,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The largest file that the daemon takes, in bytes.
-const MOST: u64 = 100 << 20;
-
 /// Commands of the database.
 #[derive(clap::Subcommand)]
 pub enum DatabaseCommand {
@@ -74,13 +71,12 @@ async fn import(client: &Client, file: &Path, vouch: bool) -> Result<()> {
     let shown = file.display();
     let opened = store::open_plain(file).with_context(|| format!("could not read {shown}"))?;
     let mut bytes = vec![];
-    opened.take(MOST + 1).read_to_end(&mut bytes).with_context(|| format!("could not read {shown}"))?;
-    if bytes.len() as u64 > MOST {
+    opened.take(sql::DATABASE_BYTES + 1).read_to_end(&mut bytes).with_context(|| format!("could not read {shown}"))?;
+    if bytes.len() as u64 > sql::DATABASE_BYTES {
         bail!("{shown} has more than 100 MB, and a database takes no more: remove something first");
     }
     let imported = client.send("POST", &format!("/api/v1/database/import?vouch={vouch}"), bytes).await?;
-    let tables = imported["tables"].as_array().map_or(0, Vec::len);
-    let tables = text_kit::counted(tables, "table");
+    let tables = text_kit::counted(imported["table_count"].as_u64().unwrap_or_default(), "table");
     put(format_args!("imported {shown}: {tables}, {} bytes\n", imported["bytes"]))?;
     Ok(())
 }

@@ -378,7 +378,8 @@ fn remove_partial_backups(data: &Path) {
     let is_copy = |name: &str| {
         let id = name.strip_prefix("backup-").map(|name| name.strip_suffix(".part").unwrap_or(name));
         id.and_then(|name| name.strip_suffix(".tmp")).is_some_and(|id| id.parse::<tool::Id>().is_ok())
-            || name.starts_with(api::UPLOAD.0) && name.ends_with(api::UPLOAD.1)
+            // SQLite leaves a journal beside a file that it was writing.
+            || name.starts_with(api::UPLOAD.0) && name.trim_end_matches("-journal").ends_with(api::UPLOAD.1)
     };
     for file in std::fs::read_dir(data).into_iter().flatten().flatten() {
         if file.file_name().to_str().is_some_and(is_copy) && file.file_type().is_ok_and(|kind| kind.is_file()) {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use sql::{ColumnInfo, Databases, EachRow, ForeignTables, SqlValue, TableInfo};
 use std::{sync::Arc, time::Duration};
 use store::Store;
-use tool::Cx;
+use tool::{Cx, Label};
 use tools_data::{ReadableKind, ReadableTable, TableReader};
 
 /// How long the doctor may look at databases at once; it goes on the next time.
@@ -18,21 +18,27 @@ pub fn databases(store: &Store) -> Databases {
     Databases::new(store, Arc::new(CustomTables(TableReader::new(store))))
 }
 
-/// Adds a line to the doctor's about damaged databases.
+/// Adds a line to the doctor's about damaged databases, and those that it could not check.
 pub fn add_check(checks: &Checks, databases: &Databases) {
     let databases = databases.clone();
     checks.add(move || {
         let todo = "import an export of it with `hob db import FILE`, or restore a backup with `hob restore FILE`";
-        match databases.damaged(CHECK) {
-            Ok(damaged) if damaged.is_empty() => None,
-            Ok(damaged) => {
-                let problem = &damaged.first()?.problem;
-                let count = text_kit::counted(damaged.len(), "SQL database");
-                let verb = if damaged.len() == 1 { "is" } else { "are" };
-                Some(care::Check::wrong("sql", format!("{count} {verb} damaged: {problem}"), todo))
+        let health = match databases.check(CHECK) {
+            Ok(health) => health,
+            Err(error) => {
+                return Some(care::Check::wrong("sql", format!("SQL databases cannot be read: {error}"), todo));
             }
-            Err(error) => Some(care::Check::wrong("sql", format!("SQL databases cannot be read: {error}"), todo)),
+        };
+        if let Some(problem) = health.problems.first() {
+            let count = text_kit::counted(health.problems.len(), "SQL database");
+            let verb = if health.problems.len() == 1 { "is" } else { "are" };
+            return Some(care::Check::wrong("sql", format!("{count} {verb} damaged: {problem}"), todo));
         }
+        (health.unchecked > 0).then(|| {
+            let count = text_kit::counted(health.unchecked, "SQL database");
+            let text = format!("{count} not checked: it takes longer than {} s", CHECK.as_secs());
+            care::Check::careful("sql", text, "run it again, or `PRAGMA quick_check` with `db_sql`")
+        })
     });
 }
 
@@ -46,7 +52,7 @@ pub fn schedule_tidying(databases: Databases) {
 }
 
 impl ForeignTables for CustomTables {
-    fn list(&self, cx: &Cx) -> tool::Result<Vec<TableInfo>> {
+    fn list(&self, cx: &Cx) -> tool::Result<Vec<(TableInfo, Label)>> {
         Ok(self.0.list(cx)?.into_iter().map(table).collect())
     }
 
@@ -58,8 +64,8 @@ impl ForeignTables for CustomTables {
     }
 }
 
-fn table(table: ReadableTable) -> TableInfo {
-    let ReadableTable { name, columns, records } = table;
+fn table(table: ReadableTable) -> (TableInfo, Label) {
+    let ReadableTable { name, columns, records, label } = table;
     // A table may have a column of its own that is called `id`.
     let id = if columns.iter().any(|column| column.0 == "id") { "record_id" } else { "id" };
     let column =
@@ -73,7 +79,7 @@ fn table(table: ReadableTable) -> TableInfo {
         };
         column(name, kind, false)
     });
-    TableInfo { name, columns: std::iter::once(id).chain(columns).collect(), rows: records }
+    (TableInfo { name, columns: std::iter::once(id).chain(columns).collect(), rows: records }, label)
 }
 
 fn value(value: Value) -> SqlValue {

@@ -1,6 +1,7 @@
 //! Opens a database with all its limits.
 
 use crate::{
+    deadline::Deadline,
     error::{Error, Result},
     functions::{self, VALUE_BYTES},
     guard::Guard,
@@ -8,17 +9,10 @@ use crate::{
     vfs::{self, Announced},
 };
 use rusqlite::{Connection, FileControl, OpenFlags, config::DbConfig, ffi, limits::Limit};
-use std::{
-    ffi::c_int,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Instant,
-};
+use std::ffi::c_int;
 
 /// The size of a database, in bytes.
-pub(crate) const DATABASE_BYTES: u64 = 100 << 20;
+pub const DATABASE_BYTES: u64 = 100 << 20;
 /// The longest SQL text.
 pub const SQL_BYTES: usize = 256 << 10;
 /// The memory that SQLite may use in this process.
@@ -34,26 +28,10 @@ const LIMITS: &[(Limit, i32)] = &[
     (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 200),
     (Limit::SQLITE_LIMIT_VDBE_OP, 1_000_000),
     (Limit::SQLITE_LIMIT_ATTACHED, 0),
-    // The time of LIKE grows with the product of the lengths of text and pattern.
-    (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 256),
     (Limit::SQLITE_LIMIT_VARIABLE_NUMBER, 1000),
     (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 32),
     (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
 ];
-
-/// When a call has to end.
-#[derive(Clone)]
-pub(crate) struct Deadline {
-    pub at: Instant,
-    /// Set when nobody waits for the result any more.
-    pub gone: Arc<AtomicBool>,
-}
-
-impl Deadline {
-    pub fn is_over(&self) -> bool {
-        self.gone.load(Ordering::Relaxed) || Instant::now() >= self.at
-    }
-}
 
 /// Opens a database of the store. The guard answers from then on.
 pub(crate) fn open(file: PageFile, guard: &Guard, deadline: Deadline) -> Result<Connection> {
@@ -85,12 +63,11 @@ fn prepare(connection: &mut Connection, guard: &Guard, deadline: Deadline) -> ru
          PRAGMA cache_size = -4096; PRAGMA cache_spill = OFF; PRAGMA max_page_count = {};",
         DATABASE_BYTES / PAGE as u64
     ))?;
-    functions::replace_on(connection)?;
     let guard = guard.clone();
     connection.authorizer(Some(move |context: rusqlite::hooks::AuthContext| guard.decide(&context)))
 }
 
-/// Limits of time, memory and rights of any connection.
+/// Limits of time, memory and rights of any connection, and functions that keep to the time.
 pub(crate) fn restrict(connection: &mut Connection, deadline: Deadline) -> rusqlite::Result<()> {
     for (limit, value) in LIMITS {
         connection.set_limit(*limit, *value)?;
@@ -104,5 +81,6 @@ pub(crate) fn restrict(connection: &mut Connection, deadline: Deadline) -> rusql
         connection.set_db_config(config, on)?;
     }
     connection.execute_batch(&format!("PRAGMA hard_heap_limit = {MEMORY_BYTES}; PRAGMA cell_size_check = ON;"))?;
+    functions::replace_on(connection, &deadline)?;
     connection.progress_handler(INSTRUCTIONS, Some(move || deadline.is_over()))
 }

@@ -1,9 +1,10 @@
-//! The databases of agents, one for each agent and person: calls take turns, run on a thread of their own, and store each
+//! The databases of agents, one for each agent and person: calls wait for each other, run on a thread of their own, and store each
 //! commit in one write.
 
 use crate::{
-    Answer, Query, TableInfo,
-    connection::{Deadline, SQL_BYTES},
+    Answer, Query, TableInfo, TableList,
+    connection::SQL_BYTES,
+    deadline::Deadline,
     error::{Error, Result, of_sqlite},
     foreign::{ForeignTables, Named, tables},
     guard::Guard,
@@ -25,7 +26,7 @@ use std::{
     time::{Duration, Instant},
 };
 use store::{Collection, Entry, Key, Level, Listing, Record, Store};
-use tokio::sync::{Mutex as Turns, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::sync::{Mutex as Exclusive, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tool::{Cx, Id, Label, Scope};
 
 /// How many calls run at once, on a thread each.
@@ -39,6 +40,9 @@ const IMPORT: Duration = Duration::from_secs(120);
 const PIECE: usize = 500;
 /// The most parameters of a call.
 const PARAMS: usize = 10_000;
+
+const DAMAGED_RECORD: &str =
+    "the record of this database is damaged, so its data cannot be found: restore a backup with `hob restore FILE`";
 
 /// The database of an agent for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,17 +63,30 @@ impl Record for Database {
     }
 }
 
-/// A database that is damaged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Damaged {
-    pub database: Id,
-    pub problem: String,
+/// What is known of all databases.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Health {
+    /// A text for each damaged database.
+    pub problems: Vec<String>,
+    /// How many could not be checked for lack of time.
+    pub unchecked: usize,
 }
+
+/// What a check of a database found.
+#[derive(Clone)]
+enum Checkup {
+    Sound,
+    Damaged(String),
+    TooSlow,
+}
+
+/// The right to import a file: one at a time, because each takes its size of the disk several times.
+pub struct ImportPermit(#[expect(dead_code, reason = "held until it is dropped")] OwnedSemaphorePermit);
 
 /// What an import brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    pub tables: Vec<TableInfo>,
+    pub tables: TableList,
     pub bytes: u64,
 }
 
@@ -81,18 +98,20 @@ struct Inner {
     store: Store,
     records: Collection<Database>,
     foreign: Arc<dyn ForeignTables>,
-    turns: Mutex<HashMap<Scope, Arc<Turns<()>>>>,
+    locks: Mutex<HashMap<Scope, Arc<Exclusive<()>>>>,
     threads: Arc<Semaphore>,
     waiting: AtomicUsize,
     /// The pages of an import that is under way; one at a time.
     importing: Arc<Semaphore>,
     imported: Mutex<Option<Id>>,
-    /// The version that was last found intact, or its problem, by database.
-    checked: Mutex<HashMap<Id, (u64, Option<String>)>>,
+    /// What the last check found, with the version it looked at, by database.
+    checked: Mutex<HashMap<Id, (u64, Checkup)>>,
+    /// The database that was checked last.
+    last_checked: Mutex<Option<Id>>,
 }
 
 /// The right to use a database: nobody else does meanwhile.
-struct Turn {
+struct DatabasePermit {
     _own: OwnedMutexGuard<()>,
     _thread: OwnedSemaphorePermit,
 }
@@ -119,12 +138,13 @@ impl Databases {
             store: store.clone(),
             records: store.collection(),
             foreign,
-            turns: Mutex::default(),
+            locks: Mutex::default(),
             threads: Arc::new(Semaphore::new(THREADS)),
             waiting: AtomicUsize::new(0),
             importing: Arc::new(Semaphore::new(1)),
             imported: Mutex::default(),
             checked: Mutex::default(),
+            last_checked: Mutex::default(),
         }))
     }
 
@@ -149,8 +169,12 @@ impl Databases {
                     .into(),
             ));
         }
-        let (named, names) = (self.0.foreign.list(cx)?, words.names());
-        let named: Vec<_> = named.into_iter().filter(|table| names.contains(&table.name.to_lowercase())).collect();
+        let names = words.names();
+        let mut named = self.0.foreign.list(cx)?;
+        named.retain(|(table, _)| names.contains(&table.name.to_lowercase()));
+        // SQL sees the columns without reading a row.
+        named.iter().for_each(|(_, label)| cx.taint(*label));
+        let named: Vec<_> = named.into_iter().map(|(table, _)| table).collect();
         let lower = named.iter().map(|table| table.name.to_lowercase()).collect();
         let guard = Guard::new(Intent::of(&query.sql), lower);
         let (here, caller) = (self.clone(), cx.clone());
@@ -165,8 +189,10 @@ impl Databases {
     ///
     /// # Errors
     /// As every read.
-    pub async fn schema(&self, cx: &Cx) -> Result<(Vec<TableInfo>, Vec<TableInfo>)> {
+    pub async fn schema(&self, cx: &Cx) -> Result<(TableList, Vec<TableInfo>)> {
         let foreign = self.0.foreign.list(cx)?;
+        foreign.iter().for_each(|(_, label)| cx.taint(*label));
+        let foreign = foreign.into_iter().map(|(table, _)| table).collect();
         let guard = Guard::new(Intent::default(), BTreeSet::new());
         let own = self.session(cx, "db_schema", guard, |session| {
             session.guard.trusting(|| tables(session.connection)).map_err(|e| of_sqlite(&e))
@@ -180,15 +206,24 @@ impl Databases {
 
     /// The caller's database; taints the run with its label.
     fn find(&self, cx: &Cx) -> Result<Option<Entry<Database>>> {
-        Ok(self.0.records.list(cx, &Listing { limit: 1, ..Listing::default() })?.pop())
+        let found = self.0.records.list(cx, &Listing { limit: 1, ..Listing::default() })?.pop();
+        self.whole(Self::scope(cx), found)
+    }
+
+    /// A damaged record must not count as none: a second one would hide the data.
+    fn whole(&self, scope: Scope, found: Option<Entry<Database>>) -> Result<Option<Entry<Database>>> {
+        if found.is_none() && !self.0.records.is_whole_in(scope)? {
+            return Err(Error::Failed(DAMAGED_RECORD.into()));
+        }
+        Ok(found)
     }
 
     /// Waits until nobody uses the caller's database and a thread is free.
-    async fn turn(&self, scope: Scope) -> Result<Turn> {
+    async fn permit(&self, scope: Scope) -> Result<DatabasePermit> {
         let own = {
-            let mut turns = self.0.turns.lock().unwrap_or_else(PoisonError::into_inner);
-            turns.retain(|_, turn| Arc::strong_count(turn) > 1);
-            turns.entry(scope).or_default().clone()
+            let mut locks = self.0.locks.lock().unwrap_or_else(PoisonError::into_inner);
+            locks.retain(|_, lock| Arc::strong_count(lock) > 1);
+            locks.entry(scope).or_default().clone()
         };
         let busy = || Error::Busy("the database is busy with other calls: try again in a moment".into());
         if self.0.waiting.fetch_add(1, Ordering::SeqCst) >= WAITING {
@@ -198,7 +233,7 @@ impl Databases {
         let wait = async {
             let own = own.lock_owned().await;
             let thread = self.0.threads.clone().acquire_owned().await.map_err(|_| busy())?;
-            Ok(Turn { _own: own, _thread: thread })
+            Ok(DatabasePermit { _own: own, _thread: thread })
         };
         let _leaves = Waits(&self.0.waiting);
         tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| Err(busy()))
@@ -212,7 +247,7 @@ impl Databases {
         guard: Guard,
         work: impl FnOnce(&Session) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let turn = self.turn(Self::scope(cx)).await?;
+        let permit = self.permit(Self::scope(cx)).await?;
         let found = self.find(cx)?;
         let new = Database { pages: Id::new(), version: 0, bytes: 0 };
         let (id, mut now) = found.map_or((Id::new(), new), |found| (found.id, found.value));
@@ -231,7 +266,7 @@ impl Databases {
             let run = || with_session(file, &guard, &deadline, work);
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
             // Before the answer: the caller may end the process, or call again.
-            drop(turn);
+            drop(permit);
             let broke = || Err(Error::Failed("SQL broke inside; this is a fault of Hob, and the log has more".into()));
             drop(to.send(done.unwrap_or_else(|_| broke())));
         });
@@ -287,24 +322,43 @@ impl Databases {
     /// # Errors
     /// `Missing` when there is none; `Failed` when the file cannot be written.
     pub async fn export(&self, cx: &Cx, file: PathBuf) -> Result<u64> {
+        let permit = self.permit(Self::scope(cx)).await?;
         let Some(found) = self.find(cx)? else {
             return Err(Error::Missing("there is no database yet: it is made with its first table".into()));
         };
         let store = self.0.store.clone();
-        let write = move || transfer::write(&store.pages(found.value.pages)?, &file);
+        let write = move || {
+            let pages = store.pages(found.value.pages)?;
+            // From here on it reads one state, whatever becomes of the database.
+            drop(permit);
+            transfer::write(&pages, &file)
+        };
         let done = tokio::task::spawn_blocking(write).await;
         done.unwrap_or_else(|e| Err(Error::Failed(format!("the export stopped: {e}"))))
+    }
+
+    /// Takes the right to import a file, before it is written to the disk.
+    ///
+    /// # Errors
+    /// `Busy` while another import runs.
+    pub fn import_permit(&self) -> Result<ImportPermit> {
+        let permit = self.0.importing.clone().try_acquire_owned();
+        let busy = |_| Error::Busy("another database is being imported: try again in a moment".into());
+        permit.map(ImportPermit).map_err(busy)
     }
 
     /// Replaces the caller's database by a file, which is checked first and whose header may be changed. All of it is replaced
     /// or nothing. The content counts as one from outside unless the person vouches for it.
     ///
     /// # Errors
-    /// `Sql` when the file cannot be used, `Busy` while another import runs; nothing is changed then.
-    pub async fn import(&self, cx: &Cx, source: &str, file: PathBuf, vouched: bool) -> Result<Imported> {
-        let Ok(_alone) = self.0.importing.clone().try_acquire_owned() else {
-            return Err(Error::Busy("another database is being imported: try again in a moment".into()));
-        };
+    /// `Sql` when the file cannot be used; nothing is changed then.
+    pub async fn import(
+        &self,
+        cx: &Cx,
+        source: &str,
+        file: PathBuf,
+        (vouched, _alone): (bool, ImportPermit),
+    ) -> Result<Imported> {
         let converted = file.with_extension(format!("{}.tmp", Id::new()));
         let pages = Id::new();
         *self.0.imported.lock().unwrap_or_else(PoisonError::into_inner) = Some(pages);
@@ -358,9 +412,10 @@ impl Databases {
 
     /// Makes pages those of the caller's database; returns the old ones.
     async fn switch(&self, cx: &Cx, source: &str, (pages, bytes): (Id, u64), vouched: bool) -> Result<Option<Id>> {
-        let _turn = self.turn(Self::scope(cx)).await?;
+        let _permit = self.permit(Self::scope(cx)).await?;
         let label = if vouched { Label::Own } else { Label::Outside };
         let found = self.0.records.list_in(Self::scope(cx), &Listing { limit: 1, ..Listing::default() })?.pop();
+        let found = self.whole(Self::scope(cx), found)?;
         let (records, mut stamp) = (self.0.records.clone(), self.0.records.stamp(cx, source));
         stamp.label = stamp.label.max(label);
         let id = found.as_ref().map_or_else(Id::new, |found| found.id);
@@ -393,36 +448,52 @@ impl Databases {
         with_session(file, &guard, deadline, |session| guard.trusting(|| work(session)))
     }
 
-    /// Looks at databases that changed since the last time, as far as `within` allows, and returns those that are damaged.
-    /// Blocks.
+    /// Looks at databases that changed since the last time, as far as `within` allows, and goes on there the next time. Blocks.
     ///
     /// # Errors
     /// As every read of the store.
-    pub fn damaged(&self, within: Duration) -> Result<Vec<Damaged>> {
+    pub fn check(&self, within: Duration) -> Result<Health> {
         let (until, mut all) = (Instant::now() + within, vec![]);
-        self.0.records.scan(|found| all.push(found.value))?;
-        let mut damaged = vec![];
-        for Database { pages, version, .. } in all {
+        self.0.records.scan(|found| all.push((found.value.pages, found.value.version)))?;
+        let mut health = Health::default();
+        if self.records()? != all.len() as u64 {
+            health.problems.push(DAMAGED_RECORD.into());
+        }
+        all.sort_unstable();
+        let last = *self.0.last_checked.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = all.partition_point(|(pages, _)| last.is_some_and(|last| *pages <= last));
+        all.rotate_left(first);
+        for (pages, version) in all {
             let known = self.0.checked.lock().unwrap_or_else(PoisonError::into_inner).get(&pages).cloned();
-            let problem = match known.filter(|known| known.0 == version) {
-                Some((_, problem)) => problem,
-                None if Instant::now() >= until => continue,
-                None => {
+            let known = known.filter(|known| known.0 == version).map(|(_, found)| found);
+            let found = match known {
+                Some(Checkup::TooSlow) | None if Instant::now() < until => {
                     let deadline = Deadline { at: until, gone: Arc::default() };
-                    let problem = match self.look_now(pages, &deadline, quick_check) {
-                        Ok(()) => None,
-                        // Not known yet: it is looked at again the next time.
-                        Err(Error::Busy(_)) => continue,
-                        Err(error) => Some(error.to_string()),
+                    let found = match self.look_now(pages, &deadline, quick_check) {
+                        Ok(()) => Checkup::Sound,
+                        Err(Error::Busy(_)) => Checkup::TooSlow,
+                        Err(error) => Checkup::Damaged(error.to_string()),
                     };
                     let mut checked = self.0.checked.lock().unwrap_or_else(PoisonError::into_inner);
-                    checked.insert(pages, (version, problem.clone()));
-                    problem
+                    checked.insert(pages, (version, found.clone()));
+                    *self.0.last_checked.lock().unwrap_or_else(PoisonError::into_inner) = Some(pages);
+                    found
                 }
+                None => continue,
+                Some(found) => found,
             };
-            damaged.extend(problem.map(|problem| Damaged { database: pages, problem }));
+            match found {
+                Checkup::Sound => {}
+                Checkup::Damaged(problem) => health.problems.push(problem),
+                Checkup::TooSlow => health.unchecked += 1,
+            }
         }
-        Ok(damaged)
+        Ok(health)
+    }
+
+    /// The number of records, with those that cannot be read.
+    fn records(&self) -> Result<u64> {
+        Ok(self.0.store.stats()?.records.get(Database::NAME).copied().unwrap_or_default())
     }
 
     /// Removes pages that belong to no database: of an import that a power cut ended, or of a replaced database.
@@ -431,20 +502,18 @@ impl Databases {
     /// As [`Store::write`].
     pub async fn tidy(&self) -> Result<()> {
         let with_pages = self.0.store.databases_with_pages()?;
+        // In this order: an import that ends meanwhile is found here or has its record by then.
+        let imported = *self.0.imported.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = BTreeSet::new();
         self.0.records.scan(|found| {
             known.insert(found.value.pages);
         })?;
-        let records = self.0.store.stats()?.records.get(Database::NAME).copied().unwrap_or_default();
-        if records != known.len() as u64 {
+        if self.records()? != known.len() as u64 {
             tracing::warn!("the record of a database cannot be read: no pages are removed");
             return Ok(());
         }
-        for pages in with_pages.into_iter().filter(|pages| !known.contains(pages)) {
-            let imported = *self.0.imported.lock().unwrap_or_else(PoisonError::into_inner);
-            if imported != Some(pages) {
-                self.0.store.remove_pages(pages).await?;
-            }
+        for pages in with_pages.into_iter().filter(|pages| !known.contains(pages) && imported != Some(*pages)) {
+            self.0.store.remove_pages(pages).await?;
         }
         Ok(())
     }

@@ -30,6 +30,19 @@ pub enum Error {
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+impl Error {
+    /// With a note behind its text; a failure of another part has none.
+    pub(crate) fn noting(mut self, note: &str) -> Self {
+        if let Self::Sql(text) | Self::Refused(text) | Self::Missing(text) | Self::Busy(text) | Self::Failed(text) =
+            &mut self
+        {
+            *text += "; ";
+            *text += note;
+        }
+        self
+    }
+}
+
 impl From<Error> for tool::Error {
     fn from(error: Error) -> Self {
         match error {
@@ -58,23 +71,21 @@ pub(crate) fn of_sqlite(error: &rusqlite::Error) -> Error {
     let text: String = text.chars().take(MESSAGE).collect();
     match code.code {
         ErrorCode::DiskFull => Error::Sql(
-            "the database is full: it takes 100 MB at most, and one call changes 32 MB at most; nothing of this call was \
-             stored. Delete rows that nobody needs, or do it in several calls"
+            "the database is full: it takes 100 MB at most, and one call changes 32 MB at most. Delete rows that nobody needs, \
+             or do it in several calls"
                 .into(),
         ),
         ErrorCode::OutOfMemory => Error::Sql(
-            "this needs more memory than SQL may use here; nothing of this call was stored. Use a WHERE or LIMIT, sort less, \
-             or do it in several calls"
-                .into(),
+            "this needs more memory than SQL may use here. Use a WHERE or LIMIT, sort less, or do it in several calls".into(),
         ),
         ErrorCode::TooBig => Error::Sql(format!("{text}: one value takes 4 MB at most; split it")),
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Error::Failed(format!(
             "this database is damaged ({text}): import an export of it, or restore a backup; `hob doctor` has more"
         )),
         ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::FileLockingProtocolFailed => {
-            Error::Failed(format!("the database could not be read or written ({text}); nothing of this call was stored"))
+            Error::Failed(format!("the database could not be read or written ({text})"))
         }
-        ErrorCode::ConstraintViolation => Error::Sql(format!("{text}; nothing of this call was stored")),
+        ErrorCode::ConstraintViolation => Error::Sql(text),
         _ => Error::Sql(format!("SQLite says: {text}")),
     }
 }

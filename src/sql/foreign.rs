@@ -2,24 +2,26 @@
 
 use crate::{
     ColumnInfo, SqlValue, TableInfo,
-    connection::Deadline,
+    deadline::Deadline,
     error::{Error, Result, of_sqlite},
     guard::Guard,
+    value::ANSWER_BYTES,
 };
 use rusqlite::{Connection, params_from_iter};
 use std::{collections::BTreeSet, ops::ControlFlow};
-use tool::Cx;
+use tool::{Cx, Label};
 
 /// Called with each row of a table; a break ends the read.
 pub type EachRow<'e> = &'e mut dyn FnMut(Vec<SqlValue>) -> ControlFlow<()>;
 
 /// Tables that can be read beside those of the database.
 pub trait ForeignTables: Send + Sync {
-    /// The tables this caller may read. Does not taint the run. Each has a first column `id`, which is unique.
+    /// The tables this caller may read, with the labels of their definitions. Does not taint the run. Each has a first column
+    /// `id`, which is unique.
     ///
     /// # Errors
     /// As every read of the store.
-    fn list(&self, cx: &Cx) -> tool::Result<Vec<TableInfo>>;
+    fn list(&self, cx: &Cx) -> tool::Result<Vec<(TableInfo, Label)>>;
 
     /// Reads the rows of a table, in any order, with values in the order of its columns; taints the run with their labels.
     ///
@@ -32,7 +34,7 @@ pub trait ForeignTables: Send + Sync {
 pub struct NoTables;
 
 impl ForeignTables for NoTables {
-    fn list(&self, _: &Cx) -> tool::Result<Vec<TableInfo>> {
+    fn list(&self, _: &Cx) -> tool::Result<Vec<(TableInfo, Label)>> {
         Ok(vec![])
     }
     fn rows(&self, _: &Cx, _: &str, _: EachRow) -> tool::Result<()> {
@@ -130,17 +132,34 @@ pub(crate) fn columns(connection: &Connection, table: &str) -> rusqlite::Result<
     rows.collect()
 }
 
-/// All tables of the database, by name, without those that SQLite or a virtual table keeps for itself.
-pub(crate) fn tables(connection: &Connection) -> rusqlite::Result<Vec<TableInfo>> {
+/// The most tables of a list.
+const TABLES: usize = 200;
+
+/// Tables, as many as fit into an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableList {
+    pub tables: Vec<TableInfo>,
+    /// The number of all.
+    pub all: usize,
+}
+
+/// The tables of the database, by name, without those that SQLite or a virtual table keeps for itself.
+pub(crate) fn tables(connection: &Connection) -> rusqlite::Result<TableList> {
     let mut ask = connection.prepare(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual') AND name NOT LIKE \
          'sqlite!_%' ESCAPE '!' ORDER BY name",
     )?;
     let names: Vec<String> = ask.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    let info = |name: String| {
+    let (all, mut tables, mut bytes) = (names.len(), vec![], 0);
+    for name in names.into_iter().take(TABLES) {
         let count = format!("SELECT count(*) FROM main.{}", quoted(&name));
         let rows = connection.query_row(&count, [], |row| row.get::<_, i64>(0))?.unsigned_abs();
-        Ok(TableInfo { columns: columns(connection, &name)?, rows, name })
-    };
-    names.into_iter().map(info).collect()
+        let columns = columns(connection, &name)?;
+        bytes += columns.iter().map(|column| column.name.len() + column.kind.len()).sum::<usize>() + name.len();
+        if bytes > ANSWER_BYTES && !tables.is_empty() {
+            break;
+        }
+        tables.push(TableInfo { name, columns, rows });
+    }
+    Ok(TableList { tables, all })
 }

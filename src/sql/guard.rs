@@ -249,6 +249,9 @@ fn function(name: &str) -> Option<String> {
         "json_patch" | "jsonb_patch" => {
             Some("json_patch is not possible: it takes minutes on large documents. Use json_set and json_remove".into())
         }
+        "snippet" => Some(
+            "snippet is not possible: it takes minutes on long texts. Use highlight, and substr for a part of it".into(),
+        ),
         "fts3_tokenizer" => Some("fts3_tokenizer is not possible: use fts5 with one of its tokenizers".into()),
         _ => None,
     }

@@ -42,6 +42,13 @@ impl Word {
     fn is(&self, keyword: &str) -> bool {
         matches!(self, Self::Plain(word) if word == keyword)
     }
+    /// SQLite takes a text where it expects a name.
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Plain(word) | Self::Name(word) | Self::Value(word) => Some(word),
+            Self::Sign(_) => None,
+        }
+    }
     fn is_sign(&self, sign: char) -> bool {
         matches!(self, Self::Sign(own) if *own == sign)
     }
@@ -60,11 +67,18 @@ impl Words {
                 let (inner, after) = quoted(&rest[1..], end);
                 all.push(if first == '\'' { Word::Value(inner) } else { Word::Name(inner) });
                 rest = after;
+            } else if matches!(first, '$' | '@' | ':' | '#') {
+                all.push(Word::Sign('?'));
+                rest = after_variable(&rest[1..]);
+            } else if first == '?' {
+                all.push(Word::Sign('?'));
+                rest = rest[1..].trim_start_matches(|c: char| c.is_ascii_digit());
             } else if is_in_word(first) {
-                let end = rest.find(|c: char| !is_in_word(c)).unwrap_or(rest.len());
+                // Within a word, a byte order mark is a character of it.
+                let end = rest.find(|c: char| !is_in_word(c) && c != BOM).unwrap_or(rest.len());
                 let (word, after) = rest.split_at(end);
                 let number = first.is_ascii_digit();
-                all.push(if number { Word::Value(word.into()) } else { Word::Plain(word.to_uppercase()) });
+                all.push(if number { Word::Value(word.into()) } else { Word::Plain(word.to_ascii_uppercase()) });
                 rest = after;
             } else {
                 // A byte order mark is white space for SQLite too.
@@ -77,13 +91,9 @@ impl Words {
         Self { all }
     }
 
-    /// Every word that may be a name, in lower case. SQLite takes a text where it expects a name.
+    /// Every word that may be a name, in lower case.
     pub fn names(&self) -> BTreeSet<String> {
-        let name = |word: &Word| match word {
-            Word::Plain(word) | Word::Name(word) | Word::Value(word) => Some(word.to_lowercase()),
-            Word::Sign(_) => None,
-        };
-        self.all.iter().filter_map(name).collect()
+        self.all.iter().filter_map(|word| Some(word.name()?.to_lowercase())).collect()
     }
 
     /// Whether a statement begins with this keyword.
@@ -92,35 +102,115 @@ impl Words {
         self.all.iter().enumerate().any(|(at, word)| word.is(keyword) && begins(at))
     }
 
+    /// The module in the definition of a virtual table, in lower case; empty where it cannot be told. `None` for any other
+    /// text.
+    pub fn virtual_module(&self) -> Option<String> {
+        let [create, kind, rest @ ..] = &self.all[..] else { return None };
+        if !create.is("CREATE") || !kind.is("VIRTUAL") {
+            return None;
+        }
+        let module = rest.iter().skip_while(|word| !word.is("USING")).nth(1).and_then(Word::name);
+        Some(module.unwrap_or_default().to_lowercase())
+    }
+
     fn intent(&self) -> Intent {
-        let next = |at: usize, keyword: &str| self.all.get(at + 1).is_some_and(|word| word.is(keyword));
-        let before = |at: usize, keyword: &str| at > 0 && self.all[at - 1].is(keyword);
         let mut intent = Intent::default();
-        let has = |keyword: &str| self.all.iter().any(|word| word.is(keyword));
-        for (at, word) in self.all.iter().enumerate() {
-            match word {
-                Word::Plain(word) => match word.as_str() {
-                    "DELETE" if next(at, "FROM") => intent.destroys = true,
-                    "DROP" => intent.destroys = true,
-                    "REPLACE" if next(at, "INTO") || before(at, "OR") || before(at, "CONFLICT") => {
-                        intent.destroys = true;
-                    }
-                    "UPDATE" if !(before(at, "ON") || next(at, "ON") || next(at, "OF")) => {
-                        intent.changes = true;
-                        intent.destroys |= !has("WHERE");
-                    }
-                    "ALTER" | "TRIGGER" => intent.changes = true,
-                    _ => {}
-                },
-                // FTS5 takes commands as a value of a column with the table's name.
-                Word::Value(value) | Word::Name(value) if value == "delete-all" || value == "delete" => {
-                    intent.destroys = true;
-                }
-                _ => {}
-            }
+        for statement in self.all.split(|word| word.is_sign(';')) {
+            intent.add(statement);
         }
         intent.changes |= intent.destroys;
         intent
+    }
+}
+
+impl Intent {
+    /// Adds what one statement does; within a trigger, each of its statements is one.
+    fn add(&mut self, statement: &[Word]) {
+        let next = |at: usize, keyword: &str| statement.get(at + 1).is_some_and(|word| word.is(keyword));
+        let before = |at: usize, keyword: &str| at > 0 && statement[at - 1].is(keyword);
+        // `CREATE TRIGGER` names what it waits for before its first statement begins.
+        let mut defines = statement.first().is_some_and(|word| word.is("CREATE"));
+        // How deep in parentheses there was an UPDATE, without its WHERE up to here.
+        let (mut depth, mut updates_all) = (0, None);
+        for (at, word) in statement.iter().enumerate() {
+            match word {
+                Word::Sign('(') => depth += 1,
+                Word::Sign(')') => depth -= 1,
+                Word::Plain(word) => match word.as_str() {
+                    "BEGIN" => defines = false,
+                    "DELETE" if next(at, "FROM") => self.destroys = true,
+                    "DROP" => self.destroys = true,
+                    "REPLACE" if next(at, "INTO") || before(at, "OR") || before(at, "CONFLICT") => self.destroys = true,
+                    "UPDATE" if !defines && !before(at, "ON") => {
+                        self.changes = true;
+                        self.destroys |= updates_all.replace(depth).is_some();
+                    }
+                    "WHERE" if updates_all == Some(depth) => updates_all = None,
+                    "INTO" => self.destroys |= is_command(&statement[at + 1..]),
+                    "ALTER" | "TRIGGER" => self.changes = true,
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+        self.destroys |= updates_all.is_some();
+    }
+}
+
+/// Commands of FTS5 that lose nothing.
+const HARMLESS: &[&str] = &["optimize", "rebuild", "merge", "integrity-check"];
+
+/// Whether what follows INTO may be a command for FTS5 that deletes: a value of a column with the table's name.
+fn is_command(rest: &[Word]) -> bool {
+    let (table, rest) = match rest {
+        [_, Word::Sign('.'), table, rest @ ..] | [table, rest @ ..] => (table, rest),
+        [] => return false,
+    };
+    let Some(table) = table.name() else { return false };
+    let rest = match rest {
+        [alias, _, rest @ ..] if alias.is("AS") => rest,
+        rest => rest,
+    };
+    let [Word::Sign('('), rest @ ..] = rest else { return false };
+    let end = rest.iter().position(|word| word.is_sign(')')).unwrap_or(rest.len());
+    let (columns, rest) = rest.split_at(end);
+    if !columns.iter().filter_map(Word::name).any(|column| column.eq_ignore_ascii_case(table)) {
+        return false;
+    }
+    let first = columns.first().and_then(Word::name).is_some_and(|column| column.eq_ignore_ascii_case(table));
+    let plain = match rest {
+        [_, values, Word::Sign('('), Word::Value(command), rest @ ..] if first && values.is("VALUES") => {
+            let number = matches!(
+                rest,
+                [Word::Sign(')')]
+                    | [Word::Sign(','), Word::Value(_), Word::Sign(')')]
+                    | [Word::Sign(','), Word::Sign('-'), Word::Value(_), Word::Sign(')')]
+            );
+            number && HARMLESS.iter().any(|known| command.eq_ignore_ascii_case(known))
+        }
+        _ => false,
+    };
+    !plain
+}
+
+/// What follows a variable, whose first sign is gone. SQLite takes `name(…)` without white space as a part of it, quotes too.
+fn after_variable(text: &str) -> &str {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches(|c: char| is_in_word(c) || c == BOM);
+        match rest.strip_prefix("::") {
+            Some(after) => rest = after,
+            None => break,
+        }
+    }
+    let named = text.len() - rest.len() - text[..text.len() - rest.len()].matches(':').count();
+    match rest.strip_prefix('(').filter(|_| named > 0) {
+        Some(inner) => {
+            let ends = |c: char| matches!(c, ')' | ' ' | '\t' | '\n' | '\x0b' | '\x0c' | '\r');
+            let rest = inner.find(ends).map_or("", |end| &inner[end..]);
+            rest.strip_prefix(')').unwrap_or(rest)
+        }
+        None => rest,
     }
 }
 
@@ -186,10 +276,42 @@ mod tests {
             ("INSERT INTO f(f) VALUES ('delete-all')", destroys),
             ("SELECT 'it''s'; DROP TABLE t", destroys),
             ("SELECT '; DROP TABLE t", none),
-            ("\u{feff}DROP\u{feff}TABLE t", destroys),
+            ("\u{feff}DROP \u{feff}TABLE t", destroys),
+            ("UPDATE t SET a = b\u{feff}WHERE", destroys),
+            ("SELECT $a('); INSERT OR REPLACE INTO t VALUES (1,'new'); SELECT $b(')", destroys),
+            ("SELECT :a::b('); DROP TABLE t; SELECT @b(')", destroys),
+            ("SELECT #1, $a ('); DROP TABLE t'), ?1, :b", none),
+            ("UPDATE t SET a = NULL; SELECT 1 WHERE 1", destroys),
+            ("UPDATE t SET a = (SELECT 1 WHERE 1)", destroys),
+            ("WITH x AS (SELECT 1 WHERE 1) UPDATE t SET a = 1", destroys),
+            ("UPDATE t SET a = (SELECT 1 WHERE 1) WHERE (b)", changes),
+            ("UPDATE of SET a = 1", destroys),
+            ("INSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET a = 2", destroys),
+            ("CREATE TRIGGER x AFTER UPDATE ON t BEGIN UPDATE t SET a = 1; UPDATE t SET b = 1 WHERE 1; END", destroys),
+            ("CREATE TRIGGER x AFTER UPDATE ON t BEGIN UPDATE t SET b = 1 WHERE 1; END", changes),
+            ("INSERT INTO g(g) VALUES ('DELETE-ALL')", destroys),
+            ("INSERT INTO g(g) VALUES (?)", destroys),
+            ("INSERT INTO g(g) VALUES ('delete'||'-all')", destroys),
+            ("INSERT INTO main.\"G\"(rank, [g]) VALUES (1, 'merge')", destroys),
+            ("INSERT INTO g AS h(g, rowid, a) VALUES ('delete', 1, 'x')", destroys),
+            ("INSERT INTO g(g) VALUES ('optimize'), ('delete-all')", destroys),
+            ("INSERT INTO g(g) SELECT 'delete-all'", destroys),
+            ("INSERT INTO g(g) VALUES ('Optimize'); INSERT INTO g(g, rank) VALUES('merge', -16)", none),
+            ("INSERT INTO log(text) VALUES ('delete')", none),
             ("CREATE TRIGGER x AFTER UPDATE OF a ON t BEGIN SELECT 1; END", changes),
         ] {
             assert_eq!(Intent::of(sql), expected, "{sql}");
+        }
+        // Many of them do not take the product of their numbers.
+        assert_eq!(Intent::of(&"UPDATE a ".repeat(300_000)), destroys);
+        for (sql, module) in [
+            ("CREATE VIRTUAL TABLE f\nUSING fts5(x)", Some("fts5")),
+            ("CREATE VIRTUAL TABLE \"x using fts5 \" USING/**/rtree(a)", Some("rtree")),
+            ("create virtual table main.[using] using \"FTS5\"(x)", Some("fts5")),
+            ("CREATE VIRTUAL TABLE x", Some("")),
+            ("CREATE TABLE t (a, USING)", None),
+        ] {
+            assert_eq!(Words::of(sql).virtual_module().as_deref(), module, "{sql}");
         }
         let words = Words::of("vacuum; SELECT vacuum FROM \"My Table\", 'text', Ünder");
         assert!(words.begins_with("VACUUM") && !Words::of("SELECT vacuum").begins_with("VACUUM"));

@@ -2,7 +2,8 @@
 //! breaks anything.
 
 use crate::{
-    Answer, Databases, Error, NoTables, ROWS, SqlValue,
+    Answer, Databases, Error, NoTables, SqlValue,
+    run::ROWS,
     tests::{ask_as, cx},
 };
 use rusqlite::{Batch, Connection, fallible_iterator::FallibleIterator};

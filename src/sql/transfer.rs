@@ -1,9 +1,11 @@
 //! Real database files: writing one from the pages of the store, and checking and converting one that comes from outside.
 
 use crate::{
-    connection::{DATABASE_BYTES, Deadline, restrict},
+    connection::{DATABASE_BYTES, restrict},
+    deadline::Deadline,
     error::{Error, Result, of_sqlite},
     guard::module,
+    intent::Words,
     page_file::{PAGE, RESERVED},
 };
 use rusqlite::{Connection, FileControl, OpenFlags};
@@ -31,7 +33,12 @@ pub(crate) fn write(pages: &Pages, file: &Path) -> Result<u64> {
         let opened = options.write(true).create_new(true).mode(0o600).open(file).map_err(doing)?;
         let mut to = io::BufWriter::with_capacity(64 * PAGE, opened);
         for page in 0..pages.count() {
-            let mut data = pages.read(page)?.unwrap_or_default();
+            let stored = pages.read(page)?;
+            if stored.is_none() && page == 0 {
+                return Err(Error::Failed("the first page of the database is missing: restore a backup".into()));
+            }
+            // SQLite writes no page that the same transaction made and freed again.
+            let mut data = stored.unwrap_or_default();
             data.resize(PAGE, 0);
             to.write_all(&data).map_err(doing)?;
         }
@@ -80,26 +87,26 @@ fn begin(from: &Path) -> Result<()> {
     Ok(())
 }
 
-fn copy(from: &Path, to: &Path, deadline: Deadline) -> Result<()> {
-    let unusable = |e: rusqlite::Error| match of_sqlite(&e) {
+fn unusable(error: rusqlite::Error) -> Error {
+    match of_sqlite(&error) {
         Error::Failed(text) => Error::Sql(format!("the file cannot be used: {text}")),
         other => other,
-    };
+    }
+}
+
+fn copy(from: &Path, to: &Path, deadline: Deadline) -> Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut source = Connection::open_with_flags(from, flags).map_err(unusable)?;
     restrict(&mut source, deadline).map_err(unusable)?;
     // Only VACUUM INTO attaches a file here.
     source.set_limit(rusqlite::limits::Limit::SQLITE_LIMIT_ATTACHED, 1).map_err(unusable)?;
     source.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;").map_err(unusable)?;
+    // Before any module of a virtual table runs.
+    refuse_modules(&source)?;
     let found: String = source.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(unusable)?;
     if found != "ok" {
         let found: String = found.chars().take(300).collect();
         return Err(Error::Sql(format!("the file is damaged, so nothing was changed: {found}")));
-    }
-    for name in virtual_modules(&source).map_err(unusable)? {
-        if let Some(reason) = module(&name) {
-            return Err(Error::Sql(format!("the file cannot be used: {reason}")));
-        }
     }
     // In this order: setting the size of pages forgets the reserved bytes.
     source.execute_batch(&format!("PRAGMA page_size = {PAGE}; PRAGMA auto_vacuum = NONE;")).map_err(unusable)?;
@@ -108,26 +115,22 @@ fn copy(from: &Path, to: &Path, deadline: Deadline) -> Result<()> {
     let target = to.to_str().ok_or_else(|| Error::Failed("the data folder has a name that is no text".into()))?;
     source.execute("VACUUM INTO ?1", [target]).map_err(unusable)?;
     drop(source);
-    check_form(to)
+    check_form(to)?;
+    refuse_modules(&Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(unusable)?)
 }
 
-/// The modules of the virtual tables of a file.
-fn virtual_modules(source: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut ask =
-        source.prepare("SELECT sql FROM sqlite_schema WHERE type = 'table' AND rootpage = 0 AND sql IS NOT NULL")?;
-    let texts = ask.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
-    Ok(texts.iter().map(|sql| module_of(sql)).collect())
-}
-
-/// The module in `CREATE VIRTUAL TABLE name USING module(…)`; the whole text where it is not found, so that it is refused.
-fn module_of(sql: &str) -> String {
-    let rest = sql.to_ascii_lowercase();
-    let after = rest.split_once(" using ").map_or(rest.as_str(), |(_, after)| after);
-    after
-        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .find(|word| !word.is_empty())
-        .unwrap_or_default()
-        .to_owned()
+/// Refuses a file with virtual tables of other modules than those allowed. Any row of the schema may define one: who made the
+/// file controls its other columns.
+fn refuse_modules(file: &Connection) -> Result<()> {
+    let mut ask = file.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").map_err(unusable)?;
+    let mut texts = ask.query([]).map_err(unusable)?;
+    while let Some(row) = texts.next().map_err(unusable)? {
+        let text: String = row.get(0).map_err(unusable)?;
+        if let Some(reason) = Words::of(&text).virtual_module().and_then(|name| module(&name)) {
+            return Err(Error::Sql(format!("the file cannot be used: {reason}")));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a converted file has pages as the store takes them.

@@ -5,9 +5,11 @@ use rusqlite::{
     types::{ToSqlOutput, Value, ValueRef},
 };
 
+/// The most bytes of a result, roughly.
+pub(crate) const ANSWER_BYTES: usize = 96 << 10;
 /// The most bytes of a text and of a BLOB in a result; longer ones are cut.
-pub const TEXT_BYTES: usize = 8 << 10;
-pub const BLOB_BYTES: usize = 4 << 10;
+pub(crate) const TEXT_BYTES: usize = 8 << 10;
+pub(crate) const BLOB_BYTES: usize = 4 << 10;
 
 /// A value of SQL.
 #[derive(Debug, Clone, PartialEq)]

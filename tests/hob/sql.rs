@@ -3,13 +3,19 @@
 use crate::{
     approvals::{asked, decide, questions, that_waits},
     everyday::Person,
-    harness::{Dice, Hob, TOKEN},
-    http::Request,
+    harness::{Dice, Hob, TOKEN, until},
+    http::{Request, read_status},
     killed::{dice, number},
     model_server::{calls, says},
 };
 use serde_json::{Value, json};
-use std::{fs, thread, time::Duration};
+use std::{
+    fs,
+    io::{BufReader, Write},
+    net::TcpStream,
+    thread,
+    time::Duration,
+};
 
 fn sql(hob: &Hob, sql: &str) -> Value {
     hob.result("db_sql", json!({"sql": sql}))
@@ -148,8 +154,11 @@ fn a_model_asks_before_it_deletes_and_not_before_it_adds() {
         ("DELETE FROM t WHERE a = 1", true),
         ("CREATE TABLE u AS SELECT * FROM t; DROP TABLE t", true),
         ("UPDATE u SET a = 0", true),
+        ("SELECT $a('); INSERT OR REPLACE INTO u VALUES (0); DELETE FROM u WHERE rowid = 3; SELECT $b(')", true),
+        ("UPDATE u SET a = (SELECT 0 WHERE 1)", true),
     ] {
-        server.script(vec![calls(&[("db_sql", json!({"sql": statement}))]), says("done")]);
+        let params = vec![0; statement.matches('$').count()];
+        server.script(vec![calls(&[("db_sql", json!({"sql": statement, "params": params}))]), says("done")]);
         let before = questions(&hob, "all").len();
         thread::scope(|scope| {
             let said = scope.spawn(|| hob.say("go on"));
@@ -220,6 +229,27 @@ fn a_database_goes_out_and_comes_in_as_a_file() {
     hob.start_again();
     assert_eq!(sql(&hob, "SELECT sum(a) FROM t")["rows"], json!([[6]]));
     hob.assert_alive();
+}
+
+#[test]
+fn one_file_comes_in_at_a_time() {
+    let hob = Hob::start();
+    sql(&hob, "CREATE TABLE t (a)");
+    let bytes = hob.admin("GET", "/api/v1/database/export").send().body;
+    let send = || hob.admin("POST", "/api/v1/database/import").body(bytes.clone()).send();
+    // The daemon asks for the body when nobody else imports.
+    let mut slow = BufReader::new(TcpStream::connect(("127.0.0.1", hob.port)).unwrap());
+    let head = format!(
+        "POST /api/v1/database/import HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\nExpect: 100-continue\r\n\
+         Content-Length: 9999\r\n\r\n"
+    );
+    slow.get_mut().write_all(head.as_bytes()).unwrap();
+    assert_eq!(read_status(&mut slow), 100);
+    let second = send();
+    let why = second.refusal(second.status, "unavailable");
+    assert!(second.status < 500 && why.contains("another database is being imported"), "{why}");
+    drop(slow);
+    until("the next import is taken", || send().status == 200);
 }
 
 /// Transfers between accounts until the daemon is gone; the number of acknowledged ones.

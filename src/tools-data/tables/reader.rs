@@ -24,6 +24,8 @@ pub struct ReadableTable {
     /// Names and kinds of its columns.
     pub columns: Vec<(String, ReadableKind)>,
     pub records: u64,
+    /// Of its definition.
+    pub label: Label,
 }
 
 /// The custom tables of the household, to be read as a whole.
@@ -35,7 +37,8 @@ impl TableReader {
         Self(Tables::new(store))
     }
 
-    /// The tables that this caller may read, by name. Their labels taint only a read of the table itself.
+    /// The tables that this caller may read, by name. Taints nothing: who shows the names and columns to a model taints the run
+    /// with their labels.
     ///
     /// # Errors
     /// As every read of the store.
@@ -46,6 +49,10 @@ impl TableReader {
             name: table.name().to_owned(),
             columns: table.columns.iter().map(|c| (c.name.clone(), kind(c.kind()))).collect(),
             records: table.entry.value.records,
+            label: match table.entry.owner {
+                owner if owner == cx.user() => table.entry.label,
+                owner => table.entry.label.max(Label::Member(owner)),
+            },
         };
         // A table whose columns cannot be read hides no others.
         let mut all: Vec<_> = all.into_iter().filter_map(|table| LoadedTable::new(table).ok()).map(readable).collect();
@@ -94,7 +101,7 @@ mod tests {
     async fn tables_are_read_as_a_whole_and_taint_only_then() {
         let store = Store::in_memory().unwrap();
         let columns = json!([{"name": "title", "type": "text"}, {"name": "year", "type": "number"}, {"name": "seen", "type": "boolean"}]);
-        ok(&store, "create_custom_table", json!({"table": "films", "columns": columns})).await;
+        ok(&store, "create_custom_table", json!({"table": "films", "columns": columns.clone()})).await;
         ok(&store, "add_custom_record", json!({"table": "films", "data": {"title": "Alien", "year": 1979}})).await;
         let outside = cx();
         outside.taint(Label::Outside);
@@ -104,7 +111,7 @@ mod tests {
         let kinds: Vec<_> = tables[0].columns.iter().map(|c| c.1).collect();
         assert_eq!((tables[0].name.as_str(), tables[0].records), ("films", 2));
         assert_eq!(kinds, [ReadableKind::Text, ReadableKind::Number, ReadableKind::Boolean]);
-        assert_eq!(caller.label(), Label::Own);
+        assert_eq!((caller.label(), tables[0].label), (Label::Own, Label::Own));
         let mut rows = vec![];
         let mut each = |_, row| {
             rows.push(row);
@@ -113,6 +120,8 @@ mod tests {
         reader.records(&caller, "films", &mut each).unwrap();
         assert_eq!(rows, [vec![json!("Alien"), json!(1979), Value::Null], vec![Value::Null, Value::Null, json!(true)]]);
         assert_eq!(caller.label(), Label::Outside);
+        ask(&store, &outside, "create_custom_table", json!({"table": "ads", "columns": columns})).await.unwrap();
+        assert_eq!(reader.list(&cx()).unwrap()[0].label, Label::Outside);
         let mut first = 0;
         reader
             .records(&cx(), "films", &mut |_, _| {

@@ -28,8 +28,9 @@ pub fn family(databases: &Databases) -> Family<Databases> {
         .tags("sqlite tables columns structure describe database")
 }
 
+/// The SQL text as a policy reads it: `run` refuses a longer one unread.
 fn text(args: &Value) -> &str {
-    args["sql"].as_str().unwrap_or_default()
+    args["sql"].as_str().filter(|text| text.len() <= sql::SQL_BYTES).unwrap_or_default()
 }
 
 /// Run SQL (SQLite, with FTS5 and JSON functions) on the agent's own database. SELECT, WITH and EXPLAIN return rows, other
@@ -87,15 +88,25 @@ struct Schema {}
 async fn schema(databases: Databases, cx: Cx, Schema {}: Schema) -> Result<Output> {
     let (own, custom) = databases.schema(&cx).await?;
     let names: Vec<String> = own
+        .tables
         .iter()
         .map(|table| format!("{} ({})", table.name, counted(usize::try_from(table.rows).unwrap_or(usize::MAX), "row")))
         .collect();
-    let sentence = match own.len() {
+    let cut = names.len() < own.all;
+    let sentence = match own.all {
         0 => "The database has no tables yet.".to_owned(),
         1 => listing("The database has one table", &names, false),
+        n if cut => {
+            let first = &names[..names.len().min(SPOKEN)];
+            listing(&format!("The database has {}, the first are", counted(n, "table")), first, false)
+        }
         n => listing(&format!("The database has {}", counted(n, "table")), &names, false),
     };
-    let mut answer = json!({"tables": own.iter().map(table_json).collect::<Vec<_>>()});
+    let mut answer = json!({"tables": own.tables.iter().map(table_json).collect::<Vec<_>>()});
+    if cut {
+        answer["table_count"] = json!(own.all);
+        answer["truncated"] = json!(true);
+    }
     if !custom.is_empty() {
         answer["custom_tables"] = custom.iter().map(table_json).collect();
     }

@@ -28,6 +28,8 @@ fn a_policy_sees_what_a_call_does() {
         ("UPDATE t SET a = 1 WHERE b", Risk::Write, false),
         ("DELETE FROM t", Risk::Destroy, false),
         ("SELECT 1; DROP TABLE t", Risk::Destroy, false),
+        // `run` refuses it unread.
+        (&format!("DROP TABLE t{}", " ".repeat(sql::SQL_BYTES)), Risk::Write, true),
     ] {
         let args = json!({"sql": sql});
         assert_eq!(tool.risk_of(&args), risk, "{sql}");
@@ -51,4 +53,13 @@ async fn results_are_said_in_sentences() {
         assert_eq!(said(&all, "db_sql", json!({"sql": sql})).await, sentence, "{sql}");
     }
     assert_eq!(said(&all, "db_schema", json!({})).await, "The database has one table: boats (2 rows).");
+    let many: String = (0..300).map(|n| format!("CREATE TABLE t{n:03} (a);")).collect();
+    said(&all, "db_sql", json!({"sql": many})).await;
+    let output = (tool(&all, "db_schema").run)(cx(), json!({})).await.unwrap();
+    assert!(
+        output
+            .say
+            .unwrap()
+            .starts_with("The database has 301 tables, the first are:\n- Boats (2 rows)\n- t000 (0 rows)")
+    );
 }
