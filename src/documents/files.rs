@@ -33,7 +33,8 @@ pub trait ContextFiles: Send + Sync + 'static {
     /// # Errors
     /// `Failed` when the data cannot be read.
     fn peek(&self, cx: &Cx, file: ContextFile) -> Result<ContextText>;
-    /// Edits a file; an empty result deletes it.
+    /// Edits a file; an empty result deletes it, and the caller reads the agent's again. An empty `BOOTSTRAP.md` hides the agent's:
+    /// the first steps are done.
     ///
     /// # Errors
     /// `Denied` when only an admin may change it; `BadArgs` when the edit does not apply; `Unavailable` when the current version
@@ -192,7 +193,11 @@ impl VirtualFiles {
                 if place == Place::Agents && versions == Versions::OwnThenAgents {
                     return Err(Error::bad_args(format!("`{path}` is personal: write your own")));
                 }
-                self.context.edit(cx, file, edit, expected).await?;
+                let place = if versions == Versions::OwnThenAgents { Place::Own } else { Place::Agents };
+                let now = self.context.edit(cx, file, edit, expected).await?;
+                if file == ContextFile::Memory && (now.text.is_empty() || now.version == 0) {
+                    self.forget_context_index(cx, place).await?;
+                }
                 self.peek_context(cx, file, versions)
             }
             Route::Memory(_) => {
@@ -213,7 +218,10 @@ impl VirtualFiles {
     pub async fn delete(&self, cx: &Cx, path: &str, place: Place) -> Result<()> {
         let (path, route) = self.route(cx, path)?;
         let found = match route {
-            Route::Context(..) => self.peek(cx, &path, route)?.is_some(),
+            // Behind the agent's first steps there are none of their own to delete: emptied, they are done.
+            Route::Context(file, versions) => self.peek_context(cx, file, versions)?.is_some_and(|found| {
+                found.place == Place::Own || versions == Versions::Agents || file == ContextFile::Bootstrap
+            }),
             Route::Memory(_) => self.memory.peek(cx, &path, place)?.is_some(),
             Route::Workspace => return Err(not_virtual(&path)),
         };
