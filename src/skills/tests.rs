@@ -187,9 +187,9 @@ async fn a_change_is_of_the_version_that_was_seen() {
 async fn versions_make_room_and_skills_have_a_quota() {
     let (house, cx) = (house(), person(Role::Member));
     let large = |n: u8| {
-        let filler: Vec<u8> = (0..BYTES - 4096).map(|at| (at % 251) as u8 ^ n).collect();
+        let filler = vec![b'a' + n % 26; BYTES - 4096];
         let about = text("Large", &format!("Number {n}."));
-        Package::of(vec![(MANIFEST.into(), about.into_bytes()), ("filler.bin".into(), filler)]).unwrap()
+        Package::of(vec![(MANIFEST.into(), about.into_bytes()), ("filler.txt".into(), filler)]).unwrap()
     };
     let name = |n: u8| format!("large-{}", n % 4);
     for n in 0..40 {
