@@ -92,7 +92,7 @@ async fn list(
         let FileLine { path, size, version, updated_ms, place } = line;
         MemoryDocumentLine { path, size, version, updated_at: updated_ms, shared: place == Place::Agents }
     };
-    let documents = house.files.list(&house.cx(&caller), &which.under)?;
+    let documents = house.files.list(&house.cx(&caller), &which.under).await?;
     Ok(ok(MemoryDocumentList { documents: documents.into_iter().map(line).collect() }))
 }
 

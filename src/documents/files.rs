@@ -98,11 +98,11 @@ impl VirtualFiles {
         &self.memory
     }
 
-    /// The place of a file, by its path, for this caller's agent. File tools ask this before they touch the disk.
+    /// The place of a file, by its path, for this caller's agent.
     ///
     /// # Errors
     /// `BadArgs` when the path is not safe.
-    pub fn route(&self, cx: &Cx, path: &str) -> Result<(VirtualPath, Route)> {
+    pub(crate) fn route(&self, cx: &Cx, path: &str) -> Result<(VirtualPath, Route)> {
         let path = VirtualPath::parse(path)?;
         let route = route(&path, self.context.agent_type(cx));
         Ok((path, route))
@@ -193,11 +193,7 @@ impl VirtualFiles {
                 if place == Place::Agents && versions == Versions::OwnThenAgents {
                     return Err(Error::bad_args(format!("`{path}` is personal: write your own")));
                 }
-                let place = if versions == Versions::OwnThenAgents { Place::Own } else { Place::Agents };
-                let now = self.context.edit(cx, file, edit, expected).await?;
-                if file == ContextFile::Memory && (now.text.is_empty() || now.version == 0) {
-                    self.forget_context_index(cx, place).await?;
-                }
+                self.context.edit(cx, file, edit, expected).await?;
                 self.peek_context(cx, file, versions)
             }
             Route::Memory(_) => {
@@ -236,7 +232,13 @@ impl VirtualFiles {
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
-    pub fn list(&self, cx: &Cx, under: &str) -> Result<Vec<FileLine>> {
+    pub async fn list(&self, cx: &Cx, under: &str) -> Result<Vec<FileLine>> {
+        let (this, cx, under) = (self.clone(), cx.clone(), under.to_owned());
+        let listed = tokio::task::spawn_blocking(move || this.list_now(&cx, &under)).await;
+        listed.map_err(|error| Error::failed(format!("listing the documents stopped: {error}")))?
+    }
+
+    fn list_now(&self, cx: &Cx, under: &str) -> Result<Vec<FileLine>> {
         let mut all = std::collections::BTreeMap::new();
         let of = self.context.agent_type(cx);
         for file in ContextFile::ALL {

@@ -164,11 +164,17 @@ impl MemoryDocuments {
     ) -> Result<Option<Written>> {
         let (place, scope) = (change.place, scope_of(cx, change.place));
         let text = checked(path, change.edit.apply_to(&before.text).map_err(Error::bad_args)?)?;
-        self.check_room(scope, path, text.len())?;
         let (agent, agents) = (cx.agent(), place == Place::Agents);
         let version = before.version + 1;
         let draft = Stored { path: path.as_str().into(), text, version, agent, agents };
-        let mut index = draft.index();
+        let (this, path_checked) = (self.clone(), path.clone());
+        let made = tokio::task::spawn_blocking(move || {
+            this.check_room(scope, &path_checked, draft.text.len())?;
+            let index = draft.index();
+            Ok::<_, Error>((draft, index))
+        });
+        let made = made.await.map_err(|error| Error::failed(format!("indexing the document stopped: {error}")))?;
+        let (draft, mut index) = made?;
         if index.count() <= AT_ONCE {
             index.embed(&self.embedder, &draft.text).await;
         }

@@ -170,9 +170,15 @@ impl VirtualFiles {
                 vector: chunk.vector,
             }));
         };
-        if memory_file && let Some(file) = self.peek_context(cx, ContextFile::Memory, Versions::OwnThenAgents)? {
+        let file = match memory_file {
+            true => self.peek_context(cx, ContextFile::Memory, Versions::OwnThenAgents)?,
+            false => None,
+        };
+        if let Some(file) = file {
             let index = self.context_index(cx, file.place, &file.text)?;
             add(&index, file.place, Some((file.path, file.text, file.label)));
+        } else if memory_file {
+            self.forget_context_index(cx)?;
         }
         for place in [Place::Own, Place::Agents] {
             self.memory.indexes.walk_in(scope_of(cx, place), &Walk::prefix(BY_PATH, FOLDER), |entry| {
@@ -228,14 +234,29 @@ impl VirtualFiles {
         Ok(index)
     }
 
-    /// Removes the index of an own `MEMORY.md` that is no longer there.
-    pub(crate) async fn forget_context_index(&self, cx: &Cx, place: Place) -> Result<()> {
-        let (scope, path) = (scope_of(cx, place), VirtualPath::parse(ContextFile::Memory.path())?.folded());
-        let indexes = self.memory.indexes.clone();
-        let remove = move |tx: &Tx| {
-            let old = indexes.find(tx, scope, BY_PATH, &path_key(&path))?;
-            old.into_iter().try_for_each(|old| indexes.remove(tx, scope, old.id).map(drop))
-        };
-        Ok(self.memory.indexes.store().write(remove).await?)
+    /// Removes, in the background, the index of a `MEMORY.md` that is no longer there.
+    fn forget_context_index(&self, cx: &Cx) -> Result<()> {
+        let key = path_key(&VirtualPath::parse(ContextFile::Memory.path())?.folded());
+        for scope in [scope_of(cx, Place::Own), scope_of(cx, Place::Agents)] {
+            let (this, caller, key) = (self.clone(), cx.clone(), key.clone());
+            if this.memory.indexes.walk_in(scope, &Walk::prefix(BY_PATH, &key), |_| Visit::Yes)?.is_empty() {
+                continue;
+            }
+            tokio::spawn(async move {
+                let _one = this.memory.embedding.lock().await;
+                if !matches!(this.peek_context(&caller, ContextFile::Memory, Versions::OwnThenAgents), Ok(None)) {
+                    return;
+                }
+                let indexes = this.memory.indexes.clone();
+                let remove = move |tx: &Tx| {
+                    let old = indexes.find(tx, scope, BY_PATH, &key)?;
+                    old.into_iter().try_for_each(|old| indexes.remove(tx, scope, old.id).map(drop))
+                };
+                if let Err(error) = this.memory.indexes.store().write(remove).await {
+                    tracing::warn!(%error, "the index of a deleted MEMORY.md stays");
+                }
+            });
+        }
+        Ok(())
     }
 }

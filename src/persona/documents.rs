@@ -371,6 +371,11 @@ impl Documents {
             if change.edit.keeps_old_text() {
                 stamp.label = stamp.label.max(old.label);
             }
+            // Emptied first steps are done, and hide the shared ones.
+            let is_deleted = text.is_empty() && is_personal && name != Name::Bootstrap;
+            if is_deleted && id.is_none() {
+                return Ok(Ok((old, None)));
+            }
             if text == old.text && stamp.label == old.label && (id.is_some() || text.is_empty()) {
                 return Ok(Ok((old, None)));
             }
@@ -378,8 +383,6 @@ impl Documents {
             let operation = change.operation.to_owned();
             let past = Version { name: name.word().into(), text: text.clone(), version, by, operation, by_admin };
             this.versions.put(tx, Id::new(), &stamp, &past)?;
-            // Emptied first steps are done, and hide the shared ones.
-            let is_deleted = text.is_empty() && is_personal && name != Name::Bootstrap;
             let current = Current { name: name.word().into(), text, version, by_admin };
             let kept = this.current.put(tx, id.unwrap_or_else(Id::new), &stamp, &current)?;
             if is_deleted {

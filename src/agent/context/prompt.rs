@@ -153,13 +153,8 @@ impl Agent {
             return vec![];
         }
         // As with memories, those from outside are left out.
-        let query = SearchQuery {
-            text: text.to_owned(),
-            limit: PASSAGES,
-            least: PASSAGE_SCORE,
-            own: true,
-            memory_file: false,
-        };
+        let query =
+            SearchQuery { text: text.to_owned(), limit: PASSAGES, least: PASSAGE_SCORE, own: true, memory_file: false };
         match self.parts.files.search(cx, query).await {
             Ok(found) => {
                 let line =
