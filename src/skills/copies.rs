@@ -105,17 +105,19 @@ impl Skills {
         let lineage = self.copies.store().lineage();
         let mut copies = self.copy_heads().await?;
         let this = self.clone();
-        let found = blocking(move || {
-            let mut found = vec![];
+        let (found, unreadable) = blocking(move || {
+            let (mut found, mut unreadable) = (vec![], None);
             for (user, whose) in this.everybody()? {
                 let folder = this.folder(user, whose);
-                let all = folder.scan(crate::MOST).map_err(|error| format!("skills cannot be read ({error})"))?;
-                found.extend(all.into_iter().map(|(slug, _)| {
-                    let print = folder.print(&slug);
-                    ((user, whose, slug), print)
-                }));
+                match folder.scan(crate::MOST) {
+                    Ok(all) => found.extend(all.into_iter().map(|(slug, _)| {
+                        let print = folder.print(&slug);
+                        ((user, whose, slug), print)
+                    })),
+                    Err(error) => unreadable = Some(error),
+                }
             }
-            Ok(found)
+            Ok((found, unreadable))
         })
         .await?;
         let mut seen = HashSet::new();
@@ -149,7 +151,7 @@ impl Skills {
                 self.remove_copy(user, whose, &slug).await?;
             }
         }
-        Ok(())
+        unreadable.map_or(Ok(()), |error| Err(crate::unreadable(error)))
     }
 
     /// Under `writing`: before the first change of files after a restore, makes folders of the copies. A failure is no reason to
