@@ -220,7 +220,7 @@ async fn rollback(
     Ok(ok(document_view(&house, written)))
 }
 
-fn may_write(caller: &Caller) -> Result<(), Failure> {
+pub(crate) fn may_write(caller: &Caller) -> Result<(), Failure> {
     match caller.principal.role {
         Role::Viewer => Err(Failure::new(403, "denied", "a viewer may read this, and not change it: ask an admin")),
         Role::Member | Role::Admin => Ok(()),

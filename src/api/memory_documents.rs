@@ -3,6 +3,7 @@
 use crate::{
     AppState, Caller,
     describe::{Routes, get},
+    documents::may_write,
     envelope::{Answer, Deleted, Failure, Json, PathText, ok},
     query::Query,
 };
@@ -11,7 +12,7 @@ use axum::{Extension, extract::State};
 use identity::TokenScope;
 use serde::{Deserialize, Serialize};
 use tool::{
-    Error, Role,
+    Error,
     prelude::{JsonSchema, schemars},
 };
 
@@ -31,7 +32,7 @@ pub(crate) fn routes() -> Routes<AppState> {
 
 /// Which documents.
 #[derive(Deserialize, JsonSchema)]
-struct Under {
+struct DocumentsUnder {
     /// Only those whose path begins with this.
     #[serde(default)]
     under: String,
@@ -85,13 +86,13 @@ impl MemoryDocumentView {
 async fn list(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Query(which): Query<Under>,
+    Query(which): Query<DocumentsUnder>,
 ) -> Answer<MemoryDocumentList> {
     let line = |line: FileLine| {
         let FileLine { path, size, version, updated_ms, place } = line;
         MemoryDocumentLine { path, size, version, updated_at: updated_ms, shared: place == Place::Agents }
     };
-    let documents = house.files.list(&house.cx(&caller), &which.under)?;
+    let documents = house.files.list(&house.cx(&caller), &which.under).await?;
     Ok(ok(MemoryDocumentList { documents: documents.into_iter().map(line).collect() }))
 }
 
@@ -134,7 +135,7 @@ async fn write(
 
 /// Which version of it.
 #[derive(Deserialize, JsonSchema)]
-struct Which {
+struct DeletedDocument {
     /// Delete everybody's memory document, and not the caller's own. Only an admin may.
     #[serde(default)]
     shared: bool,
@@ -144,7 +145,7 @@ async fn delete(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(path): PathText,
-    Query(which): Query<Which>,
+    Query(which): Query<DeletedDocument>,
 ) -> Answer<Deleted> {
     may_write(&caller)?;
     house.files.delete(&house.cx(&caller), &path, place(which.shared)).await?;
@@ -154,11 +155,4 @@ async fn delete(
 fn place(shared: bool) -> Place {
     // Context files have one place for each caller.
     if shared { Place::Agents } else { Place::Own }
-}
-
-fn may_write(caller: &Caller) -> Result<(), Failure> {
-    match caller.principal.role {
-        Role::Viewer => Err(Failure::new(403, "denied", "a viewer may read this, and not change it: ask an admin")),
-        Role::Member | Role::Admin => Ok(()),
-    }
 }

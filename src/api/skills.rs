@@ -122,10 +122,10 @@ struct SkillView {
     allowed_tools: Vec<String>,
 }
 
-fn view(house: &AppState, caller: &Caller, skill: &Skill, file: &str) -> Result<SkillView, Failure> {
+async fn view(house: &AppState, caller: &Caller, skill: &Skill, file: &str) -> Result<SkillView, Failure> {
     let cx = house.cx(caller);
-    let files = house.skills.files(&cx, skill);
-    let text = match house.skills.file(&cx, skill, file) {
+    let files = house.skills.files(&cx, skill).await?;
+    let text = match house.skills.file(&cx, skill, file).await {
         Ok(text) => text,
         // A broken skill is shown, with the reason.
         Err(_) if file == MANIFEST => String::new(),
@@ -135,19 +135,19 @@ fn view(house: &AppState, caller: &Caller, skill: &Skill, file: &str) -> Result<
         skill: SkillLine::of(skill),
         text,
         files: files.into_iter().map(|(path, size)| SkillFile { path, size }).collect(),
-        versions: house.skills.versions(&cx, skill),
+        versions: house.skills.versions(&cx, skill).await?,
         allowed_tools: skill.manifest.as_ref().map(|m| m.allowed_tools.clone()).unwrap_or_default(),
     })
 }
 
 async fn list(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<SkillList> {
-    let skills = house.skills.list(&house.cx(&caller))?;
+    let skills = house.skills.list(&house.cx(&caller)).await?;
     Ok(ok(SkillList { skills: skills.iter().map(SkillLine::of).collect() }))
 }
 
 /// Which of two skills of one name, and which file.
 #[derive(Deserialize, JsonSchema)]
-struct Which {
+struct ShownSkill {
     /// Everybody's (true), or the caller's own (false); the caller's own first by default.
     shared: Option<bool>,
     /// The file to show; SKILL.md by default.
@@ -162,15 +162,15 @@ async fn one(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
-    Query(which): Query<Which>,
+    Query(which): Query<ShownSkill>,
 ) -> Answer<SkillView> {
-    let skill = house.skills.get(&house.cx(&caller), &name, whose(which.shared))?;
-    Ok(ok(view(&house, &caller, &skill, which.file.as_deref().unwrap_or(MANIFEST))?))
+    let skill = house.skills.get(&house.cx(&caller), &name, whose(which.shared)).await?;
+    Ok(ok(view(&house, &caller, &skill, which.file.as_deref().unwrap_or(MANIFEST)).await?))
 }
 
 /// The place of a new skill.
 #[derive(Deserialize, JsonSchema)]
-struct Where {
+struct NewSkill {
     /// The name of its folder; from the skill's name by default.
     name: Option<String>,
     /// For everybody; only an admin may.
@@ -185,7 +185,7 @@ struct Where {
 async fn upload(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Query(to): Query<Where>,
+    Query(to): Query<NewSkill>,
     Raw(bytes): Raw,
 ) -> Result<New<SkillView>, Failure> {
     let read = tokio::task::spawn_blocking(move || Package::from_bytes(&bytes)).await;
@@ -194,35 +194,37 @@ async fn upload(
     let whose = if to.shared { Whose::Household } else { Whose::Own };
     let target = Target { slug: to.name.as_deref(), whose, outside: !to.trusted, source: "upload" };
     let skill = house.skills.install(&house.cx(&caller), package, target).await?;
-    Ok(New(view(&house, &caller, &skill, MANIFEST)?))
+    Ok(New(view(&house, &caller, &skill, MANIFEST).await?))
 }
 
 /// Changes of a skill; omitted ones leave it as it is.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Changed {
+struct SkillChange {
     /// Whether models may use it.
     enabled: Option<bool>,
     /// Whether a person vouches for its text.
     trusted: Option<bool>,
+    /// The version that the person has seen: refused where another is there meanwhile.
+    version: Option<u32>,
 }
 
 async fn change(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
-    Query(which): Query<Which>,
-    Json(changed): Json<Changed>,
+    Query(which): Query<ShownSkill>,
+    Json(changed): Json<SkillChange>,
 ) -> Answer<SkillView> {
-    let change = Change { enabled: changed.enabled, trusted: changed.trusted };
+    let change = Change { enabled: changed.enabled, trusted: changed.trusted, version: changed.version };
     let skill = house.skills.change(&house.cx(&caller), &name, whose(which.shared), change).await?;
-    Ok(ok(view(&house, &caller, &skill, MANIFEST)?))
+    Ok(ok(view(&house, &caller, &skill, MANIFEST).await?))
 }
 
 /// The version to install again.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Back {
+struct RestoredVersion {
     /// Its number.
     version: u32,
     /// Everybody's skill, and not the caller's own.
@@ -234,19 +236,28 @@ async fn restore(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
-    Json(back): Json<Back>,
+    Json(back): Json<RestoredVersion>,
 ) -> Answer<SkillView> {
     let whose = if back.shared { Whose::Household } else { Whose::Own };
     let skill = house.skills.restore(&house.cx(&caller), &name, whose, back.version).await?;
-    Ok(ok(view(&house, &caller, &skill, MANIFEST)?))
+    Ok(ok(view(&house, &caller, &skill, MANIFEST).await?))
+}
+
+/// Which of two skills of one name, and which version.
+#[derive(Deserialize, JsonSchema)]
+struct DeletedSkill {
+    /// Everybody's (true), or the caller's own (false); the caller's own first by default.
+    shared: Option<bool>,
+    /// The version that the person has seen: refused where another is there meanwhile.
+    version: Option<u32>,
 }
 
 async fn delete(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
-    Query(which): Query<Which>,
+    Query(which): Query<DeletedSkill>,
 ) -> Answer<Deleted> {
-    house.skills.delete(&house.cx(&caller), &name, whose(which.shared)).await?;
+    house.skills.delete(&house.cx(&caller), &name, whose(which.shared), which.version).await?;
     Ok(ok(Deleted::yes()))
 }

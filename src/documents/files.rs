@@ -33,7 +33,8 @@ pub trait ContextFiles: Send + Sync + 'static {
     /// # Errors
     /// `Failed` when the data cannot be read.
     fn peek(&self, cx: &Cx, file: ContextFile) -> Result<ContextText>;
-    /// Edits a file; an empty result deletes it.
+    /// Edits a file; an empty result deletes it, and the caller reads the agent's again. An empty `BOOTSTRAP.md` hides the agent's:
+    /// the first steps are done.
     ///
     /// # Errors
     /// `Denied` when only an admin may change it; `BadArgs` when the edit does not apply; `Unavailable` when the current version
@@ -97,11 +98,11 @@ impl VirtualFiles {
         &self.memory
     }
 
-    /// The place of a file, by its path, for this caller's agent. File tools ask this before they touch the disk.
+    /// The place of a file, by its path, for this caller's agent.
     ///
     /// # Errors
     /// `BadArgs` when the path is not safe.
-    pub fn route(&self, cx: &Cx, path: &str) -> Result<(VirtualPath, Route)> {
+    pub(crate) fn route(&self, cx: &Cx, path: &str) -> Result<(VirtualPath, Route)> {
         let path = VirtualPath::parse(path)?;
         let route = route(&path, self.context.agent_type(cx));
         Ok((path, route))
@@ -213,7 +214,10 @@ impl VirtualFiles {
     pub async fn delete(&self, cx: &Cx, path: &str, place: Place) -> Result<()> {
         let (path, route) = self.route(cx, path)?;
         let found = match route {
-            Route::Context(..) => self.peek(cx, &path, route)?.is_some(),
+            // Behind the agent's first steps there are none of their own to delete: emptied, they are done.
+            Route::Context(file, versions) => self.peek_context(cx, file, versions)?.is_some_and(|found| {
+                found.place == Place::Own || versions == Versions::Agents || file == ContextFile::Bootstrap
+            }),
             Route::Memory(_) => self.memory.peek(cx, &path, place)?.is_some(),
             Route::Workspace => return Err(not_virtual(&path)),
         };
@@ -228,7 +232,13 @@ impl VirtualFiles {
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
-    pub fn list(&self, cx: &Cx, under: &str) -> Result<Vec<FileLine>> {
+    pub async fn list(&self, cx: &Cx, under: &str) -> Result<Vec<FileLine>> {
+        let (this, cx, under) = (self.clone(), cx.clone(), under.to_owned());
+        let listed = tokio::task::spawn_blocking(move || this.list_now(&cx, &under)).await;
+        listed.map_err(|error| Error::failed(format!("listing the documents stopped: {error}")))?
+    }
+
+    fn list_now(&self, cx: &Cx, under: &str) -> Result<Vec<FileLine>> {
         let mut all = std::collections::BTreeMap::new();
         let of = self.context.agent_type(cx);
         for file in ContextFile::ALL {

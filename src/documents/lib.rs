@@ -14,8 +14,9 @@ mod tests;
 
 pub use edit::Edit;
 pub use files::{ContextFiles, ContextText, FileLine, VirtualFile, VirtualFiles};
-pub use memory::{LONGEST, MOST, MOST_BYTES, MemoryDocuments};
-pub use path::{AgentType, ContextFile, Place, Route, Versions, VirtualPath, route};
+pub use memory::MemoryDocuments;
+use path::VirtualPath;
+pub use path::{AgentType, ContextFile, Place};
 pub use search::{Hit, SearchQuery, SearchResults};
 
 /// The collection of memory documents, for undoing.

@@ -164,11 +164,17 @@ impl MemoryDocuments {
     ) -> Result<Option<Written>> {
         let (place, scope) = (change.place, scope_of(cx, change.place));
         let text = checked(path, change.edit.apply_to(&before.text).map_err(Error::bad_args)?)?;
-        self.check_room(scope, path, text.len())?;
         let (agent, agents) = (cx.agent(), place == Place::Agents);
         let version = before.version + 1;
         let draft = Stored { path: path.as_str().into(), text, version, agent, agents };
-        let mut index = draft.index();
+        let (this, path_checked) = (self.clone(), path.clone());
+        let made = tokio::task::spawn_blocking(move || {
+            this.check_room(scope, &path_checked, draft.text.len())?;
+            let index = draft.index();
+            Ok::<_, Error>((draft, index))
+        });
+        let made = made.await.map_err(|error| Error::failed(format!("indexing the document stopped: {error}")))?;
+        let (draft, mut index) = made?;
         if index.count() <= AT_ONCE {
             index.embed(&self.embedder, &draft.text).await;
         }
@@ -246,16 +252,20 @@ impl MemoryDocuments {
     }
 
     /// Computes the index of a stored document where it is missing, has no vectors, or does not fit. Returns whether it
-    /// did; `None` without the model.
-    async fn embed_stored(&self, scope: Scope, id: Id) -> Result<Option<bool>> {
-        let Some(entry) = self.records.get_in(scope, id)? else { return Ok(Some(false)) };
+    /// did; without the model, its words are indexed, and it did not.
+    async fn embed_stored(&self, scope: Scope, id: Id) -> Result<bool> {
+        let Some(entry) = self.records.get_in(scope, id)? else { return Ok(false) };
         let key = path_key(&fold(&entry.value.path));
         let old = self.indexes.walk_in(scope, &Walk::prefix(BY_PATH, &key), |_| Visit::Yes)?.pop();
-        if old.is_some_and(|old| old.value.fits(&entry.value.text) && old.value.has_vectors()) {
-            return Ok(Some(false));
+        let old = old.map(|old| old.value).filter(|old| old.fits(&entry.value.text));
+        if old.as_ref().is_some_and(DocumentIndex::has_vectors) {
+            return Ok(false);
         }
         let mut index = entry.value.index();
         let has_meaning = index.embed(&self.embedder, &entry.value.text).await;
+        if !has_meaning && old.is_some() {
+            return Ok(false);
+        }
         let stamp =
             Stamp { scope, owner: entry.owner, audience: entry.audience, label: entry.label, source: "index".into() };
         let (this, text) = (self.clone(), entry.value.text);
@@ -268,7 +278,7 @@ impl MemoryDocuments {
             Ok(())
         };
         store::without_change(self.records.store().write(write)).await?;
-        Ok(has_meaning.then_some(true))
+        Ok(has_meaning)
     }
 
     /// Computes all indexes that are missing or do not fit: after a restore, a power cut before a large document was embedded,
@@ -283,10 +293,7 @@ impl MemoryDocuments {
         let mut count = 0;
         for (scope, id) in all {
             let _one = self.embedding.lock().await;
-            match self.embed_stored(scope, id).await? {
-                Some(done) => count += usize::from(done),
-                None => break,
-            }
+            count += usize::from(self.embed_stored(scope, id).await?);
         }
         Ok(count)
     }

@@ -30,6 +30,8 @@ pub struct SearchQuery {
     pub least: f32,
     /// Only documents without the outside label.
     pub own: bool,
+    /// Whether `MEMORY.md` is searched too.
+    pub memory_file: bool,
 }
 
 /// A place in a document.
@@ -88,9 +90,15 @@ impl VirtualFiles {
             return Err(Error::bad_args(format!("the query has more than {QUERY} characters: shorten it")));
         }
         let (this, caller) = (self.clone(), cx.clone());
-        let gathered = tokio::task::spawn_blocking(move || this.gather(&caller)).await;
+        let (query_words, memory_file) = (query_terms(&text), query.memory_file);
+        let gathered = tokio::task::spawn_blocking(move || {
+            let (documents, ranked) = this.gather(&caller, memory_file)?;
+            let terms: Vec<&[u32]> = ranked.iter().map(|chunk| &chunk.terms[..]).collect();
+            let words = relevance(&query_words, &terms);
+            Ok::<_, Error>((documents, ranked, words))
+        });
         let stopped = |error| Error::failed(format!("the search stopped: {error}"));
-        let (documents, ranked) = gathered.map_err(stopped)??;
+        let (documents, ranked, words) = gathered.await.map_err(stopped)??;
         if ranked.is_empty() {
             return Ok(SearchResults { hits: vec![], by_meaning: true });
         }
@@ -98,8 +106,6 @@ impl VirtualFiles {
             true => self.meaning(&text).await,
             false => None,
         };
-        let terms: Vec<&[u32]> = ranked.iter().map(|chunk| &chunk.terms[..]).collect();
-        let words = relevance(&query_terms(&text), &terms);
         let score = |(chunk, words): (&Ranked, f32)| {
             let meaning = meaning.as_ref().map(|query| chunk.vector.as_ref().map_or(0.0, |vector| vector.dot(query)));
             fused(words, meaning)
@@ -150,7 +156,7 @@ impl VirtualFiles {
     }
 
     /// All chunks of this caller.
-    fn gather(&self, cx: &Cx) -> Result<(Vec<Candidate>, Vec<Ranked>)> {
+    fn gather(&self, cx: &Cx, memory_file: bool) -> Result<(Vec<Candidate>, Vec<Ranked>)> {
         let (mut documents, mut ranked, mut known) = (vec![], vec![], HashSet::new());
         let mut add = |index: &DocumentIndex, place: Place, text| {
             let document = documents.len();
@@ -164,9 +170,15 @@ impl VirtualFiles {
                 vector: chunk.vector,
             }));
         };
-        if let Some(file) = self.peek_context(cx, ContextFile::Memory, Versions::OwnThenAgents)? {
+        let file = match memory_file {
+            true => self.peek_context(cx, ContextFile::Memory, Versions::OwnThenAgents)?,
+            false => None,
+        };
+        if let Some(file) = file {
             let index = self.context_index(cx, file.place, &file.text)?;
             add(&index, file.place, Some((file.path, file.text, file.label)));
+        } else if memory_file {
+            self.forget_context_index(cx)?;
         }
         for place in [Place::Own, Place::Agents] {
             self.memory.indexes.walk_in(scope_of(cx, place), &Walk::prefix(BY_PATH, FOLDER), |entry| {
@@ -196,21 +208,55 @@ impl VirtualFiles {
             label: Label::Own,
             source: "index".into(),
         };
-        let (this, mut whole, text) = (self.memory.clone(), index.clone(), text.to_owned());
+        let (this, caller, mut whole, text) = (self.clone(), cx.clone(), index.clone(), text.to_owned());
         tokio::spawn(async move {
-            let _one = this.embedding.lock().await;
-            if !whole.embed(&this.embedder, &text).await {
+            let _one = this.memory.embedding.lock().await;
+            // Another search may have done it in the meantime.
+            let indexes = this.memory.indexes.clone();
+            let known =
+                indexes.walk_in(scope, &Walk::prefix(BY_PATH, &key), |_| Visit::Yes).ok().and_then(|mut all| all.pop());
+            let is_known = known.is_some_and(|known| known.value.fits(&text) && known.value.has_vectors());
+            if is_known || !whole.embed(&this.memory.embedder, &text).await {
                 return;
             }
-            let indexes = this.indexes.clone();
+            let now = this.peek_context(&caller, ContextFile::Memory, Versions::OwnThenAgents);
+            if !now.is_ok_and(|now| now.is_some_and(|now| now.place == place && now.text == text)) {
+                return;
+            }
             let put = move |tx: &Tx| {
                 let old = indexes.find(tx, scope, BY_PATH, &key)?.pop();
                 indexes.put(tx, old.map_or_else(Id::new, |old| old.id), &stamp, &whole).map(drop)
             };
-            if let Err(error) = this.indexes.store().write(put).await {
+            if let Err(error) = this.memory.indexes.store().write(put).await {
                 tracing::warn!(%error, "MEMORY.md is found by words alone");
             }
         });
         Ok(index)
+    }
+
+    /// Removes, in the background, the index of a `MEMORY.md` that is no longer there.
+    fn forget_context_index(&self, cx: &Cx) -> Result<()> {
+        let key = path_key(&VirtualPath::parse(ContextFile::Memory.path())?.folded());
+        for scope in [scope_of(cx, Place::Own), scope_of(cx, Place::Agents)] {
+            let (this, caller, key) = (self.clone(), cx.clone(), key.clone());
+            if this.memory.indexes.walk_in(scope, &Walk::prefix(BY_PATH, &key), |_| Visit::Yes)?.is_empty() {
+                continue;
+            }
+            tokio::spawn(async move {
+                let _one = this.memory.embedding.lock().await;
+                if !matches!(this.peek_context(&caller, ContextFile::Memory, Versions::OwnThenAgents), Ok(None)) {
+                    return;
+                }
+                let indexes = this.memory.indexes.clone();
+                let remove = move |tx: &Tx| {
+                    let old = indexes.find(tx, scope, BY_PATH, &key)?;
+                    old.into_iter().try_for_each(|old| indexes.remove(tx, scope, old.id).map(drop))
+                };
+                if let Err(error) = this.memory.indexes.store().write(remove).await {
+                    tracing::warn!(%error, "the index of a deleted MEMORY.md stays");
+                }
+            });
+        }
+        Ok(())
     }
 }

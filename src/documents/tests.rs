@@ -1,6 +1,9 @@
 //! The service over a real store in memory, with context files that a test holds.
 
-use crate::*;
+use crate::{
+    memory::{LONGEST, MOST_BYTES},
+    *,
+};
 use embed::Embedder;
 use futures::{FutureExt, future::BoxFuture};
 use std::{
@@ -45,7 +48,13 @@ impl ContextFiles for Files {
             let before = self.peek(cx, file)?;
             let text = edit.apply_to(&before.text).map_err(Error::bad_args)?;
             let whose = Some(cx.user()).filter(|_| self.of.is_personal(file));
-            self.texts.lock().unwrap().insert((whose, file.path()), (text, before.version + 1));
+            let mut texts = self.texts.lock().unwrap();
+            if text.is_empty() {
+                texts.remove(&(whose, file.path()));
+            } else {
+                texts.insert((whose, file.path()), (text, before.version + 1));
+            }
+            drop(texts);
             self.peek(cx, file)
         }
         .boxed()
@@ -79,7 +88,7 @@ const OWN: (Place, Option<u32>) = (Place::Own, None);
 const AGENTS: (Place, Option<u32>) = (Place::Agents, None);
 
 async fn search(house: &House, cx: &Cx, text: &str) -> Vec<Hit> {
-    let query = SearchQuery { text: text.into(), limit: 5, least: 0.35, own: false };
+    let query = SearchQuery { text: text.into(), limit: 5, least: 0.35, own: false, memory_file: true };
     house.files.search(cx, query).await.unwrap().hits
 }
 
@@ -126,14 +135,14 @@ async fn searches_name_the_lines_and_see_every_change_at_once() {
     assert!(hits[0].snippet.contains("Marta") && hits[0].score > 0.35 && hits[0].score <= 1.0);
     assert_eq!(search(&house, &cx, "seagull").await[0].lines, (6, 7));
     assert_eq!(search(&house, &cx, "SAFFRON").await[0].path, "memory/food.md");
-    let query = SearchQuery { text: "saffron".into(), limit: 5, least: 0.999, own: false };
+    let query = SearchQuery { text: "saffron".into(), limit: 5, least: 0.999, own: false, memory_file: true };
     assert_eq!(files.search(&cx, query).await.unwrap().hits, []);
     assert_eq!(search(&house, &cx, "quarterly tax return of the submarine").await, []);
     files.write(&cx, "memory/food.md", "Ramen needs broth.", OWN).await.unwrap();
     assert_eq!(search(&house, &cx, "saffron").await, []);
     assert_eq!(search(&house, &cx, "ramen broth").await[0].path, "memory/food.md");
     for text in ["", "  "] {
-        let query = SearchQuery { text: text.into(), limit: 5, least: 0.0, own: false };
+        let query = SearchQuery { text: text.into(), limit: 5, least: 0.0, own: false, memory_file: true };
         assert!(matches!(files.search(&cx, query).await, Err(Error::BadArgs(_))));
     }
     // A large document is found by words at once, and by meaning later.
@@ -206,9 +215,14 @@ async fn context_files_are_reached_by_path() {
             assert_eq!(others, if personal { "the agent's" } else { "my own" }, "{of:?} {file:?}");
         }
         assert_eq!(files.read(&cx, "memory.md").unwrap().path, "MEMORY.md");
+        // Behind an own one that is deleted, the agent's appears again, which is not the caller's to delete.
+        files.delete(&cx, "USER.md", Place::Own).await.unwrap();
+        assert_eq!(files.read(&cx, "USER.md").unwrap().text, "the agent's");
+        let why = files.delete(&cx, "USER.md", Place::Own).await.unwrap_err();
+        assert!(matches!(&why, Error::NotFound(_)) && why.to_string().contains("you have no"), "{why}");
         files.write(&cx, "memory/x.md", "x", OWN).await.unwrap();
-        let listed = files.list(&cx, "").unwrap().len();
-        assert_eq!((listed, files.list(&cx, "memory/").unwrap().len()), (8, 1));
+        let listed = files.list(&cx, "").await.unwrap().len();
+        assert_eq!((listed, files.list(&cx, "memory/").await.unwrap().len()), (8, 1));
     }
     // MEMORY.md is searched with the documents, and follows its text.
     let house = house(AgentType::Predefined);
@@ -217,6 +231,32 @@ async fn context_files_are_reached_by_path() {
     assert_eq!(search(&house, &cx, "spare key").await[0].path, "MEMORY.md");
     files.write(&cx, "MEMORY.md", "The spare key is with Nora.", OWN).await.unwrap();
     assert_eq!(search(&house, &cx, "spare key").await[0].snippet, "The spare key is with Nora.");
+    // Its vectors are computed once, and go with it.
+    let index = || house.store.stats().unwrap().records.get("memory-document-indexes").copied().unwrap_or_default();
+    let computed = async || drop(files.memory().embedding.lock().await);
+    let until = async |count: u64| {
+        for _ in 0..100 {
+            if index() == count {
+                return;
+            }
+            computed().await;
+            tokio::task::yield_now().await;
+        }
+        panic!("there are {} indexes, and not {count}", index());
+    };
+    until(1).await;
+    let version = house.store.version();
+    search(&house, &cx, "spare key").await;
+    computed().await;
+    assert_eq!(house.store.version(), version);
+    // A prompt has it as a whole, and searches the others.
+    files.write(&cx, "memory/key.md", "The spare key opens the shed.", OWN).await.unwrap();
+    let others = SearchQuery { text: "spare key".into(), limit: 1, least: 0.35, own: true, memory_file: false };
+    assert_eq!(files.search(&cx, others).await.unwrap().hits[0].path, "memory/key.md");
+    files.delete(&cx, "memory/key.md", Place::Own).await.unwrap();
+    files.delete(&cx, "MEMORY.md", Place::Own).await.unwrap();
+    assert_eq!(search(&house, &cx, "spare key").await, []);
+    until(0).await;
 }
 
 #[tokio::test]
@@ -242,7 +282,7 @@ async fn documents_from_outside_taint_who_reads_them() {
     assert_eq!(reader.label(), Label::Own, "what is not returned does not taint");
     assert_eq!(search(&house, &searcher, "buy gold").await.len(), 1);
     assert_eq!(searcher.label(), Label::Outside);
-    let query = SearchQuery { text: "buy gold".into(), limit: 5, least: 0.0, own: true };
+    let query = SearchQuery { text: "buy gold".into(), limit: 5, least: 0.0, own: true, memory_file: true };
     let hits = files.search(&prompt, query).await.unwrap().hits;
     assert!(hits.iter().all(|hit| hit.path == "memory/own.md") && prompt.label() == Label::Own, "{hits:?}");
     // An edit keeps the label of the rest.

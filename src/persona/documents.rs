@@ -253,8 +253,8 @@ impl Documents {
         if text.is_empty() { self.built_in(name).unwrap_or_default().to_owned() } else { text }
     }
 
-    /// Replace the text of a document; an empty text deletes it. With `expected`, only if that is the current
-    /// version.
+    /// Replace the text of a document; an empty text deletes it, and an own one no longer hides the shared one. With `expected`,
+    /// only if that is the current version.
     ///
     /// # Errors
     /// `Denied` when only an admin may change it; `BadArgs` when it is too long; `Unavailable` when the version
@@ -357,8 +357,11 @@ impl Documents {
                 }
                 None => (Document::unwritten(name), None),
             };
+            // An own document that was deleted is no record, and its history counts on.
+            let last = if id.is_some() { old.version } else { this.last_version(tx, scope, name)? };
             if let Some(expected) = expected
                 && expected != old.version
+                && !(id.is_none() && expected == last)
             {
                 return Ok(Err(old.version));
             }
@@ -368,15 +371,23 @@ impl Documents {
             if change.edit.keeps_old_text() {
                 stamp.label = stamp.label.max(old.label);
             }
+            // Emptied first steps are done, and hide the shared ones.
+            let is_deleted = text.is_empty() && is_personal && name != Name::Bootstrap;
+            if is_deleted && id.is_none() {
+                return Ok(Ok((old, None)));
+            }
             if text == old.text && stamp.label == old.label && (id.is_some() || text.is_empty()) {
                 return Ok(Ok((old, None)));
             }
-            let version = old.version + 1;
+            let version = last + 1;
             let operation = change.operation.to_owned();
             let past = Version { name: name.word().into(), text: text.clone(), version, by, operation, by_admin };
             this.versions.put(tx, Id::new(), &stamp, &past)?;
             let current = Current { name: name.word().into(), text, version, by_admin };
             let kept = this.current.put(tx, id.unwrap_or_else(Id::new), &stamp, &current)?;
+            if is_deleted {
+                this.current.remove(tx, scope, kept.id)?;
+            }
             let notice = |user: &UserId| this.notice(tx, name, version, change.operation, (*user, stamp.owner));
             let notices = told.iter().map(notice).collect::<store::Result<Vec<_>>>()?;
             // After the notices, so that the versions they refer to stay.
@@ -424,6 +435,21 @@ impl Documents {
         let document = name.word().into();
         let notice = Notice { title: Some(title), text, document, version, earlier, ..Notice::default() };
         Ok((notice.put(tx, &self.notices, user, "document")?, before))
+    }
+
+    /// Within a write: the number of the newest stored version; 0 without one.
+    fn last_version(&self, tx: &Tx, scope: Scope, name: Name) -> store::Result<u32> {
+        let walk = Walk::prefix(BY_VERSION, index_key(name.word())).down();
+        let mut last = 0;
+        self.versions.walk_in(scope, &walk, |entry| {
+            last = entry.value.version;
+            Visit::Stop
+        })?;
+        // Those of this commit are not walked yet.
+        while !self.versions.find(tx, scope, BY_VERSION, &versioned(name.word(), last + 1))?.is_empty() {
+            last += 1;
+        }
+        Ok(last)
     }
 
     /// Remove the oldest versions beyond the limit within the write of `newest`. The last version by a person stays,

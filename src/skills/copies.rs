@@ -1,16 +1,21 @@
 //! A copy of each skill in the store, so that backups contain it. The folder is what counts; a copy follows it, and becomes a folder again
-//! after a restore, which is recognized by a new lineage of the store.
+//! after a restore, which is recognized by a new lineage of the store. A restore brings skills back and takes none away: one that is newer
+//! than the backup stays.
 
 use crate::{
     Skills, Whose, blocking,
-    folder::{Facts, Fingerprint, SkillFolder},
+    folder::{Facts, SkillFolder, names_in},
+    off_thread,
     package::{BYTES, Package},
-    scope_of, slug_key,
+    scope_of,
 };
 use miniz_oxide::{deflate::compress_to_vec, inflate::decompress_to_vec_with_limit};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
-use store::{Audience, Entry, Key, Level, Record, Stamp, Tx};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::atomic::Ordering,
+};
+use store::{Audience, Key, Level, Record, Stamp, Tx, Visit, Walk, order};
 use tool::{Id, Label, Result, Scope, UserId};
 
 /// A copy. New fields go last.
@@ -35,7 +40,7 @@ impl Record for SkillCopy {
     const WORD: &'static str = "copy of a skill";
     const LEVEL: Level = Level::User;
     fn keys(&self) -> Vec<Key> {
-        vec![Key::unique(BY_SLUG, slug_key(&self.slug))]
+        vec![Key::unique(BY_SLUG, order::text(&self.slug))]
     }
 }
 
@@ -69,64 +74,172 @@ fn digest(package: &Package, facts: &str) -> Vec<u8> {
     hash.update(facts.as_bytes()).finalize().as_bytes().to_vec()
 }
 
-/// Folders as they were when they were compared last.
-pub(crate) type Compared = HashMap<(SkillFolder, String), Fingerprint>;
+/// The state of each folder when it was compared last, and whether it has a copy: what cannot be read has none.
+pub(crate) type Compared = HashMap<(SkillFolder, String), (blake3::Hash, bool)>;
+
+/// A skill, by its owner.
+type Name = (UserId, Whose, String);
+
+/// What is compared of a copy; its files stay on the disk.
+struct CopyHead {
+    id: Id,
+    digest: Vec<u8>,
+    lineage: Id,
+}
+
+impl CopyHead {
+    fn of(id: Id, copy: SkillCopy) -> Self {
+        let SkillCopy { digest, lineage, .. } = copy;
+        Self { id, digest, lineage }
+    }
+}
 
 impl Skills {
     /// Brings the copies in line with the folders, and after a restore the folders with the copies.
     ///
     /// # Errors
-    /// `Failed` when the data cannot be read; `Unavailable` when the disk is full.
+    /// `Failed` when the data cannot be read; `Unavailable` when a folder cannot be read, or the disk is full.
     pub async fn reconcile(&self) -> Result<()> {
         let _one = self.writing.lock().await;
-        let lineage = self.notes.store().lineage();
-        let mut copies: HashMap<(UserId, Whose, String), Entry<SkillCopy>> = HashMap::new();
-        self.copies.scan(|entry| {
-            let whose = if entry.value.household { Whose::Household } else { Whose::Own };
-            let owner = if entry.value.household { UserId::OWNER } else { entry.owner };
-            copies.insert((owner, whose, entry.value.slug.clone()), entry);
-        })?;
-        // From another lineage: the data were restored.
-        for ((user, whose, slug), entry) in copies.iter().filter(|(_, entry)| entry.value.lineage != lineage) {
-            let (folder, slug, copy) = (self.folder(*user, *whose), slug.clone(), entry.value.clone());
-            let restored = blocking(move || restore(&folder, &slug, &copy)).await;
-            if let Err(error) = restored {
-                tracing::warn!(%error, "a skill of the backup could not be restored");
+        self.make_folders().await?;
+        let lineage = self.copies.store().lineage();
+        let mut copies = self.copy_heads().await?;
+        let this = self.clone();
+        let (found, unreadable) = blocking(move || {
+            let (mut found, mut unreadable) = (vec![], None);
+            for (user, whose) in this.everybody()? {
+                let folder = this.folder(user, whose);
+                match folder.scan(crate::MOST) {
+                    Ok(all) => found.extend(all.into_iter().map(|(slug, _)| {
+                        let print = folder.print(&slug);
+                        ((user, whose, slug), print)
+                    })),
+                    Err(error) => unreadable = Some(error),
+                }
             }
-        }
-        let mut seen = vec![];
-        for (user, whose) in self.everybody()? {
-            let folder = self.folder(user, whose);
-            for (slug, print) in folder.scan(crate::MOST) {
-                let (key, known) = ((folder.clone(), slug.clone()), copies.get(&(user, whose, slug.clone())));
-                seen.push((user, whose, slug.clone()));
-                let current = known.is_some_and(|known| known.value.lineage == lineage);
-                if current && self.compared().get(&key) == Some(&print) {
+            Ok((found, unreadable))
+        })
+        .await?;
+        let mut seen = HashSet::new();
+        for (name, print) in found {
+            let key = (self.folder(name.0, name.1), name.2.clone());
+            seen.insert(key.clone());
+            let known = copies.remove(&name);
+            // Could not become a folder: it is the only copy of what was there at the backup.
+            if known.as_ref().is_some_and(|known| known.lineage != lineage) {
+                continue;
+            }
+            let print = match print {
+                Ok(print) => print,
+                Err(error) => {
+                    tracing::warn!(%error, skill = name.2, "a skill cannot be read, and is in no new backup");
                     continue;
                 }
-                let (disk, name) = (folder.clone(), slug.clone());
-                // A broken one has no copy: what cannot be read cannot be restored.
-                let Ok((package, facts)) = blocking(move || Ok((disk.package(&name)?, disk.read(&name)?.1))).await
-                else {
-                    continue;
-                };
-                let facts = facts.and_then(|facts| serde_json::to_string(&facts).ok()).unwrap_or_default();
-                let digest = digest(&package, &facts);
-                if !(current && known.is_some_and(|known| known.value.digest == digest)) {
-                    let Some(files) = packed(&package) else { continue };
-                    let household = whose == Whose::Household;
-                    let copy = SkillCopy { slug, digest, files, facts, lineage, household };
-                    self.put_copy((user, whose), known.map(|known| known.id), copy).await?;
-                }
-                self.compared().insert(key, print);
+            };
+            let before = self.compared().get(&key).copied();
+            if before.is_some_and(|(old, is_copied)| old == print && (known.is_some() || !is_copied)) {
+                continue;
             }
+            let is_copied = self.copy(name, known).await?;
+            self.compared().insert(key, (print, is_copied));
         }
+        self.compared().retain(|key, _| seen.contains(key));
         // Deleted by hand.
-        let gone = copies.into_iter().filter(|(key, _)| !seen.contains(key));
-        for ((user, whose, slug), _) in gone {
-            self.remove_copy(user, whose, &slug).await?;
+        for ((user, whose, slug), _) in copies.into_iter().filter(|(_, copy)| copy.lineage == lineage) {
+            let (folder, name) = (self.folder(user, whose), slug.clone());
+            if blocking(move || Ok(folder.is_gone(&name))).await? {
+                self.remove_copy(user, whose, &slug).await?;
+            }
         }
+        unreadable.map_or(Ok(()), |error| Err(crate::unreadable(error)))
+    }
+
+    /// Under `writing`: before the first change of files after a restore, makes folders of the copies. A failure is no reason to
+    /// refuse the change, and is repeated by [`Skills::reconcile`].
+    pub(crate) async fn make_folders_once(&self) {
+        if !self.has_folders.load(Ordering::Acquire)
+            && let Err(error) = self.make_folders().await
+        {
+            tracing::warn!(%error, "the skills of the backup could not be restored");
+        }
+    }
+
+    /// Under `writing`: makes folders of the copies from another lineage, which then are copies of this one. One that cannot become
+    /// a folder stays as it is.
+    async fn make_folders(&self) -> Result<()> {
+        let lineage = self.copies.store().lineage();
+        for (name, copy) in self.copy_heads().await?.into_iter().filter(|(_, copy)| copy.lineage != lineage) {
+            let (this, (user, whose, slug), id) = (self.clone(), name.clone(), copy.id);
+            let made = blocking(move || {
+                let entry = this.copies.get_in(scope_of(user, whose), id).map_err(|error| error.to_string())?;
+                entry.map_or(Ok(()), |entry| restore(&this.folder(user, whose), &slug, &entry.value))
+            });
+            match made.await {
+                Ok(()) => drop(self.copy(name, Some(copy)).await?),
+                Err(error) => tracing::warn!(%error, skill = name.2, "a skill of the backup could not be restored"),
+            }
+        }
+        self.has_folders.store(true, Ordering::Release);
         Ok(())
+    }
+
+    /// Under `writing`: copies a skill that was just changed. It is installed whether or not that succeeds; the next look tries again.
+    pub(crate) async fn copy_changed(&self, user: UserId, whose: Whose, slug: &str) {
+        let (this, name) = (self.clone(), (user, whose, slug.to_owned()));
+        let key = order::text(slug);
+        let known = off_thread(move || {
+            let found = this.copies.walk_in(scope_of(user, whose), &Walk::prefix(BY_SLUG, key), |_| Visit::Yes)?.pop();
+            Ok(found.map(|entry| CopyHead::of(entry.id, entry.value)))
+        });
+        let copied = match known.await {
+            Ok(known) => self.copy(name, known).await.map(drop),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = copied {
+            tracing::warn!(%error, "a skill is in no backup yet");
+        }
+    }
+
+    /// Writes the copy of a skill where it differs. Returns whether there is one: what cannot be read cannot be restored.
+    async fn copy(&self, (user, whose, slug): Name, known: Option<CopyHead>) -> Result<bool> {
+        let lineage = self.copies.store().lineage();
+        let (folder, name, id) = (self.folder(user, whose), slug.clone(), known.as_ref().map(|known| known.id));
+        let known = known.filter(|known| known.lineage == lineage).map(|known| known.digest);
+        let made = blocking(move || {
+            let package = folder.package(&slug)?;
+            let facts = folder.facts(&slug).and_then(|facts| serde_json::to_string(&facts).ok()).unwrap_or_default();
+            let digest = digest(&package, &facts);
+            if known.as_ref() == Some(&digest) {
+                return Ok(None);
+            }
+            let files = packed(&package).ok_or("its files cannot be packed")?;
+            Ok(Some(SkillCopy { slug, digest, files, facts, lineage, household: whose == Whose::Household }))
+        });
+        match made.await {
+            Ok(None) => Ok(true),
+            Ok(Some(copy)) => self.put_copy((user, whose), id, copy).await.map(|()| true),
+            Err(error) => {
+                tracing::warn!(%error, skill = name, "a skill is in no new backup");
+                Ok(false)
+            }
+        }
+    }
+
+    /// All copies, without their files.
+    async fn copy_heads(&self) -> Result<HashMap<Name, CopyHead>> {
+        let this = self.clone();
+        off_thread(move || {
+            let mut copies = HashMap::new();
+            this.copies.scan(|entry| {
+                let (owner, whose) = match entry.value.household {
+                    true => (UserId::OWNER, Whose::Household),
+                    false => (entry.owner, Whose::Own),
+                };
+                copies.insert((owner, whose, entry.value.slug.clone()), CopyHead::of(entry.id, entry.value));
+            })?;
+            Ok(copies)
+        })
+        .await
     }
 
     fn compared(&self) -> std::sync::MutexGuard<'_, Compared> {
@@ -134,10 +247,10 @@ impl Skills {
     }
 
     /// Everybody who has a folder of skills, and the household.
-    fn everybody(&self) -> Result<Vec<(UserId, Whose)>> {
-        let entries = std::fs::read_dir(self.data.join(crate::PEOPLE)).into_iter().flatten().flatten();
-        let people = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<Id>().ok());
-        let people = people.map(|id| (UserId(id), Whose::Own));
+    fn everybody(&self) -> Result<Vec<(UserId, Whose)>, String> {
+        let names = names_in(&self.data.join(crate::PEOPLE));
+        let names = names.map_err(|error| format!("the folders of people's skills cannot be read ({error})"))?;
+        let people = names.iter().filter_map(|name| Some((UserId(name.parse().ok()?), Whose::Own)));
         Ok(std::iter::once((UserId::OWNER, Whose::Household)).chain(people).collect())
     }
 
@@ -151,7 +264,7 @@ impl Skills {
     }
 
     async fn remove_copy(&self, user: UserId, whose: Whose, slug: &str) -> Result<()> {
-        let (this, scope, key) = (self.clone(), scope_of(user, whose), slug_key(slug));
+        let (this, scope, key) = (self.clone(), scope_of(user, whose), order::text(slug));
         Ok(self.copies.store().write(move |tx| this.forget_copy(tx, scope, &key)).await?)
     }
 
@@ -166,11 +279,9 @@ impl Skills {
 fn restore(folder: &SkillFolder, slug: &str, copy: &SkillCopy) -> Result<(), String> {
     let package = unpacked(copy)?;
     let facts: Option<Facts> = serde_json::from_str(&copy.facts).ok();
-    let same = |facts: &Option<Facts>| {
-        let text = facts.as_ref().and_then(|facts| serde_json::to_string(facts).ok()).unwrap_or_default();
-        folder.package(slug).is_ok_and(|now| digest(&now, &text) == copy.digest)
-    };
-    if folder.read(slug).is_ok_and(|(_, now)| same(&now)) {
+    let is_outside = |facts: Option<&Facts>| facts.is_some_and(|facts| facts.outside);
+    let same = folder.package(slug).is_ok_and(|now| now.files == package.files);
+    if same && is_outside(folder.facts(slug).as_ref()) == is_outside(facts.as_ref()) {
         return Ok(());
     }
     let facts = facts.unwrap_or(Facts { version: 0, outside: false, source: "folder".into(), at: 0 });

@@ -23,9 +23,9 @@ use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
 };
-use store::{Audience, Collection, Key, Level, Record, Stamp, Store, Tx, Visit, Walk};
+use store::{Audience, Collection, Key, Level, Record, Stamp, Store, Tx, Visit, Walk, order};
 use tool::{Cx, Error, Id, Label, Result, Role, Scope, UserId, prelude::json};
 
 /// The maximum number of skills of a person, and of the household.
@@ -58,12 +58,13 @@ pub struct Skill {
     pub enabled: bool,
     /// How often it was used.
     pub uses: u32,
+    version: u32,
 }
 
 impl Skill {
     /// The number of its version.
     pub fn version(&self) -> u32 {
-        self.facts.as_ref().map_or(1, |facts| facts.version)
+        self.version
     }
 
     /// The label of its text.
@@ -92,12 +93,8 @@ impl Record for Note {
     const WORD: &'static str = "skill";
     const LEVEL: Level = Level::User;
     fn keys(&self) -> Vec<Key> {
-        vec![Key::unique(BY_SLUG, slug_key(&self.slug))]
+        vec![Key::unique(BY_SLUG, order::text(&self.slug))]
     }
-}
-
-fn slug_key(slug: &str) -> Vec<u8> {
-    [slug.as_bytes(), &[0]].concat()
 }
 
 /// A parsed skill, and the state of its files it was parsed from.
@@ -106,6 +103,7 @@ struct Parsed {
     print: Fingerprint,
     manifest: Result<Arc<Manifest>, String>,
     facts: Option<Facts>,
+    version: u32,
 }
 
 type Cache = HashMap<(SkillFolder, String), Parsed>;
@@ -122,6 +120,8 @@ pub struct Skills {
     vectors: Arc<Mutex<HashMap<[u8; 32], Quantized>>>,
     /// Skills whose copies in the store are right.
     compared: Arc<Mutex<copies::Compared>>,
+    /// Whether the copies of a restored backup have become folders.
+    has_folders: Arc<AtomicBool>,
     /// One change of files at a time.
     writing: Arc<tokio::sync::Mutex<()>>,
 }
@@ -133,6 +133,8 @@ pub struct Change {
     pub enabled: Option<bool>,
     /// Whether a person vouches for its text.
     pub trusted: Option<bool>,
+    /// The version that the person has seen; another is not changed.
+    pub version: Option<u32>,
 }
 
 impl Skills {
@@ -143,6 +145,7 @@ impl Skills {
             notes: store.collection(),
             copies: store.collection(),
             compared: Arc::default(),
+            has_folders: Arc::default(),
             embedder,
             parsed: Arc::default(),
             vectors: Arc::default(),
@@ -168,20 +171,28 @@ impl Skills {
     /// All skills of the caller by slug; an own one hides the household's. Nothing taints: the label of each is its own.
     ///
     /// # Errors
-    /// `Failed` when the data cannot be read.
-    pub fn list(&self, cx: &Cx) -> Result<Vec<Skill>> {
-        let mut all = BTreeMap::new();
-        for whose in [Whose::Household, Whose::Own] {
-            for skill in self.list_of(cx.user(), whose)? {
-                all.insert(skill.slug.clone(), skill);
+    /// `Failed` when the data cannot be read; `Unavailable` when a folder cannot.
+    pub async fn list(&self, cx: &Cx) -> Result<Vec<Skill>> {
+        self.list_from(cx, &[Whose::Household, Whose::Own]).await
+    }
+
+    async fn list_from(&self, cx: &Cx, from: &[Whose]) -> Result<Vec<Skill>> {
+        let (this, user, from) = (self.clone(), cx.user(), from.to_owned());
+        off_thread(move || {
+            let mut all = BTreeMap::new();
+            for whose in from {
+                for skill in this.list_of(user, whose)? {
+                    all.insert(skill.slug.clone(), skill);
+                }
             }
-        }
-        Ok(all.into_values().collect())
+            Ok(all.into_values().collect())
+        })
+        .await
     }
 
     fn list_of(&self, user: UserId, whose: Whose) -> Result<Vec<Skill>> {
         let folder = self.folder(user, whose);
-        let found = folder.scan(MOST);
+        let found = folder.scan(MOST).map_err(unreadable)?;
         let mut notes = HashMap::new();
         self.notes.walk_in(scope_of(user, whose), &Walk::prefix(BY_SLUG, []), |entry| {
             notes.insert(entry.value.slug.clone(), entry.value.clone());
@@ -198,7 +209,8 @@ impl Skills {
                 new
             });
             let Note { disabled, uses, .. } = notes.remove(&slug).unwrap_or_default();
-            Skill { slug, whose, manifest: known.manifest, facts: known.facts, enabled: !disabled, uses }
+            let Parsed { manifest, facts, version, .. } = known;
+            Skill { slug, whose, manifest, facts, enabled: !disabled, uses, version }
         };
         Ok(found.into_iter().map(skill).collect())
     }
@@ -207,10 +219,10 @@ impl Skills {
     ///
     /// # Errors
     /// `NotFound` when there is none of that name.
-    pub fn get(&self, cx: &Cx, slug: &str, whose: Option<Whose>) -> Result<Skill> {
+    pub async fn get(&self, cx: &Cx, slug: &str, whose: Option<Whose>) -> Result<Skill> {
         let mut all = match whose {
-            Some(whose) => self.list_of(cx.user(), whose)?,
-            None => self.list(cx)?,
+            Some(whose) => self.list_from(cx, &[whose]).await?,
+            None => self.list(cx).await?,
         };
         let at = all.iter().position(|skill| skill.slug == slug);
         at.map(|at| all.swap_remove(at)).ok_or_else(|| {
@@ -219,17 +231,28 @@ impl Skills {
         })
     }
 
+    /// The folder of a skill within the data folder, for tools that work with its files.
+    pub fn base_dir(&self, cx: &Cx, skill: &Skill) -> PathBuf {
+        let folder = self.folder(cx.user(), skill.whose).0.join(&skill.slug);
+        folder.strip_prefix(&self.data).map(Path::to_owned).unwrap_or(folder)
+    }
+
     /// The files of a skill, and their sizes.
-    pub fn files(&self, cx: &Cx, skill: &Skill) -> BTreeMap<String, u64> {
-        self.folder(cx.user(), skill.whose).files(&skill.slug)
+    ///
+    /// # Errors
+    /// `Failed` when looking for them breaks off.
+    pub async fn files(&self, cx: &Cx, skill: &Skill) -> Result<BTreeMap<String, u64>> {
+        let (folder, slug) = (self.folder(cx.user(), skill.whose), skill.slug.clone());
+        off_thread(move || Ok(folder.files(&slug))).await
     }
 
     /// One file of a skill as text. Taints the run as its skill does.
     ///
     /// # Errors
     /// `NotFound` when it has none of that path; `BadArgs` when it is no text.
-    pub fn file(&self, cx: &Cx, skill: &Skill, path: &str) -> Result<String> {
-        let bytes = self.folder(cx.user(), skill.whose).file(&skill.slug, path, BYTES).map_err(Error::not_found)?;
+    pub async fn file(&self, cx: &Cx, skill: &Skill, path: &str) -> Result<String> {
+        let (folder, slug, wanted) = (self.folder(cx.user(), skill.whose), skill.slug.clone(), path.to_owned());
+        let bytes = off_thread(move || folder.file(&slug, &wanted, BYTES).map_err(Error::not_found)).await?;
         let text = String::from_utf8(bytes);
         let text = text.map_err(|_| Error::bad_args(format!("`{}` is no text", text_kit::truncate(path, 80))))?;
         cx.taint(skill.label());
@@ -237,8 +260,12 @@ impl Skills {
     }
 
     /// The numbers of the earlier versions of a skill, ascending.
-    pub fn versions(&self, cx: &Cx, skill: &Skill) -> Vec<u32> {
-        self.folder(cx.user(), skill.whose).versions(&skill.slug)
+    ///
+    /// # Errors
+    /// As [`Skills::files`].
+    pub async fn versions(&self, cx: &Cx, skill: &Skill) -> Result<Vec<u32>> {
+        let (folder, slug) = (self.folder(cx.user(), skill.whose), skill.slug.clone());
+        off_thread(move || Ok(folder.versions(&slug))).await
     }
 
     /// Counts one use.
@@ -263,20 +290,23 @@ impl Skills {
                 text_kit::truncate(&slug, 80)
             )));
         }
-        let one = self.writing.lock().await;
+        let _one = self.writing.lock().await;
+        self.make_folders_once().await;
         let folder = self.folder(cx.user(), whose);
-        let all = folder.scan(MOST + 1);
-        if all.len() >= MOST && !all.iter().any(|(name, _)| *name == slug) {
-            return Err(Error::unavailable(format!("there are {MOST} skills, which is the maximum: delete one first")));
-        }
         let at = u64::try_from(cx.ports().clock.now().as_millisecond()).unwrap_or_default();
         let facts = Facts { version: 0, outside, source: source.to_owned(), at };
-        let (name, disk) = (slug.clone(), folder.clone());
-        blocking(move || disk.install(&name, &package, facts)).await?;
-        drop(one);
-        self.copy_changes().await;
+        let name = slug.clone();
+        let install = move || {
+            let all = folder.scan(MOST + 1).map_err(|error| unreadable(error).to_string())?;
+            if all.len() >= MOST && !all.iter().any(|(other, _)| *other == name) {
+                return Err(format!("there are {MOST} skills, which is the maximum: delete one first"));
+            }
+            folder.install(&name, &package, facts)
+        };
+        blocking(install).await?;
+        self.copy_changed(cx.user(), whose, &slug).await;
         self.changed(cx, whose, &slug);
-        self.get(cx, &slug, Some(whose))
+        self.get(cx, &slug, Some(whose)).await
     }
 
     /// Installs an earlier version again, as a new one; also of a deleted skill.
@@ -287,46 +317,46 @@ impl Skills {
         if !is_slug(slug) {
             return Err(Error::not_found("there is no skill of that name"));
         }
-        let (package, facts) = self.folder(cx.user(), whose).version(slug, version).map_err(Error::not_found)?;
-        let outside = facts.is_none_or(|facts| facts.outside);
+        let (folder, name) = (self.folder(cx.user(), whose), slug.to_owned());
+        let (package, facts) = off_thread(move || folder.version(&name, version).map_err(Error::not_found)).await?;
+        let outside = facts.is_some_and(|facts| facts.outside);
         self.install(cx, package, Target { slug: Some(slug), whose, outside, source: "restore" }).await
     }
 
     /// Switches a skill, or vouches for it.
     ///
     /// # Errors
-    /// `NotFound` when there is none; `Denied` when only an admin may.
+    /// `NotFound` when there is none; `Denied` when only an admin may; `Unavailable` when it has another version meanwhile.
     pub async fn change(&self, cx: &Cx, slug: &str, whose: Option<Whose>, change: Change) -> Result<Skill> {
-        let skill = self.get(cx, slug, whose)?;
-        self.check_may(cx, skill.whose)?;
+        let _one = self.writing.lock().await;
+        self.make_folders_once().await;
+        let skill = self.changeable(cx, slug, whose, change.version).await?;
         if let Some(enabled) = change.enabled {
             let (notes, stamp, slug) = (self.notes.clone(), stamp_of(cx, skill.whose), skill.slug.clone());
             let write = move |tx: &Tx| note(&notes, tx, &stamp, &slug, &mut |note| note.disabled = !enabled);
             self.notes.store().write(write).await?;
         }
         if let Some(trusted) = change.trusted {
-            let one = self.writing.lock().await;
             let (folder, slug) = (self.folder(cx.user(), skill.whose), skill.slug.clone());
             blocking(move || folder.set_outside(&slug, !trusted)).await?;
-            drop(one);
-            self.copy_changes().await;
+            self.copy_changed(cx.user(), skill.whose, &skill.slug).await;
         }
         self.changed(cx, skill.whose, slug);
-        self.get(cx, slug, Some(skill.whose))
+        self.get(cx, slug, Some(skill.whose)).await
     }
 
-    /// Deletes a skill; its last version can be restored.
+    /// Deletes a skill, with `version` only if that is its version; it can be restored.
     ///
     /// # Errors
     /// As [`Skills::change`].
-    pub async fn delete(&self, cx: &Cx, slug: &str, whose: Option<Whose>) -> Result<()> {
-        let skill = self.get(cx, slug, whose)?;
-        self.check_may(cx, skill.whose)?;
+    pub async fn delete(&self, cx: &Cx, slug: &str, whose: Option<Whose>, version: Option<u32>) -> Result<()> {
         let _one = self.writing.lock().await;
+        self.make_folders_once().await;
+        let skill = self.changeable(cx, slug, whose, version).await?;
         let (folder, name) = (self.folder(cx.user(), skill.whose), skill.slug.clone());
         blocking(move || folder.remove(&name)).await?;
         let (this, notes) = (self.clone(), self.notes.clone());
-        let (scope, key) = (scope_of(cx.user(), skill.whose), slug_key(&skill.slug));
+        let (scope, key) = (scope_of(cx.user(), skill.whose), order::text(&skill.slug));
         let forget = move |tx: &Tx| {
             this.forget_copy(tx, scope, &key)?;
             let found = notes.find(tx, scope, BY_SLUG, &key)?;
@@ -337,10 +367,16 @@ impl Skills {
         Ok(())
     }
 
-    /// Copies changed skills into the store. They are installed whether or not that succeeds; the next look tries again.
-    async fn copy_changes(&self) {
-        if let Err(error) = self.reconcile().await {
-            tracing::warn!(%error, "a skill is in no backup yet");
+    /// A skill that this caller may change, in the version they have seen.
+    async fn changeable(&self, cx: &Cx, slug: &str, whose: Option<Whose>, seen: Option<u32>) -> Result<Skill> {
+        let skill = self.get(cx, slug, whose).await?;
+        self.check_may(cx, skill.whose)?;
+        match seen {
+            Some(seen) if seen != skill.version => Err(Error::unavailable(format!(
+                "`{slug}` has changed since you read it and is version {}: read it again, then repeat your change",
+                skill.version
+            ))),
+            _ => Ok(skill),
         }
     }
 
@@ -374,11 +410,10 @@ pub struct Target<'t> {
 }
 
 fn parse(folder: &SkillFolder, slug: &str, print: Fingerprint) -> Parsed {
-    let (manifest, facts) = match folder.read(slug) {
-        Ok((text, facts)) => (Manifest::parse(&text).map(Arc::new), facts),
-        Err(why) => (Err(why), None),
-    };
-    Parsed { print, manifest, facts }
+    let manifest = folder.text(slug).and_then(|text| Manifest::parse(&text)).map(Arc::new);
+    let facts = folder.facts(slug);
+    let version = facts.as_ref().map_or_else(|| folder.number(slug), |facts| facts.version);
+    Parsed { print, manifest, facts, version }
 }
 
 fn scope_of(user: UserId, whose: Whose) -> Scope {
@@ -401,7 +436,7 @@ fn note(
     slug: &str,
     change: &mut dyn FnMut(&mut Note),
 ) -> store::Result<()> {
-    let found = notes.find(tx, stamp.scope, BY_SLUG, &slug_key(slug))?.pop();
+    let found = notes.find(tx, stamp.scope, BY_SLUG, &order::text(slug))?.pop();
     let (id, mut value) = match found {
         Some(entry) => (entry.id, entry.value),
         None => (Id::new(), Note { slug: slug.to_owned(), ..Note::default() }),
@@ -415,7 +450,11 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + 
     done.unwrap_or_else(|error| Err(format!("the work on the skill stopped ({error})"))).map_err(Error::unavailable)
 }
 
-/// The folder of a skill for tools that work with its files.
-pub fn base_dir(slug: &str) -> PathBuf {
-    Path::new(HOUSEHOLD).join(slug)
+async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(Error::failed(format!("reading the skills stopped ({error})"))))
+}
+
+fn unreadable(error: std::io::Error) -> Error {
+    Error::unavailable(format!("the skills cannot be read ({error})"))
 }

@@ -142,7 +142,7 @@ fn fields(lines: &[&str]) -> Result<BTreeMap<String, Value>, String> {
         at += more.len();
         let value = value_of(rest, &more, number)?;
         if found.insert(key.clone(), value).is_some() {
-            return Err(format!("line {number} of SKILL.md repeats `{key}`: keep one"));
+            return Err(format!("line {number} of SKILL.md repeats `{}`: keep one", shown(&key)));
         }
     }
     Ok(found)
@@ -153,7 +153,7 @@ fn value_of(rest: &str, more: &[&str], number: usize) -> Result<Value, String> {
     let text = without_comment(rest);
     if let Some(style) = text.strip_prefix(['|', '>']) {
         if !style.chars().all(|c| matches!(c, '+' | '-' | '0'..='9')) {
-            return Err(format!("line {number} of SKILL.md begins with `{text}`: put the text in quotes"));
+            return Err(format!("line {number} of SKILL.md begins with `{}`: put the text in quotes", shown(text)));
         }
         let joint = if text.starts_with('|') { "\n" } else { " " };
         return Ok(Value::Text(lines().collect::<Vec<_>>().join(joint).trim().to_owned()));
@@ -181,6 +181,11 @@ fn value_of(rest: &str, more: &[&str], number: usize) -> Result<Value, String> {
     }
     let all = std::iter::once(text).chain(content).collect::<Vec<_>>();
     Ok(Value::Text(all.join(" ")))
+}
+
+/// A piece of a text as an error quotes it.
+fn shown(text: &str) -> String {
+    text_kit::truncate(text, 80)
 }
 
 fn without_comment(text: &str) -> &str {

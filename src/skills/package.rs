@@ -40,14 +40,6 @@ impl Package {
         Self::from_files(vec![(MANIFEST.to_owned(), text.as_bytes().to_vec())])
     }
 
-    /// From a folder, a ZIP file or a `SKILL.md` on the disk.
-    ///
-    /// # Errors
-    /// As [`Package::from_bytes`].
-    pub fn from_path(path: &Path) -> Result<Self, String> {
-        if path.is_dir() { Self::from_folder(path) } else { Self::from_bytes(&read_file(path, BYTES)?) }
-    }
-
     /// From a folder on the disk.
     ///
     /// # Errors
@@ -78,6 +70,13 @@ impl Package {
         let mut checked = BTreeMap::new();
         for (path, bytes) in files {
             checked.insert(check_path(path.get(skip..).unwrap_or_default())?, bytes);
+        }
+        let is_below_file = |path: &&String| path.match_indices('/').any(|(at, _)| checked.contains_key(&path[..at]));
+        if let Some(path) = checked.keys().find(is_below_file) {
+            return Err(format!(
+                "`{}` is in a folder that is a file as well: rename one",
+                text_kit::truncate(path, 80)
+            ));
         }
         if checked.len() > FILES || checked.values().map(Vec::len).sum::<usize>() > BYTES {
             return Err(format!("a skill has at most {FILES} files with {} KB: leave some out", BYTES / 1024));
@@ -211,6 +210,7 @@ mod tests {
             (packed(&[("README.md", 0, b"x")]), "no SKILL.md"),
             (packed(&[]), "no SKILL.md"),
             (packed(&[("a/SKILL.md", 0, TEXT.as_bytes()), ("b/x", 0, b"")]), "no SKILL.md"),
+            (packed(&[("SKILL.md", 0, TEXT.as_bytes()), ("a", 0, b""), ("a/b/c", 0, b"")]), "a file as well"),
             (packed(&[("SKILL.md", 0, b"\xff\xfe")]), "not UTF-8"),
         ] {
             let why = Package::from_bytes(&zip).unwrap_err();

@@ -1,6 +1,6 @@
 //! Finds skills by words and by meaning, and lists them for a prompt.
 
-use crate::{Manifest, Skill, Skills};
+use crate::{Manifest, Skill, Skills, off_thread};
 use embed::Quantized;
 use std::sync::PoisonError;
 use text_kit::{fused, relevance, terms, truncate};
@@ -37,17 +37,22 @@ impl Skills {
         if query.is_empty() || query.chars().count() > QUERY {
             return Err(Error::bad_args(format!("pass words to search for as `query`, {QUERY} characters at most")));
         }
-        let usable: Vec<Skill> = self.list(cx)?.into_iter().filter(|skill| skill.usable().is_some()).collect();
-        let manifests: Vec<&Manifest> = usable.iter().filter_map(|skill| skill.usable().map(|m| &**m)).collect();
-        let texts: Vec<Vec<String>> =
-            manifests.iter().zip(&usable).map(|(m, skill)| words_of(m, &skill.slug)).collect();
-        let texts: Vec<&[String]> = texts.iter().map(Vec::as_slice).collect();
-        let words = relevance(&terms(query), &texts);
+        let usable: Vec<Skill> = self.list(cx).await?.into_iter().filter(|skill| skill.usable().is_some()).collect();
+        let query_words = terms(query);
+        let (usable, words) = off_thread(move || {
+            let of = |skill: &Skill| skill.usable().map(|manifest| words_of(manifest, &skill.slug)).unwrap_or_default();
+            let texts: Vec<Vec<String>> = usable.iter().map(of).collect();
+            let texts: Vec<&[String]> = texts.iter().map(Vec::as_slice).collect();
+            let words = relevance(&query_words, &texts);
+            Ok((usable, words))
+        })
+        .await?;
         let meaning = if usable.is_empty() { None } else { self.vector(query, false).await };
         let mut found = vec![];
-        for ((skill, manifest), words) in usable.iter().zip(manifests).zip(words) {
+        for (skill, words) in usable.iter().zip(words) {
+            let about = skill.usable().map(|manifest| about(manifest)).unwrap_or_default();
             let similarity = match &meaning {
-                Some(query) => Some(self.vector(&about(manifest), true).await.map_or(0.0, |own| own.dot(query))),
+                Some(query) => Some(self.vector(&about, true).await.map_or(0.0, |own| own.dot(query))),
                 None => None,
             };
             let score = fused(words, similarity);
@@ -88,8 +93,8 @@ impl Skills {
 
     /// The skills for a prompt: few are listed, many are searched. Those from outside are left out, because they would taint every
     /// run. Empty without skills.
-    pub fn for_prompt(&self, cx: &Cx) -> String {
-        let all = self.list(cx).unwrap_or_else(|error| {
+    pub async fn for_prompt(&self, cx: &Cx) -> String {
+        let all = self.list(cx).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "skills could not be read for the prompt");
             vec![]
         });

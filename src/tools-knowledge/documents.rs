@@ -50,7 +50,8 @@ async fn search(files: VirtualFiles, cx: Cx, args: Search) -> Result<Output> {
     if !(0.0..=1.0).contains(&least) {
         return Err(Error::bad_args("`minScore` is a number from 0 to 1"));
     }
-    let found = files.search(&cx, SearchQuery { text: args.query.clone(), limit, least, own: false }).await?;
+    let query = SearchQuery { text: args.query.clone(), limit, least, own: false, memory_file: true };
+    let found = files.search(&cx, query).await?;
     let sentence = match found.hits.as_slice() {
         [] => format!("No document says anything about “{}”.", truncate(&one_line(&args.query), 60)),
         [hit] => format!("{} says: {}", hit.path, truncate(&one_line(&hit.snippet), SPOKEN)),

@@ -1,7 +1,7 @@
 //! Tools that find, read and publish skills.
 
-use ::skills::{MANIFEST, Match, Package, Skills, Target, Whose, base_dir};
-use std::{collections::BTreeMap, path::Component};
+use ::skills::{MANIFEST, Match, Package, Skills, Target, Whose};
+use std::collections::BTreeMap;
 use text_kit::{More, counted_one, listing, truncate};
 use tool::{Label, prelude::*};
 use uploads::Uploads;
@@ -85,33 +85,36 @@ struct Use {
 
 async fn use_skill(tools: SkillTools, cx: Cx, args: Use) -> Result<Output> {
     let slug = ::skills::slug_of(&args.name);
-    let skill = tools.skills.get(&cx, if slug.is_empty() { &args.name } else { &slug }, None)?;
+    let skill = tools.skills.get(&cx, if slug.is_empty() { &args.name } else { &slug }, None).await?;
     let name = &skill.slug;
     let manifest =
         skill.manifest.clone().map_err(|why| Error::unavailable(format!("the skill `{name}` is broken: {why}")))?;
     if !skill.enabled {
         return Err(Error::denied(format!("the skill `{name}` is switched off: a person can switch it on")));
     }
-    let base = base_dir(name).display().to_string();
+    let base = tools.skills.base_dir(&cx, &skill).display().to_string();
     let resolved = |text: &str| text.replace("{baseDir}", &base).replace("${CLAUDE_SKILL_DIR}", &base);
     if let Some(file) = &args.file {
-        let file = file.strip_prefix(&base).map_or(file.as_str(), |rest| rest.trim_start_matches('/'));
-        let text = tools.skills.file(&cx, &skill, file)?;
-        let content = json!({"name": name, "file": file, "content": truncate(&resolved(&text), CHARACTERS)});
+        let file = file.strip_prefix(&base).and_then(|rest| rest.strip_prefix('/')).unwrap_or(file);
+        let text = resolved(&tools.skills.file(&cx, &skill, file).await?);
+        let mut content = json!({"name": name, "file": file, "content": truncate(&text, CHARACTERS)});
+        mark_cut(&mut content, &text);
         return Ok(Output::json(content)?.say(format!("I read {file} of the skill {name}.")));
     }
     cx.taint(skill.label());
     tools.skills.count_use(&cx, &skill);
-    let files: BTreeMap<String, u64> = tools.skills.files(&cx, &skill);
+    let files: BTreeMap<String, u64> = tools.skills.files(&cx, &skill).await?;
     let files: Vec<&String> = files.keys().filter(|path| *path != MANIFEST).take(FILES).collect();
+    let text = resolved(&manifest.body);
     let mut content = json!({
         "name": name,
         "description": manifest.description,
         "version": skill.version(),
-        "instructions": truncate(&resolved(&manifest.body), CHARACTERS),
+        "instructions": truncate(&text, CHARACTERS),
         "baseDir": base,
         "files": files,
     });
+    mark_cut(&mut content, &text);
     if !manifest.allowed_tools.is_empty() {
         content["allowedTools"] = manifest.allowed_tools.clone().into();
     }
@@ -121,12 +124,20 @@ async fn use_skill(tools: SkillTools, cx: Cx, args: Use) -> Result<Output> {
     Ok(Output::json(content)?.say(format!("I read the skill {name}.")))
 }
 
-/// Install a skill, or a new version of one: a folder or ZIP file of the workspace, the id of an uploaded ZIP file or SKILL.md, or the
-/// text of a SKILL.md in `content`. A person is asked first.
+/// Says of a text that was too long that its end is missing.
+fn mark_cut(content: &mut Value, text: &str) {
+    let count = text.chars().count();
+    if count > CHARACTERS {
+        content["truncated"] = format!("The first {CHARACTERS} of {count} characters.").into();
+    }
+}
+
+/// Install a skill, or a new version of one: the id of an uploaded ZIP file or SKILL.md, or the text of a SKILL.md in `content`. A
+/// person is asked first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Publish {
-    /// Path of the folder, ZIP file or SKILL.md in the workspace; or the id of an uploaded file. With `content`: NAME/SKILL.md.
+    /// Id of the uploaded file. With `content`: NAME/SKILL.md.
     path: String,
     /// Text of the SKILL.md: front matter with name and description, then the instructions.
     content: Option<String>,
@@ -145,13 +156,19 @@ async fn publish(tools: SkillTools, cx: Cx, args: Publish) -> Result<Output> {
             folder = folder.or_else(|| named.map(::skills::slug_of).filter(|slug| !slug.is_empty()));
             (Package::from_bytes(text.as_bytes()), "text")
         }
-        None => match args.path.parse::<tool::Id>() {
-            Ok(id) => {
-                let (_, bytes) = tools.uploads.load(&cx, id).await?;
-                (Package::from_bytes(&bytes), "upload")
+        None => {
+            let id = args.path.parse::<tool::Id>().map_err(|_| {
+                Error::bad_args("`path` is no id of an uploaded file: pass one, or the text of a SKILL.md as `content`")
+            })?;
+            let (_, bytes) = tools.uploads.load(&cx, id).await?;
+            let read = tokio::task::spawn_blocking(move || Package::from_bytes(&bytes)).await;
+            let package = read.map_err(|error| Error::failed(format!("reading the skill stopped: {error}")))?;
+            if package.is_err() {
+                // The reason quotes a stranger's text.
+                cx.taint(Label::Outside);
             }
-            Err(_) => (from_workspace(&cx, &args.path).await?, "workspace"),
-        },
+            (package, "upload")
+        }
     };
     let package = package.map_err(Error::bad_args)?;
     let outside = cx.label() != Label::Own || source == "upload";
@@ -161,30 +178,4 @@ async fn publish(tools: SkillTools, cx: Cx, args: Publish) -> Result<Output> {
     let (slug, version) = (skill.slug.clone(), skill.version());
     let sentence = format!("The skill {slug} is installed: version {version}.");
     Ok(Output::json(json!({"name": slug, "version": version, "trusted": !outside}))?.say(sentence))
-}
-
-/// A package from the folder of file tools.
-async fn from_workspace(cx: &Cx, path: &str) -> Result<Result<Package, String>> {
-    let root = cx.workspace().ok_or_else(|| {
-        Error::unavailable(
-            "there is no workspace here: pass the text as `content`, or the id of an uploaded ZIP file as `path`",
-        )
-    })?;
-    let relative = std::path::PathBuf::from(path);
-    if !relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
-        return Err(Error::bad_args("`path` leads out of the workspace: name a folder in it"));
-    }
-    let (root, whole) = (root.to_owned(), root.join(relative));
-    let read = move || {
-        let failed =
-            |error: std::io::Error| format!("the path cannot be read ({error}): name a folder of the workspace");
-        let (root, whole) = (root.canonicalize().map_err(failed)?, whole.canonicalize().map_err(failed)?);
-        if !whole.starts_with(&root) {
-            return Err("`path` leads out of the workspace: name a folder in it".to_owned());
-        }
-        Package::from_path(&whole)
-    };
-    tokio::task::spawn_blocking(read)
-        .await
-        .map_err(|error| Error::failed(format!("reading the skill stopped: {error}")))
 }

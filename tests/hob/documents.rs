@@ -157,6 +157,12 @@ fn an_open_agent_has_context_files_of_each_person() {
     // Deleting, as emptying, takes the first steps away.
     ask("DELETE", &format!("{AT}/BOOTSTRAP.md")).send().data(200);
     assert_eq!(listed(&member), ["IDENTITY.md", "SOUL.md"]);
+    // Behind an own file that is deleted, the agent's appears again.
+    put(&hob, "SOUL.md", "Nora's");
+    ask("DELETE", &format!("{AT}/SOUL.md")).send().data(200);
+    assert_eq!(listed(&member), ["IDENTITY.md"]);
+    ask("DELETE", &format!("{AT}/SOUL.md")).send().refusal(404, "not_found");
+    ask("PUT", &format!("{AT}/SOUL.md")).json(&json!({"text": "Mia's again", "version": 0})).send().data(200);
     ask("PUT", "/api/v1/documents/system_prompt").json(&json!({"text": "x"})).send().refusal(403, "denied");
 }
 

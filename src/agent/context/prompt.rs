@@ -2,7 +2,7 @@
 
 use super::{ContextRequest, topics::words};
 use crate::agent::Agent;
-use documents::{ContextFile, SearchQuery};
+use documents::{Hit, SearchQuery};
 use llm::Provider;
 use memory::Filter;
 use persona::{
@@ -84,7 +84,7 @@ impl Agent {
             }
         }
         if tools.iter().any(|tool| &*tool.name == "use_skill" && tool.enabled && registry.may_ever(cx, tool)) {
-            sections.skills = self.parts.skills.for_prompt(cx);
+            sections.skills = self.parts.skills.for_prompt(cx).await;
         }
         sections.workspace = cx.workspace().map(|folder| folder.display().to_string()).unwrap_or_default();
         sections
@@ -153,13 +153,13 @@ impl Agent {
             return vec![];
         }
         // As with memories, those from outside are left out.
-        let query = SearchQuery { text: text.to_owned(), limit: PASSAGES, least: PASSAGE_SCORE, own: true };
+        let query =
+            SearchQuery { text: text.to_owned(), limit: PASSAGES, least: PASSAGE_SCORE, own: true, memory_file: false };
         match self.parts.files.search(cx, query).await {
             Ok(found) => {
-                let other = found.hits.into_iter().filter(|hit| hit.path != ContextFile::Memory.path());
-                other
-                    .map(|hit| format!("{} (from {}, line {})", truncate(&hit.snippet, PASSAGE), hit.path, hit.lines.0))
-                    .collect()
+                let line =
+                    |hit: Hit| format!("{} (from {}, line {})", truncate(&hit.snippet, PASSAGE), hit.path, hit.lines.0);
+                found.hits.into_iter().map(line).collect()
             }
             Err(error) => {
                 tracing::warn!(%error, "memory documents could not be searched for the prompt");

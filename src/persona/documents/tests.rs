@@ -170,6 +170,20 @@ async fn each_person_has_their_own_and_everybody_the_rest() {
     let own = documents.edit(&ben, Name::Memory, Edit::Append("mine".into())).await.unwrap();
     assert_eq!((own.text.as_str(), own.version), ("the house\nmine", 1));
     assert_eq!(text(&anna, Name::Memory), "the house");
+    // One that is deleted no longer hides it, and its history counts on.
+    let gone = documents.write(&ben, Name::Memory, "", Some(1)).await.unwrap();
+    assert_eq!((gone.text.as_str(), gone.version), ("", 2));
+    let now = documents.read(&ben, Name::Memory).unwrap();
+    assert_eq!((now.text.as_str(), now.version), ("the house", 0));
+    assert_eq!(documents.history(&ben, Name::Memory, 9, 0).unwrap().0, 2);
+    for seen in [1, 3] {
+        let stale = documents.write(&ben, Name::Memory, "x", Some(seen)).await;
+        assert!(matches!(stale, Err(Error::Unavailable(_))), "{seen}");
+    }
+    let back = documents.rollback(&ben, Name::Memory, 1, Some(2)).await.unwrap();
+    assert_eq!((back.text.as_str(), back.version), ("the house\nmine", 3));
+    documents.write(&ben, Name::Memory, "", None).await.unwrap();
+    assert_eq!(documents.write(&ben, Name::Memory, "new", Some(0)).await.unwrap().version, 5);
 }
 
 #[tokio::test]

@@ -16,8 +16,8 @@ export const deleteFile = (path: string, shared: boolean) => call('DELETE /api/v
 
 export const skills = () => call('GET /api/v1/skills');
 export const skill = (name: string, file?: string) => call('GET /api/v1/skills/{name}', { path: { name }, query: file ? { file } : {} });
-export const changeSkill = (name: string, body: { enabled?: boolean; trusted?: boolean }) => call('PATCH /api/v1/skills/{name}', { path: { name }, body });
-export const deleteSkill = (name: string) => call('DELETE /api/v1/skills/{name}', { path: { name } });
+export const changeSkill = (name: string, body: { enabled?: boolean; trusted?: boolean; version?: number }) => call('PATCH /api/v1/skills/{name}', { path: { name }, body });
+export const deleteSkill = (name: string, version?: number) => call('DELETE /api/v1/skills/{name}', { path: { name }, query: version ? { version } : {} });
 export const restoreSkill = (name: string, version: number, shared: boolean) =>
   call('POST /api/v1/skills/{name}/restore', { path: { name }, body: { version, shared } });
 export const installSkill = (file: Blob, shared: boolean) =>

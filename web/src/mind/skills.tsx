@@ -108,7 +108,7 @@ export function SkillPage({ name }: { name: string }): JSX.Element {
   const act = useAction();
   const skill = read.data;
   const writer = admin || (session.role !== 'viewer' && skill?.shared === false);
-  const change = (body: { enabled?: boolean; trusted?: boolean }) => act.run(async () => {
+  const change = (body: { enabled?: boolean; trusted?: boolean; version?: number }) => act.run(async () => {
     read.set(await api.changeSkill(name, body));
     setDone(body.trusted ? words.trusted : '');
   });
@@ -119,7 +119,7 @@ export function SkillPage({ name }: { name: string }): JSX.Element {
     setDone(words.restored(fresh.version));
   });
   const remove = () => act.run(async () => {
-    await api.deleteSkill(name);
+    await api.deleteSkill(name, skill?.version);
     go('device', ['skills']);
   });
   const look = (path: string) => act.run(async () => {
@@ -140,7 +140,7 @@ export function SkillPage({ name }: { name: string }): JSX.Element {
           {!skill.trusted && (
             <>
               <Notice quiet>{words.outsideAbout}</Notice>
-              {writer && <Buttons><button type="button" onClick={() => void change({ trusted: true })}>{words.trust}</button></Buttons>}
+              {writer && <Buttons><button type="button" onClick={() => void change({ trusted: true, version: skill.version })}>{words.trust}</button></Buttons>}
             </>
           )}
           <section aria-labelledby="skill-text">
