@@ -1,3 +1,5 @@
+//! Pairs of memories that state the same fact, replace one another, or have nothing to do with each other.
+
 use super::*;
 
 /// The pairs of a file: the relation, the older and the newer memory.

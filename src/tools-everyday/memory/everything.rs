@@ -76,7 +76,7 @@ impl Span {
         if self.since.is_none() && self.until.is_none() {
             return true;
         }
-        // What spans a day is within if a part of it is.
+        // Spans of days are within if a part of them is.
         let at = |end| date.and_then(|date| instant(date, &self.zone, end));
         let (Some(start), Some(end)) = (at(false), at(true)) else { return false };
         self.since.is_none_or(|since| end >= since) && self.until.is_none_or(|until| start <= until)
@@ -113,7 +113,7 @@ pub(super) async fn search_everything(memories: Memories, cx: Cx, args: SearchEv
         let found = memories.candidates_of(&cx, (query, &question), most, created).await?;
         (candidates, more) = (found.found, found.cut);
     }
-    // What was left out is less relevant than what was looked at.
+    // Those left out are less relevant than the others.
     let last = candidates.last().map(|it| Fact { text: it.memory.content.clone(), similarity: it.similarity });
     more &= last.is_some_and(|last| question.relevance(&last) >= LEAST);
     for candidate in candidates {

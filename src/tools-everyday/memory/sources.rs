@@ -16,7 +16,7 @@ const TABLES: usize = 32;
 /// The most lines of a note that are considered.
 const LINES: usize = 60;
 
-/// What is searched for.
+/// A query.
 pub(super) struct Asked<'a> {
     pub words: &'a [String],
     /// Whether records of the past count: events that are over.
@@ -100,7 +100,7 @@ type Finding<'a> = Pin<Box<dyn Future<Output = Found> + Send + 'a>>;
 /// Somewhere that a search looks: files of the workspace, documents and skills join as others of these. What a caller may
 /// not see is not found; a source that fails has nothing to add.
 pub(super) trait Source: Sync {
-    /// What it finds.
+    /// The kinds of records it finds.
     fn kind(&self) -> Kind;
     /// The records with one of the words.
     fn search<'a>(&'a self, cx: &'a Cx, asked: &'a Asked<'a>) -> Finding<'a>;
