@@ -19,7 +19,7 @@ const MARGIN: usize = 100;
 impl Memories {
     /// Forgets the least valuable memories of people who have more than the bound: returns how many of whom.
     pub(crate) async fn forget_excess(&self) -> Result<Vec<(UserId, usize)>> {
-        // Who has more than the bound shows only in a scan; it is not needed while all together have no more.
+        // A scan shows who has more than the bound; it is not needed while all together have no more.
         let total = self.records.store().stats()?.records.get(Stored::NAME).copied().unwrap_or_default();
         let most = self.most.unwrap_or(MOST);
         if total as usize <= most {

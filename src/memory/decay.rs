@@ -15,7 +15,7 @@ const NEAR: f32 = 0.03;
 const AHEAD: f32 = 0.15;
 /// How many places a memory moves up at most.
 const PLACES: usize = 2;
-/// What a memory without importance is worth when it is new, and the most important one at least.
+/// The worth of a new memory without importance; the most important one has never less.
 const TRIVIAL: f32 = 0.25;
 const KEPT: f32 = 0.3;
 /// How many hits beyond those asked for are considered.

@@ -80,7 +80,7 @@ pub(crate) type Compared = HashMap<(SkillFolder, String), (blake3::Hash, bool)>;
 /// A skill, by its owner.
 type Name = (UserId, Whose, String);
 
-/// What is compared of a copy; its files stay on the disk.
+/// A copy without its files, for comparison.
 struct CopyHead {
     id: Id,
     digest: Vec<u8>,

@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 from pathlib import Path
 
 import decade as years
@@ -25,13 +24,10 @@ import sentences as strangers
 import turns as around
 import updates
 from daemon import Daemon, ModelServer, copy_of
+from knowledge import recall, relevance, vectors
+from programs import HERE, HOB, OUT, ROOT, build, line, parts, peers
 from tables import middle, number, table, tenth
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
-OUT = TARGET / "bench"
-HOB = Path(os.environ.get("HOB_BIN", TARGET / "release" / "hob"))
 LONG = os.environ.get("BENCH_LONG", "") not in ("", "0")
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
 MODEL = ROOT / "models" / "all-MiniLM-L6-v2.int8.onnx"
@@ -41,57 +37,6 @@ WORDS = "the cat sat near the warm boiler in the kitchen".split()
 TEXTS = [" ".join(WORDS), " ".join((WORDS * 13)[:126])]
 NAMES = ["12 tokens", "128 tokens"]
 SPREAD = ["p50", "p99", "max"]
-
-
-def build():
-    """The binary, and the parts that are measured from inside: same profile, same lock."""
-    if "HOB_BIN" not in os.environ:
-        subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=ROOT, check=True)
-    if not HOB.exists():
-        raise SystemExit(f"there is no {HOB}")
-
-
-def parts():
-    """The program `bench`. Its lock starts as Hob's, so that both are made of the same dependencies."""
-    root = tomllib.loads((ROOT / "Cargo.toml").read_text())
-    profile, members = root["profile"]["release"], root["workspace"]["members"]
-    # What the profile says of "*" is meant for others' crates. Seen from here ours are others' too.
-    for name in [Path(member).name for member in members]:
-        profile["package"].setdefault(name, {"opt-level": profile["opt-level"]})
-    settings = [word for key, value in flat(profile) for word in ("--config", f"profile.release.{key}={json.dumps(value)}")]
-    shutil.copy(ROOT / "Cargo.lock", HERE / "Cargo.lock")
-    line = ["cargo", "build", "--release", "--quiet", "--target-dir", str(TARGET), *settings]
-    subprocess.run(line, cwd=HERE, check=True)
-    return TARGET / "release" / "bench"
-
-
-def flat(table, before=""):
-    for key, value in table.items():
-        key = before + (key if key.replace("-", "").replace("_", "").isalnum() else json.dumps(key))
-        if isinstance(value, dict):
-            yield from flat(value, key + ".")
-        else:
-            yield key, value
-
-
-def peers():
-    """The Python with onnxruntime, APScheduler and nanobot in it."""
-    home, wanted = OUT / "venv", (HERE / "requirements.txt").read_text()
-    stamp = home / "installed"
-    if not stamp.exists() or stamp.read_text() != wanted:
-        print("installing the peers of embedding, scheduler and turns", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        pip = [home / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "-r", HERE / "requirements.txt"], check=True)
-        stamp.write_text(wanted)
-    return home / "bin" / "python"
-
-
-def line(*words):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    return json.loads(done.stdout)
 
 
 def populate(daemon):
@@ -433,71 +378,6 @@ def tasks(scratch):
     table(f"list_tasks, 20 of {found['tasks']:,} tasks and {found['shared']:,} shared ones, on disk", head, rows)
     print(f"  The peer has an index for each question; its answers are the same. On disk: Hob "
           f"{found['bytes']['hob'] / 1e6:.0f} MB, SQLite {found['bytes']['sqlite'] / 1e6:.0f} MB with its index of words.")
-    return found
-
-
-def recall(scratch):
-    bench, folder = parts(), scratch / "recall"
-    filled = line(bench, "recall", "fill", 100, folder)
-    built, saved, peer = (line(bench, "recall", step, 100, folder) for step in ("built", "saved", "peer"))
-    rows = []
-    for one, other, theirs in zip(saved["questions"], built["questions"], peer["questions"]):
-        sqlite = theirs["fts5CpuMs"] + theirs["exactCpuMs"]
-        rows.append([one["words"], number(one["cpuMs"], 2), number(other["cpuMs"], 2), number(theirs["fts5CpuMs"], 2),
-                     number(theirs["exactCpuMs"], 2), "2", f"{one['cpuMs'] / sqlite:.2f}×"])
-    head = ["CPU ms", "Hob", "before the file", "FTS5", "every vector", "aim", "Hob : both"]
-    table(f"Recall among {filled['memories']:,} memories, without the embedding", head, rows)
-    rows = [["first recall after a start, CPU ms", number(saved["first"]["cpuMs"]), number(built["first"]["cpuMs"]), "100"],
-            ["the same on the wall, ms", number(saved["first"]["wallMs"]), number(built["first"]["wallMs"]), ""],
-            ["heap, MB", number(saved["heapMb"]), number(built["heapMb"]), "60"],
-            ["memory_stats, CPU ms", number(saved["statsCpuMs"], 2), number(built["statsCpuMs"], 2), ""],
-            ["the index file, MB", number(built["file"]["bytes"] / 1e6), "", ""],
-            ["writing it, CPU ms", number(built["file"]["cpuMs"], 0), "", ""]]
-    table("Its index", ["", "with the file", "before the file", "aim"], rows)
-    return {"filled": filled, "built": built, "saved": saved, "peer": peer}
-
-
-def relevance(_):
-    # In the Python with numpy, which ranks by the vectors of the same run.
-    found = line(peers(), HERE / "relevance.py", parts())
-    for name, groups in found.items():
-        rankings = list(groups["all"])
-        rows = [[group, *(f"{number(100 * row[each][0])} / {number(100 * row[each][1])}" for each in rankings)]
-                for group, row in groups.items()]
-        table(f"Relevance, {name}: nDCG@10 / recall@10 (%)", ["", *rankings], rows)
-        others = [each for each in rankings if each != "Hob"]
-        behind = [each for each in others if groups["all"][each][0] >= groups["all"]["Hob"][0]]
-        print("  Hob is ahead of each." if not behind else f"  Hob is not ahead of {', '.join(behind)}.")
-    if "LoCoMo" not in found:
-        print("  LoCoMo was skipped: HOB_LOCOMO=…/locomo10.json names the file (github.com/snap-research/locomo).")
-
-
-def vectors(scratch):
-    """Vector collections beside sqlite-vec and usearch, which store the same vectors of a caller."""
-    python, bench, found = peers(), parts(), {}
-    for count in (1_000, 10_000, 100_000):
-        folder = scratch / f"vectors{count}"
-        line(python, HERE / "nearest.py", "data", count, folder)
-        ours = {"fill": line(bench, "collections", "fill", folder), **line(bench, "collections", "search", folder)}
-        theirs = {}
-        for name in ("sqlite-vec", "usearch"):
-            filled = line(python, HERE / "nearest.py", name, folder)
-            theirs[name] = {"fill": filled, **line(python, HERE / "nearest.py", name, folder)}
-        found[count] = {"hob": ours, **theirs}
-        rows = []
-        for label, one in [("Hob", {**ours}), ("Hob, exact", {**ours, "search": ours["exact"]}),
-                           ("Hob, filtered (3 of 100 groups)", {**ours, "search": {**ours["filtered"], "recall": None}}),
-                           *theirs.items()]:
-            asked, slow = one["search"], theirs["sqlite-vec"]["search"]["cpuMs"]
-            rows.append([label, number(asked["cpuMs"], 2), number(asked["p50Ms"], 2), number(asked["recall"], 3),
-                         number(one["residentMb"]), number(one["load"]["cpuMs"], 0), number(one["fill"]["seconds"]),
-                         number(one["fill"]["diskBytes"] / 1e6), f"{asked['cpuMs'] / slow:.2f}×"])
-        table(f"Vectors: the nearest 10 of {count:,}, 384 dimensions, cosine",
-              ["", "CPU ms", "p50 ms", "recall@10", "MB in memory", "first search, CPU ms", "storing, s", "MB on disk",
-               ": sqlite-vec"], rows)
-        shutil.rmtree(folder)
-    print("  Hob and sqlite-vec store a hundred vectors a commit, durably; usearch keeps its index in memory and writes a file at\n"
-          "  the end. \"MB in memory\" is what the first search adds to the process.")
     return found
 
 

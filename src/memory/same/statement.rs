@@ -57,7 +57,7 @@ struct Raw {
     breaks: bool,
 }
 
-/// What comes before the next word.
+/// The words before the next one that matter for it.
 #[derive(Default)]
 struct Before {
     link: Option<(&'static str, usize)>,

@@ -413,7 +413,7 @@ pub(super) const SYNONYMS: &[&[&str]] = &[
 /// Meanings of which a thing or a person has one at a time: another value takes the place of the old one.
 pub(super) const SINGLE: &[&str] = &["password", "code", "birthday", "live", "favorite", "bins", "numberplate", "size"];
 
-/// What is copied letter by letter; the last part of the word.
+/// Things that are copied letter by letter; the last part of the word.
 pub(super) const WRITTEN: &[&str] = &[
     "password",
     "passphrase",

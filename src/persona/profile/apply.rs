@@ -114,7 +114,7 @@ impl Profile {
                 )));
             }
             let same = entry.value.value == text.value;
-            // What came from outside takes no entry of the person out of their prompt: it stands beside it.
+            // Text from outside takes no entry of the person out of their prompt: it is stored next to it.
             if label != Label::Own && entry.label == Label::Own {
                 if !same {
                     beside.push(text);

@@ -119,7 +119,7 @@ async fn the_same_in_other_words_is_one_entry() {
         update(&documents, &cx, json!({"facts": [fact]})).await.unwrap();
     }
     assert_eq!(values(&documents, &cx), ["I'm allergic to nuts", "My shoe size is 44"]);
-    // Where a new fact could update two, all stay: none has a history.
+    // A new fact that could update two replaces neither: none has a history.
     let two = json!({"facts": ["I work at Bosch", "I work at Siemens"]});
     update(&documents, &cx, two).await.unwrap();
     update(&documents, &cx, json!({"facts": ["I now work at Weber"]})).await.unwrap();

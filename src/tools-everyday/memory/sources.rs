@@ -51,13 +51,13 @@ impl Asked<'_> {
 
 /// The records that a search found.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Matches {
     pub records: Vec<FoundRecord>,
     /// Whether some were left out.
     pub cut: bool,
 }
 
-impl Found {
+impl Matches {
     fn add(&mut self, output: &Output, list: &str, most: u32, read: impl Fn(&Value) -> FoundRecord) {
         let records = output.content[list].as_array().map(Vec::as_slice).unwrap_or_default();
         self.cut |= output.content["hasMore"].as_bool().unwrap_or(records.len() >= most as usize);
@@ -95,7 +95,7 @@ impl Kind {
     }
 }
 
-type Finding<'a> = Pin<Box<dyn Future<Output = Found> + Send + 'a>>;
+type Finding<'a> = Pin<Box<dyn Future<Output = Matches> + Send + 'a>>;
 
 /// Somewhere that a search looks: files of the workspace, documents and skills join as others of these. What a caller may
 /// not see is not found; a source that fails has nothing to add.
@@ -140,8 +140,8 @@ pub(super) struct FoundRecord {
 }
 
 /// The records with one of these words, each once, in order of their families.
-pub(super) async fn search(cx: &Cx, asked: &Asked<'_>) -> Found {
-    let mut all = Found::default();
+pub(super) async fn search(cx: &Cx, asked: &Asked<'_>) -> Matches {
+    let mut all = Matches::default();
     for source in SOURCES {
         if !asked.kinds.is_empty() && !asked.kinds.contains(&source.kind()) {
             continue;
@@ -164,7 +164,7 @@ impl Source for Family {
 
     fn search<'a>(&'a self, cx: &'a Cx, asked: &'a Asked<'a>) -> Finding<'a> {
         Box::pin(async move {
-            let mut found = Found::default();
+            let mut found = Matches::default();
             let spans = if self.kind == Kind::Event { asked.spans() } else { vec![json!({})] };
             for word in asked.words {
                 for span in &spans {
@@ -187,7 +187,7 @@ impl Source for Tables {
 
     fn search<'a>(&'a self, cx: &'a Cx, asked: &'a Asked<'a>) -> Finding<'a> {
         Box::pin(async move {
-            let mut found = Found::default();
+            let mut found = Matches::default();
             let Ok(tables) = cx.call("list_custom_tables", json!({})).await else { return found };
             let named = tables.content["tables"].as_array().into_iter().flatten();
             let filled = named.filter(|table| table["records"].as_u64() != Some(0));

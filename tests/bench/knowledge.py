@@ -1,0 +1,72 @@
+"""The benchmarks of what Hob knows: recall, its relevance, and vector collections."""
+
+import shutil
+
+from programs import HERE, line, parts, peers
+from tables import number, table
+
+
+def recall(scratch):
+    bench, folder = parts(), scratch / "recall"
+    filled = line(bench, "recall", "fill", 100, folder)
+    built, saved, peer = (line(bench, "recall", step, 100, folder) for step in ("built", "saved", "peer"))
+    rows = []
+    for one, other, theirs in zip(saved["questions"], built["questions"], peer["questions"]):
+        sqlite = theirs["fts5CpuMs"] + theirs["exactCpuMs"]
+        rows.append([one["words"], number(one["cpuMs"], 2), number(other["cpuMs"], 2), number(theirs["fts5CpuMs"], 2),
+                     number(theirs["exactCpuMs"], 2), "2", f"{one['cpuMs'] / sqlite:.2f}×"])
+    head = ["CPU ms", "Hob", "before the file", "FTS5", "every vector", "aim", "Hob : both"]
+    table(f"Recall among {filled['memories']:,} memories, without the embedding", head, rows)
+    rows = [["first recall after a start, CPU ms", number(saved["first"]["cpuMs"]), number(built["first"]["cpuMs"]), "100"],
+            ["the same on the wall, ms", number(saved["first"]["wallMs"]), number(built["first"]["wallMs"]), ""],
+            ["heap, MB", number(saved["heapMb"]), number(built["heapMb"]), "60"],
+            ["memory_stats, CPU ms", number(saved["statsCpuMs"], 2), number(built["statsCpuMs"], 2), ""],
+            ["the index file, MB", number(built["file"]["bytes"] / 1e6), "", ""],
+            ["writing it, CPU ms", number(built["file"]["cpuMs"], 0), "", ""]]
+    table("Its index", ["", "with the file", "before the file", "aim"], rows)
+    return {"filled": filled, "built": built, "saved": saved, "peer": peer}
+
+
+def relevance(_):
+    # In the Python with numpy, which ranks by the vectors of the same run.
+    found = line(peers(), HERE / "relevance.py", parts())
+    for name, groups in found.items():
+        rankings = list(groups["all"])
+        rows = [[group, *(f"{number(100 * row[each][0])} / {number(100 * row[each][1])}" for each in rankings)]
+                for group, row in groups.items()]
+        table(f"Relevance, {name}: nDCG@10 / recall@10 (%)", ["", *rankings], rows)
+        others = [each for each in rankings if each != "Hob"]
+        behind = [each for each in others if groups["all"][each][0] >= groups["all"]["Hob"][0]]
+        print("  Hob is ahead of each." if not behind else f"  Hob is not ahead of {', '.join(behind)}.")
+    if "LoCoMo" not in found:
+        print("  LoCoMo was skipped: HOB_LOCOMO=…/locomo10.json names the file (github.com/snap-research/locomo).")
+    return found
+
+
+def vectors(scratch):
+    """Vector collections beside sqlite-vec and usearch, which store the same vectors of a caller."""
+    python, bench, found = peers(), parts(), {}
+    for count in (1_000, 10_000, 100_000):
+        folder = scratch / f"vectors{count}"
+        line(python, HERE / "nearest.py", "data", count, folder)
+        ours = {"fill": line(bench, "collections", "fill", folder), **line(bench, "collections", "search", folder)}
+        theirs = {}
+        for name in ("sqlite-vec", "usearch"):
+            filled = line(python, HERE / "nearest.py", name, folder)
+            theirs[name] = {"fill": filled, **line(python, HERE / "nearest.py", name, folder)}
+        found[count] = {"hob": ours, **theirs}
+        rows = []
+        for label, one in [("Hob", {**ours}), ("Hob, exact", {**ours, "search": ours["exact"]}),
+                           ("Hob, filtered (3 of 100 groups)", {**ours, "search": {**ours["filtered"], "recall": None}}),
+                           *theirs.items()]:
+            asked, slow = one["search"], theirs["sqlite-vec"]["search"]["cpuMs"]
+            rows.append([label, number(asked["cpuMs"], 2), number(asked["p50Ms"], 2), number(asked["recall"], 3),
+                         number(one["residentMb"]), number(one["load"]["cpuMs"], 0), number(one["fill"]["seconds"]),
+                         number(one["fill"]["diskBytes"] / 1e6), f"{asked['cpuMs'] / slow:.2f}×"])
+        table(f"Vectors: the nearest 10 of {count:,}, 384 dimensions, cosine",
+              ["", "CPU ms", "p50 ms", "recall@10", "MB in memory", "first search, CPU ms", "storing, s", "MB on disk",
+               ": sqlite-vec"], rows)
+        shutil.rmtree(folder)
+    print("  Hob and sqlite-vec store a hundred vectors a commit, durably; usearch keeps its index in memory and writes a file at\n"
+          "  the end. \"MB in memory\" is what the first search adds to the process.")
+    return found
