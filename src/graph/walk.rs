@@ -38,6 +38,8 @@ impl Graph {
                 Visit::Yes
             })?);
         }
+        // Ids of facts that were read in memories are digests: results would differ from device to device.
+        found.sort_by(|a, b| (&a.value.predicate, a.id).cmp(&(&b.value.predicate, b.id)));
         Ok((found, truncated))
     }
 

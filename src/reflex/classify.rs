@@ -102,7 +102,9 @@ impl<'a> Classifier<'a> {
         }
         let asks = |placed: &Classification| placed.proposes.as_ref().is_some_and(|(tool, _)| tool != "remember");
         let acts = |placed: &Classification| placed.tool.is_some() || asks(placed);
-        if acts(&placed) && placed.stage != Stage::Question || placed.stage == Stage::Plainly {
+        // Help, a greeting: the whole sentence is one.
+        let is_answered = placed.stage == Stage::Template && placed.sure;
+        if acts(&placed) && placed.stage != Stage::Question || placed.stage == Stage::Plainly || is_answered {
             return placed;
         }
         // "chuck the old bookmark, we're staying put" is understood without its reason.

@@ -332,6 +332,8 @@ mod tests {
     async fn every_example_is_understood() {
         let reflex = reflex();
         for topic in TOPICS {
+            let asked = reflex.place(&format!("help with {}", topic.title.to_lowercase())).await;
+            assert!(asked.say.is_some_and(|say| say.starts_with(topic.title)), "{}", topic.title);
             for (tool, sentence) in topic.examples {
                 let placed = reflex.place(sentence).await;
                 let wanted = Some((*tool).to_owned()).filter(|tool| tool != "-");

@@ -419,7 +419,7 @@ fn names_its_subject(tool: &str, arguments: &Map<String, Value>, s: &Sentence) -
         return false;
     }
     match tool {
-        "query_expenses" | "expense_summary" => s.mentions(MONEY),
+        "query_expenses" | "expense_summary" => s.mentions(MONEY) && s.word(0) != "who",
         "get_task_history" => s.mentions(JOBS),
         "search_tools" => s.mentions(&["you", "your", "hob", "tool", "tools", "there", "have"]),
         _ => true,

@@ -91,6 +91,10 @@ fn timers(s: &Sentence) -> Option<Request> {
         &["how", "much", "time", "on"],
         &["how", "long", "for", "the"],
         &["how", "many", "minutes", "on"],
+        &["when", "does", "the", "timer"],
+        &["when", "does", "my", "timer"],
+        &["when", "will", "the", "timer"],
+        &["when", "do", "the", "timers"],
     ];
     const NEXT: &[&[&str]] = &[
         &["next", "to", "go", "off"],

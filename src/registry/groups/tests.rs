@@ -42,6 +42,8 @@ fn catalogue() -> Catalogue {
         family("git", &["git_status", "git_blame"]).needs(&["filesystem"]),
         family("webFetch", &["search_web"]).also_in(&["web"]).alias("web_search"),
         family("codeExecution", &["execute_shell"]).also_in(&["runtime"]).start(Start::Off),
+        family("knowledge", &[]),
+        family("skills", &[]),
         family("memoryDocs", &[]),
         family("vectorSearch", &[]),
         family("email", &["send_email"]).services(&["smtp", "imap"]),
