@@ -407,7 +407,9 @@ fn value(
     let Segment { from, to, .. } = segment;
     // Whoever is woken at seven is woken in the morning.
     let first = (wakes && argument.name == "schedule").then_some(Kind::Wake);
-    for kind in first.iter().chain(&argument.kinds).filter(|kind| !kind.is_open()) {
+    // A time alone leaves the day of what is moved as it is.
+    let alone = argument.kinds.contains(&Kind::Time).then_some(Kind::Time);
+    for kind in first.iter().chain(&alone).chain(&argument.kinds).filter(|kind| !kind.is_open()) {
         let Some(read) = text.reads(*kind, from).iter().find(|read| from + read.count == to).cloned() else { continue };
         let (value, more) = slots::named_value(argument.name, &read, text.s, from);
         return Some((value, more.map(|(name, value)| (name.to_owned(), value))));

@@ -17,6 +17,13 @@ fn calls(placed: &Classification) -> Vec<(String, Value)> {
 }
 
 #[tokio::test]
+async fn an_event_that_is_moved_to_a_time_keeps_its_day() {
+    let placed = reflex().place("the vet rang, they want us at 14:30 instead").await;
+    let proposed = placed.proposes.as_ref().map(|(tool, arguments)| (tool.as_str(), arguments["startTime"].clone()));
+    assert_eq!(proposed, Some(("update_calendar_event", json!("14:30"))), "{placed:?}");
+}
+
+#[tokio::test]
 async fn two_commands_are_two_calls() {
     let reflex = reflex();
     for (text, wanted) in [
