@@ -6,10 +6,11 @@ export interface Spot {
 }
 
 const ROUNDS = 240;
+const GRAVITY = 1.2;
 /** The width of the picture; its height is 0.75 of that. */
 export const WIDTH = 800;
 export const HEIGHT = 600;
-const MARGIN = 50;
+const MARGIN = 80;
 
 /** The place of each of `count` entities; `links` are pairs of them. */
 export function layout(count: number, links: [number, number][]): Spot[] {
@@ -20,7 +21,8 @@ export function layout(count: number, links: [number, number][]): Spot[] {
   });
   const ideal = 1.6 / Math.sqrt(Math.max(count, 1));
   for (let round = 0; round < ROUNDS; round++) {
-    const moves = spots.map(({ x, y }) => ({ x: -x * 0.04, y: -y * 0.04 }));
+    // Parts without a fact between them stay near each other.
+    const moves = spots.map(({ x, y }) => ({ x: -x * GRAVITY, y: -y * GRAVITY }));
     const push = (a: number, b: number, strength: (distance: number) => number) => {
       const [one, other, here, there] = [spots[a], spots[b], moves[a], moves[b]];
       if (!one || !other || !here || !there) return;
