@@ -59,6 +59,9 @@ struct TemplateMatch<'a> {
 impl<'a> Classifier<'a> {
     /// Classifies a text: an event with a beginning and an end, or any other sentence.
     pub async fn classify(&self, text: &str) -> Classification {
+        if let Some(placed) = self.help_with(text) {
+            return placed;
+        }
         if let Some(placed) = self.about_answers(text) {
             return placed;
         }
@@ -91,6 +94,15 @@ impl<'a> Classifier<'a> {
             }
         }
         self.classify_one(text).await
+    }
+
+    /// "help with undoing": help about a topic is no command of it.
+    pub fn help_with(&self, text: &str) -> Option<Classification> {
+        let text = text.trim().trim_end_matches(['.', '!', '?']).to_lowercase();
+        let topic = text.strip_prefix("help with ").filter(|topic| crate::help::is_topic(topic))?;
+        let arguments = Map::from_iter([("topic".to_owned(), topic.into())]);
+        let say = builtin_replies::answer("/topic", &arguments, &self.examples());
+        Some(Classification { sure: true, ..spoken_reply(say, "help with a topic".to_owned()) })
     }
 
     /// Classifies a text; the stages run in order of reliability.
