@@ -133,7 +133,7 @@ async fn write(
     Ok(ok(MemoryDocumentView::of(file)))
 }
 
-/// Which version of it.
+/// Whose document is deleted.
 #[derive(Deserialize, JsonSchema)]
 struct DeletedDocument {
     /// Delete everybody's memory document, and not the caller's own. Only an admin may.

@@ -59,9 +59,6 @@ struct TemplateMatch<'a> {
 impl<'a> Classifier<'a> {
     /// Classifies a text: an event with a beginning and an end, or any other sentence.
     pub async fn classify(&self, text: &str) -> Classification {
-        if let Some(placed) = self.help_with(text) {
-            return placed;
-        }
         if let Some(placed) = self.about_answers(text) {
             return placed;
         }
@@ -96,15 +93,6 @@ impl<'a> Classifier<'a> {
         self.classify_one(text).await
     }
 
-    /// "help with undoing": help about a topic is no command of it.
-    pub fn help_with(&self, text: &str) -> Option<Classification> {
-        let text = text.trim().trim_end_matches(['.', '!', '?']).to_lowercase();
-        let topic = text.strip_prefix("help with ").filter(|topic| crate::help::is_topic(topic))?;
-        let arguments = Map::from_iter([("topic".to_owned(), topic.into())]);
-        let say = builtin_replies::answer("/topic", &arguments, &self.examples());
-        Some(Classification { sure: true, ..spoken_reply(say, "help with a topic".to_owned()) })
-    }
-
     /// Classifies a text; the stages run in order of reliability.
     async fn classify_one(&self, text: &str) -> Classification {
         let sentence = Sentence::read(text);
@@ -114,9 +102,7 @@ impl<'a> Classifier<'a> {
         }
         let asks = |placed: &Classification| placed.proposes.as_ref().is_some_and(|(tool, _)| tool != "remember");
         let acts = |placed: &Classification| placed.tool.is_some() || asks(placed);
-        // Help, a greeting: the whole sentence is one.
-        let is_answered = placed.stage == Stage::Template && placed.sure;
-        if acts(&placed) && placed.stage != Stage::Question || placed.stage == Stage::Plainly || is_answered {
+        if acts(&placed) && placed.stage != Stage::Question || placed.stage == Stage::Plainly {
             return placed;
         }
         // "chuck the old bookmark, we're staying put" is understood without its reason.
@@ -313,7 +299,11 @@ impl<'a> Classifier<'a> {
     pub fn by_template_alone(&self, s: &Sentence) -> Option<Classification> {
         let found = self.found(s);
         // A generic "remind me …" reply is right only if no misspelling hid the rest, and nothing better is known.
-        let vague = |f: &TemplateMatch| f.intent.is_own() && f.fit.definite < s.len();
+        // "help with undoing" names a topic of help, and is no command of it.
+        let is_topic = |f: &TemplateMatch| {
+            f.intent.tool == "/topic" && builtin_replies::is_whole(&f.intent.tool, &f.fit.arguments)
+        };
+        let vague = |f: &TemplateMatch| f.intent.is_own() && f.fit.definite < s.len() && !is_topic(f);
         if let Some(found) = found.as_ref().filter(|f| !vague(f)) {
             return Some(self.by_template(found, s));
         }

@@ -359,9 +359,6 @@ impl Reflex {
     async fn classify_cached(&self, text: &str, context: &Context<'_>) -> Classification {
         let known = self.0.last_check.lock().unwrap_or_else(PoisonError::into_inner).take();
         let now = self.0.clock.local();
-        if let Some(placed) = self.places(&now).help_with(text) {
-            return placed;
-        }
         // The check may have been made without the exchange before.
         if let Some(placed) = self.after_question(text, context, &now).await {
             return placed;

@@ -114,7 +114,6 @@ impl Vectors {
                 Some(there) if there.value.key != record.key => {
                     return Err(rejected(format!("the id `{}` cannot be used here: choose another one", record.key)));
                 }
-                // What was read from outside before stays so, unless all of it is replaced.
                 Some(there) => now.metadata = now.metadata.saturating_sub(bytes_of(&there.value.fields()) as u64),
                 None => added += 1,
             }

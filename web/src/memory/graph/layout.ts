@@ -6,6 +6,7 @@ export interface Spot {
 }
 
 const ROUNDS = 240;
+/** How strongly the middle pulls. */
 const GRAVITY = 1.2;
 /** The width of the picture; its height is 0.75 of that. */
 export const WIDTH = 800;
