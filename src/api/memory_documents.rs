@@ -133,7 +133,7 @@ async fn write(
     Ok(ok(MemoryDocumentView::of(file)))
 }
 
-/// Whose document is deleted.
+/// The place of the document to delete.
 #[derive(Deserialize, JsonSchema)]
 struct DeletedDocument {
     /// Delete everybody's memory document, and not the caller's own. Only an admin may.
