@@ -530,21 +530,21 @@ async fn a_hostile_file_takes_no_long_time_and_brings_no_other_modules() {
         plain.execute_batch(sql).unwrap();
         dir.join(name)
     };
-    let fill = "INSERT INTO t VALUES (replace(hex(zeroblob(4000000)), '00', 'a'), replace(hex(zeroblob(2000000)), '00', 'a') || 'b')";
+    let fill = "INSERT INTO t VALUES (replace(hex(zeroblob(1500000)), '00', 'a'), replace(hex(zeroblob(700000)), '00', 'a') || 'b')";
     let slow = format!(
         "PRAGMA ignore_check_constraints = ON; CREATE TABLE t (a, b, CHECK (instr(a, b) = 0), CHECK (length(replace(a, b, '')) > 0), \
-         CHECK (NOT a LIKE '%{0}b'), CHECK (length(trim(a, b)) = 0)); {fill}",
+         CHECK (NOT a LIKE '%{0}b')); {fill}",
         "a".repeat(200)
     );
     let patch = "PRAGMA ignore_check_constraints = ON; CREATE TABLE t (a CHECK (json_patch(a, a))); INSERT INTO t VALUES ('{}')";
     let spoofed = "CREATE VIRTUAL TABLE r USING rtree(id, a, b); PRAGMA writable_schema = ON; \
                    UPDATE sqlite_schema SET type = 'view' WHERE name = 'r'";
-    // One call of SQLite's own functions takes minutes here, whatever the deadline.
+    // Each call of SQLite's own functions takes a quarter of a minute here, whatever the deadline.
     let (began, all) = (Instant::now(), databases());
     let deadline = Deadline { at: began + Duration::from_secs(1), gone: Arc::default() };
     let error = transfer::convert(&made("slow.db", &slow), &dir.join("converted.db"), deadline).unwrap_err();
     assert!(matches!(error, Error::Busy(_)), "{error}");
-    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     for (name, sql, expected) in [
         ("patch.db", patch, "json_patch"),
         ("named.db", "CREATE VIRTUAL TABLE \"x using fts5 \" USING rtree(id, a, b)", "module rtree"),
