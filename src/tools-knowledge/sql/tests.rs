@@ -55,11 +55,9 @@ async fn results_are_said_in_sentences() {
     assert_eq!(said(&all, "db_schema", json!({})).await, "The database has one table: boats (2 rows).");
     let many: String = (0..300).map(|n| format!("CREATE TABLE t{n:03} (a);")).collect();
     said(&all, "db_sql", json!({"sql": many})).await;
-    let output = (tool(&all, "db_schema").run)(cx(), json!({})).await.unwrap();
+    let sentence = said(&all, "db_schema", json!({})).await;
     assert!(
-        output
-            .say
-            .unwrap()
-            .starts_with("The database has 301 tables, the first are:\n- Boats (2 rows)\n- t000 (0 rows)")
+        sentence.starts_with("The database has 301 tables, the first are:\n- Boats (2 rows)\n- T000 (0 rows)"),
+        "{sentence}"
     );
 }
