@@ -5,6 +5,7 @@ mod awaited;
 mod background;
 mod care_parts;
 mod compacting;
+mod embedding;
 pub mod factory_reset;
 mod home_assistant;
 mod known_hosts;
@@ -25,7 +26,7 @@ use crate::config::{
 use agent::Agent;
 use anyhow::Result;
 use api::{AppParts, AppState, DeviceSettings, EventStreams, Network, RequestCounts, Restart};
-use background::{BackgroundTasks, publish_pin_changes, schedule_backfill, schedule_maintenance};
+use background::{BackgroundTasks, publish_pin_changes, schedule_maintenance};
 use board::{Board, Device};
 use compacting::IdleHours;
 use config_center::ConfigCenter;
@@ -56,6 +57,8 @@ use uploads::Uploads;
 
 /// Idle time after which the model and the JavaScript engine are unloaded.
 const IDLE: Duration = Duration::from_secs(600);
+/// The folder in the data folder with the embedding models of the household.
+const MODELS: &str = "models";
 /// Time for runs to stop at shutdown.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -92,15 +95,18 @@ fn build_with(
     {
         tracing::warn!(%error, "the chosen time zone cannot be used");
     }
+    // Reflex and the API use the built-in model, whatever the household chose: what reflex learnt is in its vectors.
     let embedder = Embedder::new(IDLE);
+    let meaning = Embedder::chosen(IDLE, &data.join(MODELS), &config.memory.model);
+    let meaning = if meaning.is_built_in() { embedder.clone() } else { meaning };
     let board = Board::with_config(config.board, config.pins.clone(), &config.sim);
     board.allow_serial(config.serial.clone());
 
     // Services.
-    let memories = Memories::new(&store, embedder.clone());
+    let memories = Memories::new(&store, meaning.clone());
     let questions = Questions::new(&store, config.approvals);
     let registry = Registry::with_questions(&store, questions.clone(), config.limits, entry.scrubber.clone())?
-        .with_meaning(embedder.clone(), &store);
+        .with_meaning(meaning, &store);
     let bus = Bus::default();
     let services = ConfigCenter::open(&store, config.services.0.clone(), bus.clone())?;
     let interactions = Interactions::open(&questions, entry.scrubber.clone())?;
@@ -232,7 +238,8 @@ fn build_with(
 
     publish_pin_changes(&board, ports.bus.clone());
     tools_home::publish_changes(&things, ports.bus.clone(), closing.clone());
-    schedule_backfill(memories, closing.clone());
+    embedding::add_check(&care.checks, memories.clone());
+    embedding::schedule(memories, ports.clone(), closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
     let (requests, used_agent) = (RequestCounts::default(), agent.clone());

@@ -10,7 +10,6 @@ use agent::Agent;
 use anyhow::Result;
 use board::{Board, Pin};
 use home_assistant::HomeAssistant;
-use memory::Memories;
 use rules::Rules;
 use scheduler::Scheduler;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -19,16 +18,12 @@ use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Channel, Cx, Ports, Principal, Via};
 
-/// Delay after a start before missing embeddings are computed.
-const BACKFILL_AFTER: Duration = Duration::from_secs(60);
-/// Then the memory index, which that has built, is saved once it is idle: the first search after the next start is quick.
-const SAVE_AFTER: Duration = Duration::from_secs(90);
 /// Minimum time between two notices of damage.
 const NOTIFY_AGAIN: Duration = Duration::from_secs(24 * 3600);
 const DAMAGED: &str = "Some stored records are damaged and cannot be shown. `hob doctor --backup FILE` names them, and the \
                        backup that has them; `hob restore FILE` brings that back.";
 /// Interval of maintenance.
-const MAINTENANCE_EVERY: Duration = Duration::from_secs(600);
+pub(super) const MAINTENANCE_EVERY: Duration = Duration::from_secs(600);
 /// Delay after a start before the slow check of stored records begins, and its interval.
 const CHECK_AFTER: Duration = Duration::from_secs(300);
 const CHECK_EVERY: Duration = Duration::from_secs(60);
@@ -177,7 +172,7 @@ async fn check_slowly(store: Store, ports: Ports) {
                 ports.bus.publish("data:damaged", None, serde_json::json!({"records": found.damaged.len()}));
                 if notified.is_none_or(|at| at.elapsed() >= NOTIFY_AGAIN) {
                     notified = Some(tokio::time::Instant::now());
-                    notify_owner(&ports, DAMAGED).await;
+                    notify_owner(&ports, "Damaged data", DAMAGED).await;
                 }
             }
             Ok(_) => {}
@@ -205,33 +200,12 @@ async fn tend_words(store: Store) {
     }
 }
 
-async fn notify_owner(ports: &Ports, text: &str) {
+/// Notifies the owner of a problem of the device.
+pub(super) async fn notify_owner(ports: &Ports, title: &str, text: &str) {
     let cx = Cx::root(ports.clone(), Principal::owner(), Via::direct(Channel::Machine));
-    if let Err(error) = cx.call("notify", serde_json::json!({"title": "Damaged data", "text": text})).await {
-        tracing::warn!(%error, "the owner could not be notified of damage");
+    if let Err(error) = cx.call("notify", serde_json::json!({"title": title, "text": text})).await {
+        tracing::warn!(%error, title, "the owner could not be notified");
     }
-}
-
-/// Computes embeddings of memories that were stored while the embedder was unavailable, then saves the memory index
-/// now and then.
-pub(super) fn schedule_backfill(memories: Memories, closing: CancellationToken) {
-    let backfill = async move {
-        tokio::time::sleep(BACKFILL_AFTER).await;
-        match memories.backfill_embeddings().await {
-            Ok(0) => {}
-            Ok(count) => tracing::info!(count, "computed missing embeddings of memories"),
-            Err(error) => tracing::warn!(%error, "could not compute missing embeddings of memories"),
-        }
-        let mut wait = SAVE_AFTER;
-        loop {
-            tokio::time::sleep(wait).await;
-            if let Err(error) = memories.maintain().await {
-                tracing::warn!(%error, "the memory index could not be saved");
-            }
-            wait = MAINTENANCE_EVERY;
-        }
-    };
-    tokio::spawn(closing.run_until_cancelled_owned(backfill));
 }
 
 #[cfg(test)]
