@@ -57,7 +57,10 @@ fn named(models: &Path, name: &str) -> Result<PathBuf, String> {
         (true, _) => path.to_owned(),
         (false, true) => models.join(path),
         (false, false) => {
-            return Err(format!("\"{name}\" is no name of a folder in {}: give that, or a full path", models.display()));
+            return Err(format!(
+                "\"{name}\" is no name of a folder in {}: give that, or a full path",
+                models.display()
+            ));
         }
     };
     match folder.is_dir() {

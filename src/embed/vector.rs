@@ -91,7 +91,8 @@ impl Quantized {
 
     /// Back from [`Quantized::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let wrong = || Error::NotAVector(format!("{} bytes, not {} to {}", bytes.len(), Self::bytes(1), Self::bytes(MOST)));
+        let wrong =
+            || Error::NotAVector(format!("{} bytes, not {} to {}", bytes.len(), Self::bytes(1), Self::bytes(MOST)));
         let (scale, values) = bytes.split_first_chunk().ok_or_else(wrong)?;
         if values.is_empty() || values.len() > MOST {
             return Err(wrong());

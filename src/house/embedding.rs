@@ -69,13 +69,15 @@ fn line(model: &str, built_in: bool, embedding: &Embedding) -> Option<Check> {
     let ready = total.saturating_sub(*missing);
     if let Some(problem) = problem {
         let text = format!("Memories are found by their words only: {problem}.");
-        let todo = "put a usable model into the folder `models` of the data folder, or set `model = \"built-in\"` in `[memory]` of hob.toml, and restart Hob";
+        let todo = "put a usable model into the folder `models` of the data folder, or set `model = \"built-in\"` in `[memory]` \
+                    of hob.toml, and restart Hob";
         return Some(Check::wrong(NAME, text, todo));
     }
     match (built_in, missing) {
         (true, 0) => None,
         (_, 1..) => {
-            let text = format!("{ready} of {total} memories are embedded; the others are found by their words until then.");
+            let text =
+                format!("{ready} of {total} memories are embedded; the others are found by their words until then.");
             Some(Check::well(NAME, text))
         }
         (false, 0) => Some(Check::well(NAME, format!("Memories are found by meaning with the model \"{model}\"."))),
@@ -89,7 +91,8 @@ mod tests {
 
     #[test]
     fn the_line_has_progress_and_problems() {
-        let of = |total, missing, problem: Option<&str>| Embedding { total, missing, problem: problem.map(str::to_owned) };
+        let of =
+            |total, missing, problem: Option<&str>| Embedding { total, missing, problem: problem.map(str::to_owned) };
         assert_eq!(line("", true, &of(9, 0, None)), None);
         let all = line("e5", false, &of(9, 0, None)).unwrap();
         assert!(all.text.contains("\"e5\"") && all.outcome == Outcome::Well);

@@ -373,7 +373,10 @@ mod tests {
         };
         // Vectors of tools removed long ago are evicted.
         let ghosts: Vec<ToolVector> = (0..SPARE + 20)
-            .map(|n| ToolVector { digest: digest(embed::MODEL, &format!("ghost {n}")), bytes: vec![0; Quantized::BYTES] })
+            .map(|n| ToolVector {
+                digest: digest(embed::MODEL, &format!("ghost {n}")),
+                bytes: vec![0; Quantized::BYTES],
+            })
             .collect();
         let put = records.clone();
         let write = move |tx: &store::Tx| {

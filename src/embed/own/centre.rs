@@ -57,7 +57,11 @@ impl Centres {
         let mut mean = |purpose| {
             let mut sum: Vec<f32> = vec![];
             for sentence in SENTENCES {
-                let vector = embed(sentence, purpose)?;
+                let vector = match embed(sentence, purpose) {
+                    // A model may not know one of the languages.
+                    Err(Error::Empty) => continue,
+                    embedded => embedded?,
+                };
                 sum.resize(vector.len(), 0.0);
                 sum.iter_mut().zip(&vector).for_each(|(sum, n)| *sum += n / SENTENCES.len() as f32);
             }

@@ -40,10 +40,10 @@ impl Pooling {
     }
 }
 
-/// Scales a vector to length 1; `false` where it has no direction.
+/// Scales a vector to length 1; `false` where it has no direction, as that of a text without meaning.
 pub fn normalise(vector: &mut [f32]) -> bool {
     let length = vector.iter().map(|n| n * n).sum::<f32>().sqrt();
-    if !length.is_finite() || length < 1e-12 {
+    if !length.is_finite() || length < 1e-6 {
         return false;
     }
     vector.iter_mut().for_each(|n| *n /= length);

@@ -54,7 +54,8 @@ impl Session {
     pub fn load(settings: &Settings, centres: &OnceLock<Option<Centres>>) -> Result<Self, Error> {
         let start = Instant::now();
         let loaded = catch_unwind(AssertUnwindSafe(|| Self::load_parts(settings)));
-        let loaded = loaded.unwrap_or_else(|_| Err("loading it failed in an unexpected way: try another export".into()));
+        let loaded =
+            loaded.unwrap_or_else(|_| Err("loading it failed in an unexpected way: try another export".into()));
         let mut session = loaded.map_err(|why| unusable(&settings.name, why))?;
         if centres.get().is_none() {
             let same = settings.query_prefix == settings.passage_prefix;
@@ -87,7 +88,8 @@ impl Session {
     /// The unit vector of a text, the beginning of which counts.
     pub fn embed(&self, text: &str, purpose: Purpose) -> Result<Vec<f32>, Error> {
         let encoding = self.encode(text, purpose, self.settings.max_tokens)?;
-        self.finish(self.run(&encoding)?, purpose)
+        let vector = self.run(&encoding)?;
+        self.finish(vector, purpose)
     }
 
     /// The unit vector of all of a text, and how many tokens it has: a long text is the mean of its pieces by their length.
@@ -126,7 +128,7 @@ impl Session {
         encode(format!("{prefix}{text}"), true)
     }
 
-    /// One pass: the vector of a piece of text, of length 1.
+    /// One pass: the vector of a piece of text, of length 1, or of zeros.
     fn run(&self, encoding: &Encoding) -> Result<Vec<f32>, Error> {
         let ran = catch_unwind(AssertUnwindSafe(|| self.pass(encoding)));
         let ran = ran.unwrap_or_else(|_| Err("running it failed in an unexpected way: try another export".into()));
@@ -154,20 +156,27 @@ impl Session {
         let (pooling, width) = match *output.shape() {
             [1, tokens, width] if tokens == length => (self.settings.pooling, width),
             [1, width] | [width] => (Pooling::None, width),
-            ref shape => return Err(format!("its output has the shape {shape:?}, not one vector of each token or text")),
+            ref shape => {
+                return Err(format!("its output has the shape {shape:?}, not one vector of each token or text"));
+            }
         };
         let declared = self.settings.dimensions;
         if width != declared {
-            return Err(format!("its vectors have {width} numbers, but its files declare {declared}: correct config.json, or \"dimensions\" in hob.json"));
+            return Err(format!(
+                "its vectors have {width} numbers, but its files declare {declared}: correct config.json, or \"dimensions\" in hob.json"
+            ));
         }
         if pooling == Pooling::None && numbers.len() != width {
-            return Err("its output has a vector of each token: write the pooling (\"mean\" or \"cls\") into hob.json".into());
+            return Err(
+                "its output has a vector of each token: write the pooling (\"mean\" or \"cls\") into hob.json".into()
+            );
         }
         let mut vector = pooling.pool(numbers, width).ok_or("its output is empty")?;
-        match normalise(&mut vector) {
-            true => Ok(vector),
-            false => Err("its output is no vector: the numbers are zero or not finite".into()),
+        if !vector.iter().all(|n| n.is_finite()) {
+            return Err("its output has numbers that are not finite: use another export".into());
         }
+        normalise(&mut vector);
+        Ok(vector)
     }
 
     fn finish(&self, mut vector: Vec<f32>, purpose: Purpose) -> Result<Vec<f32>, Error> {
@@ -175,7 +184,8 @@ impl Session {
             Some(centres) => centres.apply(&mut vector, purpose),
             None => normalise(&mut vector),
         };
-        if usable { Ok(vector) } else { Err(self.failed("its output is no vector: the numbers are zero")) }
+        // Without a direction the text has no meaning for this model.
+        if usable { Ok(vector) } else { Err(Error::Empty) }
     }
 
     fn failed(&self, why: impl std::fmt::Display) -> Error {
@@ -249,7 +259,8 @@ fn check_proto(proto: &ModelProto) -> Result<(), String> {
         return Err("its weights are in a second file: export it as one file (below 2 GB)".into());
     }
     let known = &onnx().op_register.0;
-    let mut missing: Vec<&str> = graph.node.iter().map(|node| &*node.op_type).filter(|op| !known.contains_key(*op)).collect();
+    let mut missing: Vec<&str> =
+        graph.node.iter().map(|node| &*node.op_type).filter(|op| !known.contains_key(*op)).collect();
     missing.sort_unstable();
     missing.dedup();
     if !missing.is_empty() {

@@ -118,8 +118,7 @@ impl Settings {
             max_tokens: max_tokens.min(MOST_TOKENS),
             dimensions,
         };
-        let print =
-            settings.fingerprint().map_err(|error| format!("{} cannot be read: {error}", folder.display()))?;
+        let print = settings.fingerprint().map_err(|error| format!("{} cannot be read: {error}", folder.display()))?;
         settings.id = format!("{}#{print}", settings.name).into();
         Ok(settings)
     }
@@ -156,7 +155,9 @@ fn check_file(path: &Path, most: u64) -> Result<(), String> {
     }
     let (size, most) = (found.len().div_ceil(1 << 20), most >> 20);
     match size > most {
-        true => Err(format!("{} has {size} MB, more than the {most} MB that are read: use a smaller model", path.display())),
+        true => {
+            Err(format!("{} has {size} MB, more than the {most} MB that are read: use a smaller model", path.display()))
+        }
         false => Ok(()),
     }
 }
@@ -193,9 +194,11 @@ fn declared_pooling(folder: &Path) -> Result<Option<Pooling>, String> {
         "max" => Some(Pooling::Max),
         _ => None,
     });
-    let on = config.as_object().into_iter().flatten().filter(|(key, value)| {
-        key.starts_with("pooling_mode_") && value.as_bool() == Some(true)
-    });
+    let on = config
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, value)| key.starts_with("pooling_mode_") && value.as_bool() == Some(true));
     let on: Vec<&str> = on.map(|(key, _)| key.as_str()).collect();
     let known = || match on[..] {
         [one] => modes.iter().find(|(key, _)| *key == one).map(|(_, pooling)| *pooling),
@@ -224,7 +227,9 @@ fn prefixes(folder: &Path, given: &Given, family: Option<Family>) -> Result<(Str
         .or_else(|| prompt(&["passage", "document"]))
         .unwrap_or_else(|| family.map_or("", |family| family.passage).to_owned());
     match [&query, &passage].iter().any(|text| text.chars().count() > MOST_PREFIX) {
-        true => Err(format!("a prefix of the model has more than {MOST_PREFIX} characters: write a shorter one into hob.json")),
+        true => Err(format!(
+            "a prefix of the model has more than {MOST_PREFIX} characters: write a shorter one into hob.json"
+        )),
         false => Ok((query, passage)),
     }
 }
