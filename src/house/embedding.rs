@@ -24,11 +24,11 @@ pub(super) fn schedule(memories: Memories, ports: Ports, closing: CancellationTo
         loop {
             if pending {
                 pending = !backfill(&memories).await;
-                if let Some(problem) = memories.embedding().problem.filter(|_| !built_in && !notified) {
-                    notified = true;
-                    let text = format!("Memories are found by their words only: {problem}.");
-                    notify_owner(&ports, "The embedding model", &text).await;
-                }
+            }
+            if let Some(problem) = memories.embedding().problem.filter(|_| !built_in && !notified) {
+                notified = true;
+                let text = format!("Memories are found by their words only: {problem}.");
+                notify_owner(&ports, "The embedding model", &text).await;
             }
             tokio::time::sleep(wait).await;
             if let Err(error) = memories.maintain().await {
@@ -65,7 +65,7 @@ pub(super) fn add_check(checks: &Checks, memories: Memories) {
 
 fn line(model: &str, built_in: bool, embedding: &Embedding) -> Option<Check> {
     const NAME: &str = "meaning";
-    let Embedding { total, missing, problem } = embedding;
+    let Embedding { counted, total, missing, problem } = embedding;
     let ready = total.saturating_sub(*missing);
     if let Some(problem) = problem {
         let text = format!("Memories are found by their words only: {problem}.");
@@ -78,6 +78,10 @@ fn line(model: &str, built_in: bool, embedding: &Embedding) -> Option<Check> {
         (_, 1..) => {
             let text =
                 format!("{ready} of {total} memories are embedded; the others are found by their words until then.");
+            Some(Check::well(NAME, text))
+        }
+        (false, 0) if !counted => {
+            let text = format!("Memories are found by their words until the model \"{model}\" is prepared.");
             Some(Check::well(NAME, text))
         }
         (false, 0) => Some(Check::well(NAME, format!("Memories are found by meaning with the model \"{model}\"."))),
@@ -96,6 +100,8 @@ mod tests {
         assert_eq!(line("", true, &of(9, 0, None)), None);
         let all = line("e5", false, &of(9, 0, None)).unwrap();
         assert!(all.text.contains("\"e5\"") && all.outcome == Outcome::Well);
+        let early = line("e5", false, &of(0, 0, None)).unwrap();
+        assert!(early.text.contains("until the model") && early.outcome == Outcome::Well);
         let some = line("e5", false, &of(9, 2, None)).unwrap();
         assert!(some.text.starts_with("7 of 9 memories") && some.todo.is_none());
         let broken = line("", false, &of(0, 0, Some("there is no tokenizer.json"))).unwrap();

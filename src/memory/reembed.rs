@@ -16,7 +16,9 @@ const BACKFILLED: usize = 32;
 /// How far the embedding of all memories is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Embedding {
-    /// How many memories there are; 0 until they have been looked through.
+    /// Whether the memories have been counted since the start.
+    pub counted: bool,
+    /// How many memories there are.
     pub total: usize,
     /// How many have no vector of the current model.
     pub missing: usize,
@@ -50,7 +52,13 @@ impl Memories {
 
     async fn fill(&self) -> Result<usize> {
         let (total, without) = self.index.with(|index, _| (index.len(), index.without_vector())).await?;
-        self.progress(|embedding| (embedding.total, embedding.missing) = (total, without.len()));
+        self.progress(|embedding| {
+            (embedding.counted, embedding.total, embedding.missing) = (true, total, without.len());
+        });
+        if total == 0 && !self.embedder.is_built_in() {
+            // Nothing has shown yet that the model works.
+            self.embedder.embed("a memory").await.map_err(|error| tool::Error::unavailable(error.to_string()))?;
+        }
         let mut count = 0;
         for some in without.chunks(BACKFILLED) {
             let (mut found, mut failed) = (vec![], None);
