@@ -12,6 +12,7 @@ mod chat;
 mod client;
 mod consent;
 mod continued;
+mod database;
 mod discover;
 mod doctor;
 mod editor;
@@ -217,6 +218,11 @@ enum Command {
         /// A file with the passphrase in its first line; `-` reads it from the input.
         #[arg(long, value_name = "FILE")]
         passphrase_file: Option<PathBuf>,
+    },
+    /// Export and import the SQL database of your agent.
+    Db {
+        #[command(subcommand)]
+        command: database::DatabaseCommand,
     },
     /// Make, inspect and verify update bundles, for releases and your own builds.
     Bundle {
@@ -524,6 +530,7 @@ async fn send(client: &Client, command: Command) -> Result<()> {
         },
         Command::Doctor { backup } => doctor::doctor(client, &backup).await,
         Command::Backup { file, passphrase_file } => backup::backup(client, &file, passphrase_file.as_deref()).await,
+        Command::Db { command } => database::database(client, command).await,
         Command::Support { file } => support::support(client, &file).await,
         Command::Update { command } => update::update(client, command).await,
         Command::Serve { .. }

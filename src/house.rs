@@ -7,11 +7,13 @@ mod care_parts;
 mod compacting;
 mod embedding;
 pub mod factory_reset;
+mod graph;
 mod home_assistant;
 mod known_hosts;
 mod notify;
 pub mod restart;
 pub mod serve;
+mod sql;
 #[cfg(test)]
 mod tests_answers;
 mod undo;
@@ -23,6 +25,7 @@ use crate::config::{
     Config,
     settings::{Settings, about_home, chosen_zone},
 };
+use ::documents::VirtualFiles;
 use agent::Agent;
 use anyhow::Result;
 use api::{AppParts, AppState, DeviceSettings, EventStreams, Network, RequestCounts, Restart};
@@ -32,6 +35,7 @@ use compacting::IdleHours;
 use config_center::ConfigCenter;
 use custom::CustomTools;
 use embed::Embedder;
+use ::graph::Graph;
 use http_client::Guarded;
 use identity::{ClaimConfig, Identity};
 use interaction::{Asks, Interactions};
@@ -47,6 +51,7 @@ use rules::Rules;
 use sandbox::Sandbox;
 use scheduler::{Scheduler, ToolFacts};
 use scrub::Scrubber;
+use skills::Skills;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
 use things::Things;
@@ -54,6 +59,7 @@ use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use tools_home::mqtt::MqttHome;
 use uploads::Uploads;
+use vectors::Vectors;
 
 /// Idle time after which the model and the JavaScript engine are unloaded.
 const IDLE: Duration = Duration::from_secs(600);
@@ -148,9 +154,15 @@ fn build_with(
     let file_rules = config.rules.clone();
     let rules = Rules::new(&store, registry.clone(), scheduler.clone(), home.clone(), ports.clone());
     let undo = undo::undo(&store, &memories, &scheduler, &rules, &pins, &board);
+    let vectors = Vectors::new(&store, embedder.clone());
+    let graph = Graph::new(&store, embedder.clone());
+    let (stored, restored) = tools_knowledge::undo_vectors(&vectors);
+    undo.register(stored, restored);
     let (told, undoes) = tools_home::undo_things(&things);
     undo.register(told, undoes);
     let mut families = everyday(&store, &scheduler);
+    let databases = sql::databases(&store);
+    families.push(tools_knowledge::sql(&databases).into_parts());
     families.push(tools_everyday::undo(undo.clone()).into_parts());
     families.push(rules::schedules(scheduler.clone(), registry.clone()).into_parts());
     families.push(rules::triggers(rules.clone()).into_parts());
@@ -158,6 +170,8 @@ fn build_with(
     // Everyday tools are offered to models in this order.
     families.push(tools_everyday::memory(memories.clone()).into_parts());
     families.extend(utilities(device.clone()));
+    families.push(tools_knowledge::vectors(&vectors).into_parts());
+    families.push(tools_knowledge::graph(&graph).into_parts());
     families.push(tools_everyday::config(services.clone()).into_parts());
     families.push(tools_hardware::gpio(pins.clone()).into_parts());
     families.push(tools_home::things(things.clone()).into_parts());
@@ -172,8 +186,15 @@ fn build_with(
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
     families.push(custom::family(custom.clone()).into_parts());
-    let documents =
-        Documents::new(&store).with_base(&config.agent.prompt).with_home(about_home(choices.clone(), &config));
+    let agent_type = config.agent.kind;
+    let documents = Documents::new(&store)
+        .with_base(&config.agent.prompt)
+        .with_home(about_home(choices.clone(), &config))
+        .with_types(move |_| agent_type);
+    let files = VirtualFiles::new(&store, embedder.clone(), Arc::new(documents.clone()));
+    undo.register(documents::COLLECTION, undo::documents(&files));
+    families.push(tools_knowledge::memory_documents(files.clone()).into_parts());
+    let skills = Skills::open(&store, embedder.clone(), data);
     families.push(persona::family(documents.clone()).into_parts());
     families.push(interaction::family(interactions.clone()).into_parts());
 
@@ -192,7 +213,14 @@ fn build_with(
         web: web.clone(),
         environment: models::environment(),
         hosts: known_hosts(&config.network),
-        reflex: lazy_reflex(pins.clone(), things.clone(), registry.clone(), embedder.clone(), clock),
+        reflex: lazy_reflex(
+            pins.clone(),
+            things.clone(),
+            registry.clone(),
+            embedder.clone(),
+            clock,
+            config.place().is_some(),
+        ),
     };
     let voice_servers = voice::servers(&config.network);
     let (limits, hours) = (config.agent.clone(), config.storage.hours()?);
@@ -217,12 +245,17 @@ fn build_with(
     };
     let uploads = Uploads::new(&store, data.join(store::FILES));
     uploads.tidy();
+    families.push(tools_knowledge::skills(skills.clone(), uploads.clone()).into_parts());
     let care = care_parts::care(care_config, &store, &uploads, &board, &ports, &entry.scrubber);
+    let checked = vectors.clone();
+    care.checks.add(move || care_parts::vectors_check(checked.repaired()));
     families.push(tools_home::voice::family(voice_servers.clone(), uploads.clone()).into_parts());
     let parts = agent::Parts {
         registry: registry.clone(),
         memories: memories.clone(),
         documents: documents.clone(),
+        files: files.clone(),
+        skills: skills.clone(),
         interactions: interactions.clone(),
         questions,
         uploads: uploads.clone(),
@@ -238,10 +271,16 @@ fn build_with(
 
     publish_pin_changes(&board, ports.bus.clone());
     tools_home::publish_changes(&things, ports.bus.clone(), closing.clone());
+    graph::follow_memories(graph.clone(), memories.clone(), (agent.clone(), ports.clone()), closing.clone());
     embedding::add_check(&care.checks, memories.clone());
     embedding::schedule(memories, ports.clone(), closing.clone());
+    background::schedule_indexing(files.memory().clone(), closing.clone());
+    background::schedule_skills(skills.clone(), closing.clone());
+    background::maintain_vectors(vectors, closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
+    sql::schedule_tidying(databases.clone());
+    sql::add_check(&care.checks, &databases);
     let (requests, used_agent) = (RequestCounts::default(), agent.clone());
     let (started, desk) = (Id::new(), settings.clone());
     let (kept, checking) = (store.clone(), ports.clone());
@@ -253,8 +292,12 @@ fn build_with(
         scheduler: scheduler.clone(),
         rule_home: home,
         custom,
+        graph,
         documents,
+        files: files.clone(),
+        skills,
         interactions,
+        databases,
         uploads,
         voice: voice_servers,
         config: services,
@@ -303,6 +346,7 @@ fn lazy_reflex(
     registry: Registry,
     embedder: Embedder,
     clock: Arc<dyn Clock>,
+    is_placed: bool,
 ) -> Arc<dyn llm::Provider> {
     reflex::lazy(move || {
         let tools = registry.clone();
@@ -312,6 +356,7 @@ fn lazy_reflex(
         let device = |(pin, name, sensor)| reflex::Device { pin, name, sensor };
         let things = things.clone();
         let reflex = reflex.at_home(move || things.home());
+        let reflex = if is_placed { reflex } else { reflex.nowhere() };
         Ok(reflex.knowing(move || pins.devices().into_iter().map(device).collect()))
     })
 }

@@ -18,7 +18,7 @@ LIBRARIES = {
 MACHINES = {"arm64": "AArch64", "amd64": "Advanced Micro Devices X86-64"}
 # The package of systemd whose sysusers creates the user; and what TLS trusts.
 DEPENDS = ["systemd | systemd-standalone-sysusers", "init-system-helpers (>= 1.54~)"]
-RECOMMENDS = ["ca-certificates", "tzdata"]
+RECOMMENDS = ["ca-certificates", "polkitd", "tzdata"]
 MAINTAINER = "The Hob founders <hob@localhost>"
 SCRIPTS = ["postinst", "prerm", "postrm"]
 CONFFILES = ["etc/default/hob", "etc/hob/hob.toml"]
@@ -47,14 +47,24 @@ def needs(program, arch):
 
 
 def configuration():
-    """The commented configuration, with the one key that differs for a service of the whole network."""
+    """The commented configuration, with the keys that differ for a service of the whole network and a user of its own."""
     text = (HERE.parents[1] / "src/config/hob.toml").read_text()
-    line = '#listen = "127.0.0.1:4620"\n'
-    if text.count(line) != 1:
-        raise SystemExit("src/config/hob.toml does not have the line that the package changes: see configuration() in deb.py")
-    head = "# The configuration of the service `hob`; the one below is what `hob serve` reads.\n"
-    reason = "# Here: the network, because a Hob without a screen is set up from another device. Set up with a code: see README.Debian.\n"
-    return head + text.replace(line, reason + 'listen = "0.0.0.0:4620"\n')
+    for line, reason, own in [
+        (
+            '#listen = "127.0.0.1:4620"\n',
+            "# Here: the network, because a Hob without a screen is set up from another device. Set up with a code: see README.Debian.\n",
+            'listen = "0.0.0.0:4620"\n',
+        ),
+        (
+            '#off_command = ""\n',
+            "# Here: allowed by /usr/share/polkit-1/rules.d/60-hob.rules.\n",
+            'off_command = "systemctl poweroff"\n',
+        ),
+    ]:
+        if text.count(line) != 1:
+            raise SystemExit("src/config/hob.toml does not have the lines that the package changes: see configuration() in deb.py")
+        text = text.replace(line, reason + own)
+    return "# The configuration of the service `hob`; the one below is what `hob serve` reads.\n" + text
 
 
 def changelog(version, epoch):
@@ -72,6 +82,7 @@ def files(program, version, epoch, licences, sbom):
         Entry("usr/lib/systemd/system/hob.service", PARTS / "hob.service"),
         Entry("usr/lib/sysusers.d/hob.conf", PARTS / "hob.sysusers"),
         Entry("usr/lib/udev/rules.d/60-hob.rules", PARTS / "hob.rules"),
+        Entry("usr/share/polkit-1/rules.d/60-hob.rules", PARTS / "hob.polkit"),
         Entry("etc/default/hob", PARTS / "hob.default", 0o600),
         Entry("etc/hob/hob.toml", configuration()),
         Entry("usr/share/man/man1/hob.1.gz", gz((PARTS / "hob.1").read_bytes())),

@@ -19,10 +19,12 @@ QUICKJS = {"CARGO_ENCODED_RUSTFLAGS": "--cfg\x1fquickjs_sources"}
 # Packages that leave a helper of theirs in the page they build.
 HELPERS = ("vite", "rolldown")
 # C of another project, by the crate that brings and compiles it.
-FOREIGN_C = {"boringssl": "ring", "zstd": "zstd-sys"}
+FOREIGN_C = {"boringssl": "ring", "sqlite": "libsqlite3-sys", "zstd": "zstd-sys"}
 C_VERSIONS = {
     # It is changed in ring, and has no version of its own.
     "boringssl": lambda part: f"in-ring-{part.version}",
+    "sqlite": lambda part: re.search(r'#define SQLITE_VERSION +"([0-9.]+)"',
+                                     (part.folder / "sqlite3/sqlite3.h").read_text())[1],
     "zstd": lambda part: ".".join(re.findall(r"#define ZSTD_VERSION_(?:MAJOR|MINOR|RELEASE) +(\d+)",
                                              (part.folder / "zstd/lib/zstd.h").read_text())),
 }

@@ -14,6 +14,8 @@ from bundles import head_of
 # Where partitions begin, in MiB, as in firmware-image/build.
 SELECTOR, BOOT, ROOT, DATA = 1, {"a": 65, "b": 129}, {"a": 194, "b": 323}, 452
 MIB = 1 << 20
+# The device tree of the emulated Pi in a slot's boot partition.
+PI_TREE = "dtb/broadcom/bcm2837-rpi-3-b.dtb"
 # Forty times what a boot takes on an idle machine: an emulator may wait long for its processor.
 PATIENCE = int(os.environ.get("PATIENCE", "900"))
 
@@ -35,15 +37,22 @@ class Machine:
         self.board, self.folder, self.out = board, folder, out
         self.disk = os.path.join(folder, "disk.img")
         self.console = os.path.join(folder, "console.log")
+        self.control = os.path.join(folder, "control")
         subprocess.run(["cp", "--sparse=always", image, self.disk], check=True)
         subprocess.run(["truncate", "-s", size, self.disk], check=True)
         self.http, self.tls = free_port(), free_port()
         self.process = None
+        if board == "rpi":
+            # QEMU resets a Pi at once when its watchdog is started, however often that is fed. So this kernel is not told of it,
+            # and cannot restart the machine either.
+            for slot in BOOT.values():
+                tree = self.read_bytes(PI_TREE, slot)
+                self.write_card(PI_TREE, tree.replace(b"brcm,bcm2835-pm", b"none,bcm2835-pm"), slot)
         self.cookie = self.csrf = self.token = None
 
     # The machine.
 
-    def command(self, cable):
+    def command(self, cable, usb):
         network = f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.http}-:80,hostfwd=tcp:127.0.0.1:{self.tls}-:4621"
         if self.board == "rpi":
             debian = os.path.join(self.out, "debian/usr/lib")
@@ -64,13 +73,14 @@ class Machine:
             *(["-netdev", network, "-device", "virtio-net-pci,netdev=n0,romfile="] if cable else ["-nic", "none"]),
             "-device", "virtio-rng-pci",
             "-device", "i6300esb", "-action", "watchdog=reset",
+            *(["-device", "qemu-xhci,id=usb", "-qmp", f"unix:{self.control},server=on,wait=off"] if usb else []),
             "-display", "none", "-monitor", "none", "-serial", f"file:{self.console}",
         ]  # fmt: skip
 
-    def on(self, cable=True):
+    def on(self, cable=True, usb=False):
         assert self.process is None
         open(self.console, "w").close()
-        self.process = subprocess.Popen(self.command(cable))
+        self.process = subprocess.Popen(self.command(cable, usb))
         self.began = time.monotonic()
 
     def cut(self):
@@ -79,6 +89,28 @@ class Machine:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait()
             self.process = None
+
+    def tell(self, command, **arguments):
+        """A command to the emulator, of a machine with USB."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(self.control)
+            with connection.makefile("rw") as lines:
+                lines.readline()
+                for words in ({"execute": "qmp_capabilities"}, {"execute": command, "arguments": arguments}):
+                    lines.write(json.dumps(words) + "\n")
+                    lines.flush()
+                    while "event" in (answer := json.loads(lines.readline())):
+                        pass
+                    if "error" in answer:
+                        raise Failed(f"{command}: {answer['error']}")
+
+    def plug_in(self, stick):
+        """A USB stick with this content."""
+        self.tell("blockdev-add", **{"node-name": "stick", "driver": "raw", "file": {"driver": "file", "filename": stick}})
+        self.tell("device_add", driver="usb-storage", id="stick", drive="stick", bus="usb.0")
+
+    def pull_out(self):
+        self.tell("device_del", id="stick")
 
     def __enter__(self):
         return self
@@ -243,12 +275,14 @@ class Machine:
             return disk.read(length)
 
     def save(self):
-        """Remembers the disk as it is; `back` brings it back."""
+        """Remembers the disk as it is, and who is known on it; `back` brings it back."""
         assert self.process is None
+        self.saved_token = self.token
         subprocess.run(["cp", "--sparse=always", self.disk, self.disk + ".saved"], check=True)
 
     def back(self):
         self.cut()
+        self.token = self.saved_token
         subprocess.run(["cp", "--sparse=always", self.disk + ".saved", self.disk], check=True)
 
 

@@ -4,6 +4,7 @@ import hashlib
 import http.client
 import os
 import random
+import subprocess
 import threading
 import time
 
@@ -159,6 +160,47 @@ def update_that_is_dead(machine, make):
     fell_back(machine, "0.2.0", "did not start")
 
 
+def make_stick(folder, bundle, name):
+    """A USB stick with one partition, on which a bundle has this name."""
+    part, stick = os.path.join(folder, "stick.part"), os.path.join(folder, "stick.img")
+    subprocess.run(["truncate", "-s", "40M", part, stick], check=True)
+    subprocess.run(["mkfs.vfat", "-F", "32", "-n", "STICK", part], check=True, capture_output=True)
+    subprocess.run(["mcopy", "-i", part, bundle, "::" + name], check=True)
+    table = "label: dos\nstart=1MiB, type=c\n"
+    subprocess.run(["truncate", "-s", "41M", stick], check=True)
+    subprocess.run(["sfdisk", "--quiet", stick], input=table, text=True, check=True)
+    subprocess.run(["dd", f"if={part}", f"of={stick}", "bs=1M", "seek=1", "conv=notrunc", "status=none"], check=True)
+    os.remove(part)
+    return stick
+
+
+def update_from_a_stick(machine, make):
+    """A bundle on a USB stick is offered while the stick is in, and installed from it. It is none that starts: A, with the reason."""
+    bundles = make()
+    configure(machine, bundles)
+    stick = make_stick(machine.folder, bundles.bundle("small", "0.2.0", 2), "Hob für Küche.hobupdate")
+    with open(stick, "rb") as file:
+        before = hashlib.sha256(file.read()).digest()
+    machine.on(usb=True)
+    machine.wait_for_page()
+    offered = lambda: machine.update().get("found")
+    check("nothing is found without a stick", not offered())
+    machine.plug_in(stick)
+    (found,) = machine.wait("what is on the stick is found", offered)
+    check(f"it is offered: {found}", found["version"] == "0.2.0" and found["newer"] and not found.get("problem"))
+    check(f"it says where: {found}", found["path"] == "/media/sda1/Hob für Küche.hobupdate")
+    machine.data("POST", "/api/v1/update/install", {"foundId": found["id"]})
+    machine.wait("A answers after B", lambda: len(machine.boots()) >= 3 and machine.request("GET", "/healthz")[0] == 200, PATIENCE)
+    check(f"B was tried, once: {machine.boots()}", machine.boots() == [("a", False), ("b", True), ("a", False)])
+    fell_back(machine, "0.2.0", "did not start")
+    machine.wait("the stick is found after a restart", offered)
+    machine.pull_out()
+    machine.wait("it is gone", lambda: not offered())
+    machine.cut()
+    with open(stick, "rb") as file:
+        check("nothing was written to the stick", hashlib.sha256(file.read()).digest() == before)
+
+
 def update_power_cuts(machine, make):
     """The power fails at random moments of upload, write, restart, trial and commit."""
     seed = int(os.environ.get("SEED", time.time()))
@@ -197,6 +239,7 @@ def update_power_cuts(machine, make):
         check(f"that slot was started: {machine.boots()}", machine.boots()[-1][0] == view["running"]["slot"])
         intact(machine)
         os.remove(bundle)
+        print(f"    cut {number + 1} at {step}: {view['state']}", flush=True)
         counts[f"{step}: {view['state']}"] = counts.get(f"{step}: {view['state']}", 0) + 1
     print(f"    {counts}")
     # It can be updated as ever.
@@ -243,7 +286,7 @@ def quietly(work, *arguments):
 
 def of(make):
     """The scenarios, given what makes the bundles."""
-    for scenario in (update, update_not_confirmed, update_without_network, update_that_is_dead, update_power_cuts):
+    for scenario in (update, update_not_confirmed, update_without_network, update_that_is_dead, update_from_a_stick, update_power_cuts):
 
         def play(machine, scenario=scenario):
             scenario(machine, make)

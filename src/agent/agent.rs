@@ -9,6 +9,7 @@ use crate::{
     offered_tools::OfferedTools,
     queue::{AdmissionPolicy, QueuedRun, RunCounts, RunQueue, RunSlot, RunStats},
 };
+use documents::VirtualFiles;
 use interaction::Interactions;
 use llm::{Provider, Tools};
 use memory::Memories;
@@ -16,6 +17,7 @@ use persona::Documents;
 use questions::Questions;
 use registry::Registry;
 use serde_json::json;
+use skills::Skills;
 use std::{
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
@@ -34,6 +36,10 @@ pub struct Parts {
     pub memories: Memories,
     /// Identity and instructions.
     pub documents: Documents,
+    /// Memory documents.
+    pub files: VirtualFiles,
+    /// Skills.
+    pub skills: Skills,
     /// Questions and forms of tools.
     pub interactions: Interactions,
     /// The questions on which runs wait.

@@ -1,6 +1,6 @@
 //! Configuration: limits of runs, presets, and how long conversations are stored.
 
-use persona::prompt::Options;
+use persona::{AgentType, prompt::Options};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use store::Coded;
 use tool::prelude::{JsonSchema, schemars};
@@ -25,6 +25,9 @@ pub struct Config {
     pub temperature: Temperature,
     /// How long conversations are stored.
     pub persistence: Persistence,
+    /// The owners of the agent's context files.
+    #[serde(rename = "type")]
+    pub kind: AgentType,
     /// Sections of the system prompt and their limits.
     pub sections: Options,
 }
@@ -40,6 +43,7 @@ impl Default for Config {
             answer_tokens: 0,
             temperature: Temperature::Auto,
             persistence: Persistence::Persistent,
+            kind: AgentType::default(),
             sections: Options::default(),
         }
     }

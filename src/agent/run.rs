@@ -3,6 +3,7 @@
 //! A run starts in `start`, or in `recovery` after an interruption (at its `resume_point`). `turns` is its loop, which builds a
 //! `request`, reads the `reply`, makes `calls` and ends in `end`.
 
+mod about_person;
 mod call_summary;
 mod calls;
 mod client_tools;

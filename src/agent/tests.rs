@@ -8,6 +8,7 @@ mod shown;
 mod ways;
 
 use super::*;
+use documents::VirtualFiles;
 use embed::Embedder;
 use futures::{
     StreamExt,
@@ -19,6 +20,7 @@ use memory::Memories;
 use persona::Documents;
 use questions::{Questions, Timeouts};
 use registry::Registry;
+use skills::Skills;
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -96,6 +98,8 @@ fn house(acts: Vec<Act>) -> House {
         registry,
         memories,
         documents: Documents::new(&store),
+        files: VirtualFiles::new(&store, Embedder::new(Duration::from_secs(60)), Arc::new(Documents::new(&store))),
+        skills: Skills::open(&store, Embedder::new(Duration::from_secs(60)), std::path::Path::new("/nonexistent")),
         interactions: Interactions::open(&questions, scrub::Scrubber::default()).unwrap(),
         questions,
         uploads: Uploads::new(&store, std::env::temp_dir()),

@@ -7,7 +7,7 @@ use crate::{
     envelope::{Answer, Failure, Json, OptionalJson, ok},
 };
 use ::care::{BackupView, PlanChange};
-use axum::{Extension, body::Body, extract::State, http::header, response::IntoResponse};
+use axum::{Extension, body::Body, extract::State, http::header};
 use futures::stream;
 use identity::TokenScope;
 use serde::Deserialize;
@@ -87,11 +87,10 @@ pub(crate) async fn backup(
     });
     let name = if encrypted { "backup.hob.age" } else { "backup.hob" };
     let headers = [
-        (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
         (header::CONTENT_LENGTH, size.to_string()),
         (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
     ];
-    Ok(Download((headers, Body::from_stream(pieces)).into_response()))
+    Ok(Download::new((headers, Body::from_stream(pieces))))
 }
 
 pub(crate) async fn view(State(house): State<AppState>) -> Answer<BackupView> {

@@ -3,12 +3,12 @@
 use crate::{
     AppState,
     describe::{Routes, get, post},
-    document::TextDownload,
+    document::{Download, Text},
     envelope::{Answer, Failure, ok},
 };
 use ::care::{Check, Clockwork, Facts, ModelFacts, NetworkFacts, Outcome, WriteReport, support};
 use ::models::ModelTrouble;
-use axum::{extract::State, http::header, response::IntoResponse};
+use axum::{extract::State, http::header};
 use identity::TokenScope;
 use llm::Problem;
 use serde::Serialize;
@@ -66,7 +66,10 @@ async fn checked(house: &AppState) -> (Vec<Check>, WriteReport) {
         troubles: model.trouble.iter().map(trouble).collect(),
         crashes: house.care.folder().map_or(0, |data| support::recent_crashes(data, Id::now_ms())),
     };
-    (house.care.checks.all(&facts), writes)
+    // A check of another part may read for a while.
+    let checks = house.care.checks.clone();
+    let lines = tokio::task::spawn_blocking(move || checks.all(&facts)).await;
+    (lines.unwrap_or_default(), writes)
 }
 
 fn trouble(trouble: &ModelTrouble) -> ModelFacts {
@@ -82,7 +85,7 @@ fn trouble(trouble: &ModelTrouble) -> ModelFacts {
 }
 
 /// A text about the device, for those who help.
-pub(crate) async fn support(State(house): State<AppState>) -> Result<TextDownload, Failure> {
+pub(crate) async fn support(State(house): State<AppState>) -> Result<Download<Text>, Failure> {
     let (checks, _) = checked(&house).await;
     let input = support::Input {
         now: house.ports.clock.local(),
@@ -100,11 +103,8 @@ pub(crate) async fn support(State(house): State<AppState>) -> Result<TextDownloa
     };
     let broken = |e| Failure::new(422, "failed", format!("the text could not be made: {e}"));
     let text = tokio::task::spawn_blocking(move || support::bundle(input)).await.map_err(broken)?;
-    let headers = [
-        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
-        (header::CONTENT_DISPOSITION, "attachment; filename=\"hob-support.txt\""),
-    ];
-    Ok(TextDownload((headers, text).into_response()))
+    let headers = [(header::CONTENT_DISPOSITION, "attachment; filename=\"hob-support.txt\"")];
+    Ok(Download::new((headers, text)))
 }
 
 /// The names that must not be in a support bundle: of people, the home, its things and pins.

@@ -7,7 +7,10 @@ use crate::{
     envelope::{Accepted, Created, Data, Failure, FailureResponse, Json, Meta, OptionalJson, PathId, PathText, Raw},
     query::Query,
 };
-use axum::response::{IntoResponse, Response};
+use axum::{
+    http::{HeaderValue, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+};
 use identity::TokenScope;
 use serde_json::{Value, json};
 use std::{marker::PhantomData, sync::OnceLock};
@@ -178,34 +181,70 @@ impl<T: DescribeOutput> DescribeOutput for Streamable<T> {
     }
 }
 
-/// A download.
-pub(crate) struct Download(pub Response);
+/// What is downloaded: its content type, as described and as sent.
+pub(crate) trait Media {
+    const TYPE: &'static str;
+    const HEADER: &'static str = Self::TYPE;
+    const ABOUT: &'static str;
 
-impl IntoResponse for Download {
+    fn schema() -> Value {
+        json!({"type": "string"})
+    }
+}
+
+/// Bytes of any kind.
+pub(crate) struct Bytes;
+
+impl Media for Bytes {
+    const TYPE: &'static str = "application/octet-stream";
+    const ABOUT: &'static str = "A download.";
+
+    fn schema() -> Value {
+        json!({"type": "string", "contentMediaType": Self::TYPE})
+    }
+}
+
+/// A text.
+pub(crate) struct Text;
+
+impl Media for Text {
+    const TYPE: &'static str = "text/plain";
+    const HEADER: &'static str = "text/plain; charset=utf-8";
+    const ABOUT: &'static str = "A text to download.";
+}
+
+/// The OpenAPI document.
+pub(crate) struct OpenApi;
+
+impl Media for OpenApi {
+    const TYPE: &'static str = "application/json";
+    const ABOUT: &'static str = "The document.";
+
+    fn schema() -> Value {
+        json!({"type": "object"})
+    }
+}
+
+/// A download with the content type of `M`.
+pub(crate) struct Download<M = Bytes>(Response, PhantomData<M>);
+
+impl<M: Media> Download<M> {
+    pub fn new(answer: impl IntoResponse) -> Self {
+        let mut response = answer.into_response();
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(M::HEADER));
+        Self(response, PhantomData)
+    }
+}
+
+impl<M> IntoResponse for Download<M> {
     fn into_response(self) -> Response {
         self.0
     }
 }
 
-impl DescribeOutput for Download {
+impl<M: Media> DescribeOutput for Download<M> {
     fn describe(_: &mut Schemas, operation: &mut Operation) {
-        let bytes = json!({"type": "string", "contentMediaType": "application/octet-stream"});
-        operation.answer(200, "A download.", "application/octet-stream", bytes);
-    }
-}
-
-/// A text to download.
-pub(crate) struct TextDownload(pub Response);
-
-impl IntoResponse for TextDownload {
-    fn into_response(self) -> Response {
-        self.0
-    }
-}
-
-impl DescribeOutput for TextDownload {
-    fn describe(_: &mut Schemas, operation: &mut Operation) {
-        operation.answer(200, "A text to download.", "text/plain", json!({"type": "string"}));
+        operation.answer(200, M::ABOUT, M::TYPE, M::schema());
     }
 }
 
@@ -229,10 +268,10 @@ pub(crate) fn routes() -> Routes<AppState> {
 }
 
 /// The document as text, made on first use.
-async fn serve() -> Download {
+async fn serve() -> Download<OpenApi> {
     static DOCUMENT: OnceLock<String> = OnceLock::new();
     let document = DOCUMENT.get_or_init(|| crate::routes().document(frame()).to_string());
-    Download(([("content-type", "application/json")], document.as_str()).into_response())
+    Download::new(document.as_str())
 }
 
 fn frame() -> Value {
@@ -258,6 +297,18 @@ fn frame() -> Value {
 mod tests {
     use super::*;
     use std::{fs, path::Path};
+
+    #[test]
+    fn a_download_is_sent_as_it_is_described() {
+        fn sent<M: Media>() -> String {
+            Download::<M>::new("x").into_response().headers()[CONTENT_TYPE].to_str().unwrap().to_owned()
+        }
+        assert_eq!(sent::<Bytes>(), "application/octet-stream");
+        assert_eq!(sent::<Text>(), "text/plain; charset=utf-8");
+        let document = crate::routes().document(frame());
+        let described = &document["paths"]["/api/v1/openapi.json"]["get"]["responses"]["200"]["content"];
+        assert_eq!(described[sent::<OpenApi>()]["schema"]["type"], "object");
+    }
 
     /// The API as programs see it. After an intended change: `UPDATE_GOLDEN=1 make check`, and review the diff.
     #[test]

@@ -18,6 +18,7 @@ mod config_services;
 mod connection_limiter;
 mod conversations;
 mod custom_tools;
+mod database;
 mod describe;
 mod device;
 mod document;
@@ -28,9 +29,11 @@ mod estimate;
 mod event_streams;
 mod factory_reset;
 mod files;
+mod graph;
 mod home;
 mod host_check;
 mod interactions;
+mod memory_documents;
 mod metrics;
 mod models;
 mod network;
@@ -39,14 +42,17 @@ mod openai;
 mod page;
 mod people;
 mod policy_routes;
+mod profile;
 mod query;
 mod response_headers;
 mod restart;
 mod restore;
 mod rules;
 mod runs;
+mod search;
 mod serve;
 mod settings;
+mod skills;
 mod storage;
 mod tls;
 mod today;
@@ -118,10 +124,18 @@ pub struct AppParts {
     pub rule_home: ::rules::Home,
     /// Custom tools.
     pub custom: CustomTools,
+    /// People's knowledge graphs.
+    pub graph: ::graph::Graph,
     /// The documents that define the agent.
     pub documents: persona::Documents,
+    /// Memory documents, and the context files by path.
+    pub files: ::documents::VirtualFiles,
+    /// Skills.
+    pub skills: ::skills::Skills,
     /// Questions that wait for people.
     pub interactions: interaction::Interactions,
+    /// SQL databases of agents.
+    pub databases: sql::Databases,
     /// Uploaded files.
     pub uploads: uploads::Uploads,
     /// Servers that hear and speak.
@@ -209,12 +223,15 @@ fn routes() -> Routes<AppState> {
         .merge(tools::routes())
         .merge(changes::routes())
         .merge(today::routes())
+        .merge(search::routes())
         .merge(board::routes())
         .merge(automation::routes())
+        .merge(graph::routes())
         .merge(rules::routes())
         .merge(answers)
         .merge(policy_routes::routes())
         .merge(documents::agent_routes())
+        .merge(profile::routes())
         .merge(device::routes())
         .merge(models::routes())
         .merge(estimate::routes())
@@ -223,6 +240,7 @@ fn routes() -> Routes<AppState> {
         .merge(storage::routes())
         .merge(voice::routes())
         .merge(backup::routes())
+        .merge(database::routes())
         .merge(care::routes())
         .merge(restore::routes())
         .merge(update::routes())
@@ -231,6 +249,8 @@ fn routes() -> Routes<AppState> {
         .nest("/custom-tools", custom_tools::routes())
         .nest("/config-services", config_services::routes())
         .nest("/documents", documents::routes())
+        .nest("/memory-documents", memory_documents::routes())
+        .nest("/skills", skills::routes())
         // `csrfToken` is worthless without the session's cookie; the others describe keys and contain none.
         .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys", "keyPrefixes"])
         .all(middleware_failures)

@@ -79,9 +79,9 @@ pub(crate) async fn replace_policy(
 /// How much Hob does for the caller without asking.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AutonomyView {
-    level: Autonomy,
+    pub(crate) level: Autonomy,
     /// The origin of the choice: `own`, `household` or `built-in`.
-    from: &'static str,
+    pub(crate) from: &'static str,
     /// The choices, most careful first.
     levels: Vec<Choice>,
 }
@@ -93,7 +93,7 @@ pub(crate) struct Choice {
     about: &'static str,
 }
 
-fn unasked(house: &AppState, caller: &Caller) -> AutonomyView {
+pub(crate) fn unasked(house: &AppState, caller: &Caller) -> AutonomyView {
     let policy = house.registry.policy().0;
     let own = policy.users.get(&caller.principal.user).and_then(|u| u.autonomy);
     let from = match (own, policy.autonomy) {
@@ -117,7 +117,7 @@ pub(crate) async fn autonomy(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewAutonomy {
-    level: Autonomy,
+    pub(crate) level: Autonomy,
 }
 
 /// Chooses how much Hob does for the caller without asking.

@@ -152,6 +152,11 @@ impl Power {
         self.0.asked.cancelled().await;
     }
 
+    /// Whether the device should be switched off.
+    pub fn is_asked(&self) -> bool {
+        self.0.asked.is_cancelled()
+    }
+
     /// Whether the supply gives too little voltage, where that is known.
     pub fn under_voltage(&self) -> Option<bool> {
         self.0.board.under_voltage()
@@ -160,7 +165,7 @@ impl Power {
     /// Switches the device off if that was asked for; `false` when it is still to be switched off. To be called once everything is
     /// closed.
     pub fn finish(&self) -> bool {
-        if !self.0.asked.is_cancelled() {
+        if !self.is_asked() {
             return true;
         }
         match shutdown::off(&self.0.config.off_command, self.0.board.simulator().is_some()) {

@@ -249,10 +249,18 @@ impl Sealed {
     fn knows(&self, server: &str) -> bool {
         self.to.contains(server) || !self.to.iter().any(|place| place.starts_with(SERVER))
     }
+
+    /// Whether a server with this confirmed certificate may have them: any, where they were entered without one.
+    fn trusts(&self, certificate: Option<&str>) -> bool {
+        let own = self.to.iter().find(|place| place.starts_with(CERTIFICATE));
+        own.is_none_or(|own| certificate == Some(own))
+    }
 }
 
 /// Marks a server among the places of sealed secrets.
 const SERVER: &str = "the server ";
+/// Marks the certificate that a person confirmed among them.
+const CERTIFICATE: &str = "the certificate ";
 
 /// The values of an entry, with secrets apart.
 #[derive(Clone, Default, PartialEq)]
@@ -280,7 +288,12 @@ impl EntryValues {
         new.set(schema, given)?;
         let stays = new.secret.keys().find(|field| !given.contains_key(*field));
         let (before, after) = (places(&self.plain), places(&new.plain));
-        match (stays, after.difference(&before).next()) {
+        let (confirmed, shown) = (certificate(&self.plain), certificate(&new.plain));
+        // The first certificate is confirmed for what is there; after that it stays the only one.
+        let mut added = after.difference(&before).filter(|place| confirmed.is_some() || Some(*place) != shown.as_ref());
+        let added = added.next().cloned();
+        let added = added.or_else(|| (confirmed.is_some() && shown.is_none()).then(|| "any certificate".to_owned()));
+        match (stays, added) {
             (Some(secret), Some(place)) => Err(Error::bad_args(format!(
                 "this change would allow sending `{secret}` to {place}: pass `{secret}` again with it"
             ))),
@@ -353,7 +366,11 @@ impl EntryValues {
         let Some(text) = sealed else { return (Self { plain, secret: Values::new() }, None) };
         let (secret, why) = match serde_json::from_slice::<Sealed>(text) {
             // Secrets of an older Hob name no servers.
-            Ok(sealed) if destinations(&plain).is_subset(&sealed.to) && servers(&plain).all(|at| sealed.knows(&at)) => {
+            Ok(sealed)
+                if destinations(&plain).is_subset(&sealed.to)
+                    && servers(&plain).all(|at| sealed.knows(&at))
+                    && sealed.trusts(certificate(&plain).as_deref()) =>
+            {
                 (sealed.fields, None)
             }
             Ok(_) => (Values::new(), Some("they were entered for another address; enter them again")),
@@ -402,7 +419,15 @@ fn servers(entry: &Values) -> impl Iterator<Item = String> {
 
 /// Everything that has to stay as it is for a secret that is not entered again.
 fn places(entry: &Values) -> BTreeSet<String> {
-    destinations(entry).into_iter().chain(servers(entry)).collect()
+    destinations(entry).into_iter().chain(servers(entry)).chain(certificate(entry)).collect()
+}
+
+/// The certificate of its server that a person confirmed by its `fingerprint`, however that is written.
+fn certificate(entry: &Values) -> Option<String> {
+    let text = entry.get("fingerprint")?.as_str()?;
+    let digits = text.rsplit('=').next().unwrap_or(text).to_uppercase();
+    let digits: String = digits.chars().filter(char::is_ascii_hexdigit).collect();
+    (!digits.is_empty()).then(|| format!("{CERTIFICATE}{digits}"))
 }
 
 fn host_of(url: &str) -> Option<String> {

@@ -147,6 +147,48 @@ async fn a_secret_goes_nowhere_new() {
 }
 
 #[tokio::test]
+async fn a_secret_stays_with_the_certificate_that_was_confirmed() {
+    let (config, store) = center(json!({}));
+    let schema = json!({"schema": [{"name": "url", "type": "url"}, {"name": "fingerprint"}, {"name": "act"},
+        {"name": "token", "type": "secret"}]});
+    config.define(&cx(), "home", definition(schema)).await.unwrap();
+    let given = json!({"token": SECRET, "url": "https://ha.local:8123"});
+    config.add_entry(&cx(), "home", entry("default", given)).await.unwrap();
+    let (one, two) = ("AB:".repeat(31) + "CD", "12:".repeat(31) + "34");
+    for (change, goes) in [
+        // Confirming the first one needs the token no second time.
+        (json!({"fingerprint": one}), true),
+        (json!({"fingerprint": format!("sha256 Fingerprint={}", one.to_lowercase())}), true),
+        (json!({"act": "light"}), true),
+        (json!({"fingerprint": two}), false),
+        (json!({"fingerprint": null}), false),
+        (json!({"fingerprint": null, "url": "https://ha.local:9999"}), false),
+        (json!({"fingerprint": two, "token": SECRET}), true),
+        (json!({"fingerprint": one}), false),
+        (json!({"fingerprint": null, "token": SECRET}), true),
+        (json!({"fingerprint": one}), true),
+    ] {
+        match config.change_entry(&cx(), "home", "default", patch(change.clone())).await {
+            Ok(_) => assert!(goes, "{change}"),
+            Err(e) => assert!(!goes && e.message().contains("pass `token` again"), "{change}: {e}"),
+        }
+    }
+    // Nor by a changed record beside the encrypted part, as in a restored backup.
+    assert_eq!(open(&store, json!({})).secrets(), [SECRET]);
+    let records = store.collection::<Stored>();
+    let id = records.list_in(Scope::Household, &Listing::default()).unwrap()[0].id;
+    for (from, to) in [(one.clone(), two.clone()), (two, String::new())] {
+        let bend = move |stored: &mut Stored| {
+            assert!(stored.entries.contains(&from));
+            stored.entries = stored.entries.replace(&from, &to);
+            Ok(())
+        };
+        records.update_in(Scope::Household, Label::Own, id, bend).await.unwrap();
+        assert!(open(&store, json!({})).secrets().is_empty());
+    }
+}
+
+#[tokio::test]
 async fn what_was_sealed_for_a_forgotten_entry_does_not_come_back() {
     let (config, store) = center(json!({}));
     store.seal("config/mail/work", br#"{"fields":{"password":"old"},"to":["every tool","h"]}"#).await.unwrap();

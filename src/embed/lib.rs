@@ -12,6 +12,7 @@ mod embedder;
 mod kernel;
 mod model;
 mod own;
+pub mod scan;
 mod vector;
 mod vocabulary;
 mod weights;
@@ -29,6 +30,11 @@ pub const DIM: usize = 384;
 /// The built-in model's name, recorded beside stored vectors: vectors of different models cannot be
 /// compared, so a row with another name is computed again from its text.
 pub const MODEL: &str = "all-MiniLM-L6-v2.int8";
+
+/// The dot product of two rows of bytes, of the length of the shorter; at most some 100,000 bytes, so that it does not overflow.
+pub fn dot_bytes(a: &[[i8; 16]], b: &[[i8; 16]]) -> i32 {
+    kernel::best().dot(a.as_flattened(), b.as_flattened())
+}
 
 /// Why there is no vector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

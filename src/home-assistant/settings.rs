@@ -70,7 +70,7 @@ impl Settings {
             "configSchema": [
                 field("url", "Address", "url", "Such as http://homeassistant.local:8123."),
                 field("token", "Long-lived access token", "secret", "Made in Home Assistant under your name, Security."),
-                field("fingerprint", "Certificate fingerprint", "string", "Only for https with a certificate that no authority has signed: its SHA-256. The connection's state shows it; compare it with the certificate itself, then enter it here."),
+                field("fingerprint", "Certificate fingerprint", "string", "Only for https with a certificate that no authority has signed: its SHA-256. The connection's state shows it; compare it with the certificate itself, then enter it here. Another one later needs the token again."),
                 field("read", "May read", "string", "Entities or domains, such as `light, sensor.outside_*`; all if empty. `!` excludes: `!camera`."),
                 field("act", "May control", "string", "Entities or domains, in the same way; lights, switches, covers, climate, media and the like if empty."),
                 field("ask", "Always ask about", "string", "Entities or domains a person approves each time, besides locks, alarms, doors and gates."),

@@ -9,21 +9,28 @@ use super::{
 use agent::Agent;
 use anyhow::Result;
 use board::{Board, Pin};
+use documents::MemoryDocuments;
 use home_assistant::HomeAssistant;
 use rules::Rules;
 use scheduler::Scheduler;
+use skills::Skills;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use store::Store;
 use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use tool::{Bus, Channel, Cx, Ports, Principal, Via};
+use tool::{Bus, Channel, Cx, Ports, Principal, UserId, Via};
+use vectors::Vectors;
 
+/// Delay after a start before missing embeddings and indexes are computed.
+pub(super) const BACKFILL_AFTER: Duration = Duration::from_secs(60);
 /// Minimum time between two notices of damage.
 const NOTIFY_AGAIN: Duration = Duration::from_secs(24 * 3600);
 const DAMAGED: &str = "Some stored records are damaged and cannot be shown. `hob doctor --backup FILE` names them, and the \
                        backup that has them; `hob restore FILE` brings that back.";
 /// Interval of maintenance.
 pub(super) const MAINTENANCE_EVERY: Duration = Duration::from_secs(600);
+/// The rounds of maintenance between two checks of the collections of vectors: a day.
+const VECTORS_CHECKED_AT: u64 = 144;
 /// Delay after a start before the slow check of stored records begins, and its interval.
 const CHECK_AFTER: Duration = Duration::from_secs(300);
 const CHECK_EVERY: Duration = Duration::from_secs(60);
@@ -121,6 +128,22 @@ pub(super) fn schedule_maintenance(agent: Agent, ports: Ports, closing: Cancella
     tokio::spawn(closing.run_until_cancelled_owned(maintenance));
 }
 
+/// Drops collections of vectors that nobody uses from memory; once a day compares counts and records, and corrects them.
+pub(super) fn maintain_vectors(vectors: Vectors, closing: CancellationToken) {
+    let maintenance = async move {
+        for round in 1_u64.. {
+            tokio::time::sleep(MAINTENANCE_EVERY).await;
+            vectors.maintain();
+            if round % VECTORS_CHECKED_AT == 1
+                && let Err(error) = vectors.repair().await
+            {
+                tracing::warn!(%error, "the collections of vectors could not be checked");
+            }
+        }
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(maintenance));
+}
+
 /// Publishes changed pins on the bus.
 pub(super) fn publish_pin_changes(board: &Board, bus: Bus) {
     let mut edges = board.edges();
@@ -200,12 +223,54 @@ async fn tend_words(store: Store) {
     }
 }
 
+/// Tells a person that their least valuable memories made room for new ones.
+pub(super) async fn notify_of_forgotten(ports: &Ports, person: UserId, count: usize) {
+    let principal = Principal { user: person, ..Principal::owner() };
+    let cx = Cx::root(ports.clone(), principal, Via::direct(Channel::Machine));
+    let text = format!(
+        "You have more than {} memories, the most there is room for. The {count} least important and longest unused ones are in \
+         the bin, which brings them back for 30 days.",
+        memory::MOST
+    );
+    let args = serde_json::json!({"title": "Memories made room", "text": text});
+    if let Err(error) = cx.call("notify", args).await {
+        tracing::warn!(%error, "a person could not be notified of forgotten memories");
+    }
+}
+
 /// Notifies the owner of a problem of the device.
 pub(super) async fn notify_owner(ports: &Ports, title: &str, text: &str) {
     let cx = Cx::root(ports.clone(), Principal::owner(), Via::direct(Channel::Machine));
     if let Err(error) = cx.call("notify", serde_json::json!({"title": title, "text": text})).await {
         tracing::warn!(%error, title, "the owner could not be notified");
     }
+}
+
+/// Computes the indexes of documents that a power cut, a restore or another model left without.
+pub(super) fn schedule_indexing(documents: MemoryDocuments, closing: CancellationToken) {
+    let index = async move {
+        tokio::time::sleep(BACKFILL_AFTER).await;
+        match documents.backfill().await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "indexed memory documents"),
+            Err(error) => tracing::warn!(%error, "could not index memory documents"),
+        }
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(index));
+}
+
+/// Brings the copies of skills, which backups contain, in line with their folders, at the start and every ten minutes; after a
+/// restore the folders with the copies.
+pub(super) fn schedule_skills(skills: Skills, closing: CancellationToken) {
+    let reconcile = async move {
+        loop {
+            if let Err(error) = skills.reconcile().await {
+                tracing::warn!(%error, "skills could not be copied for backups");
+            }
+            tokio::time::sleep(MAINTENANCE_EVERY).await;
+        }
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(reconcile));
 }
 
 #[cfg(test)]

@@ -1,22 +1,22 @@
 //! The vectors of memories: computed in the background where they are missing, as after a change of the model; a line for the
 //! doctor, and a notice when the household's model cannot be used.
 
-use super::background::{MAINTENANCE_EVERY, notify_owner};
+use super::background::{BACKFILL_AFTER, MAINTENANCE_EVERY, notify_of_forgotten, notify_owner};
 use care::{Check, Checks};
 use memory::{Embedding, Memories};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tool::Ports;
 
-/// Delay after a start before missing embeddings are computed; with a model of the household, by which everything may have to be
-/// embedded again, and which says early whether it can be used.
-const BACKFILL_AFTER: Duration = Duration::from_secs(60);
+/// Delay after a start before missing embeddings are computed with a model of the household: everything may have to be embedded
+/// again, and people learn early whether the model can be used.
 const OWN_AFTER: Duration = Duration::from_secs(5);
 /// Then the memory index, which that has built, is saved once it is idle: the first search after the next start is quick.
 const SAVE_AFTER: Duration = Duration::from_secs(90);
 
 /// Computes missing embeddings, then saves the memory index now and then, and continues with what failed.
 pub(super) fn schedule(memories: Memories, ports: Ports, closing: CancellationToken) {
+    let counted = memories.clone();
     let work = async move {
         let built_in = memories.embedding_model().1;
         tokio::time::sleep(if built_in { BACKFILL_AFTER } else { OWN_AFTER }).await;
@@ -31,13 +31,21 @@ pub(super) fn schedule(memories: Memories, ports: Ports, closing: CancellationTo
                 notify_owner(&ports, "The embedding model", &text).await;
             }
             tokio::time::sleep(wait).await;
-            if let Err(error) = memories.maintain().await {
-                tracing::warn!(%error, "the memory index could not be saved");
+            match memories.maintain().await {
+                Ok(forgotten) => {
+                    for (person, count) in forgotten {
+                        notify_of_forgotten(&ports, person, count).await;
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "the memory index could not be saved"),
             }
             wait = MAINTENANCE_EVERY;
         }
     };
-    tokio::spawn(closing.run_until_cancelled_owned(work));
+    tokio::spawn(async move {
+        closing.run_until_cancelled_owned(work).await;
+        counted.write_uses();
+    });
 }
 
 /// Computes missing embeddings; returns whether that succeeded.

@@ -49,15 +49,15 @@ const SUSPEND_TIMEOUT: Duration = Duration::from_millis(50);
 /// Time for runs to stop before the listeners close.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The exit code that asks the image to switch the device off: see `firmware-image/root/etc/hob/serve`.
-const OFF: u8 = 76;
+/// The exit code after switching off, and that asks the image to do so: see `firmware-image/root/etc/hob/serve`.
+const OFF: u8 = ::update::POWER_OFF_CODE;
 
 /// How the daemon ended.
 #[derive(Debug)]
 enum End {
     /// It received a stop signal.
     Stopped,
-    /// The image is to switch the device off, which Hob's user may not.
+    /// Nothing is to start it again: the device is switched off, or the image is to do that, which Hob's user may not.
     Off,
     /// The same program is to start again, at these addresses.
     Again(Listened),
@@ -211,7 +211,8 @@ async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<End> 
     let _ = std::fs::remove_file(data.join(SOCKET));
     let leave = house.restart.leave();
     house::close(house).await;
-    if !power.finish() && factory_reset::is_image(data) {
+    let (is_supervised, is_off) = (std::env::var_os(::update::SLOTS_VARIABLE).is_some(), power.finish());
+    if power.is_asked() && (is_supervised || !is_off && factory_reset::is_image(data)) {
         return Ok(End::Off);
     }
     Ok(match leave.filter(|_| !stop.is_cancelled()) {

@@ -1,6 +1,7 @@
 //! Wires undoing to the families whose records have effects beyond the store, and removes old changes.
 
 use board::Board;
+use documents::{MemoryDocuments, VirtualFiles};
 use futures::{
     FutureExt,
     future::{BoxFuture, ready},
@@ -22,6 +23,8 @@ const PRUNED_EVERY: Duration = Duration::from_secs(3600);
 struct UndoesMemories(Memories);
 
 struct UndoesSchedules(Scheduler);
+
+struct UndoesDocuments(MemoryDocuments);
 
 struct UndoesTimers(Timers);
 
@@ -54,6 +57,17 @@ impl Undoer for UndoesSchedules {
         self.0.was_put_back();
         ready(()).boxed()
     }
+}
+
+impl Undoer for UndoesDocuments {
+    fn after<'a>(&'a self, _: &'a Cx, part: &'a Part) -> BoxFuture<'a, ()> {
+        self.0.was_put_back(part).boxed()
+    }
+}
+
+/// Undoes changes of memory documents: their index follows.
+pub(super) fn documents(files: &VirtualFiles) -> Arc<dyn Undoer> {
+    Arc::new(UndoesDocuments(files.memory().clone()))
 }
 
 impl Undoer for UndoesTimers {

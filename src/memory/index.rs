@@ -5,9 +5,10 @@
 
 use crate::{
     postings::{Dictionary, Term, Words},
+    rank::{own, rarity, with_neighbours},
     scan::{Bits, Sketch, highest, nearest},
     vectors::Vectors,
-    words::distinct_terms,
+    words::query_terms,
 };
 use embed::Quantized;
 use std::collections::HashMap;
@@ -15,13 +16,11 @@ use tool::{Id, UserId};
 
 /// Candidates selected by the sketch, and hits per ranking that are fused.
 pub(crate) const CANDIDATES: usize = 300;
-/// The constant of reciprocal rank fusion.
-pub(crate) const FUSION: f32 = 60.0;
 /// Minimum cosine similarity. In the table of tests.rs, related pairs score .25–.66 and unrelated ones up to .22.
 pub(crate) const MIN_SIMILARITY: f32 = 0.24;
 /// BM25's saturation and length weights.
 pub(crate) const K1: f32 = 1.2;
-pub(crate) const B: f32 = 0.75;
+pub(crate) const B: f32 = 0.5;
 
 /// The facts of a memory that the index holds besides its words and its vector.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,6 +40,8 @@ pub(crate) struct Facts {
 pub(crate) struct IndexHit {
     pub id: Id,
     pub score: f32,
+    /// What hits are ordered by: the cosine of the vectors, and the weight of the shared words.
+    pub rank: f32,
     /// The cosine of both vectors; 0 where it was not computed.
     pub cosine: f32,
     pub why: String,
@@ -151,9 +152,16 @@ struct Scratch {
 /// Scores of one row in both rankings.
 #[derive(Default)]
 struct Evidence {
-    fused: f32,
+    /// The share of the question's words, by rarity.
+    share: f32,
     cosine: f32,
     words: Vec<u32>,
+}
+
+impl Evidence {
+    fn matches(&self) -> bool {
+        !self.words.is_empty() || self.cosine >= MIN_SIMILARITY
+    }
 }
 
 /// Counts of the memories that a person may read, for `memory_stats`.
@@ -343,53 +351,54 @@ impl Index {
         fetch: Fetch,
         scratch: &mut Scratch,
     ) -> Vec<IndexHit> {
-        let (visible, terms) = (self.visible(user), distinct_terms(query));
+        let (visible, terms) = (self.visible(user), query_terms(query));
         let mut evidence: HashMap<u32, Evidence> = HashMap::new();
-        for (rank, (row, words)) in self.by_words(&visible, &terms, &mut scratch.sums).into_iter().enumerate() {
-            let e = evidence.entry(row).or_default();
-            e.fused += 1.0 / (FUSION + rank as f32);
-            e.words = words;
+        for (row, share, words) in self.by_words(&visible, &terms, &mut scratch.sums) {
+            evidence.insert(row, Evidence { share, cosine: 0.0, words });
         }
         if let Some(meaning) = meaning {
-            let near = self.by_meaning(&visible, meaning, fetch, &mut scratch.distances);
-            for (rank, (row, cosine)) in near.into_iter().enumerate() {
-                let e = evidence.entry(row).or_default();
-                e.cosine = cosine;
-                if cosine >= MIN_SIMILARITY {
-                    e.fused += 1.0 / (FUSION + rank as f32);
-                }
+            for (row, cosine) in self.by_meaning(&visible, meaning, fetch, &mut scratch.distances) {
+                evidence.entry(row).or_default().cosine = cosine;
             }
         }
-        let mut found: Vec<(f32, Id, Evidence)> = evidence
+        let mut candidates: Vec<(Id, u32, Evidence)> =
+            evidence.into_iter().map(|(row, e)| (self.rows.id(row), row, e)).collect();
+        candidates.sort_unstable_by_key(|(id, ..)| *id);
+        let worth = |(id, row, e): &(Id, u32, Evidence)| {
+            let importance = self.rows.importance.get(*row as usize).copied().unwrap_or_default();
+            (*id, self.rows.owner(*row as usize), own(e.cosine, e.share, importance))
+        };
+        let ranks = with_neighbours(&candidates.iter().map(worth).collect::<Vec<_>>());
+        let mut found: Vec<(f32, Id, Evidence)> = ranks
             .into_iter()
-            .filter(|(_, e)| !e.words.is_empty() || e.cosine >= MIN_SIMILARITY)
-            .map(|(row, e)| {
-                // Importance breaks near ties.
-                let importance = self.rows.importance.get(row as usize).copied().unwrap_or_default();
-                (e.fused * (0.9 + 0.2 * importance), self.rows.id(row), e)
-            })
+            .zip(candidates)
+            .map(|(rank, (id, _, e))| (rank, id, e))
+            .filter(|f| f.2.matches())
             .collect();
         found.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
-        found.into_iter().map(|(_, id, evidence)| hit(id, &evidence, &terms)).collect()
+        found.into_iter().map(|(rank, id, evidence)| hit(id, rank, &evidence, &terms)).collect()
     }
 
-    /// BM25 over the shared terms: the rows, best first, and the positions of their terms. Of equally good ones the
-    /// newest come first.
-    fn by_words(&self, visible: &Bits, terms: &[String], sums: &mut Vec<f32>) -> Vec<(u32, Vec<u32>)> {
+    /// BM25 over the shared terms: the rows, best first, their sums as a share of the rarities of all terms, and the positions
+    /// of their terms. Of equally good ones the newest come first.
+    fn by_words(&self, visible: &Bits, terms: &[String], sums: &mut Vec<f32>) -> Vec<(u32, f32, Vec<u32>)> {
         let shared: Vec<(u32, Term)> =
             terms.iter().enumerate().filter_map(|(n, term)| Some((n as u32, self.words.term(term)?))).collect();
         if shared.is_empty() {
             return vec![];
         }
         let count = self.living.max(1) as f32;
+        // A term that no memory has is as rare as can be.
+        let often = |term: &String| self.words.term(term).map_or(0, |term| self.living_rows(&term));
+        let rarities: Vec<f32> = terms.iter().map(|term| rarity(count, often(term) as f32)).collect();
+        let all: f32 = rarities.iter().sum();
         let mean = (self.total_length as f32 / count).max(1.0);
         let longest = self.rows.lengths.iter().max().copied().unwrap_or_default();
         let damping: Vec<f32> = (0..=longest).map(|length| K1 * (1.0 - B + B * f32::from(length) / mean)).collect();
         sums.clear();
         sums.resize(self.rows.ids.len(), 0.0);
-        for (_, term) in &shared {
-            let often = self.living_rows(term) as f32;
-            let rarity = (1.0 + (count - often + 0.5).max(0.5) / (often + 0.5)).ln();
+        for (n, term) in &shared {
+            let rarity = rarities.get(*n as usize).copied().unwrap_or_default();
             let weight = |often: f32, damping: f32| rarity * (often * (K1 + 1.0) / (often + damping));
             // Nearly all frequencies are one.
             let once: Vec<f32> = damping.iter().map(|damping| weight(1.0, *damping)).collect();
@@ -409,7 +418,9 @@ impl Index {
         let sum = |row: u32| sums.get(row as usize).copied().unwrap_or_default();
         ranked
             .sort_unstable_by(|a, b| sum(*b).total_cmp(&sum(*a)).then_with(|| self.rows.id(*b).cmp(&self.rows.id(*a))));
-        self.with_terms(ranked, &shared)
+        let shares: Vec<f32> = ranked.iter().map(|row| sum(*row) / all).collect();
+        let rows = self.with_terms(ranked, &shared).into_iter().zip(shares);
+        rows.map(|((row, terms), share)| (row, share, terms)).collect()
     }
 
     /// The newest of the rows that pass a test.
@@ -510,7 +521,7 @@ impl Index {
     }
 }
 
-fn hit(id: Id, evidence: &Evidence, terms: &[String]) -> IndexHit {
+fn hit(id: Id, rank: f32, evidence: &Evidence, terms: &[String]) -> IndexHit {
     let words: Vec<&str> = evidence.words.iter().filter_map(|n| terms.get(*n as usize)).map(String::as_str).collect();
     let why = match (words.is_empty(), evidence.cosine >= MIN_SIMILARITY) {
         (true, _) => "similar meaning".to_owned(),
@@ -519,5 +530,5 @@ fn hit(id: Id, evidence: &Evidence, terms: &[String]) -> IndexHit {
     };
     let by_words = 0.15 * words.len() as f32;
     let score = (evidence.cosine.max(0.0) + by_words).min(1.0);
-    IndexHit { id, score, cosine: evidence.cosine, why }
+    IndexHit { id, score, rank, cosine: evidence.cosine, why }
 }

@@ -5,26 +5,35 @@
 //! and reports that.
 
 mod answer;
+mod bound;
+mod decay;
 mod file;
 mod holder;
 mod index;
 mod journal;
+mod learn;
+mod observe;
 mod postings;
+mod rank;
 mod records;
 mod reembed;
+mod same;
 mod scan;
+mod uses;
 mod vectors;
 mod view;
 mod words;
 
 pub use answer::{Commonness, Decision, Fact, Question, masked};
-pub use records::{COLLECTION, Change, Filter, Kind, LONGEST, New, Stats};
+pub use records::{COLLECTION, Change, Earlier, Filter, Kind, LONGEST, MOST, New, Stats};
 pub use reembed::Embedding;
-pub use view::{Candidate, Candidates, Hit, Memory, Recalled};
+pub use same::{Relation, relation};
+pub use view::{Candidate, Candidates, Hit, Learned, Memory, Outcome, Recalled};
 
 use embed::{Embedder, Quantized};
 use holder::{Changed, IndexHolder, Saving, unless_damaged};
-use index::{Fetch, Index};
+use index::{Fetch, Index, IndexHit};
+use rank::{SECOND_PASS, SecondPass};
 use records::{Model, Stored, Vector};
 use std::{
     collections::HashMap,
@@ -32,10 +41,14 @@ use std::{
 };
 use store::{Audience, Coded, Collection, Entry, Listing, Part, Record, Stamp, Store, Tx};
 use tool::{Cx, Error, Id, Label, Result, Scope, UserId};
-use view::visible_to;
+use uses::Uses;
+use view::{besides, visible_to};
 
 /// How many memories are considered as answers to a question.
 const CONSIDERED: usize = 24;
+
+/// A hit, and its memory if it was read; `None` inside where the caller may not read it.
+type Read = (IndexHit, Option<Option<Entry<Stored>>>);
 
 /// The memories of the household; cheap to clone.
 #[derive(Clone)]
@@ -48,6 +61,10 @@ pub struct Memories {
     embedding: Arc<Mutex<Embedding>>,
     /// Built on first use, to keep start-up cheap.
     index: Arc<IndexHolder>,
+    observers: observe::Observers,
+    uses: Uses,
+    /// The most memories of a person, where it is not [`MOST`].
+    most: Option<usize>,
 }
 
 impl Memories {
@@ -59,8 +76,17 @@ impl Memories {
     fn saving(store: &Store, embedder: Embedder, saving: Saving) -> Self {
         let model = Model::of(&embedder);
         let index = Arc::new(IndexHolder::new(store, model.clone(), saving));
-        let embedding = Arc::default();
-        Self { records: store.collection(), vectors: store.collection(), embedder, model, embedding, index }
+        Self {
+            records: store.collection(),
+            vectors: store.collection(),
+            embedder,
+            model,
+            embedding: Arc::default(),
+            index,
+            observers: observe::Observers::default(),
+            uses: Uses::default(),
+            most: None,
+        }
     }
 
     /// Store a memory durably, with its vector if the model is available.
@@ -83,7 +109,7 @@ impl Memories {
         for (given, content) in all.into_iter().zip(texts) {
             let vector = self.embed(&content).await.as_ref().map(|vector| self.vector_of(vector));
             let importance = given.importance.clamp(0.0, 1.0);
-            let stored = Stored { content, kind: given.kind, importance, tags: given.tags, uses: 0 };
+            let stored = Stored { content, kind: given.kind, importance, tags: given.tags, ..Stored::default() };
             let stamp = self.records.stamp(cx, "remember").audience(audience(given.shared));
             new.push((Id::new(), stamp, stored, vector));
         }
@@ -113,8 +139,10 @@ impl Memories {
         let work = async move {
             let written = this.records.store().write(job).await;
             // After a failure too: the commit may be on disk all the same.
+            let noted = changed.clone();
             this.index.apply(changed).await;
             drop(pending);
+            this.observers.tell(&noted);
             written
         };
         let ended = tokio::spawn(store::inherit_effect(work)).await;
@@ -128,7 +156,9 @@ impl Memories {
     /// `BadArgs` when the change is empty, or the text is empty or too long; `Unavailable` when the disk is full.
     pub async fn update(&self, cx: &Cx, id: Id, mut change: Change) -> Result<Option<Memory>> {
         if change == Change::default() {
-            return Err(Error::bad_args("nothing to change: pass content, type, importance, tags, shared or vouched"));
+            return Err(Error::bad_args(
+                "nothing to change: pass content, type, importance, tags, shared, vouched or forgetEarlier",
+            ));
         }
         change.content = change.content.as_deref().map(checked_text).transpose()?;
         let vector = match &change.content {
@@ -190,8 +220,8 @@ impl Memories {
         let ranked = self.index.with(move |index, fetch| index.search(user, &text, meaning.as_ref(), fetch)).await?;
         let nothing = ranked.is_empty();
         let mut hits = vec![];
-        for found in ranked {
-            if hits.len() == filter.limit.max(1) {
+        for (found, read) in self.second_pass(cx, query, ranked)? {
+            if hits.len() == filter.limit.max(1) + decay::CONSIDERED {
                 break;
             }
             if found.score < filter.least {
@@ -199,13 +229,39 @@ impl Memories {
             }
             // Read through the collection, which checks access. Only returned memories taint the run.
             let fits = |e: &Entry<Stored>| filter.matches(&e.value) && !(filter.own && e.label != Label::Own);
-            if let Some(entry) = unless_damaged(self.records.peek(cx, found.id))?.filter(fits) {
-                cx.taint(entry.label);
-                hits.push(Hit { memory: visible_to(cx, entry), score: found.score, why: found.why });
+            let read = match read {
+                Some(read) => read,
+                None => unless_damaged(self.records.peek(cx, found.id))?,
+            };
+            if let Some(entry) = read.filter(fits) {
+                hits.push((found.rank, entry.label, self.hit(cx, entry, found)));
             }
         }
+        decay::prefer_present(&mut hits, |(relevance, _, hit)| (*relevance, hit.presence));
+        hits.truncate(filter.limit.max(1));
+        hits.iter().for_each(|(_, label, _)| cx.taint(*label));
+        let hits: Vec<Hit> = hits.into_iter().map(|(.., hit)| hit).collect();
         self.count_uses(cx, &hits);
         Ok(Recalled { hits, by_meaning: by_meaning || (none && nothing && self.embedder.problem().is_none()) })
+    }
+
+    /// The hits in the order of both passes. The best are read for that; the others keep their order after them.
+    fn second_pass(&self, cx: &Cx, query: &str, ranked: Vec<IndexHit>) -> Result<Vec<Read>> {
+        let (pass, mut all) = (SecondPass::new(query), Vec::with_capacity(ranked.len()));
+        for (n, mut hit) in ranked.into_iter().enumerate() {
+            let mut read = None;
+            if n < SECOND_PASS {
+                let entry = unless_damaged(self.records.peek(cx, hit.id))?;
+                hit.rank += entry.as_ref().map_or(0.0, |entry| pass.gain(&entry.value.content));
+                read = Some(entry);
+            }
+            all.push((hit, read));
+        }
+        let read = SECOND_PASS.min(all.len());
+        if let Some(best) = all.get_mut(..read) {
+            best.sort_by(|a, b| b.0.rank.total_cmp(&a.0.rank));
+        }
+        Ok(all)
     }
 
     /// The memories that may answer a question, the likeliest first. They do not taint the run: the caller does that
@@ -286,7 +342,9 @@ impl Memories {
 
     /// After such a write.
     pub async fn was_put_back(&self, owner: UserId, id: Id) {
-        self.index.apply(vec![Changed { owner, id, content: true }]).await;
+        let changed = vec![Changed { owner, id, content: true }];
+        self.index.apply(changed.clone()).await;
+        self.observers.tell(&changed);
         let Ok(Some(entry)) = unless_damaged(self.records.get_in(Scope::User(owner), id)) else { return };
         let Some(vector) = self.embed(&entry.value.content).await else { return };
         if let Err(error) = self.add_vectors(vec![(entry, self.vector_of(&vector))]).await {
@@ -302,7 +360,11 @@ impl Memories {
         let by = filter.kind.map(|k| (1, vec![k.code()]));
         let limit = if filter.tags.is_empty() { filter.limit } else { 0 };
         let all = self.records.list(cx, &Listing { by, limit, ..Listing::default() })?;
-        let wanted = all.into_iter().filter(|e| filter.matches(&e.value)).map(|e| visible_to(cx, e));
+        let counted = |mut e: Entry<Stored>| {
+            self.uses.of(e.owner, e.id).add_to(&mut e.value);
+            visible_to(cx, e)
+        };
+        let wanted = all.into_iter().filter(|e| filter.matches(&e.value)).map(counted);
         Ok(if filter.limit == 0 { wanted.collect() } else { wanted.take(filter.limit).collect() })
     }
 
@@ -372,13 +434,21 @@ impl Memories {
         Ok(self.write(changed, job).await?)
     }
 
-    /// Save the index to its file when that is due, and free its memory when nobody uses it. To be called every few
-    /// minutes.
+    /// Write the counts of uses, save the index to its file when that is due, and free its memory when nobody uses it. To be
+    /// called every few minutes. Returns how many memories of whom were forgotten because they had too many.
     ///
     /// # Errors
     /// `Unavailable` when the disk is full; `Failed` when the file cannot be written.
-    pub async fn maintain(&self) -> Result<()> {
-        Ok(self.index.maintain().await?)
+    pub async fn maintain(&self) -> Result<Vec<(UserId, usize)>> {
+        self.write_uses();
+        let forgotten = self.forget_excess().await?;
+        self.index.maintain().await?;
+        Ok(forgotten)
+    }
+
+    /// Write the counts of uses that wait: before the store is closed.
+    pub fn write_uses(&self) {
+        self.uses.write(&self.records);
     }
 
     /// The vector of a memory's text; `None`, with a log line, when the model is not available.
@@ -400,20 +470,28 @@ impl Memories {
         if hits.is_empty() || (cx.channel() == tool::Channel::Page && cx.run().is_none()) {
             return;
         }
-        let ids: Vec<Id> = hits.iter().map(|h| h.memory.id).collect();
-        let (records, scope) = (self.records.clone(), Scope::User(cx.user()));
-        self.records.store().write_later(move |tx| {
-            for id in &ids {
-                // Count uses only for the caller's own memories; shared ones belong to another scope.
-                if records.read(tx, scope, *id)?.is_some() {
-                    records.change(tx, scope, Label::Own, *id, &mut |m| {
-                        m.uses = m.uses.saturating_add(1);
-                        Ok(())
-                    })?;
-                }
-            }
-            Ok(())
-        });
+        // Only the caller's own memories: shared ones belong to another scope.
+        let own = hits.iter().filter(|hit| hit.memory.shared_by.is_none()).map(|hit| hit.memory.id);
+        if self.uses.count(cx.user(), own, Id::now_ms()) {
+            self.write_uses();
+        }
+    }
+
+    /// A hit as its caller may see it.
+    fn hit(&self, cx: &Cx, mut entry: Entry<Stored>, found: IndexHit) -> Hit {
+        self.uses.of(entry.owner, entry.id).add_to(&mut entry.value);
+        let presence = decay::presence_of(&entry.value, entry.id.millis(), Id::now_ms());
+        let memory = visible_to(cx, entry);
+        let rounded = |value: f32| (value * 100.0).round() / 100.0;
+        let (meaning, besides) = ((found.cosine > 0.0).then(|| rounded(found.cosine)), besides(&memory, presence));
+        let presence = rounded(presence);
+        Hit { memory, score: found.score, why: found.why, besides, meaning, presence }
+    }
+
+    /// A memory as its owner sees it.
+    fn own_view(&self, mut entry: Entry<Stored>) -> Memory {
+        self.uses.of(entry.owner, entry.id).add_to(&mut entry.value);
+        entry.into()
     }
 }
 
@@ -460,5 +538,7 @@ mod plain;
 mod tests;
 #[cfg(test)]
 mod tests_index;
+#[cfg(test)]
+mod tests_learn;
 #[cfg(test)]
 mod tests_saving;

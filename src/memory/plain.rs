@@ -4,8 +4,9 @@
 //! maps left to chance.
 
 use crate::{
-    index::{B, CANDIDATES, FUSION, Facts, IndexHit, K1, MIN_SIMILARITY},
-    words::{distinct_terms, each_term},
+    index::{B, CANDIDATES, Facts, IndexHit, K1, MIN_SIMILARITY},
+    rank::{own, rarity, with_neighbours},
+    words::{each_term, query_terms},
 };
 use embed::Quantized;
 use std::collections::{BTreeMap, HashMap};
@@ -17,7 +18,7 @@ pub(crate) struct Plain(pub BTreeMap<Id, (Facts, String, Option<Quantized>)>);
 
 #[derive(Default)]
 struct Evidence {
-    fused: f32,
+    share: f32,
     cosine: f32,
     words: Vec<String>,
 }
@@ -37,25 +38,25 @@ impl Plain {
     }
 
     pub fn search(&self, user: UserId, query: &str, meaning: Option<&Quantized>) -> Vec<IndexHit> {
-        let mut evidence: HashMap<Id, Evidence> = HashMap::new();
-        for (rank, (id, _, words)) in self.by_words(user, query).into_iter().enumerate() {
-            let e = evidence.entry(id).or_default();
-            e.fused += 1.0 / (FUSION + rank as f32);
-            e.words = words;
+        let mut evidence: BTreeMap<Id, Evidence> = BTreeMap::new();
+        for (id, share, words) in self.by_words(user, query) {
+            evidence.insert(id, Evidence { share, cosine: 0.0, words });
         }
         if let Some(meaning) = meaning {
-            for (rank, (id, cosine)) in self.by_meaning(user, meaning).into_iter().enumerate() {
-                let e = evidence.entry(id).or_default();
-                e.cosine = cosine;
-                if cosine >= MIN_SIMILARITY {
-                    e.fused += 1.0 / (FUSION + rank as f32);
-                }
+            for (id, cosine) in self.by_meaning(user, meaning) {
+                evidence.entry(id).or_default().cosine = cosine;
             }
         }
+        let worth = |(id, e): (&Id, &Evidence)| {
+            let facts = &self.0[id].0;
+            (*id, facts.owner, own(e.cosine, e.share, facts.importance))
+        };
+        let ranks = with_neighbours(&evidence.iter().map(worth).collect::<Vec<_>>());
         let mut found: Vec<(f32, IndexHit)> = evidence
             .into_iter()
-            .filter(|(_, e)| !e.words.is_empty() || e.cosine >= MIN_SIMILARITY)
-            .map(|(id, e)| ranked_hit(&self.0[&id].0, e))
+            .zip(ranks)
+            .filter(|((_, e), _)| !e.words.is_empty() || e.cosine >= MIN_SIMILARITY)
+            .map(|((id, e), rank)| (rank, hit(id, rank, &e)))
             .collect();
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| b.1.id.cmp(&a.1.id)));
         found.into_iter().map(|(_, f)| f).collect()
@@ -73,9 +74,11 @@ impl Plain {
         let count = all.len().max(1) as f32;
         let mean = (all.iter().map(|(.., length)| u64::from(*length)).sum::<u64>() as f32 / count).max(1.0);
         let mut scores: HashMap<Id, (f32, Vec<String>)> = HashMap::new();
-        for term in distinct_terms(query) {
+        let mut total = 0.0;
+        for term in query_terms(query) {
             let postings: Vec<_> = all.iter().filter(|(_, counts, _)| counts.contains_key(&term)).collect();
-            let rarity = (1.0 + (count - postings.len() as f32 + 0.5).max(0.5) / (postings.len() as f32 + 0.5)).ln();
+            let rarity = rarity(count, postings.len() as f32);
+            total += rarity;
             for (facts, counts, length) in postings {
                 if facts.owner != user && !facts.shared {
                     continue;
@@ -90,6 +93,7 @@ impl Plain {
         let mut ranked: Vec<_> = scores.into_iter().map(|(id, (score, words))| (id, score, words)).collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
         ranked.truncate(CANDIDATES);
+        ranked.iter_mut().for_each(|(_, score, _)| *score /= total);
         ranked
     }
 
@@ -119,8 +123,7 @@ impl Plain {
     }
 }
 
-fn ranked_hit(facts: &Facts, evidence: Evidence) -> (f32, IndexHit) {
-    let rank = evidence.fused * (0.9 + 0.2 * facts.importance);
+fn hit(id: Id, rank: f32, evidence: &Evidence) -> IndexHit {
     let why = match (evidence.words.is_empty(), evidence.cosine >= MIN_SIMILARITY) {
         (true, _) => "similar meaning".to_owned(),
         (false, true) => format!("similar meaning, same words: {}", evidence.words.join(", ")),
@@ -128,5 +131,5 @@ fn ranked_hit(facts: &Facts, evidence: Evidence) -> (f32, IndexHit) {
     };
     let by_words = 0.15 * evidence.words.len() as f32;
     let score = (evidence.cosine.max(0.0) + by_words).min(1.0);
-    (rank, IndexHit { id: facts.id, score, cosine: evidence.cosine, why })
+    IndexHit { id, score, rank, cosine: evidence.cosine, why }
 }

@@ -4,7 +4,10 @@ use embed::{Embedder, Quantized};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use store::{Coded, Key, Level, Record};
-use tool::prelude::{JsonSchema, schemars};
+use tool::{
+    Id,
+    prelude::{JsonSchema, schemars},
+};
 
 /// The kind of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +25,7 @@ pub enum Kind {
 }
 
 /// A stored memory. New fields go last.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stored {
     pub content: String,
     #[serde(with = "store::coded")]
@@ -30,6 +33,39 @@ pub(crate) struct Stored {
     pub importance: f32,
     pub tags: Vec<String>,
     pub uses: u32,
+    /// When it was last recalled, in milliseconds since 1970; 0 before.
+    pub used_ms: u64,
+    /// The texts it had before, the oldest first.
+    pub earlier: Vec<Earlier>,
+}
+
+/// A text that a memory had before. Its fields never change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Earlier {
+    /// The text.
+    pub content: String,
+    /// Until when it was the text, in milliseconds since 1970.
+    pub until_ms: u64,
+}
+
+/// The most earlier texts of a memory, and their most bytes: older ones are dropped first.
+const EARLIER: usize = 10;
+const EARLIER_BYTES: usize = 16 * 1024;
+
+impl Stored {
+    /// Puts another text in place of this one, which stays as an earlier one.
+    pub fn replace_content(&mut self, content: &str, now_ms: u64) {
+        if self.content == content {
+            return;
+        }
+        let content = std::mem::replace(&mut self.content, content.to_owned());
+        self.earlier.push(Earlier { content, until_ms: now_ms });
+        let bytes = |earlier: &[Earlier]| earlier.iter().map(|e| e.content.len()).sum::<usize>();
+        while self.earlier.len() > EARLIER || bytes(&self.earlier) > EARLIER_BYTES {
+            self.earlier.remove(0);
+        }
+    }
 }
 
 impl Coded for Kind {
@@ -49,10 +85,10 @@ impl Record for Stored {
         self.content.clone()
     }
     fn settle(&mut self) {
-        self.uses = 0;
+        (self.uses, self.used_ms) = (0, 0);
     }
     fn revive(&mut self, now: Option<&Self>) {
-        self.uses = now.map_or(self.uses, |now| now.uses);
+        (self.uses, self.used_ms) = now.map_or((self.uses, self.used_ms), |now| (now.uses, now.used_ms));
     }
     fn keys(&self) -> Vec<Key> {
         vec![Key::many(1, [self.kind.code()])]
@@ -111,7 +147,7 @@ pub struct New {
     pub content: String,
     /// Its kind.
     pub kind: Kind,
-    /// 0 to 1; breaks near ties in the ranking.
+    /// 0 to 1; breaks near ties in the ranking, and resists decay.
     pub importance: f32,
     /// Tags for filtering.
     pub tags: Vec<String>,
@@ -134,12 +170,17 @@ pub struct Change {
     pub shared: Option<bool>,
     /// Whether a person vouches for the memory and removes its outside label.
     pub vouched: bool,
+    /// Whether its earlier texts are dropped.
+    pub drop_earlier: bool,
 }
 
 impl Change {
     pub(crate) fn apply_to(&self, stored: &mut Stored) {
         if let Some(content) = &self.content {
-            stored.content.clone_from(content);
+            stored.replace_content(content, Id::now_ms());
+        }
+        if self.drop_earlier {
+            stored.earlier.clear();
         }
         if let Some(tags) = &self.tags {
             stored.tags.clone_from(tags);
@@ -190,6 +231,9 @@ pub struct Stats {
     /// Memories that can be found by meaning.
     pub with_meaning: usize,
 }
+
+/// The most memories of a person.
+pub const MOST: usize = 200_000;
 
 /// The maximum length of a memory, in characters.
 pub const LONGEST: usize = 8000;

@@ -1,47 +1,12 @@
 //! Linear passes over whole columns: the nearest sketches, the highest sums.
 
-use std::cmp::Ordering;
+pub(crate) use embed::scan::Bits;
 
 /// The words of a vector's sketch.
 pub(crate) type Sketch = [u64; 6];
 
-/// More than any distance: a row that may not be found.
-const HIDDEN: u16 = u16::MAX;
 /// Distances of sketches: 0 to 384.
 const DISTANCES: usize = 385;
-
-/// One bit for each row.
-#[derive(Default, Clone, Debug, PartialEq)]
-pub(crate) struct Bits(pub Vec<u64>);
-
-impl Bits {
-    #[inline]
-    pub fn has(&self, row: usize) -> bool {
-        self.word(row / 64) >> (row % 64) & 1 == 1
-    }
-
-    /// The bits of 64 rows.
-    #[inline]
-    pub fn word(&self, n: usize) -> u64 {
-        self.0.get(n).copied().unwrap_or_default()
-    }
-
-    pub fn set(&mut self, row: usize, on: bool) {
-        if self.0.len() <= row / 64 {
-            if !on {
-                return;
-            }
-            self.0.resize(row / 64 + 1, 0);
-        }
-        if let Some(word) = self.0.get_mut(row / 64) {
-            *word = *word & !(1 << (row % 64)) | u64::from(on) << (row % 64);
-        }
-    }
-
-    pub fn count(&self) -> usize {
-        self.0.iter().map(|word| word.count_ones() as usize).sum()
-    }
-}
 
 /// In how many bits two sketches differ. Adds the six words bit by bit first, so that three counts do for six: without
 /// a machine instruction for it a count takes a dozen others.
@@ -70,42 +35,8 @@ pub(crate) fn nearest(
     distances: &mut Vec<u16>,
     first: impl FnOnce(Vec<u32>, usize) -> Vec<u32>,
 ) -> Vec<u32> {
-    // Most distances are much the same: rows take turns with four counts, so that none waits for the one before.
-    let mut counts = [[0_u32; DISTANCES]; 4];
-    distances.clear();
-    distances.reserve(sketches.len());
-    for (n, block) in sketches.chunks(64).enumerate() {
-        match mask.word(n) {
-            0 => distances.resize(distances.len() + block.len(), HIDDEN),
-            word => {
-                for (bit, sketch) in block.iter().enumerate() {
-                    let distance = distance(to, sketch);
-                    let seen = word >> bit & 1;
-                    counts[bit % 4][usize::from(distance).min(DISTANCES - 1)] += seen as u32;
-                    distances.push(if seen == 1 { distance } else { HIDDEN });
-                }
-            }
-        }
-    }
-    let histogram: [u32; DISTANCES] = std::array::from_fn(|n| counts.iter().map(|count| count[n]).sum());
-    // The distance at which there are enough, and how many rows at exactly that distance are still wanted.
-    let (mut limit, mut wanted) = (0, most);
-    while limit < DISTANCES && histogram[limit] as usize <= wanted {
-        wanted -= histogram[limit] as usize;
-        limit += 1;
-    }
-    let (mut found, mut tied) = (Vec::with_capacity(most.min(sketches.len())), vec![]);
-    for (row, distance) in distances.iter().enumerate() {
-        match usize::from(*distance).cmp(&limit) {
-            Ordering::Less => found.push(row as u32),
-            Ordering::Equal if wanted > 0 => tied.push(row as u32),
-            _ => {}
-        }
-    }
-    if wanted > 0 {
-        found.extend(first(tied, wanted));
-    }
-    found
+    let rows = sketches.len();
+    embed::scan::nearest::<DISTANCES>(rows, mask, most, distances, |row| distance(to, &sketches[row]), first)
 }
 
 /// The rows with the `most` highest sums among those with a bit in `mask`; a sum of zero is none. Where more rows have the

@@ -135,7 +135,7 @@ async fn after_changes_and_restarts_it_finds_what_is_stored() {
                 let (whose, id) = ids[at];
                 memories.boost(if whose { &home.anna } else { &home.ben }, id, 0.1).await.unwrap();
             }
-            (8, Some(_)) => memories.maintain().await.unwrap(),
+            (8, Some(_)) => drop(memories.maintain().await.unwrap()),
             _ => {
                 close(memories).await;
                 memories = home.open();

@@ -2,14 +2,19 @@
 
 use crate::{
     answer::Commonness,
-    records::{Kind, Stored},
+    records::{Earlier, Kind, Stored},
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use store::{Audience, Entry};
 use tool::{Cx, Id, Label};
 
+/// From this importance on it is a reason, from this many uses, and below this presence.
+const IMPORTANT: f32 = 0.8;
+const OFTEN: u32 = 3;
+const FADED: f32 = 0.25;
+
 /// A memory.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Memory {
     /// Its id.
@@ -37,6 +42,9 @@ pub struct Memory {
     /// The name of the person who shared it, where that is not the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared_by: Option<String>,
+    /// The texts it had before, the oldest first; its owner alone sees them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Earlier>,
 }
 
 impl From<Entry<Stored>> for Memory {
@@ -52,6 +60,7 @@ impl From<Entry<Stored>> for Memory {
             shared: e.audience == Audience::Household,
             from_outside: e.label == Label::Outside,
             shared_by: None,
+            earlier: e.value.earlier,
         }
     }
 }
@@ -61,7 +70,10 @@ pub(crate) fn visible_to(cx: &Cx, entry: Entry<Stored>) -> Memory {
     let own = entry.owner == cx.user();
     let name = || cx.ports().people.name_of(entry.owner).unwrap_or_else(|| "somebody else".to_owned());
     let shared_by = (!own).then(name);
-    let memory = Memory::from(entry);
+    let mut memory = Memory::from(entry);
+    if !own {
+        memory.earlier.clear();
+    }
     Memory { from_outside: memory.from_outside && own, shared_by, ..memory }
 }
 
@@ -76,6 +88,63 @@ pub struct Hit {
     pub score: f32,
     /// The reason, such as `same words: boiler` or `similar meaning`.
     pub why: String,
+    /// What else counts: `important`, `often recalled`, `long not needed`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub besides: Vec<&'static str>,
+    /// Its similarity in meaning, 0 to 1; absent where it was found by its words alone.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "shortest_of")]
+    pub meaning: Option<f32>,
+    /// How present it is, 0 to 1: it fades with age and lack of use, the less the more important it is.
+    #[serde(serialize_with = "tool::as_shortest")]
+    pub presence: f32,
+}
+
+fn shortest_of<S: Serializer>(value: &Option<f32>, serializer: S) -> Result<S::Ok, S::Error> {
+    value.map(tool::shortest).serialize(serializer)
+}
+
+/// What speaks for a memory besides its words and its meaning, or against it.
+pub(crate) fn besides(memory: &Memory, presence: f32) -> Vec<&'static str> {
+    let all = [
+        (memory.importance >= IMPORTANT, "important"),
+        (memory.uses >= OFTEN, "often recalled"),
+        (presence < FADED, "long not needed"),
+    ];
+    all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, reason)| reason).collect()
+}
+
+/// What became of a fact that was to be remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// It is a new memory.
+    Added,
+    /// It was known already, perhaps in other words.
+    Known,
+    /// It took the place of an older one.
+    Replaced,
+}
+
+/// A fact that was to be remembered, and what became of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Learned {
+    /// The memory as it is now.
+    #[serde(flatten)]
+    pub memory: Memory,
+    /// What became of the fact.
+    pub outcome: Outcome,
+    /// The text that the memory had before, where it was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// Older memories that it may repeat or contradict; not sure, so all stay.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub similar: Vec<Memory>,
+}
+
+impl Learned {
+    pub(crate) fn new(memory: Memory, outcome: Outcome) -> Self {
+        Self { memory, outcome, before: None, similar: vec![] }
+    }
 }
 
 /// A memory that may answer a question.

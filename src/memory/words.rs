@@ -27,6 +27,34 @@ pub(crate) fn each_term(text: &str, lower: &mut String, mut each: impl FnMut(&st
     }
 }
 
+/// More words of English questions that say nothing about what is asked.
+const ASKING: &[&str] = &[
+    "any", "been", "being", "did", "does", "doing", "done", "ever", "get", "go", "goes", "going", "got", "kind",
+    "like", "many", "more", "most", "much", "new", "often", "one", "other", "really", "thing", "things", "type",
+    "very",
+];
+/// The languages whose stop words are left out of questions.
+const LANGUAGES: &[&str] = &["de", "es", "fr", "it", "nl", "pt"];
+
+/// The different terms of a question, sorted, without the stop words of its language; all of them if nothing else is left.
+pub(crate) fn query_terms(query: &str) -> Vec<String> {
+    let words: Vec<String> =
+        query.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase).collect();
+    let count = |list: &[&str]| words.iter().filter(|word| list.contains(&word.as_str())).count();
+    let english = words.iter().filter(|w| STOP_WORDS.binary_search(&w.as_str()).is_ok() || is_asking(w)).count();
+    let others = LANGUAGES.iter().filter_map(|code| stop_words::lookup(code));
+    let best = others.map(|list| (count(list), list)).max_by_key(|(count, _)| *count);
+    let list = best.filter(|(count, _)| *count > english).map(|(_, list)| list).unwrap_or_default();
+    let left: Vec<&str> =
+        words.iter().map(String::as_str).filter(|word| !list.contains(word) && !is_asking(word)).collect();
+    let terms = distinct_terms(&left.join(" "));
+    if terms.is_empty() { distinct_terms(query) } else { terms }
+}
+
+fn is_asking(word: &str) -> bool {
+    ASKING.binary_search(&word).is_ok()
+}
+
 /// The different terms of a text, sorted.
 pub(crate) fn distinct_terms(text: &str) -> Vec<String> {
     let mut all = vec![];
@@ -57,7 +85,7 @@ mod tests {
 
     #[test]
     fn filler_is_sorted() {
-        assert!(STOP_WORDS.is_sorted());
+        assert!(STOP_WORDS.is_sorted() && ASKING.is_sorted());
     }
 
     #[test]
@@ -72,5 +100,19 @@ mod tests {
         assert_eq!(terms("what is it"), [] as [&str; 0]);
         assert_eq!(terms("ΟΔΥΣΣΕΥΣ Über"), ["οδυσσευς", "über"]);
         assert_eq!(distinct_terms("bins, Bins and a cat"), ["bin", "cat"]);
+    }
+
+    #[test]
+    fn a_question_is_left_without_the_stop_words_of_its_language() {
+        for (question, terms) in [
+            ("What kind of tea does Anna like?", &["anna", "tea"][..]),
+            ("Wo ist der Autoschlüssel?", &["autoschlüssel"]),
+            ("¿Dónde está la llave de paso?", &["llav", "paso"]),
+            ("Quand passent les poubelles jaunes ?", &["jaun", "passent", "poubell"]),
+            ("die", &["die"]),
+            ("what is it", &[]),
+        ] {
+            assert_eq!(query_terms(question), terms, "{question}");
+        }
     }
 }

@@ -1,11 +1,11 @@
 //! Store the documents: their current text and every earlier version.
 
-use crate::{Edit, Name, prompt::BASE};
+use crate::{AgentType, Edit, Name, Profile, prompt::BASE};
 use records::{Notice, publish_change, tell_notice};
 use serde::Serialize;
 use std::sync::Arc;
 use store::{Audience, Coded, Collection, Entry, Key, Level, Record, Stamp, Store, Tx, Visit, Walk};
-use tool::{Cx, Error, Id, Label, Result, Role, Scope, UserId, prelude::*};
+use tool::{AgentId, Cx, Error, Id, Label, Result, Role, Scope, UserId, prelude::*};
 
 /// The maximum length of a text, in bytes.
 const LONGEST: usize = 64 * 1024;
@@ -151,15 +151,44 @@ pub struct Documents {
     current: Collection<Current>,
     versions: Collection<Version>,
     notices: Collection<Notice>,
+    profile: Profile,
     base: Arc<str>,
     home: Arc<dyn Fn() -> String + Send + Sync>,
+    types: Arc<dyn Fn(AgentId) -> AgentType + Send + Sync>,
 }
 
 impl Documents {
     /// Open the documents in `store`.
     pub fn new(store: &Store) -> Self {
         let (current, versions, notices) = (store.collection(), store.collection(), store.collection());
-        Self { current, versions, notices, base: BASE.into(), home: Arc::new(String::new) }
+        let profile = Profile::new(store);
+        let (home, types) = (Arc::new(String::new), Arc::new(|_| AgentType::default()));
+        Self { current, versions, notices, profile, base: BASE.into(), home, types }
+    }
+
+    /// Set the owners of each agent's documents.
+    pub fn with_types(mut self, types: impl Fn(AgentId) -> AgentType + Send + Sync + 'static) -> Self {
+        self.types = Arc::new(types);
+        self
+    }
+
+    pub(crate) fn type_of(&self, agent: AgentId) -> AgentType {
+        (self.types)(agent)
+    }
+
+    fn is_personal(&self, cx: &Cx, name: Name) -> bool {
+        name.is_personal(self.type_of(cx.agent()))
+    }
+
+    /// The profile of this person as lines for a prompt, and their standing instructions.
+    pub fn profile_text(&self, cx: &Cx) -> (String, String) {
+        let text = self.profile.for_prompt(cx);
+        (text.about, text.instructions)
+    }
+
+    /// The profiles of people.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
     }
 
     /// Replace the default system prompt; an empty text keeps Hob's own.
@@ -200,13 +229,13 @@ impl Documents {
     /// As [`Documents::read`].
     pub fn peek(&self, cx: &Cx, name: Name) -> Result<Document> {
         let walk = Walk::prefix(BY_NAME, index_key(name.word()));
-        for scope in scopes(cx, name) {
+        for scope in self.scopes(cx, name) {
             // Check the scope: the caller's own, or shared.
             if let Some(entry) = self.current.walk_in(scope, &walk, |_| Visit::Yes)?.pop() {
                 let label = label_for(cx.user(), &entry, &entry.value.text, entry.value.by_admin);
                 let found = Document { label, ..Document::of(name, entry) };
                 // A shared text is not a version of the caller's own document.
-                return Ok(if scope == own_scope(cx, name) { found } else { Document { version: 0, ..found } });
+                return Ok(if scope == self.own_scope(cx, name) { found } else { Document { version: 0, ..found } });
             }
         }
         Ok(Document::unwritten(name))
@@ -240,11 +269,21 @@ impl Documents {
     /// # Errors
     /// `BadArgs` when the text to find is missing or the result is too long; as [`Documents::write`].
     pub async fn edit(&self, cx: &Cx, name: Name, edit: Edit) -> Result<Document> {
+        self.edit_version(cx, name, edit, None).await
+    }
+
+    pub(crate) async fn edit_version(
+        &self,
+        cx: &Cx,
+        name: Name,
+        edit: Edit,
+        expected: Option<u32>,
+    ) -> Result<Document> {
         if edit.keeps_old_text() {
             // Reading taints the run: errors quote the text, and the rest of it keeps its label.
             self.read(cx, name)?;
         }
-        self.change(cx, name, None, Change { operation: edit.operation(), label: cx.label(), edit }).await
+        self.change(cx, name, expected, Change { operation: edit.operation(), label: cx.label(), edit }).await
     }
 
     /// Write a new version with the text and the label of an old one; a rollback is not a review. Version 0 is the
@@ -268,7 +307,7 @@ impl Documents {
     /// Apply a change unless this run has reached its limit.
     async fn change(&self, cx: &Cx, name: Name, expected: Option<u32>, change: Change) -> Result<Document> {
         let by_admin = cx.principal().role == Role::Admin;
-        if name.needs_admin() && !by_admin {
+        if name.needs_admin(self.type_of(cx.agent())) && !by_admin {
             return Err(Error::denied(format!(
                 "`{}` applies to the whole household, and only an admin may change it: ask one",
                 name.word()
@@ -292,17 +331,17 @@ impl Documents {
     /// Returns the document and whether it changed.
     async fn commit(&self, cx: &Cx, name: Name, expected: Option<u32>, change: Change) -> Result<(Document, bool)> {
         let (user, by_admin) = (cx.user(), cx.principal().role == Role::Admin);
-        let scope = own_scope(cx, name);
-        let scopes = scopes(cx, name);
+        let (scope, scopes, is_personal) =
+            (self.own_scope(cx, name), self.scopes(cx, name), self.is_personal(cx, name));
         let by = if cx.is_in_person() { Author::Person } else { Author::Agent };
         let stamp = Stamp {
             scope,
             owner: cx.user(),
-            audience: if name.is_personal() { Audience::Private } else { Audience::Household },
+            audience: if is_personal { Audience::Private } else { Audience::Household },
             label: change.label,
             source: change.operation.into(),
         };
-        let (this, told) = (self.clone(), recipients(cx, name, by));
+        let (this, told) = (self.clone(), recipients(cx, is_personal, by));
         let write = move |tx: &Tx| {
             let mut found = None;
             for place in &scopes {
@@ -352,7 +391,7 @@ impl Documents {
                         replaced.iter().for_each(|old| publish_change(cx, old, "deleted"));
                         tell_notice(cx, notice);
                     }
-                    let to = Some(cx.user()).filter(|_| name.is_personal());
+                    let to = Some(cx.user()).filter(|_| is_personal);
                     let data = json!({"name": name.word(), "version": document.version});
                     cx.ports().bus.publish("document:changed", to, data);
                 }
@@ -418,7 +457,7 @@ impl Documents {
     pub fn history(&self, cx: &Cx, name: Name, limit: usize, offset: usize) -> Result<(usize, Vec<PastHead>)> {
         let (mut count, mut heads) = (0, vec![]);
         let walk = Walk::prefix(BY_VERSION, index_key(name.word())).down();
-        self.versions.walk_in(own_scope(cx, name), &walk, |entry| {
+        self.versions.walk_in(self.own_scope(cx, name), &walk, |entry| {
             if count >= offset && heads.len() < limit {
                 heads.push(head(entry));
             }
@@ -440,13 +479,24 @@ impl Documents {
 
     fn entry(&self, cx: &Cx, name: Name, version: u32) -> Result<Entry<Version>> {
         let walk = Walk::prefix(BY_VERSION, versioned(name.word(), version));
-        let found = self.versions.walk_in(own_scope(cx, name), &walk, |_| Visit::Yes)?.pop();
+        let found = self.versions.walk_in(self.own_scope(cx, name), &walk, |_| Visit::Yes)?.pop();
         found.ok_or_else(|| {
             Error::not_found(format!(
                 "there is no version {version} of `{}`: its history lists the stored ones, {VERSIONS} at most",
                 name.word()
             ))
         })
+    }
+
+    /// The scope where this caller's document is written.
+    fn own_scope(&self, cx: &Cx, name: Name) -> Scope {
+        if self.is_personal(cx, name) { Scope::AgentUser(cx.agent(), cx.user()) } else { Scope::Agent(cx.agent()) }
+    }
+
+    /// The scopes to read from, in order.
+    fn scopes(&self, cx: &Cx, name: Name) -> Vec<Scope> {
+        let everybodys = Scope::Agent(cx.agent());
+        if self.is_personal(cx, name) { vec![self.own_scope(cx, name), everybodys] } else { vec![everybodys] }
     }
 }
 
@@ -469,10 +519,10 @@ struct Change {
 
 /// The recipients of a notice about a change by the agent: the person it acted for, and the owner for shared
 /// documents.
-fn recipients(cx: &Cx, name: Name, by: Author) -> Vec<UserId> {
+fn recipients(cx: &Cx, is_personal: bool, by: Author) -> Vec<UserId> {
     match by {
         Author::Person => vec![],
-        Author::Agent if name.is_personal() || cx.user() == UserId::OWNER => vec![cx.user()],
+        Author::Agent if is_personal || cx.user() == UserId::OWNER => vec![cx.user()],
         Author::Agent => vec![cx.user(), UserId::OWNER],
     }
 }
@@ -488,17 +538,6 @@ fn notice_text(operation: &str, earlier: u32, own: bool) -> String {
     };
     let whose = if own { "" } else { ", in another person's conversation" };
     format!("{what}{whose}. The history shows the earlier text, and you can undo the change.")
-}
-
-/// The scope where this caller's document is written.
-fn own_scope(cx: &Cx, name: Name) -> Scope {
-    if name.is_personal() { Scope::AgentUser(cx.agent(), cx.user()) } else { Scope::Agent(cx.agent()) }
-}
-
-/// The scopes to read from, in order.
-fn scopes(cx: &Cx, name: Name) -> Vec<Scope> {
-    let everybodys = Scope::Agent(cx.agent());
-    if name.is_personal() { vec![own_scope(cx, name), everybodys] } else { vec![everybodys] }
 }
 
 fn head(entry: &Entry<Version>) -> PastHead {

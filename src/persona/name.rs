@@ -1,5 +1,6 @@
 //! The names of the documents and the purpose of each.
 
+use documents::{AgentType, ContextFile};
 use tool::{Error, Result};
 
 /// A document of the agent's persona.
@@ -90,15 +91,28 @@ impl Name {
         }
     }
 
+    /// The document of a context file.
+    pub fn of_file(file: ContextFile) -> Self {
+        match file {
+            ContextFile::Soul => Name::Soul,
+            ContextFile::Identity => Name::Identity,
+            ContextFile::Agents => Name::Agents,
+            ContextFile::Tools => Name::Tools,
+            ContextFile::User => Name::User,
+            ContextFile::Bootstrap => Name::Bootstrap,
+            ContextFile::Memory => Name::Memory,
+        }
+    }
+
     /// Whether each person has their own version, which overrides the shared one.
-    pub fn is_personal(self) -> bool {
-        matches!(self, Name::User | Name::Memory)
+    pub fn is_personal(self, of: AgentType) -> bool {
+        ContextFile::ALL.into_iter().any(|file| Name::of_file(file) == self && of.is_personal(file))
     }
 
     /// Whether only an admin may change it, because all runs obey it. Anybody's runs write learned notes, which taint
     /// other readers instead.
-    pub fn needs_admin(self) -> bool {
-        !self.is_personal() && self != Name::LearnedNotes
+    pub fn needs_admin(self, of: AgentType) -> bool {
+        !self.is_personal(of) && self != Name::LearnedNotes
     }
 
     /// Parse a name.
@@ -124,6 +138,11 @@ mod tests {
             assert_eq!(Name::of(name.word()), Ok(name));
             assert!(!name.title().is_empty() && name.about().ends_with('.'));
         }
+        for file in ContextFile::ALL {
+            assert_eq!(Name::of_file(file).word(), file.path());
+        }
+        let personal = |of| Name::ALL.into_iter().filter(|name| name.is_personal(of)).count();
+        assert_eq!((personal(AgentType::Predefined), personal(AgentType::Open)), (2, 7));
         let why = Name::of("soul.md").unwrap_err().to_string();
         assert!(why.contains("no document `soul.md`") && why.contains("SOUL.md"), "{why}");
     }

@@ -30,6 +30,8 @@ const CATEGORIES: usize = 120;
 
 /// The introduction to a client program's instructions.
 const PROGRAM_HEADING: &str = "The person speaks with you through a program, and that program asks of you:";
+/// The heading of the person's standing instructions.
+const STANDING_HEADING: &str = "The person's own instructions for every answer:";
 /// The heading of the instructions for a conversation.
 const CONVERSATION_HEADING: &str = "The person's instructions for this conversation:";
 
@@ -46,6 +48,10 @@ pub struct Sections {
     pub bootstrap: String,
     /// The learned notes.
     pub notes: String,
+    /// The person's profile, a line for each entry.
+    pub profile: String,
+    /// The person's standing instructions, one a line.
+    pub standing: String,
     /// `USER.md` of the person.
     pub user: String,
     /// `MEMORY.md` of the person.
@@ -62,6 +68,8 @@ pub struct Sections {
     pub tools: bool,
     /// The categories of the available tools, the largest first.
     pub categories: Vec<String>,
+    /// The skills, or how to find them; may be empty.
+    pub skills: String,
     /// `AGENTS.md`.
     pub agents: String,
     /// `TOOLS.md`.
@@ -91,6 +99,7 @@ impl Sections {
         let base = [&self.identity, &self.soul, &self.system, &self.bootstrap];
         let all = base.into_iter().chain([
             &self.notes,
+            &self.standing,
             &self.instructions,
             &self.of_conversation,
             &self.agents,
@@ -259,12 +268,15 @@ fn base(s: &Sections, most: usize) -> String {
 /// The profile: documents are truncated, and memories and goals fill the remaining room.
 fn profile(s: &Sections, room: usize) -> String {
     let mut left = room;
+    let about = "About the person you speak with:";
+    let person = document(about, &s.profile, &mut left, "read_profile shows all");
     let notes = document("What you have learnt so far:", &s.notes, &mut left, "read_learned_notes shows all");
-    let user = document("About the person you speak with:", &s.user, &mut left, "USER.md is longer");
+    let about = if person.is_empty() { about } else { "More about them:" };
+    let user = document(about, &s.user, &mut left, "USER.md is longer");
     let memory = document("What to have in mind:", &s.memory, &mut left, "MEMORY.md is longer");
     let memories = list("What you remember that may matter now:", &s.memories, &mut left);
     let goals = list("Goals of the person it may have to do with:", &s.goals, &mut left);
-    paragraphs([notes, user, memory, memories, goals])
+    paragraphs([person, notes, user, memory, memories, goals])
 }
 
 /// A document under its heading, limited to half of the remaining room.
@@ -306,6 +318,7 @@ fn instructions(s: &Sections, room: usize) -> String {
         text => format!("{heading}\n{text}"),
     };
     paragraphs([
+        under(STANDING_HEADING, &truncate_or_drop(s.standing.trim(), room, "read_profile shows all")),
         under(CONVERSATION_HEADING, &truncate_or_drop(s.of_conversation.trim(), room, "the rest had no room")),
         under(PROGRAM_HEADING, &s.instructions),
     ])
@@ -319,7 +332,8 @@ fn tools(s: &Sections, room: usize) -> String {
     let team = document("You lead a team:", team, &mut left, "TEAM.md is longer");
     let categories = categories(&s.categories);
     let tools = if categories.is_empty() { TOOLS.to_owned() } else { format!("{TOOLS}\n{categories}") };
-    paragraphs([tools, notes, agents, team])
+    let skills = truncate_or_drop(&s.skills, left, "skill_search finds the rest");
+    paragraphs([tools, skills, notes, agents, team])
 }
 
 /// Summarise the categories in one line of at most [`CATEGORIES`] bytes.

@@ -1,6 +1,9 @@
 //! Tools with which the agent reads and edits its own documents.
 
-use crate::{Document, Documents, Edit, Name};
+use crate::{
+    Document, Documents, Edit, Name,
+    profile_tools::{read_profile, update_profile},
+};
 use text_kit::{one_line, truncate};
 use tool::prelude::*;
 
@@ -22,6 +25,12 @@ pub fn family(documents: Documents) -> Family<Documents> {
         .tags("learn note preference habit about person household always remember self modify")
         .persists_instructions()
         .example(json!({"operation": "append", "content": "- Breakfast is at seven on weekdays."}))
+        .tool("read_profile", Risk::Observe, read_profile)
+        .tags("profile about me person who am I name birthday preferences interests goals instructions")
+        .tool("update_profile", Risk::Write, update_profile)
+        .tags("profile about me person call me name nickname pronouns birthday language style preference interest goal instruction learn")
+        .persists_instructions()
+        .example(json!({"preferredName": "Sam", "quote": "call me Sam"}))
 }
 
 /// The type of edit.

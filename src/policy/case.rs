@@ -5,7 +5,7 @@ use crate::{
     compile::{AgentRules, ProviderRules, UserRules},
 };
 use serde_json::Value;
-use tool::{Area, Bounds, Label, Level, Owner, Principal, Role, Tool, Via};
+use tool::{Area, Bounds, Label, Level, Owner, Principal, Risk, Role, Tool, Via};
 
 /// The request for a decision: principal, door and context of a call.
 #[derive(Clone, Copy)]
@@ -30,6 +30,8 @@ pub struct DecisionRequest<'a> {
     pub inside: bool,
     /// Whether the call opens, unlocks or disarms something; see [`Tool::opens`].
     pub opens: bool,
+    /// Whether the call destroys something; see [`Tool::destroys`].
+    pub destroys: bool,
     /// Whether an address is vouched for: the person wrote it, or a search returned it.
     pub knows: &'a dyn Fn(&str) -> bool,
     /// Whether a person approved exactly this call.
@@ -63,6 +65,10 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// The risk of this call: that of its tool, unless the arguments say that it destroys something.
+    pub fn risk(&self) -> Risk {
+        if self.asked.destroys { Risk::Destroy } else { self.tool.risk }
+    }
     /// The user's level, and their areas unless all.
     pub fn level_and_areas(&self) -> (Level, Option<&'a [Area]>) {
         let of_role = match self.asked.principal.role {
@@ -74,7 +80,7 @@ impl<'a> Case<'a> {
         (own.unwrap_or(of_role), self.user.and_then(|u| u.areas.as_deref()))
     }
     pub fn lacks_level(&self) -> bool {
-        self.level_and_areas().0 < self.tool.risk.level()
+        self.level_and_areas().0 < self.risk().level()
     }
     pub fn lacks_area(&self) -> bool {
         self.level_and_areas().1.is_some_and(|areas| !areas.contains(&self.tool.area))

@@ -55,7 +55,7 @@ fn group_off(c: &Case) -> Option<String> {
 }
 
 fn role(c: &Case) -> Option<String> {
-    let role = c.tool.risk.least_role();
+    let role = c.risk().least_role();
     (c.asked.principal.role < role)
         .then(|| format!("`{}` needs the role {role:?}: ask an admin of this Hob", c.tool.name))
 }
@@ -101,7 +101,7 @@ fn denied_leaf(c: &Case) -> Option<String> {
 
 fn level(c: &Case) -> Option<String> {
     (c.lacks_level() && !c.meta && !c.is_allowed_tool()).then(|| {
-        let (has, needs) = (c.level_and_areas().0, c.tool.risk.level());
+        let (has, needs) = (c.level_and_areas().0, c.risk().level());
         format!(
             "`{}` needs the level {}, and this user has {}: an admin can raise it, or allow them just this tool",
             c.tool.name,
@@ -238,7 +238,7 @@ pub(crate) fn request(c: &Case) -> Option<String> {
 }
 
 fn tainted(c: &Case) -> Option<String> {
-    let dangerous = match c.tool.risk {
+    let dangerous = match c.risk() {
         Risk::Actuate | Risk::Send | Risk::Destroy | Risk::Admin => true,
         // Any change, removal or replacement of existing data. Tools not declared additive count as such.
         Risk::Write => c.tool.persists_instructions || !c.asked.additive,
@@ -271,7 +271,7 @@ fn members_words(c: &Case) -> Option<String> {
 /// Whether a call reaches further than its author may: by their role and rules, or because it sends, deletes, changes or
 /// instructs in the name of the reader, who sees and keeps what they do not.
 fn exceeds(c: &Case, author: &Principal) -> bool {
-    let reaches_the_readers = match c.tool.risk {
+    let reaches_the_readers = match c.risk() {
         Risk::Send | Risk::Destroy | Risk::Admin => true,
         Risk::Write => c.tool.persists_instructions || !c.asked.additive,
         Risk::Observe | Risk::Actuate | Risk::Execute => c.tool.persists_instructions,
@@ -357,11 +357,11 @@ fn autonomy(c: &Case) -> Option<String> {
         return None;
     }
     let autonomy = c.rules.autonomy(c.asked.principal.user, c.asked.principal.agent);
-    autonomy.asks(c.tool.risk).then(|| {
+    autonomy.asks(c.risk()).then(|| {
         format!(
             "`{}` can {}, which needs a person's approval when autonomy is {}",
             c.tool.name,
-            risk_words(c.tool.risk),
+            risk_words(c.risk()),
             autonomy.name()
         )
     })

@@ -122,6 +122,7 @@ pub struct Call {
     pub authors: Vec<Principal>,
     pub additive: bool,
     pub opens: bool,
+    pub destroys: bool,
     pub inside: bool,
     pub known: Vec<String>,
     pub consented: bool,
@@ -142,6 +143,7 @@ impl std::fmt::Debug for Call {
             authors,
             additive: _,
             opens: _,
+            destroys: _,
             inside: _,
             known: _,
             consented,
@@ -156,6 +158,7 @@ pub fn call(name: &str) -> Call {
     Call {
         additive: tool(name).additive.is_some(),
         opens: tool(name).opens.is_some(),
+        destroys: false,
         inside: false,
         tool: tool(name),
         args: json!({}),
@@ -234,6 +237,10 @@ impl Call {
         self.known.push(url.into());
         self
     }
+    pub fn destroying(mut self) -> Self {
+        self.destroys = true;
+        self
+    }
     pub fn consented(mut self) -> Self {
         self.consented = true;
         self
@@ -265,6 +272,7 @@ impl Call {
             authors: &self.authors,
             additive: self.additive,
             opens: self.opens,
+            destroys: self.destroys,
             inside: self.inside,
             knows: &knows,
             consented: self.consented,

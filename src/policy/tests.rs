@@ -531,6 +531,7 @@ fn many_rules_cost_little() {
         authors: &[],
         additive: false,
         opens: false,
+        destroys: false,
         inside: false,
         knows: &|_| false,
         consented: false,

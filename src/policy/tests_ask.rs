@@ -49,6 +49,16 @@ fn autonomy_and_risk() {
 }
 
 #[test]
+fn a_call_that_destroys_is_judged_as_one() {
+    let write = || call("add_note");
+    check("as it is", json!({}), &write(), Allow, "default");
+    check("destroys", json!({}), &write().destroying(), Ask, "autonomy");
+    check("by hand", json!({}), &write().destroying().direct(), Allow, "default");
+    check("tainted", json!({"autonomy": "full"}), &write().destroying().tainted(), Ask, "tainted");
+    check("full", json!({"autonomy": "full"}), &write().destroying(), Allow, "default");
+}
+
+#[test]
 fn whose_autonomy() {
     let general = AgentId::GENERAL;
     for (household, own, agent, expected) in [

@@ -23,7 +23,7 @@ pub(crate) fn not_by_voice(c: &Case) -> Option<String> {
         return Some(format!("`{name}` would open, unlock or disarm something here, which nobody can do by voice"));
     }
     let is_listed = c.asked.inside || c.rules.voice.has(c.tool);
-    let is_harmless = !matches!(c.tool.risk, Risk::Destroy | Risk::Admin | Risk::Execute) || c.rules.voice.has(c.tool);
+    let is_harmless = !matches!(c.risk(), Risk::Destroy | Risk::Admin | Risk::Execute) || c.rules.voice.has(c.tool);
     let is_ours = c.tool.owner == Owner::Core && *c.asked.maker == Owner::Core;
     (!(is_listed && is_harmless && is_ours) || c.tool.returns_secret)
         .then(|| format!("`{name}` is not available by voice: say that it can be done on the page of this Hob"))

@@ -47,6 +47,9 @@ pub enum Stage {
     Unknown,
 }
 
+/// Why a rule is proposed that needs the position of the home.
+pub(crate) const BY_SUN: &str = "a rule by the sun";
+
 /// Why nothing is done about what will not take place.
 pub(crate) const CALLED_OFF: &str = "it will not take place";
 

@@ -9,7 +9,7 @@ use crate::{
     head::Head,
     items,
     keeping::Reader,
-    lead_time,
+    knows, lead_time,
     meaning::Meaning,
     pattern::{Fit, Matcher},
     phrases::{Intent, Template},
@@ -43,6 +43,8 @@ pub(crate) struct Classifier<'a> {
     pub devices: Vec<Device>,
     /// What is in the home.
     pub home: Option<Arc<things::Home>>,
+    /// Whether the position of the home is known.
+    pub is_placed: bool,
 }
 
 /// A matching template.
@@ -57,6 +59,9 @@ struct TemplateMatch<'a> {
 impl<'a> Classifier<'a> {
     /// Classifies a text: an event with a beginning and an end, or any other sentence.
     pub async fn classify(&self, text: &str) -> Classification {
+        if let Some(placed) = self.about_answers(text) {
+            return placed;
+        }
         if let Some((begins, end)) = span::without_end(&Sentence::read(text)) {
             let mut placed = self.classify_one(&begins).await;
             let event = |tool: &str| tool.ends_with("calendar_event");
@@ -203,6 +208,19 @@ impl<'a> Classifier<'a> {
         Some(Classification { stage: Stage::Words, confidence: 0.95, ..call }.speechless())
     }
 
+    /// How the person wants to be answered: "call me Sam", "answer in German". Goes into their profile.
+    fn about_answers(&self, text: &str) -> Option<Classification> {
+        const TOOL: &str = "update_profile";
+        let all = persona::statements(text);
+        (self.risk)(TOOL).filter(|risk| *risk == Risk::Write && !all.is_empty())?;
+        // Other sentences of the message are for the other stages.
+        let whole = all.iter().all(persona::Statement::is_addressed) && all.len() == persona::sentence_count(text);
+        let made = unknown(String::new(), "how they want to be answered");
+        let call =
+            Classification { tool: Some(TOOL.to_owned()), arguments: persona::Statement::arguments(&all), ..made };
+        whole.then(|| Classification { stage: Stage::Template, confidence: 1.0, sure: true, ..call }.speechless())
+    }
+
     /// A reading or a sum of money to be noted down.
     fn noted(&self, s: &Sentence) -> Option<Classification> {
         let change = direct::changes(s, self.now).filter(|change| (self.risk)(change.tool) == Some(Risk::Write))?;
@@ -230,7 +248,7 @@ impl<'a> Classifier<'a> {
     fn by_form(&self, s: &Sentence, keeping: &Reader) -> Option<Classification> {
         self.emergency(s)
             .or_else(|| devices::first::classified(s, &self.devices, self.home.as_deref(), &|tool| self.has(tool)))
-            .or_else(|| rules::classified(s, &self.devices).filter(|_| self.has("create_rule")))
+            .or_else(|| self.a_rule(s))
             .or_else(|| self.of_devices(s))
             .or_else(|| keeping.labelled())
             .or_else(|| self.commands(s))
@@ -255,6 +273,11 @@ impl<'a> Classifier<'a> {
         called.then_some(placed)
     }
 
+    fn a_rule(&self, s: &Sentence) -> Option<Classification> {
+        let placed = rules::classified(s, &self.devices).filter(|_| self.has("create_rule"))?;
+        Some(knows::placed_only(placed, self.is_placed))
+    }
+
     /// A command or question about things, where the home is more than pins: these have sentences of their own.
     fn at_home(&self, s: &Sentence) -> Option<Classification> {
         self.home.as_ref().filter(|home| home.is_beyond_pins())?;
@@ -264,7 +287,8 @@ impl<'a> Classifier<'a> {
     fn of_things(&self, s: &Sentence) -> Option<Classification> {
         let home = self.home.as_ref().filter(|_| self.has("control_thing"))?;
         let placed = devices::home::classified(s, home, None, self.now)?;
-        placed.proposes.as_ref().is_none_or(|(tool, _)| self.has(tool)).then_some(placed)
+        let fits = placed.proposes.as_ref().is_none_or(|(tool, _)| self.has(tool));
+        fits.then(|| knows::placed_only(placed, self.is_placed))
     }
 
     pub fn has(&self, tool: &str) -> bool {

@@ -133,7 +133,7 @@ use serde_json::Value;
 use spelling::Spelling;
 use std::{
     borrow::Cow,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 use talkback::proposal::{self, Reply};
 use tool::{Clock, Risk};
@@ -146,10 +146,6 @@ const NAME: &str = "reflex";
 /// Prefix of its call ids.
 const IDS: &str = "reflex-";
 
-/// Looks up what is connected to the pins.
-type Devices = Box<dyn Fn() -> Vec<Device> + Send + Sync>;
-/// Looks up what is in the home.
-type AtHome = Box<dyn Fn() -> Arc<things::Home> + Send + Sync>;
 /// Looks up the risk of an available tool.
 type RiskOf = Box<dyn Fn(&str) -> Option<Risk> + Send + Sync>;
 
@@ -164,10 +160,7 @@ struct Inner {
     meaning: Meaning,
     risk: RiskOf,
     clock: Arc<dyn Clock>,
-    /// Looks up what is connected to the pins.
-    devices: OnceLock<Devices>,
-    /// Looks up what is in the home.
-    home: OnceLock<AtHome>,
+    known: knows::Known,
     /// The last classification made for a confidence check.
     last_check: Mutex<Option<(String, Zoned, Classification)>>,
 }
@@ -200,8 +193,8 @@ impl Reflex {
         let spelling = Spelling::new(&intents);
         let (head, meaning) = (Head::built_in(), Meaning::new(embed));
         let last_check = Mutex::default();
-        let (devices, home) = (OnceLock::new(), OnceLock::new());
-        Ok(Self(Arc::new(Inner { intents, head, spelling, meaning, risk, clock, devices, home, last_check })))
+        let known = knows::Known::default();
+        Ok(Self(Arc::new(Inner { intents, head, spelling, meaning, risk, clock, known, last_check })))
     }
 
     /// Classifies a sentence without acting on it.
@@ -327,10 +320,9 @@ impl Reflex {
     }
 
     fn places<'a>(&'a self, now: &'a Zoned) -> Classifier<'a> {
-        let Inner { intents, head, spelling, meaning, risk, .. } = &*self.0;
-        let devices = self.0.devices.get().map(|devices| devices()).unwrap_or_default();
-        let home = self.0.home.get().map(|home| home());
-        Classifier { intents, head, spelling, meaning, risk: &**risk, now, devices, home }
+        let Inner { intents, head, spelling, meaning, risk, known, .. } = &*self.0;
+        let (devices, home, is_placed) = (known.devices(), known.home(), known.is_placed());
+        Classifier { intents, head, spelling, meaning, risk: &**risk, now, devices, home, is_placed }
     }
 
     /// Whether it is certain what was meant. Uses words alone, so that no lamp waits for the embedding model to load.
@@ -393,7 +385,7 @@ impl Reflex {
         }
         let home = places.home.as_ref().filter(|_| places.has("control_thing"));
         if let Some(placed) = home.and_then(|home| devices::home::after(text, &exchanges, home, now)) {
-            return Some(placed);
+            return Some(knows::placed_only(placed, places.is_placed));
         }
         let command = |text: &str| places.classify_literal(text).is_some_and(|placed| placed.tool.is_some());
         let placed = talkback::classified(text, &exchanges, now, &*self.0.risk, &command)?;

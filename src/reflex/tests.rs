@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tool::FixedClock;
 
-pub(crate) const PHRASES: [&str; 23] = [
+pub(crate) const PHRASES: [&str; 28] = [
     include_str!("../tools-everyday/memory.en"),
     include_str!("../tools-everyday/tasks.en"),
     include_str!("../tools-everyday/lists.en"),
@@ -22,6 +22,9 @@ pub(crate) const PHRASES: [&str; 23] = [
     include_str!("../tools-data/goals.en"),
     include_str!("../tools-data/tables.en"),
     include_str!("../tools-data/state.en"),
+    include_str!("../tools-knowledge/sql.en"),
+    include_str!("../tools-knowledge/graph.en"),
+    include_str!("../tools-knowledge/vectors.en"),
     include_str!("../tools-utilities/time.en"),
     include_str!("../tools-utilities/maths.en"),
     include_str!("../tools-utilities/device.en"),
@@ -31,6 +34,8 @@ pub(crate) const PHRASES: [&str; 23] = [
     include_str!("../rules/schedules.en"),
     include_str!("../rules/triggers.en"),
     include_str!("../tools-hardware/gpio.en"),
+    include_str!("../tools-knowledge/documents.en"),
+    include_str!("../tools-knowledge/skills.en"),
 ];
 
 #[path = "../../tests/bench/reflex.rs"]

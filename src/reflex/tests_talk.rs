@@ -1,7 +1,7 @@
 //! Talk: several commands and items in one sentence, what "it" means, corrections, and what only looks like a command.
 
 use crate::{
-    Reflex,
+    Device, Reflex,
     classification::Classification,
     tests::{exam::risk, reflex, rows},
 };
@@ -159,4 +159,44 @@ async fn what_only_looks_like_a_command_changes_nothing() {
             assert!(changed.is_empty() || literal, "{text}: {placed:?}");
         }
     }
+}
+
+/// The name of a file is no address on the web: nothing is saved for it.
+#[tokio::test]
+async fn a_file_is_no_bookmark() {
+    let reflex = reflex();
+    let files =
+        ["hob.toml", "notes.txt", "main.rs", "setup.sh", "report.pdf", "data.json", "photo.jpg", "backup.tar.gz"];
+    for file in files {
+        for before in ["read", "open", "show me", "look at", "save", "keep", "add", "read this:", "get"] {
+            let text = format!("{before} {file}");
+            let placed = reflex.place(&text).await;
+            assert!(!calls(&placed).iter().any(|(tool, _)| tool.contains("bookmark")), "{text}: {placed:?}");
+        }
+    }
+    let placed = reflex.place("bookmark docs.rs").await;
+    assert_eq!(calls(&placed), [("add_bookmark".to_owned(), json!({"url": "https://docs.rs"}))]);
+}
+
+/// What goes by the sun is not offered where nobody said where the home is: the answer says what to do.
+#[tokio::test]
+async fn nothing_is_offered_by_the_sun_nowhere() {
+    let devices = || vec![Device { pin: 17, name: "porch light".into(), sensor: false }];
+    for text in [
+        "turn on the porch light at sunset",
+        "every day at sunrise, turn off the porch light",
+        "15 minutes before sunset, turn on the porch light",
+        "turn on the porch light tonight at sunset",
+        "when the porch light turns on, tell me unless it is dark",
+    ] {
+        let placed = reflex().knowing(devices).place(text).await;
+        assert!(placed.proposes.as_ref().is_some_and(|(tool, _)| tool == "create_rule"), "{text}: {placed:?}");
+        let placed = reflex().knowing(devices).nowhere().place(text).await;
+        let said = placed.say.clone().unwrap_or_default();
+        assert!(said.contains("`latitude` and `longitude` in hob.toml"), "{text}: {said}");
+        assert!(placed.proposes.is_none() && placed.tool.is_none(), "{text}: {placed:?}");
+    }
+    // What needs no sun is offered as ever.
+    let placed = reflex().knowing(devices).nowhere().place("when the porch light turns on, tell me").await;
+    assert!(placed.proposes.is_some(), "{placed:?}");
 }

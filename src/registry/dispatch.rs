@@ -137,7 +137,7 @@ impl Registry {
         let wish = ApprovalRequest {
             tool: tool.name.to_string(),
             version: tool.version,
-            risk: tool.risk,
+            risk: tool.risk_of(&call.args),
             args,
             digest,
             about: tool.description().lines().next().unwrap_or_default().to_owned(),
@@ -192,6 +192,7 @@ fn decision_request<'a>(
         authors,
         inside: cx.is_inside(),
         opens: !cx.is_opening() && tool.opens.as_ref().is_some_and(|opens| opens(args)),
+        destroys: tool.destroys.as_ref().is_some_and(|destroys| destroys(args)),
         additive: looks && tool.additive.as_ref().is_some_and(|only_adds| only_adds(cx, args)),
         knows,
         consented,

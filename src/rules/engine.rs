@@ -12,7 +12,7 @@ mod recover;
 mod run;
 mod watch;
 
-pub(crate) use live::{Cause, Live, definition_of};
+pub(crate) use live::{Cause, Live, Stop, definition_of};
 
 use crate::{
     definition::Trigger as Waits,

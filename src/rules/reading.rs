@@ -209,7 +209,7 @@ impl Reader<'_> {
             Some("today" | "tonight") => Some(today),
             Some("tomorrow") => today.tomorrow().ok(),
             Some("next" | "once") => {
-                let place = (self.home.place)().ok_or_else(|| Error::unavailable(sun::NO_PLACE))?;
+                let place = (self.home.place)().ok_or_else(|| Error::unavailable(things::NO_PLACE))?;
                 let event = match fields.get("event").and_then(Value::as_str) {
                     Some("sunrise") => SunEvent::Sunrise,
                     _ => SunEvent::Sunset,
@@ -236,7 +236,7 @@ impl Reader<'_> {
                 if offset_minutes.abs() > LONGEST_OFFSET {
                     return Err(Error::bad_args("the offset from the sun is more than 12 hours: use a time of day"));
                 }
-                let place = (self.home.place)().ok_or_else(|| Error::unavailable(sun::NO_PLACE))?;
+                let place = (self.home.place)().ok_or_else(|| Error::unavailable(things::NO_PLACE))?;
                 let Some(day) = date else { return Ok(()) };
                 match sun::on_date(place, *event, *offset_minutes, *day) {
                     Some(at) if at > self.clock.now() => Ok(()),
@@ -398,7 +398,7 @@ impl Reader<'_> {
                 };
                 fields.insert("is".into(), is.into());
                 if (self.home.place)().is_none() {
-                    return Err(Error::unavailable(sun::NO_PLACE));
+                    return Err(Error::unavailable(things::NO_PLACE));
                 }
             }
             "pin" => {

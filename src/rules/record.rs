@@ -179,10 +179,14 @@ pub(crate) enum Status {
     Interrupted,
     Ok,
     Failed,
+    /// Stopped by the next start, as the mode `restart` wants it.
+    Restarted,
+    /// Stopped, because its rule was changed, paused or deleted.
+    Stopped,
 }
 
 impl Coded for Status {
-    const ALL: &'static [Self] = &[Status::Interrupted, Status::Ok, Status::Failed];
+    const ALL: &'static [Self] = &[Status::Interrupted, Status::Ok, Status::Failed, Status::Restarted, Status::Stopped];
     const UNKNOWN: Self = Status::Interrupted;
 }
 

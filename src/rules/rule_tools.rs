@@ -9,7 +9,7 @@ use crate::{
     arming::ArmedCalls,
     definition::{Definition, Mode},
     drafts::{Draft, Limits, MOST_PER_HOUR, PER_HOUR, Validate, changeable, to_json, unasked},
-    engine::{FiredBy, Rules, by_hand, definition_of},
+    engine::{FiredBy, Rules, Stop, by_hand, definition_of},
     planning::{forget_schedules, plan_schedules},
     reading::Written,
     record::{BY_NAME, BY_TRIGGER, Kind, Trigger},
@@ -19,7 +19,6 @@ use records::required_text;
 use std::time::Duration;
 use store::{Entry, Tx, Visit, Walk};
 use text_kit::listing;
-use tokio_util::sync::CancellationToken;
 use tool::{Scope, prelude::*};
 use view::rule_json;
 
@@ -112,6 +111,9 @@ pub(crate) struct Create {
     /// Maximum number of runs per hour. Default: 600.
     #[schemars(range(min = 1, max = 36_000))]
     max_per_hour: Option<u32>,
+    /// Whether everybody in the household sees it; it stays its maker's.
+    #[serde(default)]
+    shared: bool,
 }
 
 async fn create(rules: Rules, cx: Cx, args: Create) -> Result<Output> {
@@ -132,7 +134,7 @@ async fn create(rules: Rules, cx: Cx, args: Create) -> Result<Output> {
     let (warnings, times) = (draft.review.warnings.clone(), draft.times.clone());
     let planned = plan_schedules(parts.scheduler.clone(), cx.agent(), times);
     let rule = draft.record(armed, limits)?;
-    let mut added = parts.shelf.add_all_with(&cx, "create_rule", vec![(rule, false)], planned).await?;
+    let mut added = parts.shelf.add_all_with(&cx, "create_rule", vec![(rule, args.shared)], planned).await?;
     let entry = added.pop().ok_or_else(|| Error::failed("the rule could not be stored: try again"))?;
     rules.put(&entry);
     answer(&rules, &cx, &entry, warnings, "The rule is set: ")
@@ -234,6 +236,8 @@ struct Update {
     /// Maximum number of runs per hour.
     #[schemars(range(min = 1, max = 36_000))]
     max_per_hour: Option<u32>,
+    /// Whether everybody in the household sees it.
+    shared: Option<bool>,
 }
 
 async fn update(rules: Rules, cx: Cx, args: Update) -> Result<Output> {
@@ -280,7 +284,7 @@ async fn update(rules: Rules, cx: Cx, args: Update) -> Result<Output> {
         true => plan(tx, entry),
         false => Ok(()),
     };
-    let entry = parts.shelf.change_with(&cx, &before.id.to_string(), None, change, planned).await?;
+    let entry = parts.shelf.change_with(&cx, &before.id.to_string(), args.shared, change, planned).await?;
     rules.put(&entry);
     answer(&rules, &cx, &entry, warnings, "I have changed the rule: ")
 }
@@ -364,7 +368,7 @@ async fn run(rules: Rules, cx: Cx, args: Run) -> Result<Output> {
         )));
     }
     let cause = by_hand(&cx);
-    let fired = rules.fire(&entry, &cause, FiredBy::Caller(&cx), &CancellationToken::new()).await;
+    let fired = rules.fire(&entry, &cause, FiredBy::Caller(&cx), &Stop::default()).await;
     let status = fired.status;
     let given = fired.result?;
     let sentence = given.say.clone().unwrap_or_else(|| format!("The rule “{}” has run.", entry.value.name));

@@ -12,7 +12,7 @@ use crate::{
 use jiff::{SignedDuration, civil::Date};
 use records::Addressee;
 use registry::Registry;
-use text_kit::{clock_words, duration_words, join_and, one_line, truncate};
+use text_kit::{capitalized, clock_words, duration_words, join_and, one_line, truncate};
 use tool::{PreauthorizedCall, prelude::*};
 
 /// Maximum length of a text within a sentence, in characters.
@@ -302,7 +302,13 @@ impl Words<'_> {
                 Some(by) => format!("raise {what} by {by} %"),
                 None => format!("set {what}{level}"),
             },
-            "set_temperature" => format!("set {what} to {} degrees", shown(&action["temperature"])),
+            "set_temperature" => {
+                let unit = action["unit"].as_str().map(|unit| format!(" {}", capitalized(unit))).unwrap_or_default();
+                match action["by"].as_f64() {
+                    Some(by) => format!("change {what} by {by} degrees{unit}"),
+                    None => format!("set {what} to {} degrees{unit}", shown(&action["temperature"])),
+                }
+            }
             "set_color" | "set_mode" => format!("set {what} to {}", shown(&action["text"])),
             "mute" if action["mute"] == false => format!("unmute {what}"),
             verb => format!("{} {what}{level}", spaced(verb)),

@@ -5,9 +5,6 @@ use chrono::NaiveDate;
 use jiff::{SignedDuration, Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use sunrise::{Coordinates, SolarDay, SolarEvent};
 
-/// How to set the position.
-pub(crate) const NO_PLACE: &str =
-    "Hob does not know where the home is: set `latitude` and `longitude` in hob.toml, and restart Hob";
 /// How many days ahead the sun is looked for: near the poles it may not rise or set for months.
 const DAYS: i16 = 200;
 

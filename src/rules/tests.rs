@@ -101,7 +101,7 @@ fn pin(number: u8) -> Pin {
     Pin::new(number.into()).unwrap()
 }
 
-fn home(board: &Board) -> Home {
+fn home(board: &Board, place: Option<(f64, f64)>) -> Home {
     let things = Things::default();
     things.add(Arc::new(Lamps(vec![
         thing("light.hall", "Hall lamp", "hall", Kind::Light, "off", None),
@@ -113,7 +113,7 @@ fn home(board: &Board) -> Home {
         board: board.clone(),
         things,
         pins: Arc::new(|| vec![(4, "Bell".to_owned()), (17, "Lamp".to_owned())]),
-        place: Arc::new(|| Some((48.2, 16.37))),
+        place: Arc::new(move || place),
     }
 }
 
@@ -122,13 +122,22 @@ impl At {
         Self::over(House::new())
     }
 
+    /// Nobody has said where the home is.
+    fn nowhere() -> Self {
+        Self::placed(House::new(), None)
+    }
+
     fn over(house: House) -> Self {
+        Self::placed(house, Some((48.2, 16.37)))
+    }
+
+    fn placed(house: House, place: Option<(f64, f64)>) -> Self {
         let board = Board::open(BoardKind::Sim);
         let rules = Rules::new(
             &house.store,
             house.registry.clone(),
             house.scheduler.clone(),
-            home(&board),
+            home(&board, place),
             house.ports.clone(),
         );
         let (calls, driven) = (house.calls.clone(), board.clone());

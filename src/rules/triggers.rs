@@ -8,7 +8,7 @@ use crate::{
     arming::{arm, arm_look},
     causes::in_words,
     drafts::{changeable, recurrences},
-    engine::{Fired, FiredBy, Rules, by_hand, definition_of},
+    engine::{Fired, FiredBy, Rules, Stop, by_hand, definition_of},
     matching::Op,
     planning::{forget_schedules, plan_schedules},
     record::{BY_NAME, BY_TRIGGER, Call, Check, Config, Firing, Kind, Status, Trigger},
@@ -19,7 +19,6 @@ use records::required_text;
 use scheduler::Recurrence;
 use store::{Entry, Tx, Visit, Walk};
 use text_kit::listing;
-use tokio_util::sync::CancellationToken;
 use tool::{Channel, Owner, PreauthorizedCall, Scope, prelude::*};
 
 /// Maximum number of triggers per person.
@@ -384,7 +383,7 @@ async fn fire(rules: Rules, cx: Cx, args: Fire) -> Result<Output> {
     let scheduled = matches!(entry.value.kind, Kind::Schedule | Kind::Rule);
     let fired = match is_own_schedule(&cx) && scheduled {
         true => rules.fire_on_schedule(&entry, &about, cx.label()).await?,
-        false => rules.fire(&entry, &by_hand(&cx), FiredBy::Caller(&cx), &CancellationToken::new()).await,
+        false => rules.fire(&entry, &by_hand(&cx), FiredBy::Caller(&cx), &Stop::default()).await,
     };
     let Fired { status, result } = fired;
     if status == Status::Interrupted {

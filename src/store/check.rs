@@ -15,6 +15,7 @@ use crate::{
     open::CACHE_BYTES,
     open_plain,
     overlay::Overlay,
+    pages,
     quietly::quietly,
     record::Level,
     rows, secrets,
@@ -173,6 +174,12 @@ fn check_record(
     if name.ends_with(word_rows::TABLE_END) {
         if !word_rows::is_sound(key, value) {
             found.repairs.push(IndexRepair { table: name.to_owned(), record: key.to_vec(), stray: None });
+        }
+        return Ok(());
+    }
+    if name == pages::TABLE {
+        if !pages::is_sound(key, value) {
+            found.check.add(Damage::new(name, key, &[], "a page of an SQL database does not match its checksum"));
         }
         return Ok(());
     }
@@ -475,7 +482,10 @@ pub fn backup_has(file: &Path, wanted: &[(String, Vec<u8>)]) -> Result<Vec<bool>
         let tx = Snapshot::stored(&db)?;
         let sound = |(table, key): &(String, Vec<u8>)| -> Result<bool> {
             let bytes = tx.get(table, key)?;
-            Ok(bytes.is_some_and(|bytes| codec::verify(table, key, &bytes) != Verdict::Damaged))
+            Ok(bytes.is_some_and(|bytes| match table.as_str() {
+                pages::TABLE => pages::is_sound(key, &bytes),
+                _ => codec::verify(table, key, &bytes) != Verdict::Damaged,
+            }))
         };
         wanted.iter().map(sound).collect::<Result<Vec<bool>>>()
     });

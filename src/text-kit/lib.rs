@@ -1,19 +1,23 @@
-//! Small text functions that several crates need: truncate, join, count, percent-encode, check an email address, read a search;
+//! Small text functions that several crates need: truncate, join, count, percent-encode, check an email address, read a search and a number with its unit;
 //! and the words people read: days, times, lengths of time, money, lists.
 
 mod doors;
 mod email;
 mod listing;
+mod measures;
 mod money;
 mod names;
+mod relevance;
 mod search;
 mod times;
 
 pub use doors::names_a_door;
 pub use email::{check_email, check_host};
 pub use listing::{More, listing};
+pub use measures::measure;
 pub use money::{CURRENCY_SIGNS, money_words};
 pub use names::{plain_name, reads_as_name};
+pub use relevance::{fused, relevance, terms};
 pub use search::{find_part, search_parts};
 pub use times::{
     clock_words, date_words, day_name, day_words, days_words, duration_words, moment_words, rough_duration_words,

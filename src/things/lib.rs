@@ -20,9 +20,14 @@ mod demo;
 mod home;
 pub mod lasting;
 pub mod notes;
+mod scale;
 mod source;
 mod state_words;
 mod thing;
+
+/// What is said where the position of the home is needed and unknown, and what to do.
+pub const NO_PLACE: &str =
+    "Hob does not know where the home is: set `latitude` and `longitude` in hob.toml, and restart Hob";
 
 pub use all_sources::Things;
 pub use changes::{Change, Watcher};
@@ -34,6 +39,7 @@ pub use home::{
     scan::{Skip, Span, What},
     vocabulary::{KindWord, kind_word},
 };
+pub use scale::Scale;
 pub use source::{AreaOfSource, PlannedCall, Source};
 pub use state_words::{StateWords, state_words};
 pub use thing::{Address, Kind, State, Thing};

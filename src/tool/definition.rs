@@ -17,6 +17,9 @@ pub type Additive = Arc<dyn Fn(&Cx, &Value) -> bool + Send + Sync>;
 /// Whether a call with these arguments opens, unlocks or disarms something.
 pub type Opens = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
 
+/// Whether a call with these arguments destroys something.
+pub type Destroys = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
+
 /// How long a call may take unless the tool says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -87,6 +90,8 @@ pub struct Tool {
     /// Whether a call with these arguments opens, unlocks or disarms something: a person approves each such call that they do
     /// not make by hand.
     pub opens: Option<Opens>,
+    /// Whether a call with these arguments destroys something: it is then judged as one of [`Risk::Destroy`].
+    pub destroys: Option<Destroys>,
     /// Whether it stores text that a model later follows (prompts, notes, skills, tools, rules, schedules), or replaces what
     /// a person wrote: a tainted run asks first.
     pub persists_instructions: bool,
@@ -155,6 +160,7 @@ impl Tool {
             persists_instructions: false,
             additive: None,
             opens: None,
+            destroys: None,
             returns_digests: false,
             returns_secret: false,
             idempotent: risk == Risk::Observe,
@@ -181,6 +187,12 @@ impl Tool {
     /// The description for models and people.
     pub fn description(&self) -> &str {
         self.signature.description()
+    }
+
+    /// The risk of a call with these arguments.
+    pub fn risk_of(&self, args: &Value) -> Risk {
+        let destroys = self.destroys.as_ref().is_some_and(|destroys| destroys(args));
+        if destroys { Risk::Destroy } else { self.risk }
     }
 
     /// Parameters as an inlined JSON Schema object.

@@ -166,6 +166,11 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
         let opens: Opens = Arc::new(move |args| opens(&state, args));
         self.last(|t| t.opens = Some(opens))
     }
+    /// Calls of the last tool for which `destroys` is true delete something that cannot be restored: they are judged as those of
+    /// a tool of [`Risk::Destroy`].
+    pub fn destroys_where(self, destroys: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Self {
+        self.last(|t| t.destroys = Some(Arc::new(destroys)))
+    }
     /// The last tool returns digests, checksums or ids: long hex in its output is no secret.
     pub fn returns_digests(self) -> Self {
         self.last(|t| t.returns_digests = true)

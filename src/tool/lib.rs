@@ -28,7 +28,7 @@ pub use bounds::{Begins, Bounds, Consent, Pause, Subagent};
 pub use bus::{Bus, BusEvent, Event, Listener, Topics};
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use cx::{Cx, MAX_DEPTH};
-pub use definition::{Additive, Alias, Offer, Opens, Run, Tool};
+pub use definition::{Additive, Alias, Destroys, Offer, Opens, Run, Tool};
 pub use error::{Error, ErrorText, Result};
 pub use family::{Family, FamilyParts};
 pub use group::{Start, ToolGroup};

@@ -11,4 +11,4 @@ mod testing;
 pub use finance::family as finance;
 pub use goals::{ActiveGoal, active as active_goals, family as goals};
 pub use state::family as state;
-pub use tables::{family as tables, undoer as undo_tables};
+pub use tables::{ReadableKind, ReadableTable, TableReader, family as tables, undoer as undo_tables};

@@ -6,7 +6,7 @@ mod sources;
 
 use answer::answer_question;
 use everything::search_everything;
-use memory::{Change, Filter, Hit, Kind, Memories, New, masked};
+use memory::{Change, Filter, Hit, Kind, Learned, Memories, New, Outcome, masked};
 use records::{contains_all_words, quote, untainted};
 use text_kit::{capitalized, counted_one, end_sentence, listing, truncate, which_one};
 use tool::{Label, prelude::*};
@@ -64,7 +64,8 @@ pub fn family(memories: Memories) -> Family<Memories> {
         .tags("count statistics memories")
 }
 
-/// Store information in persistent memory.
+/// Store information in persistent memory. A fact that is known already is not stored twice, and a fact that contradicts an
+/// older one takes its place; the result says which in `outcome`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Remember {
@@ -108,9 +109,23 @@ async fn remember(memories: Memories, cx: Cx, args: Remember) -> Result<Output> 
             return Ok(Output::json(memory)?.say(sentence));
         }
     }
-    let memory = memories.remember(&cx, args.into()).await?;
-    let sentence = format!("I will remember: {}", end_sentence(&memory.content));
-    Ok(Output::json(memory)?.say(sentence))
+    let learned = memories.learn(&cx, vec![args.into()]).await?.pop();
+    let learned = learned.ok_or_else(|| Error::failed("nothing was remembered"))?;
+    let sentence = learned_sentence(&learned);
+    Ok(Output::json(learned)?.say(sentence))
+}
+
+fn learned_sentence(learned: &Learned) -> String {
+    let content = end_sentence(&learned.memory.content);
+    match (learned.outcome, &learned.before) {
+        (Outcome::Added, _) => format!("I will remember: {content}"),
+        (Outcome::Known, _) => format!("I know that already: {content}"),
+        (Outcome::Replaced, None) => format!("I have changed what I remember: {content}"),
+        (Outcome::Replaced, Some(before)) => {
+            let before = end_sentence(&truncate(&masked(before, ""), LINE));
+            format!("I have changed what I remember: {content} Before, it was: {before}")
+        }
+    }
 }
 
 /// Store multiple memories at once.
@@ -133,8 +148,14 @@ async fn batch(memories: Memories, cx: Cx, args: Batch) -> Result<Output> {
     if let Some(at) = args.memories.iter().position(|m| m.content.trim().is_empty()) {
         return Err(Error::bad_args(format!("memory {} of the batch is empty: nothing was stored", at + 1)));
     }
-    let stored = memories.remember_all(&cx, args.memories.into_iter().map(Into::into).collect()).await?;
-    let sentence = format!("I will remember {}.", counted_one(stored.len(), "thing"));
+    let stored = memories.learn(&cx, args.memories.into_iter().map(Into::into).collect()).await?;
+    let known = stored.iter().filter(|learned| learned.outcome == Outcome::Known).count();
+    let new = counted_one(stored.len() - known, "thing");
+    let sentence = match known {
+        0 => format!("I will remember {new}."),
+        all if all == stored.len() => "I know all of that already.".to_owned(),
+        some => format!("I will remember {new}. I knew {some} already."),
+    };
     Ok(Output::json(json!({"count": stored.len(), "memories": stored}))?.say(sentence))
 }
 
@@ -183,6 +204,9 @@ struct Update {
     /// True when a person vouches for content from outside; a model cannot.
     #[serde(default)]
     vouched: bool,
+    /// True to drop the texts that it had before.
+    #[serde(default)]
+    forget_earlier: bool,
 }
 
 async fn update(memories: Memories, cx: Cx, args: Update) -> Result<Output> {
@@ -199,6 +223,7 @@ async fn update(memories: Memories, cx: Cx, args: Update) -> Result<Output> {
         tags: args.tags,
         shared: args.shared,
         vouched: args.vouched,
+        drop_earlier: args.forget_earlier,
     };
     let memory = memories.update(&cx, id, change).await?.ok_or_else(|| unknown(id))?;
     let sentence = format!("I have changed it: {}", end_sentence(&memory.content));

@@ -489,6 +489,7 @@ impl Updater {
         }
         self.change(|journal| {
             journal.phase = Phase::Trying(release.clone());
+            journal.trial_began = 0;
             journal.outcome = None;
         })?;
         if let Err(why) = self.slots.set_trial(Some(release.slot)) {
@@ -538,6 +539,7 @@ impl Updater {
             journal.outcome = recover::tried_outcome(why, &release.version);
             journal.phase = Phase::Failed(release);
             journal.failed_in = self.attempt.clone();
+            journal.replaced = None;
         })?;
         Ok(self.slots.restart(false))
     }

@@ -135,6 +135,10 @@ pub struct Journal {
     pub failed_in: String,
     /// Whether a person is going back to the version before: noted before the slots change.
     pub going_back: bool,
+    /// The active version that does not start, while the confirmed one of the other slot is tried in its place. `outcome` says why.
+    pub replaced: Option<Release>,
+    /// When the version that is tried noted that it runs, in Unix seconds; 0 until it does.
+    pub trial_began: i64,
 }
 
 /// The journal on its disk.

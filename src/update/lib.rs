@@ -38,6 +38,9 @@ pub use upload::{MAX_PIECE, Plan, Progress, Range};
 
 /// The exit code by which `hob serve` asks the supervisor to start the chosen slot.
 pub const RESTART_CODE: u8 = 75;
+/// The exit code by which `hob serve` says that the device is switched off, or is to be: nothing starts it again. The supervisor
+/// ends with it too.
+pub const POWER_OFF_CODE: u8 = 76;
 /// The environment variable by which `hob serve` knows its supervisor's root.
 pub const SLOTS_VARIABLE: &str = "HOB_SLOTS";
 /// The environment variable with the slot, `a` or `b`, that `hob serve` runs from.

@@ -3,7 +3,7 @@
 use crate::{
     error::Result,
     journal::{Journal, Outcome, Phase, Previous, Release},
-    slots::{Running, SlotManifest, Slots},
+    slots::{Running, SlotManifest, SlotName, Slots},
 };
 use semver::Version;
 
@@ -25,6 +25,13 @@ pub(crate) fn tried_outcome(why: impl Into<String>, version: &Version) -> Option
 
 /// Notes a commit: the only place where the floor rises. `before` is the content of the slot that was active.
 pub(crate) fn committed(journal: &mut Journal, release: Release, before: Option<SlotManifest>) {
+    if let Some(replaced) = journal.replaced.take() {
+        // This one was installed earlier, and the outcome says why it runs. The one that does not start is no way back.
+        journal.previous = None;
+        journal.phase = Phase::Failed(replaced);
+        journal.failed_in.clear();
+        return;
+    }
     journal.previous = before.map(|about| Previous { id: about.id, version: about.version });
     journal.floor = journal.floor.max(release.serial);
     let is_packaged = release.id.is_empty();
@@ -52,6 +59,37 @@ fn failed(journal: &mut Journal, release: Release, why: String) {
     journal.outcome = tried_outcome(why, &release.version);
     journal.phase = Phase::Failed(release);
     journal.failed_in.clear();
+    journal.replaced = None;
+}
+
+/// Why a trial ended of which only its absence is known. The version that is tried notes its own start; one that finds itself not
+/// well says why itself.
+fn unconfirmed(version: &Version, began: i64) -> String {
+    let what = match began {
+        0 => "did not start, or the power failed before it was up",
+        _ => "started and was not confirmed in time: it hung or ended, or the power failed",
+    };
+    format!("The new version, {version}, {what}. It was tried once, and the device came back with the version before.")
+}
+
+/// The version of a slot. Whose key signed it is known while it is installed only.
+fn release_in(slot: SlotName, about: SlotManifest) -> Release {
+    let next_key = about.bundle.and_then(|bundle| bundle.next_key);
+    Release { id: about.id, version: about.version, serial: about.serial, slot, next_key, by_announced: false }
+}
+
+/// Notes that the boot loader started `this` in place of the active version, if so.
+fn note_replaced(slots: &dyn Slots, this: &Version, journal: &mut Journal) -> Result<()> {
+    journal.replaced = None;
+    let Some(found) = slots.stands_in()? else { return Ok(()) };
+    let active = slots.active()?;
+    let Some(about) = slots.manifest(active)? else { return Ok(()) };
+    let found = if found.is_empty() { String::new() } else { format!(" ({found})") };
+    let why =
+        format!("It does not start any more{found}. Version {this}, which was confirmed before, runs in its place.");
+    journal.outcome = tried_outcome(why, &about.version);
+    journal.replaced = Some(release_in(active, about));
+    Ok(())
 }
 
 /// Whether the journal is about the trial that runs: of this content of the slot, and a failure of this very attempt.
@@ -75,17 +113,25 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal,
         && let Some(about) = slots.manifest(running.slot)?
         && !knows_trial(journal, running, &about, attempt)
     {
-        let next_key = about.bundle.and_then(|bundle| bundle.next_key);
-        let (id, version, serial, slot) = (about.id, about.version, about.serial, running.slot);
-        journal.phase = Phase::Trying(Release { id, version, serial, slot, next_key, by_announced: false });
+        note_replaced(slots, &about.version, journal)?;
+        journal.phase = Phase::Trying(release_in(running.slot, about));
     }
     match journal.phase.clone() {
         Phase::Trying(release) if running.slot == release.slot => {
-            if !running.trial {
+            if running.trial {
+                // Noted before anything can go wrong with it.
+                journal.trial_began = if journal.trial_began == 0 { now().max(1) } else { journal.trial_began };
+            } else {
                 // The commit of the slot was the last thing done.
                 let before = slots.manifest(release.slot.other())?;
                 committed(journal, release, before);
             }
+        }
+        Phase::Trying(_) if journal.replaced.as_ref().is_some_and(|active| active.slot == running.slot) => {
+            // The power failed while the other one ran in its place, and now it did start.
+            journal.replaced = None;
+            journal.outcome = None;
+            journal.phase = Phase::Idle;
         }
         Phase::Trying(release) => {
             if slots.next_trial()? == Some(release.slot) {
@@ -95,12 +141,7 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal,
                 return Ok(());
             }
             let report = slots.trial_report()?.filter(|report| report.slot == release.slot);
-            let why = report.map(|report| report.why).unwrap_or_else(|| {
-                format!(
-                    "The device came back with the version before: {} did not start, was not confirmed in time, or the power failed.",
-                    release.version
-                )
-            });
+            let why = report.map_or_else(|| unconfirmed(&release.version, journal.trial_began), |report| report.why);
             failed(journal, release, why);
         }
         Phase::Writing(release) if release.slot == running.slot => journal.phase = Phase::Idle,
@@ -129,6 +170,9 @@ pub(crate) fn settle(slots: &dyn Slots, running: Running, journal: &mut Journal,
             }
         }
         Phase::Idle | Phase::Writing(_) | Phase::Committed(_) | Phase::Failed(_) => {}
+    }
+    if !matches!(journal.phase, Phase::Trying(_)) {
+        journal.trial_began = 0;
     }
     Ok(())
 }

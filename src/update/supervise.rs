@@ -4,7 +4,7 @@
 //! with it is tried once, and the next start is that of the active slot.
 
 use crate::{
-    RESTART_CODE, SLOT_VARIABLE, SLOTS_VARIABLE,
+    POWER_OFF_CODE, RESTART_CODE, SLOT_VARIABLE, SLOTS_VARIABLE,
     disk::{Disk, Mode, RealDisk},
     error::{Error, Result},
     journal::{JournalFile, Phase},
@@ -111,7 +111,7 @@ pub fn end_with_supervisor() {
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::TERM));
 }
 
-/// Runs until SIGTERM or SIGINT, which the running program gets too.
+/// Runs until SIGTERM or SIGINT, which the running program gets too, or until the device is to be switched off.
 ///
 /// # Errors
 /// `Disk` when the root cannot be used, `Busy` when another supervisor uses it.
@@ -144,6 +144,13 @@ pub async fn run(config: Config) -> Result<ExitCode> {
                 report(&root, slot, "Hob was stopped before the new version was confirmed.".into(), true)?;
             }
             return Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or_default()));
+        }
+        if matches!(&end, End::Exited(status) if status.code() == Some(i32::from(POWER_OFF_CODE))) {
+            if trial.is_some() {
+                report(&root, slot, "The device was switched off before the new version was confirmed.".into(), true)?;
+            }
+            tracing::warn!(%slot, "the device is to be switched off, so nothing is started again");
+            return Ok(ExitCode::from(POWER_OFF_CODE));
         }
         let why = describe(&end, config.trial_window);
         let steady = begun.elapsed() >= STEADY;

@@ -1,7 +1,7 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
     tests/bench/run [start memory request size writes embedding javascript page dispatch decide home search scheduler tasks
-                     recall turns decade reflex mqtt pins rules update]
+                     recall relevance vectors turns decade reflex mqtt pins rules update]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -457,6 +457,50 @@ def recall(scratch):
     return {"filled": filled, "built": built, "saved": saved, "peer": peer}
 
 
+def relevance(_):
+    # In the Python with numpy, which ranks by the vectors of the same run.
+    found = line(peers(), HERE / "relevance.py", parts())
+    for name, groups in found.items():
+        rankings = list(groups["all"])
+        rows = [[group, *(f"{number(100 * row[each][0])} / {number(100 * row[each][1])}" for each in rankings)]
+                for group, row in groups.items()]
+        table(f"Relevance, {name}: nDCG@10 / recall@10 (%)", ["", *rankings], rows)
+        others = [each for each in rankings if each != "Hob"]
+        behind = [each for each in others if groups["all"][each][0] >= groups["all"]["Hob"][0]]
+        print("  Hob is ahead of each." if not behind else f"  Hob is not ahead of {', '.join(behind)}.")
+    if "LoCoMo" not in found:
+        print("  LoCoMo was skipped: HOB_LOCOMO=…/locomo10.json names the file (github.com/snap-research/locomo).")
+
+
+def vectors(scratch):
+    """Vector collections beside sqlite-vec and usearch, which store the same vectors of a caller."""
+    python, bench, found = peers(), parts(), {}
+    for count in (1_000, 10_000, 100_000):
+        folder = scratch / f"vectors{count}"
+        line(python, HERE / "nearest.py", "data", count, folder)
+        ours = {"fill": line(bench, "collections", "fill", folder), **line(bench, "collections", "search", folder)}
+        theirs = {}
+        for name in ("sqlite-vec", "usearch"):
+            filled = line(python, HERE / "nearest.py", name, folder)
+            theirs[name] = {"fill": filled, **line(python, HERE / "nearest.py", name, folder)}
+        found[count] = {"hob": ours, **theirs}
+        rows = []
+        for label, one in [("Hob", {**ours}), ("Hob, exact", {**ours, "search": ours["exact"]}),
+                           ("Hob, filtered (3 of 100 groups)", {**ours, "search": {**ours["filtered"], "recall": None}}),
+                           *theirs.items()]:
+            asked, slow = one["search"], theirs["sqlite-vec"]["search"]["cpuMs"]
+            rows.append([label, number(asked["cpuMs"], 2), number(asked["p50Ms"], 2), number(asked["recall"], 3),
+                         number(one["residentMb"]), number(one["load"]["cpuMs"], 0), number(one["fill"]["seconds"]),
+                         number(one["fill"]["diskBytes"] / 1e6), f"{asked['cpuMs'] / slow:.2f}×"])
+        table(f"Vectors: the nearest 10 of {count:,}, 384 dimensions, cosine",
+              ["", "CPU ms", "p50 ms", "recall@10", "MB in memory", "first search, CPU ms", "storing, s", "MB on disk",
+               ": sqlite-vec"], rows)
+        shutil.rmtree(folder)
+    print("  Hob and sqlite-vec store a hundred vectors a commit, durably; usearch keeps its index in memory and writes a file at\n"
+          "  the end. \"MB in memory\" is what the first search adds to the process.")
+    return found
+
+
 def turns(scratch):
     try:
         python, absent = peers(), None
@@ -574,7 +618,7 @@ def mqtt(_):
 
 
 ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, pins, home, search, scheduler, tasks,
-       recall, turns, decade, reflex, mqtt, rules, update]
+       recall, relevance, vectors, turns, decade, reflex, mqtt, rules, update]
 
 
 def main():

@@ -168,6 +168,18 @@ fn one_search_goes_through_everything() {
     }
     let one = person.result("search_everything", json!({"query": "ferry", "limit": 1}));
     assert_eq!((&one["count"], &one["hasMore"]), (&json!(1), &json!(true)), "{one}");
+    let notes = person.result("search_everything", json!({"query": "ferry", "kinds": ["note"], "since": "2020-01-01"}));
+    assert!(notes["count"].as_u64() > Some(0), "{notes}");
+    for hit in notes["results"].as_array().unwrap() {
+        assert!(hit["kind"] == "note" && hit["why"].as_str().is_some_and(|why| why.contains("ferry")), "{hit}");
+    }
+    let old = person.result("search_everything", json!({"query": "ferry", "until": "2020-01-01"}));
+    assert_eq!(old["count"], 0, "{old}");
+    let door = |query: &str| hob.request("GET", &format!("/api/v1/search?{query}")).bearer(&person.token).send();
+    let by_door = door("q=ferry&kinds=note,task&limit=1").data(200);
+    assert_eq!(by_door["result"]["count"], 1, "{by_door}");
+    assert_eq!(door("q=").status, 400);
+    assert_eq!(door("q=ferry&kinds=zeppelin").status, 400);
     let secret = person.result("search_everything", json!({"query": "garage"})).to_string();
     assert!(secret.contains("garage code") && !secret.contains("4711"), "{secret}");
     let named = person.result("search_everything", json!({"query": "garage code"})).to_string();
@@ -175,6 +187,9 @@ fn one_search_goes_through_everything() {
     assert_eq!(person.result("search_everything", json!({"query": "zeppelin"}))["count"], 0);
     for (tool, bad) in [
         ("search_everything", json!({"query": " "})),
+        ("search_everything", json!({"query": "ferry", "since": "whenever"})),
+        ("search_everything", json!({"query": "ferry", "since": "2026-05-01", "until": "2026-04-01"})),
+        ("search_everything", json!({"query": "ferry", "kinds": ["zeppelin"]})),
         ("answer_question", json!({"question": ""})),
         ("answer_question", json!({"question": "x".repeat(2000)})),
     ] {

@@ -5,6 +5,7 @@ use crate::{
     harness::{Dice, Folder, Hob, Setup, hob, hob_with, run, until},
     http::{Reply, read_status},
     pty::Terminal,
+    supervised::{Start, Supervised},
     visitor::{Visitor, code},
 };
 use serde_json::{Value, json};
@@ -374,6 +375,31 @@ fn a_button_that_is_held_and_mains_that_stay_away_end_hob_cleanly() {
         assert!(checked.out.contains("every page is sound") && !checked.out.contains("log      "), "{checked:?}");
         hob.start_again();
         assert_eq!(hob.tagged("power"), ["the word is tarragon"]);
+    }
+}
+
+/// The button ends the supervisor with its Hob: the device is switched off where it may be, and the log says so where not.
+#[test]
+fn under_the_supervisor_the_button_starts_nothing_again() {
+    for (command, may) in [("touch", true), ("false", false)] {
+        let folder = Supervised::folder();
+        let (pipe, end) = (folder.path("scenario"), folder.path("switched-off"));
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let config = format!(
+            "[power]\nshutdown_pin = 3\nhold_seconds = 1\noff_command = \"{command} {}\"\n[sim]\nscenario = {:?}\n",
+            end.display(),
+            pipe.to_str().unwrap()
+        );
+        let mut hob = Supervised::over(folder, &Start { config: &config, ..Start::default() });
+        hob.remember("sorrel");
+        let pipe = fs::OpenOptions::new().read(true).write(true).open(pipe).unwrap();
+        happens(&pipe, "high 3\nwait 300\nlow 3\n");
+        assert_eq!(hob.ended(), Some(76), "{}", hob.log());
+        assert_eq!((hob.starts(), end.exists()), (1, may), "{}", hob.log());
+        assert_eq!(hob.log().contains("the device stays on"), !may, "{}", hob.log());
+        // Nothing was lost, and a person starts it again.
+        hob.start_again();
+        assert_eq!(hob.remembered(), ["sorrel"]);
     }
 }
 

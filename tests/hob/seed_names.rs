@@ -54,6 +54,14 @@ pub const CALLS: &[(&str, &str)] = &[
     ("delete_custom_record", r#"{"table": "wines", "recordId": "$add_custom_record/id"}"#),
     ("delete_custom_table", r#"{"table": "wines"}"#),
     ("delete_custom_table | confirm", r#"{"table": "wines", "confirm": true}"#),
+    ("knowledge_graph_search", r#"{"query": "Nora"}"#),
+    ("create_vector_collection", r#"{"name": "manuals"}"#),
+    ("create_embedding", r#"{"text": "The boiler hums."}"#),
+    ("similarity_score", r#"{"text1": "The boiler hums.", "text2": "The heating is loud."}"#),
+    ("upsert_vectors", r#"{"collection": "manuals", "vectors": [{"id": "hum", "text": "A humming boiler needs service."}]}"#),
+    ("semantic_search", r#"{"query": "noise", "collection": "manuals"}"#),
+    ("list_vector_collections", "{}"),
+    ("delete_vectors", r#"{"collection": "manuals", "ids": ["hum"]}"#),
     ("add_expense", r#"{"amount": 12.5, "category": "food", "description": "lunch"}"#),
     ("batch_add_expenses", r#"{"expenses": [{"amount": 3, "category": "transport", "description": "tram"}]}"#),
     ("query_expenses", "{}"),
@@ -75,6 +83,14 @@ pub const CALLS: &[(&str, &str)] = &[
     ("list_memories", "{}"),
     ("boost_memory", r#"{"memoryId": "$remember/id"}"#),
     ("memory_stats", "{}"),
+    ("memory_search", r#"{"query": "ferry"}"#),
+    ("memory_get", r#"{"path": "MEMORY.md"}"#),
+    (
+        "publish_skill | content",
+        r#"{"path": "ferry/SKILL.md", "content": "---\nname: ferry\ndescription: Book the ferry.\n---\nCall the harbour."}"#,
+    ),
+    ("skill_search", r#"{"query": "ferry"}"#),
+    ("use_skill", r#"{"name": "ferry"}"#),
     ("forget", r#"{"memoryId": "$remember/id"}"#),
     ("create_goal", r#"{"title": "Row across the lake"}"#),
     ("list_goals", "{}"),
@@ -89,6 +105,8 @@ pub const CALLS: &[(&str, &str)] = &[
     ("get_state", r#"{"key": "lake.depth"}"#),
     ("list_state_keys", "{}"),
     ("delete_state", r#"{"key": "lake.depth"}"#),
+    ("db_sql", r#"{"sql": "CREATE TABLE boats (name TEXT)"}"#),
+    ("db_schema", "{}"),
     ("read_system_prompt", "{}"),
     ("edit_system_prompt | content", r#"{"operation": "append", "content": "Speak of the lake."}"#),
     ("read_learned_notes", "{}"),
@@ -272,6 +290,9 @@ fn built_tools_have_the_facts_of_the_seeds() {
 fn every_built_tool_works_as_the_seeds_call_it() {
     let config = format!("[services.wyoming]\naddress = \"{}\"\n", crate::voice::server());
     let mut hob = Hob::with(Setup { config, ..Setup::default() });
+    // No tool writes documents yet.
+    let memory = json!({"text": "The ferry leaves at noon."});
+    hob.admin("PUT", "/api/v1/memory-documents/MEMORY.md").json(&memory).send().data(200);
     let (mut answers, mut wrong) = (BTreeMap::new(), vec![]);
     for (head, arguments) in CALLS {
         let name = head.split(" | ").next().unwrap();
@@ -282,6 +303,7 @@ fn every_built_tool_works_as_the_seeds_call_it() {
             "render_blocks" | "render_and_wait" => {
                 call_and_answer(&hob, name, arguments.clone(), json!({"action": "dismiss"}))
             }
+            "publish_skill" => hob.allowing(|| hob.call(name, arguments.clone())).0,
             _ => hob.call(name, arguments.clone()),
         };
         let json = reply.json();

@@ -129,13 +129,18 @@ pub struct Supervised {
 impl Supervised {
     /// Version 0.1.0 in slot A, with simulated pins.
     pub fn start(start: &Start) -> Self {
+        Self::over(Self::folder(), start)
+    }
+
+    /// A folder with version 0.1.0 in slot A.
+    pub fn folder() -> Folder {
         let folder = Folder::new();
         let slot = folder.path("root/slots/a");
         fs::create_dir_all(&slot).unwrap();
         fs::write(slot.join("hob"), program("0.1.0")).unwrap();
         fs::set_permissions(slot.join("hob"), fs::Permissions::from_mode(0o755)).unwrap();
         fs::write(slot.join("manifest.json"), json!({"version": "0.1.0", "serial": 0}).to_string()).unwrap();
-        Self::over(folder, start)
+        folder
     }
 
     /// Over a root as it is.
@@ -237,8 +242,13 @@ impl Supervised {
 
     /// Stops the supervisor in order, and returns its exit code.
     pub fn stop(&mut self) -> Option<i32> {
+        rustix::process::kill_process(Pid::from_child(self.child.as_ref().unwrap()), Signal::TERM).unwrap();
+        self.ended()
+    }
+
+    /// Waits for the end of the supervisor, and returns its exit code.
+    pub fn ended(&mut self) -> Option<i32> {
         let mut child = self.child.take().unwrap();
-        rustix::process::kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
             if let Some(status) = child.try_wait().unwrap() {

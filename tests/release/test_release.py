@@ -33,7 +33,7 @@ import sources  # noqa: E402
 
 EPOCH = 1_700_000_000
 # Crates with C or assembler in the program, and whose it is: their own, or another project's that has a part of its own.
-WITH_C = {"blake3": None, "ring": "boringssl", "zstd-sys": "zstd"}
+WITH_C = {"blake3": None, "libsqlite3-sys": "sqlite", "ring": "boringssl", "zstd-sys": "zstd"}
 # A program of this machine to pack.
 PROGRAM = Path("/bin/true")
 ARCH = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
@@ -152,7 +152,10 @@ class Package(unittest.TestCase):
         self.assertRegex(text, r"Depends: libc6 \(>= 2\.\d+\), systemd \| systemd-standalone-sysusers")
         self.assertIn(f"Architecture: {ARCH}\n", text)
         files = {member.name: member for member in data.getmembers()}
-        modes = {"./usr/bin/hob": 0o755, "./usr/bin/hobctl": 0o755, "./etc/default/hob": 0o600, "./etc/hob/hob.toml": 0o644}
+        self.assertRegex(text, r"Recommends: .*polkitd")
+        rule = data.extractfile("./usr/share/polkit-1/rules.d/60-hob.rules").read().decode()
+        self.assertEqual(rule, (deb.PARTS / "hob.polkit").read_text())
+        modes = {"./usr/share/polkit-1/rules.d/60-hob.rules": 0o644, "./usr/bin/hob": 0o755, "./usr/bin/hobctl": 0o755, "./etc/default/hob": 0o600, "./etc/hob/hob.toml": 0o644}
         for name, mode in modes.items():
             self.assertEqual(files[name].mode, mode, name)
         self.assertTrue(all(file.uid == file.gid == 0 and file.mtime == EPOCH for file in files.values()))
@@ -172,10 +175,28 @@ class Package(unittest.TestCase):
         with self.assertRaisesRegex(SystemExit, f"the package for {other}"):
             deb.needs(PROGRAM, other)
 
-    def test_the_configuration_differs_from_hobs_own_in_one_key(self):
+    def test_the_configuration_differs_from_hobs_own_in_two_keys(self):
         ours = tomllib.loads(deb.configuration())
         own = tomllib.loads((ROOT / "src/config/hob.toml").read_text())
+        own.setdefault("power", {})["off_command"] = "systemctl poweroff"
         self.assertEqual(ours, {"listen": "0.0.0.0:4620", **own})
+
+    @unittest.skipUnless(shutil.which("node"), "node is not here")
+    def test_polkit_allows_hob_to_switch_off_and_nothing_else(self):
+        script = """
+            const rules = [];
+            const polkit = {Result: {YES: "yes"}, addRule: (rule) => rules.push(rule)};
+            new Function("polkit", require("fs").readFileSync(process.argv[1], "utf8"))(polkit);
+            const told = (id, user) => rules.map((rule) => rule({id}, {user}) ?? "-");
+            const login1 = "org.freedesktop.login1.";
+            console.log(JSON.stringify([
+                told(login1 + "power-off", "hob"), told(login1 + "power-off-multiple-sessions", "hob"),
+                told(login1 + "power-off-ignore-inhibit", "hob"), told(login1 + "reboot", "hob"),
+                told("org.freedesktop.systemd1.manage-units", "hob"), told(login1 + "power-off", "hobbit"),
+            ].flat()));
+        """
+        ran = run("node", "-e", script, deb.PARTS / "hob.polkit")
+        self.assertEqual((ran.stdout.strip(), ran.stderr), ('["yes","yes","-","-","-","-"]', ""))
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd is not here")
     def test_the_unit_is_valid_and_confined(self):

@@ -20,6 +20,8 @@ export type Run = Data<'GET /api/v1/runs'>['runs'][number];
 export type RunDetails = Data<'GET /api/v1/runs/{id}'>;
 export type Approval = Data<'GET /api/v1/approvals/{id}'>;
 export type Interaction = Data<'GET /api/v1/interactions/{id}'>;
+export type GraphView = Data<'GET /api/v1/graph'>;
+export type Profile = Data<'GET /api/v1/profile'>;
 export type Neighbour = Data<'GET /api/v1/discover'>['found'][number];
 export type Person = Data<'GET /api/v1/people'>['people'][number];
 export type Token = Data<'GET /api/v1/tokens'>['tokens'][number];
@@ -131,6 +133,8 @@ export async function upload(file: File, onProgress: (fraction: number) => void,
 // The device, its people and their keys.
 
 /** Scans the network; takes a second or two. */
+/** A part of the knowledge graph: around an entity, of a search, or all of it. */
+export const graph = (query: { entity?: string; query?: string; depth?: number }) => call('GET /api/v1/graph', { query });
 export const discover = () => call('GET /api/v1/discover');
 export type VoiceState = Data<'GET /api/v1/voice'>;
 /** Whether there are servers that hear and speak; the device may have to look for them. */
@@ -141,6 +145,8 @@ export const decideVoiceClient = (address: string, body: Body<'PUT /api/v1/voice
 export const forgetVoiceClient = (address: string) => call('DELETE /api/v1/voice/clients/{address}', { path: { address } });
 export const people = () => call('GET /api/v1/people');
 export const addPerson = (body: Body<'POST /api/v1/people'>) => call('POST /api/v1/people', { body });
+export const profile = () => call('GET /api/v1/profile');
+export const changeProfile = (body: Body<'PATCH /api/v1/profile'>) => call('PATCH /api/v1/profile', { body });
 export const changePerson = (which: string, body: Body<'PATCH /api/v1/people/{id}'>) => call('PATCH /api/v1/people/{id}', { path: { id: which }, body });
 export const removePerson = (which: string) => call('DELETE /api/v1/people/{id}', { path: { id: which } });
 export const tokens = () => call('GET /api/v1/tokens');

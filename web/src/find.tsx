@@ -41,6 +41,7 @@ const LISTS: { tool: string; plural: string; section: Section; args?: object; na
   { tool: 'list_calendar_events', plural: 'events', section: 'calendar', args: { startDate: '1970-01-01' }, at: (found) => String(found['startTime']).slice(0, 10) },
   { tool: 'list_contacts', plural: 'contacts', section: 'contacts', name: 'name' },
   { tool: 'list_bookmarks', plural: 'bookmarks', section: 'bookmarks' },
+  { tool: 'query_expenses', plural: 'expenses', section: 'money', name: 'description', at: (found) => String(found['date']).slice(0, 7) },
 ];
 const LISTS_REST_MS = 350;
 const EACH = 3;

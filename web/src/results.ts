@@ -16,6 +16,10 @@ export interface Memory {
   /** How well it matches a search, 0 to 1, and why. */
   score?: number;
   why?: string;
+  /** The texts it had before, the oldest first. */
+  earlier?: { content: string; untilMs: number }[];
+  /** What else counts for or against it, besides words and meaning. */
+  besides?: string[];
 }
 
 export interface MemoryStats {

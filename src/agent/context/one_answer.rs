@@ -17,7 +17,7 @@ impl Agent {
     ///
     /// # Errors
     /// `Unavailable` when no model is set up, or it did not answer.
-    pub(crate) async fn answer_only(&self, cx: &Cx, prompt: &str) -> Result<(String, String)> {
+    pub async fn answer_only(&self, cx: &Cx, prompt: &str) -> Result<(String, String)> {
         let provider = self.provider();
         if !provider.reads_context() {
             return Err(Error::unavailable("no model is set up: an admin can choose one under Settings on the page"));

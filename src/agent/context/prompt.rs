@@ -2,6 +2,7 @@
 
 use super::{ContextRequest, topics::words};
 use crate::agent::Agent;
+use documents::{ContextFile, SearchQuery};
 use llm::Provider;
 use memory::Filter;
 use persona::{
@@ -10,6 +11,7 @@ use persona::{
 };
 use scrub::How;
 use std::{collections::BTreeMap, sync::Arc};
+use text_kit::{prefix, truncate};
 use tool::{Cx, Owner, Tool};
 use tools_data::ActiveGoal;
 
@@ -17,6 +19,11 @@ use tools_data::ActiveGoal;
 const MEMORIES: usize = 5;
 const FEW_MEMORIES: usize = 2;
 const MEMORY_SCORE: f32 = 0.26;
+/// Maximum number of passages of documents, their length in characters, their minimum score, and the length of the query.
+const PASSAGES: usize = 2;
+const PASSAGE: usize = 400;
+const PASSAGE_SCORE: f32 = 0.5;
+const QUERY: usize = 1000;
 /// Size of a small context, in tokens.
 const SMALL_CONTEXT: u32 = 8192;
 /// Number of active goals considered, and maximum number in the prompt.
@@ -63,6 +70,7 @@ impl Agent {
         let context = provider.facts().context;
         let most = if context != 0 && context <= SMALL_CONTEXT { FEW_MEMORIES } else { MEMORIES };
         sections.memories = self.memories(cx, text, most).await;
+        sections.memories.extend(self.passages(cx, text).await);
         sections.goals = self.goals(cx, text);
         for tool in tools.iter().filter(|tool| tool.plans_ahead || !tool.ability.is_empty()) {
             if !tool.enabled || !registry.may_ever(cx, tool) {
@@ -74,6 +82,9 @@ impl Agent {
             if !tool.ability.is_empty() && !sections.capabilities.contains(&tool.ability) {
                 sections.capabilities.push(tool.ability);
             }
+        }
+        if tools.iter().any(|tool| &*tool.name == "use_skill" && tool.enabled && registry.may_ever(cx, tool)) {
+            sections.skills = self.parts.skills.for_prompt(cx);
         }
         sections.workspace = cx.workspace().map(|folder| folder.display().to_string()).unwrap_or_default();
         sections
@@ -112,6 +123,7 @@ impl Agent {
         sections.bootstrap = text(Name::Bootstrap);
         sections.notes = text(Name::LearnedNotes);
         sections.user = text(Name::User);
+        (sections.profile, sections.standing) = documents.profile_text(cx);
         sections.memory = text(Name::Memory);
         sections.agents = text(Name::Agents);
         sections.tool_notes = text(Name::Tools);
@@ -129,6 +141,28 @@ impl Agent {
             Ok(found) => found.hits.into_iter().map(|h| h.memory.content).collect(),
             Err(error) => {
                 tracing::warn!(%error, "memory could not be searched for the prompt");
+                vec![]
+            }
+        }
+    }
+
+    /// Passages of memory documents related to this message. MEMORY.md is in the prompt as a whole.
+    async fn passages(&self, cx: &Cx, text: &str) -> Vec<String> {
+        let text = prefix(text.trim(), QUERY);
+        if text.is_empty() {
+            return vec![];
+        }
+        // As with memories, those from outside are left out.
+        let query = SearchQuery { text: text.to_owned(), limit: PASSAGES, least: PASSAGE_SCORE, own: true };
+        match self.parts.files.search(cx, query).await {
+            Ok(found) => {
+                let other = found.hits.into_iter().filter(|hit| hit.path != ContextFile::Memory.path());
+                other
+                    .map(|hit| format!("{} (from {}, line {})", truncate(&hit.snippet, PASSAGE), hit.path, hit.lines.0))
+                    .collect()
+            }
+            Err(error) => {
+                tracing::warn!(%error, "memory documents could not be searched for the prompt");
                 vec![]
             }
         }

@@ -48,6 +48,9 @@ impl Run {
     async fn answer(&self, history: Vec<Message>, progress: &mut Progress) -> Result<Answer, Stop> {
         let _watching = self.forward_questions();
         let limits = self.limits();
+        if !progress.resumed {
+            self.learn_about_person().await;
+        }
         let context = ContextRequest {
             agent: &self.agent,
             cx: &self.cx,

@@ -1,6 +1,7 @@
 //! A house that loses power: its runtime is dropped at any point, and another is built over the same store.
 
 use crate::{Agent, ChatRequest, Config, Parts, RunDetails, RunEvent, RunHandle, State, Watch, WhileBusy};
+use documents::VirtualFiles;
 use embed::Embedder;
 use futures::{
     StreamExt,
@@ -13,6 +14,7 @@ use memory::Memories;
 use persona::Documents;
 use questions::Timeouts;
 use registry::{Registry, Terms};
+use skills::Skills;
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
@@ -204,6 +206,16 @@ impl World {
         let parts = Parts {
             memories: Memories::new(&self.store, Embedder::new(Duration::from_secs(60))),
             documents: Documents::new(&self.store),
+            files: VirtualFiles::new(
+                &self.store,
+                Embedder::new(Duration::from_secs(60)),
+                Arc::new(Documents::new(&self.store)),
+            ),
+            skills: Skills::open(
+                &self.store,
+                Embedder::new(Duration::from_secs(60)),
+                std::path::Path::new("/nonexistent"),
+            ),
             interactions,
             questions,
             uploads: Uploads::new(&self.store, std::env::temp_dir().join(format!("hob-lives-{}", std::process::id()))),

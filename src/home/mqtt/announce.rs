@@ -67,7 +67,7 @@ pub(super) fn obeys(pin: &Thing) -> bool {
 /// The longest announcement: a message has 64 KB at most. Rules that find no place are not announced.
 const LONGEST: usize = 60 * 1024;
 /// How a run of a rule ends; see `rule:fired`.
-const OUTCOMES: [&str; 3] = ["ok", "failed", "interrupted"];
+const OUTCOMES: [&str; 5] = ["ok", "failed", "interrupted", "restarted", "stopped"];
 
 /// The announcement. Its entities have ids that stay when the device or a pin gets another name.
 pub(super) fn announcement(all: &Announcement, settings: &MqttSettings) -> Value {

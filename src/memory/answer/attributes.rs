@@ -9,7 +9,10 @@ use super::{
 const PROPERTIES: &[(&[&str], &[&str])] = &[
     (&["email", "mail"], &["email", "mail", "e"]),
     (&["size", "größe"], &["size", "größe"]),
-    (&["old", "age", "alt"], &["old", "age", "born", "years", "alt", "geboren", "jahre"]),
+    (
+        &["old", "age", "alt", "âge", "edad"],
+        &["old", "age", "born", "years", "alt", "geboren", "jahre", "âge", "ans", "edad", "años"],
+    ),
     (&["weigh", "weight", "heavy"], &["weighs", "weigh", "weight", "kg", "kilos", "heavy", "grams", "pounds"]),
     (&["tall", "height"], &["tall", "height", "high", "cm", "metres", "m", "feet"]),
     (
@@ -20,10 +23,25 @@ const PROPERTIES: &[(&[&str], &[&str])] = &[
         ],
     ),
     (
-        &["cost", "price", "expensive", "kostet", "pay", "paid"],
+        &[
+            "cost",
+            "price",
+            "expensive",
+            "kostet",
+            "gekostet",
+            "pay",
+            "paid",
+            "costó",
+            "cuesta",
+            "cobra",
+            "precio",
+            "coûte",
+            "coûté",
+            "prix",
+        ],
         &[
             "cost", "costs", "price", "paid", "pay", "euro", "euros", "eur", "dollars", "pounds", "rent", "kostet",
-            "kosten", "bezahlt", "beträgt", "fee",
+            "kosten", "bezahlt", "beträgt", "fee", "costó", "cuesta", "cobra", "precio", "coûte", "coûté", "prix",
         ],
     ),
     (&["left", "remaining", "übrig"], &["left", "remaining", "remain", "übrig", "links"]),
@@ -37,8 +55,10 @@ const PROPERTIES: &[(&[&str], &[&str])] = &[
 
 const MONEY: &[&str] =
     &["euro", "euros", "eur", "dollars", "dollar", "pounds", "cents", "usd", "gbp", "chf", "francs", "bucks"];
-const REASONS: &[&str] =
-    &["because", "since", "when", "if", "due", "as", "so", "weil", "wenn", "damit", "denn", "to", "reason"];
+const REASONS: &[&str] = &[
+    "because", "since", "when", "if", "due", "as", "so", "weil", "wenn", "damit", "denn", "to", "reason", "porque",
+    "si", "para", "parce", "car", "pour", "quand",
+];
 
 /// Words that exclude each other.
 const OPPOSITES: &[(&[&str], &[&str])] = &[
@@ -71,7 +91,7 @@ pub(crate) fn lacks(question: &[Word], fact: &[Word]) -> bool {
     if (earns || pair(&["much"], &["is", "are", "was", "were"])) && !is(fact, MONEY) {
         return true;
     }
-    if is(question, &["why", "warum", "wieso"]) && !is(fact, REASONS) {
+    if (is(question, &["why", "warum", "wieso", "pourquoi"]) || pair(&["por"], &["qué"])) && !is(fact, REASONS) {
         return true;
     }
     // "what is a fuse": the household's own fuses do not say.

@@ -14,9 +14,69 @@ pub(crate) enum Expects {
 }
 
 const NUMBER_WORDS: &[&str] = &[
-    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "twenty",
-    "half", "hundred", "twice", "once", "no", "none", "ein", "eine", "zwei", "drei", "vier", "fünf", "sechs", "sieben",
-    "acht", "neun", "zehn", "zwölf", "zwanzig", "hundert",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "twenty",
+    "half",
+    "hundred",
+    "twice",
+    "once",
+    "no",
+    "none",
+    "ein",
+    "eine",
+    "zwei",
+    "drei",
+    "vier",
+    "fünf",
+    "sechs",
+    "sieben",
+    "acht",
+    "neun",
+    "zehn",
+    "zwölf",
+    "zwanzig",
+    "hundert",
+    "uno",
+    "dos",
+    "tres",
+    "cuatro",
+    "cinco",
+    "seis",
+    "siete",
+    "ocho",
+    "nueve",
+    "diez",
+    "doce",
+    "veinte",
+    "treinta",
+    "cuarenta",
+    "cien",
+    "deux",
+    "trois",
+    "quatre",
+    "cinq",
+    "sept",
+    "huit",
+    "neuf",
+    "dix",
+    "douze",
+    "vingt",
+    "trente",
+    "quarante",
+    "cinquante",
+    "soixante",
+    "cent",
 ];
 const TIMES: &[&str] = &[
     "am",
@@ -77,6 +137,63 @@ const TIMES: &[&str] = &[
     "frühling",
     "sommer",
     "herbst",
+    "mittags",
+    "nachts",
+    "vormittag",
+    "nachmittag",
+    "nachmittags",
+    "sonntags",
+    "montags",
+    "dienstags",
+    "mittwochs",
+    "donnerstags",
+    "freitags",
+    "samstags",
+    "vor",
+    "nach",
+    "hora",
+    "horas",
+    "mañana",
+    "tarde",
+    "noche",
+    "mediodía",
+    "día",
+    "días",
+    "semana",
+    "semanas",
+    "mes",
+    "meses",
+    "año",
+    "años",
+    "ayer",
+    "hoy",
+    "primavera",
+    "verano",
+    "otoño",
+    "invierno",
+    "heure",
+    "heures",
+    "minuit",
+    "midi",
+    "matin",
+    "soir",
+    "après-midi",
+    "nuit",
+    "jour",
+    "jours",
+    "semaine",
+    "semaines",
+    "mois",
+    "année",
+    "années",
+    "an",
+    "ans",
+    "hier",
+    "demain",
+    "printemps",
+    "été",
+    "automne",
+    "hiver",
 ];
 const PLACES: &[&str] = &[
     "in",
@@ -115,6 +232,31 @@ const PLACES: &[&str] = &[
     "around",
     "left",
     "right",
+    "zu",
+    "vom",
+    "en",
+    "bajo",
+    "debajo",
+    "detrás",
+    "encima",
+    "dentro",
+    "sobre",
+    "junto",
+    "entre",
+    "cerca",
+    "al",
+    "ante",
+    "dans",
+    "sous",
+    "sur",
+    "derrière",
+    "devant",
+    "chez",
+    "près",
+    "à",
+    "au",
+    "aux",
+    "vers",
 ];
 
 /// The kind of answer that a question expects.
@@ -122,26 +264,37 @@ pub(crate) fn expects(words: &[Word]) -> Expects {
     let texts: Vec<&str> = words.iter().map(|w| w.text.as_str()).collect();
     let has = |all: &[&str]| texts.iter().any(|t| all.contains(t));
     let pair = |first: &[&str], then: &[&str]| texts.windows(2).any(|p| first.contains(&p[0]) && then.contains(&p[1]));
-    let which = &["what", "which", "welche", "welcher", "welches", "welchem", "welchen", "whats"];
+    let which =
+        &["what", "which", "welche", "welcher", "welches", "welchem", "welchen", "whats", "qué", "quel", "quelle"];
     let measures = &[
         "much", "many", "old", "tall", "big", "far", "heavy", "high", "deep", "wide", "fast", "viel", "viele", "alt",
         "hoch", "groß", "schwer", "weit",
     ];
-    if pair(which, &["time", "day", "date", "year", "month", "weekday", "tag", "datum"])
-        || has(&["when", "wann"])
+    if pair(
+        which,
+        &[
+            "time", "day", "date", "year", "month", "weekday", "tag", "datum", "día", "hora", "fecha", "jour", "heure",
+            "date",
+        ],
+    ) || has(&["when", "wann", "cuándo", "quand"])
         || pair(&["how"], &["long", "often"])
         || pair(&["wie"], &["lange", "oft"])
     {
         return Expects::Time;
     }
-    if has(&["who", "whose", "whom", "wer", "wem", "wen", "wessen"]) {
+    if has(&["who", "whose", "whom", "wer", "wem", "wen", "wessen", "quién", "quiénes"])
+        || texts.first() == Some(&"qui")
+    {
         return Expects::Person;
     }
-    if has(&["where", "wo", "woher", "wohin"]) {
+    if has(&["where", "wo", "woher", "wohin", "dónde", "adónde", "où"]) {
         return Expects::Place;
     }
     let counted = &["number", "price", "amount", "code", "pin", "dose", "temperature", "percentage"];
-    if pair(&["how", "wie"], measures) || pair(which, counted) || has(&["nummer", "number", "wieviel", "wieviele"]) {
+    if pair(&["how", "wie"], measures)
+        || pair(which, counted)
+        || has(&["nummer", "number", "wieviel", "wieviele", "cuánto", "cuánta", "cuántos", "cuántas", "combien"])
+    {
         return Expects::Amount;
     }
     Expects::Anything

@@ -88,7 +88,8 @@ fn missing_thing(question: &Question, fact: &[Word], weight: &impl Fn(&Word) -> 
     const LEADS: &[&str] = &[
         "the", "my", "our", "a", "an", "this", "his", "her", "their", "many", "much", "for", "in", "on", "at", "with",
         "of", "to", "from", "under", "behind", "der", "die", "das", "den", "dem", "mein", "meine", "unser", "unsere",
-        "fürs", "für", "im", "ein", "eine", "einen", "vom", "beim", "am",
+        "fürs", "für", "im", "ein", "eine", "einen", "vom", "beim", "am", "el", "la", "los", "las", "un", "una", "del",
+        "mi", "nuestro", "nuestra", "le", "les", "l", "une", "du", "des", "mon", "ma", "notre", "de",
     ];
     let (mut inside, mut missing) = (false, 0.0_f32);
     for (at, word) in question.words.iter().enumerate() {

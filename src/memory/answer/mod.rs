@@ -112,6 +112,13 @@ impl Question {
         self.content.iter().map(best).sum::<f32>() / self.content.len().max(1) as f32
     }
 
+    /// The words of the question that a text has, also in another form.
+    pub fn shared_words(&self, text: &str) -> Vec<&str> {
+        let all = words(text);
+        let is_there = |word: &&Word| all.iter().any(|w| text::likeness(word, w, !self.english) > 0.0);
+        self.content.iter().filter(is_there).map(|word| word.text.as_str()).collect()
+    }
+
     /// How relevant a fact is to a search, 0 to 1.
     pub fn relevance(&self, fact: &Fact) -> f32 {
         let similarity = fact.similarity.unwrap_or_default().max(0.0);

@@ -48,11 +48,39 @@ const RELATIONS: &[&str] = &[
     "stepmum",
     "godfather",
     "godmother",
+    "madre",
+    "padre",
+    "hermano",
+    "hermana",
+    "hijo",
+    "hija",
+    "abuelo",
+    "abuela",
+    "tío",
+    "tía",
+    "primo",
+    "prima",
+    "mère",
+    "père",
+    "frère",
+    "sœur",
+    "fils",
+    "fille",
+    "mamie",
+    "papi",
+    "oncle",
+    "cousine",
 ];
 
 /// The person who asks.
-const ME: &[&str] = &["my", "mine", "i", "me", "mein", "meine", "meinen", "meiner", "meinem", "ich", "mir", "mich"];
-const US: &[&str] = &["our", "ours", "we", "us", "unser", "unsere", "unserem", "unseren", "wir", "uns"];
+const ME: &[&str] = &[
+    "my", "mine", "i", "me", "mein", "meine", "meinen", "meiner", "meinem", "ich", "mir", "mich", "mi", "mis", "yo",
+    "mío", "mía", "mon", "ma", "mes", "je", "moi",
+];
+const US: &[&str] = &[
+    "our", "ours", "we", "us", "unser", "unsere", "unserem", "unseren", "wir", "uns", "nuestro", "nuestra", "nuestros",
+    "nuestras", "nos", "nosotros", "notre", "nous",
+];
 
 /// Capitalised words that name no person or place: months, weekdays, and such.
 pub(crate) const DATES: &[&str] = &[
@@ -90,6 +118,43 @@ pub(crate) const DATES: &[&str] = &[
     "freitag",
     "samstag",
     "sonntag",
+    "enero",
+    "febrero",
+    "marzo",
+    "abril",
+    "mayo",
+    "junio",
+    "julio",
+    "agosto",
+    "septiembre",
+    "octubre",
+    "noviembre",
+    "diciembre",
+    "lunes",
+    "martes",
+    "miércoles",
+    "jueves",
+    "viernes",
+    "sábado",
+    "domingo",
+    "janvier",
+    "février",
+    "mars",
+    "avril",
+    "juin",
+    "juillet",
+    "août",
+    "septembre",
+    "octobre",
+    "novembre",
+    "décembre",
+    "lundi",
+    "mardi",
+    "mercredi",
+    "jeudi",
+    "vendredi",
+    "samedi",
+    "dimanche",
 ];
 const NO_NAMES: &[&str] =
     &["i", "wifi", "wi", "fi", "tv", "ip", "pin", "ok", "hob", "wlan", "gp", "dvd", "pc", "usb", "id"];

@@ -178,6 +178,29 @@ async fn the_weights_are_those_of_the_development_data() {
     }
 }
 
+/// Of 40 unanswerable questions in four languages 34 were answered once.
+#[tokio::test]
+async fn little_is_answered_that_nothing_answers_in_four_languages() {
+    for (name, text) in [
+        ("looked at", include_str!("development/languages.txt")),
+        ("kept apart", include_str!("development/languages_held.txt")),
+    ] {
+        let memories = household(text).await;
+        let (mut all, mut told) = (vec![], None);
+        for line in text.lines() {
+            match line.split_at_checked(2) {
+                Some(("+ ", memory)) => told = Some(memory),
+                Some(("? ", question)) => all.push(case(&memories, question, told).await),
+                Some(("! ", question)) => all.push(case(&memories, question, None).await),
+                _ => {}
+            }
+        }
+        let m = measure(&all);
+        println!("{name}: found {}/{}, wrong {}/{}", m.found, m.answerable, m.wrong, m.unanswerable);
+        m.lines.iter().for_each(|line| println!("  {line}"));
+    }
+}
+
 /// Reads questions that nothing answers from `HOB_QUESTIONS`, one a line, and counts wrong answers.
 #[tokio::test]
 #[ignore = "needs questions of others"]

@@ -20,6 +20,8 @@ fn full() -> Sections {
         system: "You look after a boat yard.".into(),
         bootstrap: "Ask the person for their name.".into(),
         notes: "- Breakfast is at seven.".into(),
+        profile: "- preferred name: Nora\n- length of answers: short".into(),
+        standing: "- Use metric units.".into(),
         user: "Nora rows, and hates small talk.".into(),
         memory: "The mast is out until May.".into(),
         memories: vec!["The ferry leaves at noon".into(), "two\nlines".into()],

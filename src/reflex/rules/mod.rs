@@ -5,7 +5,7 @@
 //! the parts.
 
 use crate::{
-    classification::{Classification, Stage, fixed_reply},
+    classification::{BY_SUN, Classification, Stage, fixed_reply},
     devices::Device,
     sentence::Sentence,
 };
@@ -19,11 +19,26 @@ pub(crate) fn classified(s: &Sentence, devices: &[Device]) -> Option<Classificat
     let names: Vec<String> =
         devices.iter().map(|device| device.name.to_lowercase()).filter(|name| !name.is_empty()).collect();
     let (arguments, sentence) = read(&s.text, &names)?;
+    let by_sun = is_by_sun(&arguments);
     Some(Classification {
         proposes: Some(("create_rule".to_owned(), arguments)),
         stage: Stage::Asked,
-        ..fixed_reply(&format!("Shall I make this a rule: {sentence}? Say yes or no."), "a rule by its form")
+        ..fixed_reply(
+            &format!("Shall I make this a rule: {sentence}? Say yes or no."),
+            if by_sun { BY_SUN } else { "a rule by its form" },
+        )
     })
+}
+
+/// Whether a rule needs the position of the home: for its time, or for "unless it is dark".
+fn is_by_sun(arguments: &Value) -> bool {
+    let has = |list: &str, is: &dyn Fn(&str) -> bool| {
+        arguments[list].as_array().is_some_and(|all| all.iter().filter_map(Value::as_str).any(is))
+    };
+    let words =
+        |text: &str| text.trim_end_matches(" once").trim_end_matches(" today").trim_end_matches(" tomorrow").to_owned();
+    has("triggers", &|text| ["sunset", "sunrise"].iter().any(|event| words(text).ends_with(event)))
+        || has("conditions", &|text| text.starts_with("unless it"))
 }
 
 /// The arguments of `create_rule`, and the rule in words.
@@ -173,54 +188,6 @@ fn sun(cause: &str, day: Option<&str>) -> Option<(String, String)> {
     })
 }
 
-/// Whether a text is a number with a unit at most. What else follows it, such as "and the window is closed", is not understood.
-fn is_limit(text: &str) -> bool {
-    const UNITS: &[&str] = &[
-        "",
-        "%",
-        "percent",
-        "°",
-        "°c",
-        "c",
-        "degrees",
-        "degrees celsius",
-        "celsius",
-        "w",
-        "watts",
-        "kw",
-        "kwh",
-        "v",
-        "volts",
-        "a",
-        "amps",
-        "lux",
-        "ppm",
-        "hpa",
-        "mm",
-        "cm",
-        "m",
-        "km/h",
-        "m/s",
-    ];
-    let text = text.trim();
-    let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-'))).unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    number.parse::<f64>().is_ok() && UNITS.contains(&unit.trim().to_lowercase().as_str())
-}
-
-#[cfg(test)]
-mod limits {
-    #[test]
-    fn nothing_but_a_unit_follows_a_limit() {
-        for text in ["25", "25 °C", "60%", "-3.5 degrees"] {
-            assert!(super::is_limit(text), "{text}");
-        }
-        for text in ["25 and the window is closed", "25 at night", "77 fahrenheit", "warm"] {
-            assert!(!super::is_limit(text), "{text}");
-        }
-    }
-}
-
 /// The words of a trigger for `create_rule`, and for people.
 fn trigger(cause: &str, names: &[String]) -> Option<(String, String)> {
     // "somebody opens the front door", "someone presses the bell twice"
@@ -262,7 +229,8 @@ fn trigger(cause: &str, names: &[String]) -> Option<(String, String)> {
         " is under ",
     ] {
         let Some((name, limit)) = cause.split_once(way) else { continue };
-        if !is_limit(limit) {
+        // What else follows the number, such as "and the window is closed", is not understood.
+        if text_kit::measure(limit).is_err() {
             return None;
         }
         let turned =
@@ -395,6 +363,19 @@ mod tests {
         let (made, sentence) = read("when somebody opens the front door after 10 pm, tell me", &names()).unwrap();
         assert_eq!((&made["triggers"], &made["conditions"]), (&json!(["front door opens"]), &json!(["after 10 pm"])));
         assert_eq!(sentence, "when the front door opens, tell you, if it is after 10 pm");
+    }
+
+    #[test]
+    fn a_limit_has_the_units_that_rules_know() {
+        let sentence = |limit: &str| format!("if the bedroom temperature goes above {limit}, turn on the fan");
+        for limit in ["25", "25 °C", "60%", "-3.5 degrees", "230 mV", "80 dB", "3 litres", "12 µg/m³", "50 mph"] {
+            let (made, _) = read(&sentence(limit), &names()).unwrap_or_else(|| panic!("{limit}"));
+            let limit = limit.to_lowercase();
+            assert_eq!(made["triggers"][0], format!("bedroom temperature goes above {limit}"));
+        }
+        for limit in ["25 and the window is closed", "25 at night", "77 fahrenheit", "warm"] {
+            assert_eq!(read(&sentence(limit), &names()), None, "{limit}");
+        }
     }
 
     #[test]

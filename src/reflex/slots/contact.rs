@@ -141,11 +141,55 @@ pub(crate) fn url(s: &Sentence, at: usize) -> Option<(usize, String)> {
         let host = run.split(['/', '?', '#', ':']).next().unwrap_or_default();
         let letters = host.rsplit_once('.').is_some_and(|(_, end)| end.chars().all(|c| c.is_ascii_alphabetic()));
         if is_host(host) && letters && !run.contains('@') {
-            return Some((count, format!("https://{run}")));
+            return (!is_file(s, host, run)).then(|| (count, format!("https://{run}")));
         }
     }
     let ((host, count), _) = dotted(s, at).filter(|((host, _), _)| host.contains('.') && is_host(host))?;
+    if is_file(s, &host, &host) {
+        return None;
+    }
     (s.word(at + count) != "at").then(|| (count, format!("https://{host}")))
+}
+
+/// Endings of files that are no top-level domains.
+const FILES: &[&str] = &[
+    "apk", "avi", "bak", "bin", "bmp", "cfg", "conf", "cpp", "css", "csv", "db", "deb", "dll", "doc", "docx", "env",
+    "epub", "exe", "flac", "gcode", "gif", "gz", "heic", "hex", "htm", "html", "ico", "img", "ini", "ipynb", "iso",
+    "jar", "jpeg", "jpg", "js", "json", "key", "kt", "lock", "log", "lua", "m4a", "mkv", "mp3", "mp4", "odp", "ods",
+    "odt", "ogg", "old", "opus", "pcb", "pdf", "pem", "php", "png", "ppt", "pptx", "rar", "rb", "rtf", "service",
+    "socket", "sql", "sqlite", "step", "stl", "svg", "swp", "tar", "tex", "tmp", "toml", "ts", "tsv", "tsx", "ttf",
+    "txt", "uf2", "wasm", "wav", "webm", "webp", "xls", "xlsx", "xml", "xz", "yaml", "yml", "zst",
+];
+/// Endings of files that are top-level domains too.
+const EITHER: &[&str] = &["ai", "cc", "md", "mov", "pl", "ps", "py", "rs", "sh", "so", "zip"];
+/// Words that say that an address on the web is meant.
+const WEB: &[&str] = &[
+    "address",
+    "addresses",
+    "bookmark",
+    "bookmarks",
+    "favorite",
+    "favorites",
+    "favourite",
+    "favourites",
+    "link",
+    "links",
+    "page",
+    "site",
+    "url",
+    "web",
+    "website",
+];
+
+/// Whether a name without `https://`, `www.` and a path is the name of a file: "hob.toml"; "main.rs" too, unless the sentence
+/// speaks of the web.
+fn is_file(s: &Sentence, host: &str, run: &str) -> bool {
+    let low = host.to_lowercase();
+    let Some((name, ending)) = low.rsplit_once('.').filter(|(name, _)| *name != "www" && !name.starts_with("www."))
+    else {
+        return false;
+    };
+    FILES.contains(&ending) || EITHER.contains(&ending) && host == run && !name.contains('.') && !s.mentions(WEB)
 }
 
 /// Dot-separated names, the last of two letters at least.
@@ -216,6 +260,17 @@ mod tests {
                 ("12.50", 0, None),
                 ("e.g.", 0, None),
                 ("milk", 0, None),
+                ("read hob.toml", 1, None),
+                ("Report.PDF", 0, None),
+                ("backup.tar.gz", 0, None),
+                ("hob dot toml", 0, None),
+                ("read main.rs", 1, None),
+                ("run setup.sh now", 1, None),
+                ("bookmark docs.rs", 1, Some((2, "https://docs.rs"))),
+                ("save the site lib.rs", 3, Some((2, "https://lib.rs"))),
+                ("docs.rs/tokio", 0, Some((3, "https://docs.rs/tokio"))),
+                ("example.com/manual.pdf", 0, Some((4, "https://example.com/manual.pdf"))),
+                ("https://hob.toml", 0, Some((3, "https://hob.toml"))),
             ],
         );
     }

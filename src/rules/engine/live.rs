@@ -3,12 +3,15 @@
 use crate::{
     definition::{Definition, Mode, Trigger as Waits},
     matching::{FieldCondition, Op, parse_conditions},
-    record::{Config, Kind, Trigger},
+    record::{Config, Kind, Status, Trigger},
 };
 use jiff::{SignedDuration, Timestamp};
 use std::{
     collections::{BTreeSet, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 use store::Entry;
@@ -70,8 +73,44 @@ pub(crate) struct Watch {
     pub fired: Option<Timestamp>,
 }
 
+/// Stops a run at its next wait or action; cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stop {
+    token: CancellationToken,
+    restarts: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// Stops it for the next start of its rule.
+    fn restart(&self) {
+        self.restarts.store(!self.token.is_cancelled(), Ordering::Release);
+        self.token.cancel();
+    }
+
+    /// Stops it, because its rule is no longer what it was.
+    fn stop(&self) {
+        self.token.cancel();
+    }
+
+    pub fn is_asked(&self) -> bool {
+        self.token.is_cancelled()
+    }
+
+    pub async fn asked(&self) {
+        self.token.cancelled().await;
+    }
+
+    /// How a run ends that is stopped, and in words.
+    pub fn outcome(&self) -> (Status, &'static str) {
+        match self.restarts.load(Ordering::Acquire) {
+            true => (Status::Restarted, "Stopped, because the rule started again."),
+            false => (Status::Stopped, "Stopped, because the rule was changed, paused or deleted."),
+        }
+    }
+}
+
 struct State {
-    runs: Vec<(u64, CancellationToken)>,
+    runs: Vec<(u64, Stop)>,
     next_run: u64,
     queue: VecDeque<Cause>,
     /// Sequence number of an event; events up to it may be the rule's own effects and are ignored.
@@ -89,12 +128,12 @@ struct State {
 }
 
 impl State {
-    /// Begins a run: its number, and the token that stops it.
-    fn begin(&mut self) -> (u64, CancellationToken) {
-        let (number, token) = (self.next_run, CancellationToken::new());
+    /// Begins a run: its number, and what stops it.
+    fn begin(&mut self) -> (u64, Stop) {
+        let (number, stop) = (self.next_run, Stop::default());
         self.next_run += 1;
-        self.runs.push((number, token.clone()));
-        (number, token)
+        self.runs.push((number, stop.clone()));
+        (number, stop)
     }
 }
 
@@ -116,7 +155,7 @@ pub(crate) struct Live {
 /// The outcome of a start.
 pub(crate) enum Admission {
     /// It runs now, under this number, until cancelled.
-    Run(u64, CancellationToken),
+    Run(u64, Stop),
     /// It runs after the one that runs.
     Queued,
     Skipped(&'static str),
@@ -274,20 +313,20 @@ impl Live {
                 state.queue.push_back(cause.clone());
                 return Admission::Queued;
             }
-            Mode::Restart => state.runs.iter().for_each(|(_, run)| run.cancel()),
+            Mode::Restart => state.runs.iter().for_each(|(_, run)| run.restart()),
             _ => {}
         }
         state.recent.push_back(now);
-        let (number, token) = state.begin();
-        Admission::Run(number, token)
+        let (number, stop) = state.begin();
+        Admission::Run(number, stop)
     }
 
     /// Marks it as running without counting, while an interrupted run is resumed.
-    pub fn occupy(&self) -> (u64, CancellationToken) {
+    pub fn occupy(&self) -> (u64, Stop) {
         let mut state = self.state();
         let run = state.begin();
         if state.retired {
-            run.1.cancel();
+            run.1.stop();
         }
         run
     }
@@ -330,7 +369,7 @@ impl Live {
         state.queue.clear();
         state.watches.iter().filter_map(|watch| watch.hold.as_ref()).for_each(CancellationToken::cancel);
         // Calls in progress end; what waits does not go on.
-        state.runs.iter().for_each(|(_, run)| run.cancel());
+        state.runs.iter().for_each(|(_, run)| run.stop());
     }
 
     /// Remembers a start that did not lead to a run; the same reason again only counts.

@@ -5,7 +5,7 @@
 
 use super::{
     FiredBy, Rules,
-    live::{Cause, definition_of},
+    live::{Cause, Stop, definition_of},
     run::{Course, Running},
 };
 use crate::{
@@ -15,7 +15,6 @@ use crate::{
 use std::time::Duration;
 use store::Entry;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use tool::{Label, Scope, prelude::*};
 
 /// Maximum age of a run that is resumed.
@@ -53,15 +52,15 @@ impl Rules {
             let this = self.clone();
             tokio::spawn(async move {
                 // Without an active rule nothing is made that a change could stop.
-                let (running, token) = match occupied {
-                    Some(((run, token), live)) => (Some(Running(&this, live, run)), token),
-                    None => (None, CancellationToken::new()),
+                let (running, stop) = match occupied {
+                    Some(((run, stop), live)) => (Some(Running(&this, live, run)), stop),
+                    None => (None, Stop::default()),
                 };
-                if let Err(error) = this.resume(&rule, &firing, &token).await {
+                if let Err(error) = this.resume(&rule, &firing, &stop).await {
                     tracing::warn!(rule = %rule.id, %error, "an interrupted run could not be resumed");
                 }
                 if let Some(running) = running {
-                    running.drain(&token).await;
+                    running.drain(&stop).await;
                 }
             });
         }
@@ -80,7 +79,7 @@ impl Rules {
         Ok(self.parts().shelf.records().get_in(Scope::User(firing.owner), firing.value.trigger)?)
     }
 
-    async fn resume(&self, rule: &Entry<Trigger>, firing: &Entry<Firing>, token: &CancellationToken) -> Result<()> {
+    async fn resume(&self, rule: &Entry<Trigger>, firing: &Entry<Firing>, stop: &Stop) -> Result<()> {
         let age = Id::new().millis().saturating_sub(firing.id.millis());
         let old = !rule.value.enabled || firing.value.resumed >= MAX_RESUMES || age > LONGEST.as_millis() as u64;
         let (status, result) = match self.reached(rule, firing, old)? {
@@ -117,7 +116,7 @@ impl Rules {
                     from,
                     waited: (age / 1000).saturating_sub(over),
                     prompt: false,
-                    token: token.clone(),
+                    stop: stop.clone(),
                 };
                 self.go(rule, course, &cause).await;
                 return Ok(());

@@ -2,7 +2,7 @@
 
 use super::{
     Fired, FiredBy, Rules,
-    live::{Admission, Cause, Live, definition_of},
+    live::{Admission, Cause, Live, Stop, definition_of},
 };
 use crate::{
     action::PROMPT,
@@ -17,7 +17,6 @@ use std::{sync::Arc, time::Duration};
 use store::Entry;
 use text_kit::{join_and, truncate};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use tool::{AgentId, Label, PreauthorizedCall, Scope, UserId, prelude::*};
 
 /// Maximum length of the outcome of one action in the record, in characters.
@@ -28,6 +27,8 @@ pub(crate) struct Did {
     pub text: String,
     pub ms: u64,
     pub result: Result<Output>,
+    /// Whether the run was stopped here: it is not made, or a wait that was cut short.
+    pub stopped: bool,
 }
 
 /// How a run goes on.
@@ -43,8 +44,7 @@ pub(crate) struct Course<'c> {
     /// How much of its waits has passed already, in seconds.
     pub waited: u64,
     pub prompt: bool,
-    /// Ends the run at its next wait or action.
-    pub token: CancellationToken,
+    pub stop: Stop,
 }
 
 /// Ends a run also where it panics.
@@ -63,9 +63,9 @@ impl Running<'_> {
     }
 
     /// Makes the runs that wait behind this one, and ends it.
-    pub async fn drain(self, token: &CancellationToken) {
+    pub async fn drain(self, stop: &Stop) {
         while let Some(cause) = self.next() {
-            self.0.run_live(&self.1, cause, token).await;
+            self.0.run_live(&self.1, cause, stop).await;
         }
     }
 }
@@ -75,12 +75,12 @@ impl Rules {
     pub(super) fn admit(&self, live: &Arc<Live>, cause: Cause) {
         let now = self.0.ports.clock.now();
         match live.admit(now, &cause) {
-            Admission::Run(number, token) => {
+            Admission::Run(number, stop) => {
                 let (this, live) = (self.clone(), live.clone());
                 tokio::spawn(async move {
                     let running = Running(&this, live.clone(), number);
-                    this.run_live(&live, cause, &token).await;
-                    running.drain(&token).await;
+                    this.run_live(&live, cause, &stop).await;
+                    running.drain(&stop).await;
                 });
             }
             Admission::Queued => {}
@@ -88,14 +88,14 @@ impl Rules {
         }
     }
 
-    async fn run_live(&self, live: &Arc<Live>, cause: Cause, token: &CancellationToken) {
+    async fn run_live(&self, live: &Arc<Live>, cause: Cause, stop: &Stop) {
         // A rule that a pin starts does not even read.
         let entry = match cause.prompt {
             true => Ok(Some(live.entry.clone())),
             false => self.0.shelf.records().get_in(Scope::User(live.owner), live.id),
         };
         match entry {
-            Ok(Some(entry)) => drop(self.fire(&entry, &cause, FiredBy::Agreed(cause.label), token).await),
+            Ok(Some(entry)) => drop(self.fire(&entry, &cause, FiredBy::Agreed(cause.label), stop).await),
             Ok(None) => {}
             Err(error) => tracing::warn!(rule = %live.id, %error, "a rule could not be read"),
         }
@@ -124,19 +124,13 @@ impl Rules {
             self.caused(&live, cause);
             return Ok(Fired { status: Status::Ok, result: Ok(Output::text("started")) });
         }
-        let Admission::Run(number, token) = live.admit(self.0.ports.clock.now(), &cause) else { return Err(refused()) };
+        let Admission::Run(number, stop) = live.admit(self.0.ports.clock.now(), &cause) else { return Err(refused()) };
         let _running = Running(self, live.clone(), number);
-        Ok(self.fire(entry, &cause, FiredBy::Agreed(label), &token).await)
+        Ok(self.fire(entry, &cause, FiredBy::Agreed(label), &stop).await)
     }
 
     /// Stores that a rule runs, makes its calls, and stores the result. A rule that a pin starts is stored while it runs.
-    pub(crate) async fn fire(
-        &self,
-        entry: &Entry<Trigger>,
-        cause: &Cause,
-        by: FiredBy<'_>,
-        token: &CancellationToken,
-    ) -> Fired {
+    pub(crate) async fn fire(&self, entry: &Entry<Trigger>, cause: &Cause, by: FiredBy<'_>, stop: &Stop) -> Fired {
         let label = match by {
             FiredBy::Agreed(label) => label,
             FiredBy::Caller(cx) => cx.label(),
@@ -152,7 +146,7 @@ impl Rules {
             from: 0,
             waited: 0,
             prompt: cause.prompt,
-            token: token.clone(),
+            stop: stop.clone(),
         };
         if cause.prompt {
             self.note_later(entry, firing, cause, label);
@@ -175,21 +169,28 @@ impl Rules {
         let began = Instant::now();
         let delay = began.duration_since(cause.at);
         let made = self.make_calls(entry, &course).await;
-        let stopped = |did: &Did| matches!(did.result, Err(Error::Unavailable(_)));
-        if course.keyed && self.closing().is_cancelled() && made.last().is_none_or(stopped) {
+        let cut = |did: &Did| did.stopped || matches!(did.result, Err(Error::Unavailable(_)));
+        if course.keyed && self.closing().is_cancelled() && made.last().is_none_or(cut) {
             // The next start recovers it.
             let result = Err(Error::unavailable("Hob is closing"));
             return Fired { status: Status::Interrupted, result };
         }
+        let ending = course.stop.outcome();
         let log = json!({
             "conditions": cause.found, "delayMs": millis(delay), "ms": millis(began.elapsed()),
             "actions": made.iter().map(|did| {
-                let error = did.result.as_ref().err().map(|error| truncate(error.message(), LONGEST));
-                json!({"text": did.text, "outcome": did.result.as_ref().map_or_else(Error::code, |_| "ok"), "ms": did.ms, "error": error})
+                let error = did.result.as_ref().err().filter(|_| !did.stopped);
+                let error = error.map(|error| truncate(error.message(), LONGEST));
+                let outcome = if did.stopped { json!(ending.0) } else { did.result.as_ref().map_or_else(Error::code, |_| "ok").into() };
+                json!({"text": did.text, "outcome": outcome, "ms": did.ms, "error": error})
             }).collect::<Vec<_>>(),
         });
-        let result = summed(made, entry.value.kind == Kind::Rule);
-        let status = if result.is_ok() { Status::Ok } else { Status::Failed };
+        // What failed before it was stopped has failed all the same.
+        let stopped = made.iter().any(|did| did.stopped) && made.iter().all(|did| did.stopped || did.result.is_ok());
+        let (status, result) = match summed(made, entry.value.kind == Kind::Rule) {
+            _ if stopped => (ending.0, Ok(Output::text(ending.1))),
+            result => (if result.is_ok() { Status::Ok } else { Status::Failed }, result),
+        };
         self.note_end(entry, course.firing, status, &result, Some(&log), course.prompt).await;
         self.fired(entry, status, result)
     }
@@ -220,22 +221,22 @@ impl Rules {
         let (mut made, mut waited, closing) = (vec![], course.waited, self.closing());
         for (at, call) in Self::calls_of(rule).iter().enumerate().skip(course.from) {
             let action = definition.actions.get(at).unwrap_or(&Value::Null);
-            if course.token.is_cancelled() {
-                made.push(Did {
-                    text: words.action(action),
-                    ms: 0,
-                    result: Err(Error::failed("the run was stopped before it")),
-                });
+            if course.stop.is_asked() {
+                let result = Err(Error::failed("the run was stopped before it"));
+                made.push(Did { text: words.action(action), ms: 0, result, stopped: true });
                 break;
             }
-            let began = Instant::now();
+            let (began, mut stopped) = (Instant::now(), false);
             let result = match step(action, controls) {
                 Ok(Step::Wait(seconds)) if call.is_empty() => {
                     let left = seconds.saturating_sub(waited);
                     waited = waited.saturating_sub(seconds);
                     let ended = tokio::select! {
                         () = tokio::time::sleep(Duration::from_secs(left)) => true,
-                        () = course.token.cancelled() => false,
+                        () = course.stop.asked() => {
+                            stopped = true;
+                            false
+                        }
                         () = closing.cancelled() => false,
                     };
                     if ended {
@@ -246,9 +247,9 @@ impl Rules {
                 }
                 _ => self.make_call(entry, call.armed(), at, course).await,
             };
-            let stop = closing.is_cancelled() && matches!(result, Err(Error::Unavailable(_)));
-            made.push(Did { text: words.action(action), ms: millis(began.elapsed()), result });
-            if stop {
+            let ends = stopped || closing.is_cancelled() && matches!(result, Err(Error::Unavailable(_)));
+            made.push(Did { text: words.action(action), ms: millis(began.elapsed()), result, stopped });
+            if ends {
                 break;
             }
         }

@@ -6,7 +6,7 @@ use crate::{
     record::Trigger,
     rule_words::Words,
 };
-use store::Entry;
+use store::{Audience, Entry};
 use tool::prelude::*;
 
 /// A stored rule, with the words for it and its parts.
@@ -34,6 +34,10 @@ pub(super) fn rule_json(cx: &Cx, rules: &Rules, entry: &Entry<Trigger>) -> Value
     });
     if let (Value::Object(told), Value::Object(more)) = (&mut told, more) {
         told.extend(more);
+    }
+    told["shared"] = (entry.audience == Audience::Household).into();
+    if let Some(name) = records::names_owner(cx, entry) {
+        told["sharedBy"] = name.into();
     }
     told
 }

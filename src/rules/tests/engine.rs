@@ -1,7 +1,7 @@
 //! Rules as they run: triggers, conditions, modes and limits.
 
 use super::*;
-use tool::UserId;
+use tool::{Topics, UserId};
 
 fn lamp(action: &str) -> Value {
     json!({"thing": "hall lamp", "action": action})
@@ -250,6 +250,65 @@ async fn modes_decide_what_a_second_start_does() {
     );
 }
 
+/// A run that the next one or a person stops has not failed: nobody is told of a failure, and the log says what it was.
+#[tokio::test]
+async fn a_run_that_is_stopped_has_not_failed() {
+    let at = At::new();
+    let rule = |name: &str, mode: &str, first: Value| {
+        json!({"name": name, "mode": mode, "triggers": {"type": "event", "topic": format!("go:{name}")},
+               "actions": [first, {"wait": 3600}, {"message": "end"}]})
+    };
+    let mut fired = at.house.ports.bus.listen_to(None, Topics::parse("rule:fired").unwrap());
+    let (message, fails) = (json!({"message": "begin"}), json!({"tool": "break_it", "arguments": {}}));
+    at.make(rule("again", "restart", message.clone())).await;
+    for n in 1..=2 {
+        at.tell("go:again", json!({}));
+        at.calls(n).await;
+    }
+    at.until(|| at.rules.live_runs("again") == 1).await;
+    for (n, name, change) in [
+        (3, "edited", json!({"ruleId": "edited", "description": "x"})),
+        (4, "paused", json!({"ruleId": "paused", "enabled": false})),
+    ] {
+        at.make(rule(name, "single", message.clone())).await;
+        let live = at.rules.live_named(name);
+        at.tell(&format!("go:{name}"), json!({}));
+        at.calls(n).await;
+        at.ask("update_rule", change).await.unwrap();
+        at.until(|| live.running() == (0, 0)).await;
+    }
+    for (name, outcome) in [("again", "restarted"), ("edited", "stopped"), ("paused", "stopped")] {
+        let log = at.log(name).await;
+        let ended = log.as_array().unwrap().iter().find(|run| run["outcome"] != "interrupted").unwrap();
+        assert_eq!((&ended["outcome"], &ended["error"]), (&json!(outcome), &json!(null)), "{name}: {log}");
+        assert_eq!(ended["actions"][0]["outcome"], "ok", "{log}");
+        assert_eq!(
+            (&ended["actions"][1]["outcome"], &ended["actions"][1]["error"]),
+            (&json!(outcome), &json!(null)),
+            "{log}"
+        );
+        assert_eq!(ended["actions"].as_array().unwrap().len(), 2, "{log}");
+        assert!(ended["result"].as_str().unwrap().starts_with("Stopped, because the rule"), "{log}");
+        let rule = at.ask("get_rule", json!({"ruleId": name})).await.unwrap().content;
+        assert_eq!(rule["failures"], 0, "{rule}");
+    }
+    // What failed before it was stopped has failed.
+    at.make(rule("broken", "single", fails)).await;
+    let live = at.rules.live_named("broken");
+    at.tell("go:broken", json!({}));
+    at.until(|| live.running() == (1, 0)).await;
+    at.ask("update_rule", json!({"ruleId": "broken", "enabled": false})).await.unwrap();
+    at.until(|| live.running() == (0, 0)).await;
+    assert_eq!(at.log("broken").await[0]["outcome"], "failed");
+    let mut told = vec![];
+    while told.len() < 4
+        && let Some(tool::BusEvent::Event(event)) = fired.next().await
+    {
+        told.push(event.data["status"].clone());
+    }
+    assert_eq!(told, ["restarted", "stopped", "stopped", "failed"]);
+}
+
 #[tokio::test]
 async fn limits_hold_for_every_rule() {
     let at = At::new().with_settling().await;
@@ -364,7 +423,7 @@ async fn a_decision_that_comes_too_late_starts_nothing() {
     at.ask("update_rule", json!({"ruleId": "Gone", "enabled": false})).await.unwrap();
     live.admit(at.house.ports.clock.now(), &crate::engine::by_hand(&at.house.cx()));
     assert_eq!(live.running(), (0, 0));
-    assert!(live.occupy().1.is_cancelled());
+    assert!(live.occupy().1.is_asked());
 }
 
 #[tokio::test]

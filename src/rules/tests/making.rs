@@ -79,6 +79,42 @@ async fn loose_forms_become_one_and_read_as_a_sentence() {
 }
 
 #[tokio::test]
+async fn temperatures_read_with_their_unit() {
+    let at = At::new();
+    for (more, wanted) in [
+        (json!({"temperature": 21}), "When pin 4 turns on, set the porch light to 21 degrees."),
+        (
+            json!({"temperature": 70, "unit": "fahrenheit"}),
+            "When pin 4 turns on, set the porch light to 70 degrees Fahrenheit.",
+        ),
+        (json!({"by": -2, "unit": "celsius"}), "When pin 4 turns on, change the porch light by -2 degrees Celsius."),
+    ] {
+        let mut action = json!({"thing": "porch light", "action": "set_temperature"});
+        action.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let rule = json!({"triggers": {"pin": 4, "edge": "rising"}, "actions": action});
+        let told = at.ask("validate_rule", rule).await.unwrap().content;
+        assert_eq!(told["sentence"], wanted, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_place_nothing_goes_by_the_sun() {
+    let at = At::nowhere();
+    let act = json!({"message": "x"});
+    for rule in [
+        json!({"triggers": "sunset", "actions": act}),
+        json!({"triggers": "sunset once", "actions": act}),
+        json!({"triggers": "bell pressed", "conditions": "it is dark", "actions": act}),
+    ] {
+        let refused = at.ask("create_rule", rule.clone()).await.unwrap_err();
+        assert!(refused.message().contains("`latitude` and `longitude` in hob.toml"), "{rule}: {refused}");
+        let told = at.ask("validate_rule", rule).await.unwrap().content;
+        assert!(told["valid"] == false && told["errors"][0].as_str().unwrap().contains("`latitude`"), "{told}");
+    }
+    at.make(json!({"triggers": "bell pressed", "actions": act})).await;
+}
+
+#[tokio::test]
 async fn what_makes_no_sense_is_refused_with_a_sentence() {
     let at = At::new();
     let act = json!([{"message": "x"}]);
@@ -265,6 +301,41 @@ async fn triggers_and_rules_are_one_list() {
 }
 
 #[tokio::test]
+async fn a_shared_rule_is_seen_by_all_and_changed_by_its_maker() {
+    let at = At::new();
+    let rule = |name: &str, shared: Value| json!({"name": name, "triggers": "bell pressed", "actions": {"message": "ding"}, "shared": shared});
+    let own = at.make(json!({"name": "Own", "triggers": "bell pressed", "actions": {"message": "ding"}})).await;
+    let shared = at.make(rule("Ours", json!(true))).await;
+    assert_eq!((&own["shared"], &shared["shared"], &shared["sharedBy"]), (&json!(false), &json!(true), &json!(null)));
+    let other = at.house.other();
+    let seen = |told: Result<Output>| {
+        told.unwrap().content["rules"].as_array().unwrap().iter().map(|rule| rule["name"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(seen(at.ask_as(&other, "list_rules", json!({})).await), ["Ours"]);
+    let shown = at.ask_as(&other, "get_rule", json!({"ruleId": "Ours"})).await.unwrap().content;
+    assert_eq!(shown["sharedBy"], "somebody else");
+    for (tool, args) in [
+        ("update_rule", json!({"ruleId": "Ours", "shared": false})),
+        ("update_rule", json!({"ruleId": "Ours", "enabled": false})),
+        ("delete_rule", json!({"ruleId": "Ours"})),
+    ] {
+        let refused = at.ask_as(&other, tool, args.clone()).await;
+        assert!(matches!(refused, Err(Error::Denied(_))), "{tool} {args}: {refused:?}");
+    }
+    // Its runs and its switch stay as they are.
+    let changed = at.ask("update_rule", json!({"ruleId": "Ours", "shared": false})).await.unwrap().content;
+    assert_eq!((&changed["shared"], &changed["enabled"]), (&json!(false), &json!(true)));
+    assert!(seen(at.ask_as(&other, "list_rules", json!({})).await).is_empty());
+    let changed =
+        at.ask("update_rule", json!({"ruleId": "Own", "shared": true, "name": "Mine"})).await.unwrap().content;
+    assert_eq!((&changed["shared"], &changed["name"]), (&json!(true), &json!("Mine")));
+    let kept = at.ask("update_rule", json!({"ruleId": "Mine", "cooldownSeconds": 5})).await.unwrap().content;
+    assert_eq!(kept["shared"], true);
+    at.tell("pin:press", json!({"pin": 4, "kind": "short"}));
+    at.calls(2).await;
+}
+
+#[tokio::test]
 async fn the_file_is_loaded_shown_and_not_changed_by_tools() {
     let (at, folder) = (At::new(), Folder::new());
     let path = folder.0.join("rules.toml");
@@ -325,7 +396,7 @@ async fn the_rest_of_a_condition_is_not_dropped() {
         let rule = json!({"triggers": "bell pressed", "conditions": [condition], "actions": "turn on the porch light"});
         assert!(matches!(at.ask("create_rule", rule).await, Err(Error::BadArgs(_))), "{condition}");
     }
-    let home = home(&at.board);
+    let home = home(&at.board, None);
     for (words, wanted) in [
         ("pin 4 opens", json!({"type": "pin", "pin": 4, "edge": "rising"})),
         ("pin 4 closes", json!({"type": "pin", "pin": 4, "edge": "falling"})),

@@ -4,12 +4,14 @@ mod cell;
 mod column;
 mod filter;
 mod find;
+mod reader;
 mod readings;
 mod record;
 mod rows;
 #[cfg(test)]
 mod tests;
 
+pub use reader::{ReadableKind, ReadableTable, TableReader};
 pub use record::undoer;
 
 use column::DESCRIPTION;

@@ -1,6 +1,6 @@
 //! `answer_question`: one fact that answers a question, or nothing.
 
-use super::sources::{self, FoundRecord};
+use super::sources::{self, Asked, FoundRecord};
 use memory::{Decision, Fact, Memories, Question};
 use records::join_list;
 use text_kit::{capitalized, end_sentence, truncate};
@@ -67,7 +67,8 @@ pub(super) async fn answer_question(memories: Memories, cx: Cx, args: AnswerQues
 /// Facts in the records of other families. Their tools have tainted the run with what they read.
 async fn in_records(memories: &Memories, cx: &Cx, asked: &str, question: &Question) -> (Vec<Fact>, Vec<Origin>) {
     let words = question.search_words(SEARCHED);
-    let found = if words.is_empty() { vec![] } else { sources::search(cx, &words, question.is_past()).await };
+    let asked_for = Asked { words: &words, past: question.is_past(), kinds: &[], now: cx.ports().clock.local() };
+    let found = if words.is_empty() { vec![] } else { sources::search(cx, &asked_for).await };
     let mut all: Vec<(f32, String, &FoundRecord)> = vec![];
     for record in &found {
         all.extend(record.facts.iter().map(|fact| (question.overlap(fact), fact.clone(), record)));
@@ -77,7 +78,7 @@ async fn in_records(memories: &Memories, cx: &Cx, asked: &str, question: &Questi
     let texts: Vec<&str> = all.iter().map(|(_, text, _)| text.as_str()).collect();
     let similarities = memories.similarities(asked, &texts).await;
     let origin = |record: &FoundRecord| Origin {
-        kind: record.kind.clone(),
+        kind: record.kind.name().to_owned(),
         id: record.id.clone(),
         title: Some(record.title.clone()),
         date: record.date.clone(),

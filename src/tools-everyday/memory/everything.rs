@@ -1,9 +1,10 @@
 //! `search_everything`: one ranked list over all families.
 
-use super::sources;
+use super::sources::{self, Asked, Kind};
+use jiff::{Timestamp, tz::TimeZone};
 use memory::{Fact, Memories, Question, masked};
 use text_kit::{More, counted_one, listing, truncate};
-use tool::{Label, prelude::*};
+use tool::{Label, When, prelude::*};
 
 /// The default and the largest limit.
 pub(super) const PAGE: (u32, u32) = (10, 50);
@@ -20,8 +21,15 @@ const LEAST: f32 = 0.3;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchEverything {
-    /// Words to look for.
+    /// Words to look for, or a question.
     query: String,
+    /// Only these kinds; all where it is left out.
+    #[serde(default)]
+    kinds: Vec<Kind>,
+    /// Only results dated at or after this date or time: of an event its start, of a task its due date, else its creation.
+    since: Option<String>,
+    /// Only results dated before the end of this date, or at or before this time.
+    until: Option<String>,
     limit: Option<u32>,
 }
 
@@ -31,34 +39,88 @@ struct Hit {
     view: Value,
 }
 
+/// A span of time; either end may be open.
+struct Span {
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+    zone: TimeZone,
+}
+
+impl Span {
+    fn read(args: &SearchEverything, zone: TimeZone) -> Result<Self> {
+        let bound = |text: &Option<String>, end: bool| -> Result<Option<Timestamp>> {
+            let Some(text) = text.as_deref().map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
+            instant(text, &zone, end).map(Some).ok_or_else(|| {
+                Error::bad_args(format!(
+                    "cannot read the time {}: pass a date such as 2026-03-01",
+                    records::quote(text)
+                ))
+            })
+        };
+        let (since, until) = (bound(&args.since, false)?, bound(&args.until, true)?);
+        if since.zip(until).is_some_and(|(since, until)| since > until) {
+            return Err(Error::bad_args("`since` is after `until`: nothing lies between them"));
+        }
+        Ok(Self { since, until, zone })
+    }
+
+    fn has(&self, date: Option<&str>) -> bool {
+        if self.since.is_none() && self.until.is_none() {
+            return true;
+        }
+        // What spans a day is within if a part of it is.
+        let at = |end| date.and_then(|date| instant(date, &self.zone, end));
+        let (Some(start), Some(end)) = (at(false), at(true)) else { return false };
+        self.since.is_none_or(|since| end >= since) && self.until.is_none_or(|until| start <= until)
+    }
+}
+
+/// The time of a stored or written text; of a day its first or last moment.
+fn instant(text: &str, zone: &TimeZone, end: bool) -> Option<Timestamp> {
+    let when = When::read(text, zone).ok()?;
+    let zoned = match &when {
+        When::Day(day) if end => day.to_datetime(jiff::civil::Time::MAX).to_zoned(zone.clone()).ok()?,
+        _ => when.start(zone).ok()?,
+    };
+    Some(zoned.timestamp())
+}
+
 pub(super) async fn search_everything(memories: Memories, cx: Cx, args: SearchEverything) -> Result<Output> {
     let query = args.query.trim();
     if query.is_empty() {
         return Err(Error::bad_args("the query is empty: pass words to search for"));
     }
     let limit = args.limit.unwrap_or(PAGE.0).clamp(1, PAGE.1) as usize;
-    let question = Question::new(query);
-    let candidates = memories.candidates(&cx, query, &question).await?;
     let zone = cx.ports().clock.zone();
+    let span = Span::read(&args, zone.clone())?;
+    let wants = |kind: Kind| args.kinds.is_empty() || args.kinds.contains(&kind);
+    let question = Question::new(query);
     let mut hits = vec![];
-    for candidate in candidates.found {
+    let candidates = match wants(Kind::Memory) {
+        true => memories.candidates(&cx, query, &question).await?.found,
+        false => vec![],
+    };
+    for candidate in candidates {
         let it = candidate.memory;
         let fact = Fact { text: it.content, similarity: candidate.similarity };
         let created = records::iso(i64::try_from(it.created_ms).unwrap_or(0), &zone);
         let snippet = masked(&fact.text, query);
-        let view = view("memory", &it.id.to_string(), &snippet, &snippet, Some(created));
+        let why = why(&question, &fact.text, candidate.similarity);
+        let view = view((Kind::Memory, &it.id.to_string()), (&snippet, &snippet), Some(created), why);
         hits.push(Hit { relevance: question.relevance(&fact), label: candidate.label, view });
     }
     let words = question.search_words(SEARCHED);
-    for record in sources::search(&cx, &words, true).await {
+    let asked = Asked { words: &words, past: true, kinds: &args.kinds, now: cx.ports().clock.local() };
+    for record in sources::search(&cx, &asked).await {
         let text = record.facts.iter().max_by(|a, b| question.overlap(a).total_cmp(&question.overlap(b)));
         let text = text.unwrap_or(&record.title);
         let all = Fact { text: [&record.title[..], &record.facts.join(" ")].join(" "), similarity: None };
         let (title, snippet) = (masked(&record.title, query), masked(text, query));
-        let view = view(&record.kind, &record.id, &title, &snippet, record.date);
+        let why = why(&question, &all.text, None);
+        let view = view((record.kind, &record.id), (&title, &snippet), record.date, why);
         hits.push(Hit { relevance: question.relevance(&all), label: Label::Own, view });
     }
-    hits.retain(|hit| hit.relevance >= LEAST);
+    hits.retain(|hit| hit.relevance >= LEAST && span.has(hit.view["date"].as_str()));
     hits.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
     let more = hits.len() > limit;
     hits.truncate(limit);
@@ -69,9 +131,19 @@ pub(super) async fn search_everything(memories: Memories, cx: Cx, args: SearchEv
     Ok(Output { content, ..Output::default() }.say(sentence))
 }
 
-fn view(kind: &str, id: &str, title: &str, snippet: &str, date: Option<String>) -> Value {
+/// Why a text was found: the words it shares with the question, and whether its meaning is similar.
+fn why(question: &Question, text: &str, similarity: Option<f32>) -> String {
+    let words = question.shared_words(text);
+    match (words.is_empty(), similarity.is_some_and(|similarity| similarity >= LEAST)) {
+        (true, _) => "similar meaning".to_owned(),
+        (false, true) => format!("similar meaning, same words: {}", words.join(", ")),
+        (false, false) => format!("same words: {}", words.join(", ")),
+    }
+}
+
+fn view((kind, id): (Kind, &str), (title, snippet): (&str, &str), date: Option<String>, why: String) -> Value {
     let (title, snippet) = (truncate(title, TITLE), truncate(snippet, SNIPPET));
-    json!({"kind": kind, "id": id, "title": title, "snippet": snippet, "date": date})
+    json!({"kind": kind.name(), "id": id, "title": title, "snippet": snippet, "date": date, "why": why})
 }
 
 fn sentence(found: &[Value], query: &str) -> String {

@@ -2,6 +2,7 @@
 
 use jiff::Zoned;
 use records::when_words;
+use std::{future::Future, pin::Pin};
 use text_kit::{money_words, truncate};
 use tool::{When, prelude::*};
 
@@ -12,27 +13,82 @@ const TABLES: usize = 8;
 /// The most lines of a note that are considered.
 const LINES: usize = 60;
 
-/// A kind of record and the tool that finds it by words.
-struct Source {
-    kind: &'static str,
+/// What is searched for.
+pub(super) struct Asked<'a> {
+    pub words: &'a [String],
+    /// Whether records of the past count: events that are over.
+    pub past: bool,
+    /// Only these kinds; all where it is empty.
+    pub kinds: &'a [Kind],
+    pub now: Zoned,
+}
+
+/// The kinds of what a search finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    Memory,
+    Contact,
+    Event,
+    Task,
+    Note,
+    Expense,
+    Bookmark,
+    // A row of an own table.
+    Record,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Contact => "contact",
+            Self::Event => "event",
+            Self::Task => "task",
+            Self::Note => "note",
+            Self::Expense => "expense",
+            Self::Bookmark => "bookmark",
+            Self::Record => "record",
+        }
+    }
+}
+
+type Finding<'a> = Pin<Box<dyn Future<Output = Vec<FoundRecord>> + Send + 'a>>;
+
+/// Somewhere that a search looks: files of the workspace, documents and skills join as others of these. What a caller may
+/// not see is not found; a source that fails has nothing to add.
+pub(super) trait Source: Sync {
+    /// What it finds.
+    fn kind(&self) -> Kind;
+    /// The records with one of the words.
+    fn search<'a>(&'a self, cx: &'a Cx, asked: &'a Asked<'a>) -> Finding<'a>;
+}
+
+/// A family whose records a tool finds by words.
+struct Family {
+    kind: Kind,
     tool: &'static str,
     /// The field of the tool's result.
     list: &'static str,
 }
 
-const SOURCES: &[Source] = &[
-    Source { kind: "contact", tool: "list_contacts", list: "contacts" },
-    Source { kind: "event", tool: "list_calendar_events", list: "events" },
-    Source { kind: "task", tool: "list_tasks", list: "tasks" },
-    Source { kind: "note", tool: "list_notes", list: "notes" },
-    Source { kind: "expense", tool: "query_expenses", list: "expenses" },
-    Source { kind: "bookmark", tool: "list_bookmarks", list: "bookmarks" },
+/// The household's own tables.
+struct Tables;
+
+const SOURCES: &[&dyn Source] = &[
+    &Family { kind: Kind::Contact, tool: "list_contacts", list: "contacts" },
+    &Family { kind: Kind::Event, tool: "list_calendar_events", list: "events" },
+    &Family { kind: Kind::Task, tool: "list_tasks", list: "tasks" },
+    &Family { kind: Kind::Note, tool: "list_notes", list: "notes" },
+    &Family { kind: Kind::Expense, tool: "query_expenses", list: "expenses" },
+    &Family { kind: Kind::Bookmark, tool: "list_bookmarks", list: "bookmarks" },
+    &Tables,
 ];
 
 /// A record that a search found.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FoundRecord {
-    pub kind: String,
+    pub kind: Kind,
     pub id: String,
     pub title: String,
     /// A day or time, as stored: of an event its start, of a task its due date, else when it was created.
@@ -42,72 +98,95 @@ pub(super) struct FoundRecord {
 }
 
 /// The records with one of these words, each once, in order of their families.
-pub(super) async fn search(cx: &Cx, words: &[String], past: bool) -> Vec<FoundRecord> {
+pub(super) async fn search(cx: &Cx, asked: &Asked<'_>) -> Vec<FoundRecord> {
     let mut found: Vec<FoundRecord> = vec![];
-    let mut add = |record: FoundRecord| {
-        if !found.iter().any(|f| f.id == record.id) {
-            found.push(record);
-        }
-    };
-    let now = cx.ports().clock.local();
     for source in SOURCES {
-        for word in words {
-            let mut args = json!({"search": word, "limit": READ});
-            if source.kind == "event" && past {
-                args["startDate"] = json!(now.date().saturating_sub(jiff::Span::new().years(2)).to_string());
-            }
-            // A family may be off, or closed to this caller: then it has nothing to add.
-            let Ok(output) = cx.call(source.tool, args).await else { continue };
-            for record in output.content[source.list].as_array().into_iter().flatten() {
-                add(read(source.kind, record, &now));
+        if !asked.kinds.is_empty() && !asked.kinds.contains(&source.kind()) {
+            continue;
+        }
+        for record in source.search(cx, asked).await {
+            if !found.iter().any(|f| f.id == record.id) {
+                found.push(record);
             }
         }
-    }
-    for (table, record) in in_tables(cx, words).await {
-        add(row(&table, &record));
     }
     found
 }
 
-async fn in_tables(cx: &Cx, words: &[String]) -> Vec<(String, Value)> {
-    let mut found = vec![];
-    let Ok(tables) = cx.call("list_custom_tables", json!({})).await else { return found };
-    let named = tables.content["tables"].as_array().into_iter().flatten();
-    let filled = named.filter(|table| table["records"].as_u64() != Some(0));
-    let names: Vec<String> =
-        filled.filter_map(|t| t["table"].as_str().or_else(|| t["name"].as_str())).map(str::to_owned).collect();
-    for table in names.iter().take(TABLES) {
-        for word in words {
-            let args = json!({"table": table, "query": word, "limit": READ});
-            let Ok(output) = cx.call("search_custom_records", args).await else { continue };
-            let records = output.content["records"].as_array().cloned().unwrap_or_default();
-            found.extend(records.into_iter().map(|record| (table.clone(), record)));
-        }
+impl Source for Family {
+    fn kind(&self) -> Kind {
+        self.kind
     }
-    found
+
+    fn search<'a>(&'a self, cx: &'a Cx, asked: &'a Asked<'a>) -> Finding<'a> {
+        Box::pin(async move {
+            let mut found = vec![];
+            for word in asked.words {
+                let mut args = json!({"search": word, "limit": READ});
+                if self.kind == Kind::Event && asked.past {
+                    let start = asked.now.date().saturating_sub(jiff::Span::new().years(2));
+                    args["startDate"] = json!(start.to_string());
+                }
+                // A family may be off, or closed to this caller: then it has nothing to add.
+                let Ok(output) = cx.call(self.tool, args).await else { continue };
+                let records = output.content[self.list].as_array().into_iter().flatten();
+                found.extend(records.map(|record| read(self.kind, record, &asked.now)));
+            }
+            found
+        })
+    }
+}
+
+impl Source for Tables {
+    fn kind(&self) -> Kind {
+        Kind::Record
+    }
+
+    fn search<'a>(&'a self, cx: &'a Cx, asked: &'a Asked<'a>) -> Finding<'a> {
+        Box::pin(async move {
+            let mut found = vec![];
+            let Ok(tables) = cx.call("list_custom_tables", json!({})).await else { return found };
+            let named = tables.content["tables"].as_array().into_iter().flatten();
+            let filled = named.filter(|table| table["records"].as_u64() != Some(0));
+            let names: Vec<String> =
+                filled.filter_map(|t| t["table"].as_str().or_else(|| t["name"].as_str())).map(str::to_owned).collect();
+            for table in names.iter().take(TABLES) {
+                for word in asked.words {
+                    let args = json!({"table": table, "query": word, "limit": READ});
+                    let Ok(output) = cx.call("search_custom_records", args).await else { continue };
+                    let records = output.content["records"].as_array().into_iter().flatten();
+                    found.extend(records.map(|record| row(table, record)));
+                }
+            }
+            found
+        })
+    }
 }
 
 /// A record as the facts it states.
-fn read(kind: &str, record: &Value, now: &Zoned) -> FoundRecord {
+fn read(kind: Kind, record: &Value, now: &Zoned) -> FoundRecord {
     let text = |field: &str| record[field].as_str().filter(|text| !text.is_empty());
-    let title =
-        text("title").or_else(|| text("name")).or_else(|| text("description")).or_else(|| text("url")).unwrap_or(kind);
+    let title = text("title")
+        .or_else(|| text("name"))
+        .or_else(|| text("description"))
+        .or_else(|| text("url"))
+        .unwrap_or(kind.name());
     let date = match kind {
-        "event" => text("startTime"),
-        "task" => text("dueDate"),
-        "expense" => text("date"),
+        Kind::Event => text("startTime"),
+        Kind::Task => text("dueDate"),
+        Kind::Expense => text("date"),
         _ => text("createdAt"),
     };
     let facts = match kind {
-        "contact" => contact(title, &text),
-        "event" => vec![event(title, &text, now)],
-        "task" => task(title, &text, now),
-        "note" => note(title, text("content").unwrap_or_default()),
-        "expense" => vec![expense(record, &text)],
+        Kind::Contact => contact(title, &text),
+        Kind::Event => vec![event(title, &text, now)],
+        Kind::Task => task(title, &text, now),
+        Kind::Note => note(title, text("content").unwrap_or_default()),
+        Kind::Expense => vec![expense(record, &text)],
         _ => vec![[Some(title), text("url"), text("description")].into_iter().flatten().collect::<Vec<_>>().join(": ")],
     };
     FoundRecord {
-        kind: kind.to_owned(),
+        kind,
         id: text("id").unwrap_or_default().to_owned(),
         title: title.to_owned(),
         date: date.map(str::to_owned),
@@ -193,7 +272,7 @@ fn row(table: &str, record: &Value) -> FoundRecord {
     let title = columns.first().map_or_else(|| table.to_owned(), |(_, value)| value.clone());
     let text: Vec<String> = columns.iter().map(|(key, value)| format!("{key} {value}")).collect();
     FoundRecord {
-        kind: "record".to_owned(),
+        kind: Kind::Record,
         id: record["id"].as_str().unwrap_or_default().to_owned(),
         title: truncate(&title, 200),
         date: record["createdAt"].as_str().map(str::to_owned),

@@ -2,7 +2,7 @@
 
 use super::{target, undo, words};
 use ::things::{
-    Address, Command, Home, Kind, State, Things, Verb,
+    Address, Command, Home, Kind, Scale, State, Things, Verb,
     lasting::{self, WayBack},
     state_words,
 };
@@ -46,8 +46,10 @@ pub(super) struct Control {
     /// Relative: percent for `set_level`, degrees for `set_temperature`; negative is less.
     #[schemars(range(min = -100, max = 100))]
     by: Option<i8>,
-    /// For `set_temperature`, in the unit of the thing.
+    /// For `set_temperature`, in `unit`.
     temperature: Option<f64>,
+    /// The unit of `temperature`, and of `by` for it. Default: the unit of the thing.
+    unit: Option<Scale>,
     /// Colour for `set_color` (`red`, `#ff8800`), mode for `set_mode` (`heat`, `eco`).
     #[schemars(length(max = 100))]
     text: Option<String>,
@@ -149,6 +151,11 @@ fn command_for(home: &Home, at: usize, verb: Verb, control: &Control) -> Result<
         mute: control.mute,
     };
     let missing = |what: &str| Error::bad_args(format!("`{what}` is missing: it says what to set"));
+    // What is said in the other scale; a thing that names no unit is taken at its word.
+    let scales = control.unit.zip(state.unit.as_deref().and_then(Scale::of));
+    if let Some((said, own)) = scales {
+        command.temperature = command.temperature.map(|temperature| said.to(own, temperature));
+    }
     match verb {
         Verb::TurnOn if !has(verb) && has(Verb::Activate) => command.verb = Verb::Activate,
         Verb::TurnOn if !has(verb) && has(Verb::Play) => command.verb = Verb::Play,
@@ -184,7 +191,8 @@ fn command_for(home: &Home, at: usize, verb: Verb, control: &Control) -> Result<
     }
     if let (Verb::SetTemperature, None, Some(by)) = (command.verb, command.temperature, command.by) {
         let from = state.target.or(state.temperature).ok_or_else(|| missing("temperature"))?;
-        (command.temperature, command.by) = (Some(from + f64::from(by)), None);
+        let by = scales.map_or(by.into(), |(said, own)| said.difference_to(own, by.into()));
+        (command.temperature, command.by) = (Some(from + by), None);
     }
     if let Some(temperature) = command.temperature.filter(|t| !t.is_finite() || t.abs() > 500.0) {
         return Err(Error::bad_args(format!("{temperature} is no temperature of a home")));

@@ -1,7 +1,7 @@
 //! The tools over the demo home, whose calls really change it.
 
 use super::{demo::*, family, undo, undoer};
-use ::things::{Kind, Things, Verb};
+use ::things::{Kind, Thing, Things, Verb};
 use futures::future::BoxFuture;
 use std::sync::{Arc, Mutex};
 use store::Store;
@@ -41,8 +41,11 @@ impl Dispatch for Calls {
 
 impl Home {
     pub fn new() -> Arc<Self> {
+        Self::of(home())
+    }
+    fn of(all: Vec<Thing>) -> Arc<Self> {
         let store = Store::in_memory().unwrap();
-        let (things, source) = (Things::new(&store), DemoSource::new(home()));
+        let (things, source) = (Things::new(&store), DemoSource::new(all));
         things.add(source.clone());
         Arc::new(Self { things, source, store, calls: Mutex::default() })
     }
@@ -95,6 +98,18 @@ async fn things_do_what_they_are_told_and_the_answer_says_so() {
         (json!({"area": "Living room", "action": "set_temperature", "temperature": 21}), "Thermostat is set to 21 °C."),
         (json!({"thing": "thermostat", "action": "set_temperature", "by": 2}), "Thermostat is set to 23 °C."),
         (
+            json!({"thing": "thermostat", "action": "set_temperature", "temperature": 70, "unit": "fahrenheit"}),
+            "Thermostat is set to 21 °C.",
+        ),
+        (
+            json!({"thing": "thermostat", "action": "set_temperature", "by": -3, "unit": "fahrenheit"}),
+            "Thermostat is set to 19.5 °C.",
+        ),
+        (
+            json!({"thing": "thermostat", "action": "set_temperature", "temperature": 20, "unit": "celsius"}),
+            "Thermostat is set to 20 °C.",
+        ),
+        (
             json!({"kind": "cover", "action": "close"}),
             "Kitchen blind, Curtain left, Curtain right and Garage door are closed.",
         ),
@@ -129,6 +144,24 @@ async fn things_do_what_they_are_told_and_the_answer_says_so() {
         Some("11")
     );
     assert_eq!((home.value("alarm"), home.value("living_climate")), ("armed_away".into(), "heat".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thermostat_in_fahrenheit_understands_celsius() {
+    let mut all = home();
+    let thermostat = all.iter_mut().find(|thing| thing.name == "Thermostat").unwrap();
+    (thermostat.state.unit, thermostat.state.target) = (Some("°F".into()), Some(68.0));
+    let home = Home::of(all);
+    for (args, said) in [
+        (json!({"temperature": 21, "unit": "celsius"}), "Thermostat is set to 70 °F."),
+        (json!({"by": 2, "unit": "celsius"}), "Thermostat is set to 74 °F."),
+        (json!({"temperature": 71.5, "unit": "fahrenheit"}), "Thermostat is set to 71.5 °F."),
+        (json!({"temperature": 72}), "Thermostat is set to 72 °F."),
+    ] {
+        let mut call = json!({"thing": "thermostat", "action": "set_temperature"});
+        call.as_object_mut().unwrap().extend(args.as_object().unwrap().clone());
+        assert_eq!(home.said("control_thing", call).await, said, "{args}");
+    }
 }
 
 #[tokio::test]

@@ -27,47 +27,103 @@ pub(crate) fn decode(bytes: &[u8], to: Format) -> Result<Audio> {
     if u64::from(reader.duration()) > SECONDS * u64::from(spec.sample_rate) {
         return Err(Error::bad_args(format!("the recording is longer than {SECONDS} seconds: send it in parts")));
     }
-    let samples: Vec<f32> = match spec.sample_format {
-        SampleFormat::Float => reader.samples::<f32>().collect::<hound::Result<_>>().map_err(unreadable)?,
-        SampleFormat::Int => {
-            let full = (1u64 << (u32::from(spec.bits_per_sample).clamp(1, 32) - 1)) as f32;
-            let scaled = reader.samples::<i32>().map(|sample| sample.map(|sample| sample as f32 / full));
-            scaled.collect::<hound::Result<_>>().map_err(unreadable)?
-        }
-    };
-    let mono: Vec<f32> =
-        samples.chunks_exact(channels).map(|frame| frame.iter().sum::<f32>() / channels as f32).collect();
-    if mono.is_empty() {
+    let frames = reader.duration() as usize;
+    if frames == 0 {
         return Err(Error::bad_args("the WAV file has no sound in it"));
     }
-    let resampled = resample(&mono, spec.sample_rate, to.rate);
-    let samples = resampled.into_iter().map(|sample| (sample.clamp(-1.0, 1.0) * 32_767.0).round() as i16);
-    Ok(Audio { format: Format { width: 2, channels: 1, ..to }, bytes: samples.flat_map(i16::to_le_bytes).collect() })
+    // Sample by sample: of a large file only the result, which `SECONDS` bounds, is in memory.
+    let mut resampler = Resampler::new(spec.sample_rate, to.rate, frames);
+    let mut feed = |samples: &mut dyn Iterator<Item = hound::Result<f32>>| -> hound::Result<()> {
+        for _ in 0..frames {
+            let mut sum = 0.0;
+            for _ in 0..channels {
+                sum += samples.next().ok_or(hound::Error::FormatError("it ends too early"))??;
+            }
+            resampler.push(sum / channels as f32);
+        }
+        Ok(())
+    };
+    match spec.sample_format {
+        SampleFormat::Float => feed(&mut reader.samples::<f32>()),
+        SampleFormat::Int => {
+            let full = (1u64 << (u32::from(spec.bits_per_sample).clamp(1, 32) - 1)) as f32;
+            feed(&mut reader.samples::<i32>().map(|sample| sample.map(|sample| sample as f32 / full)))
+        }
+    }
+    .map_err(unreadable)?;
+    Ok(Audio { format: Format { width: 2, channels: 1, ..to }, bytes: resampler.finish() })
 }
 
-/// Linear interpolation. Where the rate falls, each new sample first averages those it replaces, so that high tones do not turn
-/// into low ones: enough for speech.
-fn resample(samples: &[f32], from: u32, to: u32) -> Vec<f32> {
-    if from == to {
-        return samples.to_vec();
+/// Linear interpolation. Where the rate falls, each new sample averages those it replaces, so that high tones do not turn into
+/// low ones: enough for speech.
+struct Resampler {
+    /// How many old samples a new one takes.
+    step: f64,
+    /// How many new samples there will be, and how many there are.
+    count: usize,
+    made: usize,
+    /// How many old samples came, and the last of them.
+    taken: usize,
+    last: f32,
+    /// Sum and number of the old samples for the next new one, where the rate falls.
+    sum: f32,
+    summed: usize,
+    bytes: Vec<u8>,
+}
+
+impl Resampler {
+    fn new(from: u32, to: u32, frames: usize) -> Self {
+        let step = f64::from(from) / f64::from(to);
+        let count = ((frames as f64 / step).floor() as usize).max(1);
+        let bytes = Vec::with_capacity(2 * count);
+        Self { step, count, made: 0, taken: 0, last: 0.0, sum: 0.0, summed: 0, bytes }
     }
-    let step = f64::from(from) / f64::from(to);
-    let count = (samples.len() as f64 / step).floor() as usize;
-    let at = |index: usize| samples.get(index).or(samples.last()).copied().unwrap_or_default();
-    (0..count.max(1))
-        .map(|n| {
-            let place = n as f64 * step;
-            if step > 1.0 {
-                let (begin, end) = (place as usize, ((place + step) as usize).min(samples.len()));
-                let part = samples.get(begin..end.max(begin + 1)).unwrap_or_default();
-                if !part.is_empty() {
-                    return part.iter().sum::<f32>() / part.len() as f32;
-                }
+
+    /// Where a new sample lies among the old ones.
+    fn place(&self, made: usize) -> f64 {
+        made as f64 * self.step
+    }
+
+    fn push(&mut self, sample: f32) {
+        if self.step >= 1.0 {
+            (self.sum, self.summed, self.taken) = (self.sum + sample, self.summed + 1, self.taken + 1);
+            if self.taken >= self.place(self.made + 1) as usize {
+                self.make(self.sum / self.summed as f32);
+                (self.sum, self.summed) = (0.0, 0);
             }
-            let (index, rest) = (place as usize, place.fract() as f32);
-            at(index) * (1.0 - rest) + at(index + 1) * rest
-        })
-        .collect()
+            return;
+        }
+        if self.taken > 0 {
+            self.between(sample);
+        }
+        (self.last, self.taken) = (sample, self.taken + 1);
+    }
+
+    /// The new samples between the last old one and this.
+    fn between(&mut self, next: f32) {
+        let begin = self.taken - 1;
+        while self.made < self.count && (self.place(self.made) as usize) <= begin {
+            let rest = self.place(self.made).fract() as f32;
+            self.make(self.last * (1.0 - rest) + next * rest);
+        }
+    }
+
+    fn make(&mut self, sample: f32) {
+        if self.made < self.count {
+            let sample = (sample.clamp(-1.0, 1.0) * 32_767.0).round() as i16;
+            self.bytes.extend(sample.to_le_bytes());
+            self.made += 1;
+        }
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        if self.step < 1.0 {
+            self.between(self.last);
+        } else if self.summed > 0 {
+            self.make(self.sum / self.summed as f32);
+        }
+        self.bytes
+    }
 }
 
 /// A WAV file of raw audio, and its length in seconds.
@@ -173,6 +229,40 @@ mod tests {
         whole[40..44].copy_from_slice(&length.to_le_bytes());
         let error = decode(&whole, Format::SPEECH).unwrap_err();
         assert!(error.message().contains("300 seconds"), "{error}");
+    }
+
+    /// Of a file of 20 MB nothing is in memory but the file and what is made of it. In a process of its own, since the high-water
+    /// mark is that of a process.
+    #[test]
+    fn a_large_file_needs_little_memory() {
+        const CHILD: &str = "HOB_TEST_LARGE_WAV";
+        if std::env::var_os(CHILD).is_none() {
+            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+            child
+                .args(["--exact", "voice::wav::tests::a_large_file_needs_little_memory", "--nocapture"])
+                .env(CHILD, "1");
+            let ended = child.output().unwrap();
+            let said = String::from_utf8_lossy(&ended.stdout).into_owned() + &String::from_utf8_lossy(&ended.stderr);
+            assert!(ended.status.success() && said.contains("1 passed"), "{said}");
+            return;
+        }
+        let small = tone(spec(48_000, 16, 2, SampleFormat::Int));
+        let mut large = vec![0; 20_000_000];
+        large.fill(7);
+        large[..44].copy_from_slice(&small[..44]);
+        let length = (large.len() - 44) as u32;
+        large[4..8].copy_from_slice(&(length + 36).to_le_bytes());
+        large[40..44].copy_from_slice(&length.to_le_bytes());
+        let peak_kb = || {
+            let status = std::fs::read_to_string("/proc/self/status").unwrap();
+            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+            line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
+        };
+        let before = peak_kb();
+        let audio = decode(&large, Format::SPEECH).unwrap();
+        assert_eq!(audio.bytes.len(), 2 * (4_999_989 / 3));
+        let more = peak_kb() - before;
+        assert!(more < 8_000, "{more} kB more than before");
     }
 
     #[test]

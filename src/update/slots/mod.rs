@@ -231,6 +231,15 @@ pub trait Slots: Send + Sync + fmt::Debug {
     /// `Disk`.
     fn trial_report(&self) -> Result<Option<TrialReport>>;
 
+    /// Whether the boot loader started this slot, a confirmed one, because the active one does not start: what it found, which is
+    /// empty where it left no note.
+    ///
+    /// # Errors
+    /// `Disk`.
+    fn stands_in(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     /// The folder for the journal, where the kind of slots has one.
     fn state_folder(&self) -> Option<PathBuf>;
 

@@ -1,7 +1,8 @@
 //! Partitions chosen by U-Boot: `slot.env` on the selector partition has `active=`, `try=` and `fallback=`.
 //!
 //! The boot script clears `try` before it attempts that slot, so that an attempt that ends in any way falls back to `active`. Where
-//! `active` itself does not start, only `fallback` is started in its place: a slot that was confirmed and not written since.
+//! `active` itself does not start, only `fallback` is started in its place: a slot that was confirmed and not written since. Why, the
+//! initramfs writes into `slot.why`. `slot.bak` is the copy that the boot script reads while `slot.env` is unreadable.
 
 use super::{
     Restart, Running, SlotKind, SlotManifest, SlotName, Slots, TrialReport,
@@ -11,8 +12,13 @@ use crate::{
     disk::DiskFile,
     error::{Error, Result},
     manifest::Payload,
+    recover,
 };
 use std::path::PathBuf;
+
+/// The copy of `slot.env`, and the note that says which slot does not start and why, beside it.
+const COPY: &str = "slot.bak";
+const NOTE: &str = "slot.why";
 
 /// Slots that U-Boot boots.
 #[derive(Debug, Clone)]
@@ -70,10 +76,22 @@ impl UbootSlots {
 
     fn set(&self, selector: Selector) -> Result<()> {
         rewrite(&*self.partitions.disk, &self.selector, &selector.text())?;
-        match self.selector()? == selector {
-            true => Ok(()),
-            false => Err(Error::Disk(format!("{} does not read back as it was written", self.selector.display()))),
+        if self.selector()? != selector {
+            return Err(Error::Disk(format!("{} does not read back as it was written", self.selector.display())));
         }
+        // After the original, so that one of the two is whole whenever the power fails. Nothing is tried because of a copy.
+        let copy = Selector { trial: None, ..selector };
+        if let Err(error) = rewrite(&*self.partitions.disk, &self.selector.with_file_name(COPY), &copy.text()) {
+            tracing::warn!(%error, "the copy of slot.env is an old one until the next start");
+        }
+        Ok(())
+    }
+
+    /// What the initramfs noted about a slot that does not start.
+    fn note(&self, slot: SlotName) -> Result<Option<String>> {
+        let note = read_text(&*self.partitions.disk, &self.selector.with_file_name(NOTE))?;
+        let why = note.strip_prefix(slot.letter()).and_then(|rest| rest.strip_prefix(' ')).map(str::trim);
+        Ok(why.filter(|why| !why.contains(|letter: char| letter.is_control())).map(str::to_owned))
     }
 
     /// A slot that is about to be written is no fallback any more.
@@ -142,6 +160,11 @@ impl Slots for UbootSlots {
     }
 
     fn set_trial(&self, slot: Option<SlotName>) -> Result<()> {
+        if slot.is_some() {
+            // What was noted about an attempt before is not the reason of this one.
+            let failed = |why: std::io::Error| Error::disk("the note about an earlier attempt cannot be removed", &why);
+            self.partitions.disk.remove(&self.selector.with_file_name(NOTE)).map_err(failed)?;
+        }
         self.set(Selector { trial: slot, ..self.selector()? })
     }
 
@@ -152,7 +175,20 @@ impl Slots for UbootSlots {
     }
 
     fn trial_report(&self) -> Result<Option<TrialReport>> {
-        Ok(None)
+        // The note of an attempt that the initramfs gave up.
+        let slot = self.running.other();
+        let why = self.note(slot)?.filter(|why| !why.is_empty());
+        let why = why.map(|why| format!("The new version did not start ({why}). It was tried once."));
+        Ok(why.map(|why| TrialReport { slot, why, at: recover::now(), stopped: false }))
+    }
+
+    fn stands_in(&self) -> Result<Option<String>> {
+        let selector = self.selector()?;
+        // A slot that was written since, as for an update, is no fallback.
+        if selector.active == self.running || selector.fallback != Some(self.running) {
+            return Ok(None);
+        }
+        Ok(Some(self.note(selector.active)?.unwrap_or_default()))
     }
 
     fn state_folder(&self) -> Option<PathBuf> {

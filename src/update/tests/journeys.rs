@@ -77,7 +77,8 @@ fn a_trial_that_is_not_confirmed_falls_back_and_says_why() {
         let old = updater(&disk, kind.slots(&disk, SlotName::A, 3)).unwrap();
         let status = old.status().unwrap();
         assert_eq!((status.state, status.floor), ("failed", 1));
-        assert!(status.last_outcome.unwrap().why.contains("did not start, was not confirmed in time"));
+        let why = status.last_outcome.unwrap().why;
+        assert!(why.starts_with("The new version, 1.0.2, started and was not confirmed in time"), "{kind:?}: {why}");
         // There is no way "back" into the version that failed.
         assert!(matches!(old.rollback(), Err(Error::Busy(_))));
         // It can be tried again, and nothing needs to be fetched for that.
@@ -86,6 +87,59 @@ fn a_trial_that_is_not_confirmed_falls_back_and_says_why() {
         old.stage(&plan.id).unwrap();
         old.try_staged().unwrap();
     }
+}
+
+#[test]
+fn a_trial_that_never_ran_is_told_from_one_that_was_not_confirmed() {
+    for kind in KINDS {
+        let disk = kind.machine();
+        // A start of its own each, by the number of the machine's start.
+        let on = |slot: SlotName, number: u64| updater(&disk, kind.slots(&disk, slot, number)).unwrap();
+        let told = |number: u64| {
+            assert_eq!(kind.boot(&disk, false).unwrap(), SlotName::A);
+            on(SlotName::A, number).status().unwrap().last_outcome.unwrap()
+        };
+        let tried = |number: u64| {
+            let old = on(SlotName::A, number);
+            let id = send(&old, new_bundle(kind.payload()), 1 << 20).unwrap();
+            old.stage(&id).unwrap();
+            let tryboot = old.try_staged().unwrap() != Restart::Exit;
+            assert_eq!(kind.boot(&disk, tryboot).unwrap(), SlotName::B);
+        };
+        // The second time nothing is left of what was noted before.
+        for number in [10, 20] {
+            tried(number);
+            assert_eq!(on(SlotName::B, number + 1).status().unwrap().state, "trying");
+            let outcome = told(number + 2);
+            assert!(outcome.why.contains("started and was not confirmed in time"), "{kind:?}: {outcome:?}");
+            // Its kernel or its Hob never came up.
+            tried(number + 3);
+            let outcome = told(number + 5);
+            assert!(
+                outcome.why.contains("did not start, or the power failed before it was up"),
+                "{kind:?}: {outcome:?}"
+            );
+            assert!(outcome.tried);
+        }
+    }
+}
+
+#[test]
+fn what_the_initramfs_noted_about_a_trial_is_the_reason() {
+    let kind = Kind::Uboot;
+    let disk = kind.machine();
+    // The note of an earlier attempt.
+    disk.put("/boot/slot.why", b"b its root is empty\n");
+    let old = start(kind, &disk, SlotName::A);
+    let id = send(&old, new_bundle(kind.payload()), 1 << 20).unwrap();
+    old.stage(&id).unwrap();
+    old.try_staged().unwrap();
+    assert_eq!(kind.boot(&disk, true).unwrap(), SlotName::B);
+    assert_eq!(disk.content("/boot/slot.why"), None);
+    disk.put("/boot/slot.why", b"b its root cannot be mounted\n");
+    assert_eq!(kind.boot(&disk, false).unwrap(), SlotName::A);
+    let told = start(kind, &disk, SlotName::A).status().unwrap().last_outcome.unwrap();
+    assert_eq!(told.why, "The new version did not start (its root cannot be mounted). It was tried once.");
 }
 
 #[test]

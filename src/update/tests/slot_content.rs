@@ -221,3 +221,83 @@ fn a_lost_record_of_the_slots_is_not_taken_for_a_person() {
         }
     }
 }
+
+/// A machine on which version 1.0.2 was confirmed in slot B, after 1.0.1 in slot A; slot B does not start any more.
+fn broken() -> SimDisk {
+    let disk = Kind::Uboot.machine();
+    let old = start(Kind::Uboot, &disk, SlotName::A);
+    let id = send(&old, new_bundle(Payload::System), 1 << 20).unwrap();
+    old.stage(&id).unwrap();
+    old.try_staged().unwrap();
+    Kind::Uboot.boot(&disk, false).unwrap();
+    start(Kind::Uboot, &disk, SlotName::B).confirm().unwrap();
+    disk.put("/boot/slot.why", b"b its root cannot be mounted\n");
+    disk
+}
+
+#[test]
+fn a_version_that_stands_in_for_one_that_does_not_start_says_why() {
+    let disk = broken();
+    let is_told = |updater: &Updater| {
+        let outcome = updater.status().unwrap().last_outcome.unwrap();
+        assert_eq!((outcome.what.as_str(), outcome.version.as_str(), outcome.tried), ("failed", "1.0.2", true));
+        let why =
+            "It does not start any more (its root cannot be mounted). Version 1.0.1, which was confirmed before, runs";
+        assert!(outcome.why.starts_with(why), "{outcome:?}");
+    };
+    let first = start(Kind::Uboot, &disk, SlotName::A);
+    assert_eq!(first.status().unwrap().state, "trying");
+    is_told(&first);
+    // The power fails before it is confirmed.
+    let again = start(Kind::Uboot, &disk, SlotName::A);
+    is_told(&again);
+    assert_eq!(again.confirm().unwrap().version, Version::new(1, 0, 1));
+    for stays in [again, start(Kind::Uboot, &disk, SlotName::A)] {
+        is_told(&stays);
+        let status = stays.status().unwrap();
+        assert_eq!((status.state, status.trial, status.floor), ("failed", false, 2));
+        assert_eq!(status.release.unwrap().version, Version::new(1, 0, 2));
+        assert!(matches!(stays.rollback(), Err(Error::Busy(_))), "what does not start is no way back");
+    }
+    // It may be installed again.
+    let repaired = start(Kind::Uboot, &disk, SlotName::A);
+    let id = send(&repaired, new_bundle(Payload::System), 1 << 20).unwrap();
+    repaired.stage(&id).unwrap();
+    repaired.try_staged().unwrap();
+    assert_eq!(Kind::Uboot.boot(&disk, false).unwrap(), SlotName::B);
+    let repaired = start(Kind::Uboot, &disk, SlotName::B);
+    repaired.confirm().unwrap();
+    let status = repaired.status().unwrap();
+    assert_eq!((status.state, status.last_outcome.unwrap().what.as_str()), ("committed", "committed"));
+    repaired.rollback().unwrap();
+}
+
+#[test]
+fn a_power_cut_does_not_turn_a_version_that_stands_in_into_one_that_was_installed() {
+    let disk = broken();
+    start(Kind::Uboot, &disk, SlotName::A);
+    // Between the commit of the slots and that of the journal.
+    Kind::Uboot.slots(&disk, SlotName::A, 1).commit(SlotName::A).unwrap();
+    let status = start(Kind::Uboot, &disk, SlotName::A).status().unwrap();
+    let outcome = status.last_outcome.unwrap();
+    assert_eq!((status.state, outcome.what.as_str(), outcome.version.as_str()), ("failed", "failed", "1.0.2"));
+}
+
+#[test]
+fn an_active_version_that_starts_after_all_was_not_replaced() {
+    let disk = broken();
+    start(Kind::Uboot, &disk, SlotName::A);
+    let active = start(Kind::Uboot, &disk, SlotName::B);
+    let status = active.status().unwrap();
+    assert_eq!((status.state, status.trial, status.floor, status.last_outcome), ("idle", false, 2, None));
+    active.rollback().unwrap();
+}
+
+#[test]
+fn a_version_that_fails_while_it_stands_in_is_the_one_that_failed() {
+    let disk = broken();
+    let standing_in = start(Kind::Uboot, &disk, SlotName::A);
+    standing_in.fail("The page did not answer.").unwrap();
+    let outcome = start(Kind::Uboot, &disk, SlotName::B).status().unwrap().last_outcome.unwrap();
+    assert_eq!((outcome.version.as_str(), outcome.why.as_str()), ("1.0.1", "The page did not answer."));
+}

@@ -1,7 +1,7 @@
 //! The supervisor with real processes: shell scripts in the place of `hob`.
 
 use crate::{
-    RESTART_CODE,
+    POWER_OFF_CODE, RESTART_CODE,
     disk::RealDisk,
     error::Error,
     slots::{
@@ -244,6 +244,20 @@ async fn a_newer_program_that_takes_the_power_with_it_is_tried_once_and_one_that
     stage.root.set_selector(&selector).unwrap();
     stage.until(config, |stage| stage.log().len() >= 3).await;
     assert_eq!(stage.log()[2], "b serve --listen");
+}
+
+#[tokio::test]
+async fn switching_off_ends_the_supervisor() {
+    let off = script(&format!("exit {POWER_OFF_CODE}"));
+    for trial in [None, Some(&off[..])] {
+        let stage = Stage::new(if trial.is_some() { b"" } else { &off }, trial);
+        let ended = tokio::time::timeout(Duration::from_secs(30), run(stage.config())).await.unwrap().unwrap();
+        assert_eq!(format!("{ended:?}"), format!("{:?}", std::process::ExitCode::from(POWER_OFF_CODE)));
+        assert_eq!(stage.log().len(), 1, "nothing is started again: {:?}", stage.log());
+        // The power button says nothing about a version that is tried.
+        let report = stage.selector().report;
+        assert_eq!(report.map(|report| report.stopped), trial.map(|_| true));
+    }
 }
 
 #[tokio::test]

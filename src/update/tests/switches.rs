@@ -47,19 +47,50 @@ fn uboot_reads_and_writes_slot_env() {
     let text = || fs::read_to_string(&file).unwrap();
     assert_eq!(text(), "active=a\ntry=b\nfallback=\n");
     assert!(!slots.running().unwrap().trial);
+    let copy = || fs::read_to_string(folder.0.join("slot.bak")).unwrap();
+    assert_eq!(copy(), "active=a\ntry=\nfallback=\n", "nothing is tried because of the copy");
     // The version that was confirmed before is what starts when this one does not, until its slot is written.
     slots.commit(SlotName::B).unwrap();
     assert_eq!(text(), "active=b\ntry=\nfallback=a\n");
     slots.commit(SlotName::B).unwrap();
+    assert_eq!(copy(), text());
     slots.invalidate(SlotName::B).unwrap();
     assert_eq!(text(), "active=b\ntry=\nfallback=a\n");
     slots.invalidate(SlotName::A).unwrap();
     assert_eq!(text(), "active=b\ntry=\nfallback=\n");
+    assert_eq!(copy(), text());
     slots.set_trial(Some(SlotName::A)).unwrap();
     assert_eq!(text(), "active=b\ntry=a\nfallback=\n");
     slots.set_trial(None).unwrap();
     assert!(slots.running().unwrap().trial, "the machine runs A, and B is active");
     assert_eq!(slots.restart(true), Restart::Exit);
+    // A copy that cannot be written stops nothing.
+    fs::remove_file(folder.0.join("slot.bak")).unwrap();
+    fs::create_dir(folder.0.join("slot.bak")).unwrap();
+    slots.commit(SlotName::A).unwrap();
+    assert_eq!(text(), "active=a\ntry=\nfallback=b\n");
+}
+
+#[test]
+fn a_confirmed_slot_that_runs_unasked_stands_in_for_the_active_one() {
+    let folder = Folder::new("stands-in").unwrap();
+    let slots = UbootSlots::new(partitions(&folder), folder.0.join("slot.env"), SlotName::B);
+    let stands_in = |env: &str, note: Option<&str>| {
+        fs::write(folder.0.join("slot.env"), env).unwrap();
+        match note {
+            Some(note) => fs::write(folder.0.join("slot.why"), note).unwrap(),
+            None => drop(fs::remove_file(folder.0.join("slot.why"))),
+        }
+        slots.stands_in().unwrap()
+    };
+    let broken = "active=a\ntry=\nfallback=b\n";
+    assert_eq!(stands_in(broken, Some("a its root is empty\n")).as_deref(), Some("its root is empty"));
+    for note in [None, Some(""), Some("b of this very slot\n"), Some("a \u{1b}[31m\n"), Some("a"), Some("a \0\0\n")] {
+        assert_eq!(stands_in(broken, note).as_deref(), Some(""), "{note:?}");
+    }
+    // An update is tried, or it is the active one.
+    assert_eq!(stands_in("active=a\ntry=\nfallback=\n", None), None);
+    assert_eq!(stands_in("active=b\ntry=\nfallback=a\n", None), None);
 }
 
 #[test]

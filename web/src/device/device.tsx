@@ -7,6 +7,7 @@ import type { RoomProps } from '../rooms';
 import { facts, text } from '../text';
 import { Top } from '../top';
 import { lazy } from '../lazy';
+import { AboutYou } from './about-you';
 import { About } from './about';
 import { Backup } from './backup';
 import { useFocusKept } from './focus';
@@ -27,7 +28,7 @@ const SETTLED_MS = 3000;
 const MOVES = ['wheel', 'touchstart', 'keydown', 'pointerdown'] as const;
 
 /** Parts with their own page, loaded on demand. */
-const PAGES = new Set(['services', 'activity', 'models', 'persona', 'prompt', 'runs']);
+const PAGES = new Set(['services', 'activity', 'models', 'persona', 'prompt', 'runs', 'skills']);
 const Services = lazy<{ wanted: string; fresh?: boolean }>(() => import('./services').then((part) => part.Services));
 const Activity = lazy<object>(() => import('./activity').then((part) => part.Activity));
 const Model = lazy<{ onward?: boolean }>(() => import('./model').then((part) => part.Model));
@@ -37,7 +38,7 @@ function pageAt(path: string[]): JSX.Element | null {
   switch (path[0]) {
     case 'services': return <Services wanted={path[1] ?? ''} fresh={path[2] === 'new'} />;
     case 'activity': return <Activity />;
-    case 'models': case 'persona': case 'prompt': case 'runs': return <MindPages path={path} />;
+    case 'models': case 'persona': case 'prompt': case 'runs': case 'skills': return <MindPages path={path} />;
     default: return null;
   }
 }
@@ -58,7 +59,9 @@ function Parts({ admin }: { admin: boolean }): JSX.Element {
       <SetUp />
       <Part id="model" title={text.device.model.title} why={text.device.model.why}><Model onward /></Part>
       <LinkedPart id="persona" title={text.device.mind.personaTitle} why={text.device.mind.personaWhy} open={text.device.mind.persona} />
+      <LinkedPart id="skills" title={text.device.mind.skillsTitle} why={text.device.mind.skillsWhy} open={text.device.mind.skills} />
       <You />
+      <AboutYou />
       {admin && <People round={round} onChanged={next} />}
       {admin && <Tokens round={round} onChanged={next} />}
       <Sessions />

@@ -67,6 +67,16 @@ export function Line({ memory, sought, tags, onTag, onHold, onChanged }: Props):
     }
   };
 
+  const dropEarlier = async () => {
+    setProblem('');
+    try {
+      await api.execute('update_memory', { memoryId: memory.id, forgetEarlier: true });
+      onChanged(words.changed);
+    } catch (cause) {
+      setProblem(refusal(cause, memory));
+    }
+  };
+
   if (at === 'editing') {
     return (
       <li>
@@ -85,6 +95,13 @@ export function Line({ memory, sought, tags, onTag, onHold, onChanged }: Props):
     <li ref={line} class={sought ? 'sought' : undefined}>
       <p class="content">{memory.content}</p>
       {memory.why !== undefined && <Why memory={memory} />}
+      {memory.earlier && (
+        <details class="small soft">
+          <summary>{words.earlier(memory.earlier.length)}</summary>
+          <ul>{[...memory.earlier].reverse().map((old) => <li key={old.untilMs}>{words.until(old.content, when(old.untilMs))}</li>)}</ul>
+          {!memory.sharedBy && <button type="button" class="quiet" aria-label={words.about(words.dropEarlier, memory.content)} onClick={() => void dropEarlier()}>{words.dropEarlier}</button>}
+        </details>
+      )}
       <div class={memory.tags.length ? 'memory-foot tagged' : 'memory-foot'}>
         <p class="dotted">
           <span>{words.kind[memory.type] ?? memory.type}</span>
@@ -129,7 +146,7 @@ function Why({ memory }: { memory: Memory }): JSX.Element {
         <rect width="40" height="4" rx="2" class="all" />
         <rect width={Math.max(3, 40 * score)} height="4" rx="2" />
       </svg>
-      {memory.why}
+      {[memory.why, ...(memory.besides ?? [])].join(', ')}
     </p>
   );
 }

@@ -18,6 +18,7 @@ import './memory.css';
 
 const words = text.memoryRoom;
 
+const Graph = lazy<{ path: string[]; writer: boolean }>(() => import('./graph/graph').then((part) => part.Graph));
 const Bin = lazy<{ writer: boolean }>(() => import('./bin').then((part) => part.Bin));
 
 /** The filter, kept while another room is open. */
@@ -42,7 +43,7 @@ export function Memory({ session, path }: RoomProps): JSX.Element {
       <div class="memory-inside">
         <Tabs at={section} />
         <div class="memory-part">
-          {section === 'bin' ? <Bin writer={session.role !== 'viewer'} /> : section ? <Lists section={section} path={path} session={session} /> : <Memories path={path} onCount={setCount} />}
+          {section === 'bin' ? <Bin writer={session.role !== 'viewer'} /> : section === 'graph' ? <Graph path={path} writer={session.role !== 'viewer'} /> : section ? <Lists section={section} path={path} session={session} /> : <Memories path={path} onCount={setCount} />}
         </div>
       </div>
     </main>

@@ -1,5 +1,5 @@
 // The parts of the Memory room; the address names one (`#/memory/tasks`).
-export const SECTIONS = ['lists', 'tasks', 'notes', 'calendar', 'contacts', 'money', 'bookmarks', 'goals', 'tables', 'schedules', 'bin'] as const;
+export const SECTIONS = ['lists', 'tasks', 'notes', 'calendar', 'contacts', 'graph', 'money', 'bookmarks', 'goals', 'tables', 'schedules', 'bin'] as const;
 export type Section = (typeof SECTIONS)[number];
 
 /** The list an address names. */

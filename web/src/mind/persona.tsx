@@ -9,6 +9,7 @@ import { Sentence } from '../sentence';
 import { facts, sentence } from '../text';
 import { mind } from '../text/mind';
 import * as api from './api';
+import { MemoryDocuments } from './memory-documents';
 
 const words = mind.persona;
 
@@ -32,6 +33,7 @@ export function Persona(): JSX.Element {
           </li>
         ))}
       </ul>
+      <MemoryDocuments />
       <section>
         <h3>{words.told}</h3>
         <p class="soft small">{words.toldWhy}</p>

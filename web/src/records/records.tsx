@@ -55,6 +55,7 @@ function inside({ section, path, session }: Props): JSX.Element {
     case 'tables': return <Tables path={path} writer={writer} />;
     case 'schedules': return <Schedules writer={writer} rulesFirst={path[0] === 'rules'} />;
     // Loaded by the room itself.
+    case 'graph':
     case 'bin': return <></>;
   }
 }

@@ -67,6 +67,9 @@ export const device = {
     personaTitle: 'Personality',
     personaWhy: 'Hob’s instructions, what it has learned about you, and who it is.',
     persona: 'View and edit',
+    skillsTitle: 'Skills',
+    skillsWhy: 'Instructions for particular tasks that Hob follows when one comes up.',
+    skills: 'View skills',
   },
 
   you: {

@@ -4,10 +4,12 @@ import { Refused, Unreachable } from '../api';
 import { dayAt, timeOf, written } from '../clock';
 import { activity, approvals, autonomy, groups, services, toolPolicy } from './decisions';
 import { device } from './device';
+import { profile } from './profile';
 
 export { isLookup, toolWords } from './tools';
 
 export const text = {
+  profile,
   name: 'Hob',
   opening: 'Connecting to Hob…',
   tryAgain: 'Try again',
@@ -39,7 +41,7 @@ export const text = {
       device: 'health, people, model',
     },
     pages: {
-      models: ['Models', 'keys, providers, budget, spending'], persona: ['Personality', 'system prompt, learned notes, documents'], prompt: ['System prompt', 'the whole prompt'],
+      models: ['Models', 'keys, providers, budget, spending'], persona: ['Personality', 'system prompt, learned notes, documents'], skills: ['Skills', 'instructions for tasks'], prompt: ['System prompt', 'the whole prompt'],
       runs: ['Runs', 'answers with their steps'], activity: ['Activity', 'every tool call'], services: ['Services', 'addresses and keys of tools'],
     } as Record<string, string[]>,
     groups: { rooms: 'Rooms', things: 'Devices', pins: 'Pins', tools: 'Tools', memories: 'Memories', lists: 'Lists', conversations: 'Conversations' },
@@ -338,11 +340,11 @@ export const text = {
     sectionsLabel: 'Lists',
     memories: 'Memory',
     sections: {
-      lists: 'Lists', tasks: 'Tasks', notes: 'Notes', calendar: 'Calendar', contacts: 'Contacts', money: 'Money', bookmarks: 'Bookmarks', goals: 'Goals',
+      lists: 'Lists', tasks: 'Tasks', notes: 'Notes', calendar: 'Calendar', contacts: 'Contacts', graph: 'Connections', money: 'Money', bookmarks: 'Bookmarks', goals: 'Goals',
       tables: 'Tables', schedules: 'Schedules', bin: 'Bin',
     },
     sectionWords: {
-      lists: 'shopping and other checklists', tasks: 'to-dos', notes: 'things written down', calendar: 'events', contacts: 'people', money: 'expenses',
+      lists: 'shopping and other checklists', tasks: 'to-dos', notes: 'things written down', calendar: 'events', contacts: 'people', graph: 'people and things, and what links them', money: 'expenses',
       bookmarks: 'links', goals: 'plans and steps', tables: 'anything else', schedules: 'reminders, schedules, rules, triggers', bin: 'deleted things, trash, restore',
     },
     listsLoading: 'Loading…',
@@ -373,6 +375,9 @@ export const text = {
     outsideWhy: 'Hob wrote this after reading something from outside. It asks before acting on it until somebody confirms it.',
     vouch: 'Confirm',
     vouched: 'Confirmed.',
+    earlier: (n: number) => (n === 1 ? 'One earlier version' : `${n} earlier versions`),
+    until: (content: string, when: string) => `${content} (until ${when})`,
+    dropEarlier: 'Delete earlier versions',
     used: (n: number) => (n === 1 ? 'recalled once' : `recalled ${n} times`),
     important: 'important',
     fit: (score: number) => `${Math.round(score * 100)} % match`,

@@ -21,7 +21,7 @@ export const schedules = {
   byHand: 'tried by hand',
   conversation: 'Conversation',
   paused: 'off',
-  status: { ok: 'done', failed: 'failed', missed: 'missed', interrupted: 'interrupted', skipped: 'skipped', waiting: 'queued', started: 'running' } as Record<string, string>,
+  status: { ok: 'done', failed: 'failed', missed: 'missed', interrupted: 'interrupted', skipped: 'skipped', restarted: 'started again', stopped: 'stopped', waiting: 'queued', started: 'running' } as Record<string, string>,
   last: (status: string, when: string) => `${status} ${when}`,
   pause: 'Turn off',
   resume: 'Turn on',

@@ -46,6 +46,8 @@ const TOOLS: Record<string, readonly [string, string]> = {
   edit_system_prompt: ['changing its instructions', 'changed its instructions'],
   read_learned_notes: ['reading its notes', 'read its notes'],
   edit_learned_notes: ['changing its notes', 'changed its notes'],
+  read_profile: ['reading your profile', 'read your profile'],
+  update_profile: ['changing your profile', 'changed your profile'],
   set_timer: ['setting a timer', 'set a timer'],
   run_prompt: ['asking itself', 'asked itself'],
   control_thing: ['switching something in the home', 'switched something in the home'],

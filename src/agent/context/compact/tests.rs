@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{ChatRequest, Config, Parts, RunEvent};
+use documents::VirtualFiles;
 use embed::Embedder;
 use futures::{StreamExt, stream, stream::BoxStream};
 use interaction::Interactions;
@@ -10,6 +11,7 @@ use memory::Memories;
 use persona::{Documents, Name};
 use questions::{Questions, Timeouts};
 use registry::Registry;
+use skills::Skills;
 use std::sync::{Arc, Mutex};
 use store::Store;
 use tool::{AgentId, Channel, Ports, Principal, Role, SystemClock, UserId, Via};
@@ -88,6 +90,8 @@ fn house(config: Config, change: impl FnOnce(&mut Scripted)) -> House {
         registry,
         memories: Memories::new(&store, Embedder::new(Duration::from_secs(60))),
         documents: documents.clone(),
+        files: VirtualFiles::new(&store, Embedder::new(Duration::from_secs(60)), Arc::new(documents.clone())),
+        skills: Skills::open(&store, Embedder::new(Duration::from_secs(60)), std::path::Path::new("/nonexistent")),
         interactions: Interactions::open(&questions, scrub::Scrubber::default()).unwrap(),
         questions,
         uploads: Uploads::new(&store, std::env::temp_dir()),

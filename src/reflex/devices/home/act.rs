@@ -9,13 +9,13 @@ use super::{
     which,
 };
 use crate::{
-    classification::{Classification, Stage, fixed_reply},
+    classification::{BY_SUN, Classification, Stage, fixed_reply},
     sentence::Sentence,
     slots::number,
 };
 use jiff::Zoned;
 use serde_json::{Value, json};
-use things::{Home, Kind, NotResolved, Span, Target, Verb, What};
+use things::{Home, Kind, NotResolved, Scale, Span, Target, Verb, What};
 
 /// How much "a bit brighter" is, in percent; and "louder"; and "warmer", in degrees.
 const LIGHTER: i8 = 20;
@@ -29,6 +29,8 @@ struct Act {
     level: Option<u8>,
     by: Option<i8>,
     temperature: Option<f64>,
+    /// The scale of the temperature, or of the difference, where it is said.
+    unit: Option<Scale>,
     text: Option<String>,
     mute: Option<bool>,
     /// The kinds that are meant where no kind is named.
@@ -37,7 +39,7 @@ struct Act {
 
 impl Act {
     fn new(verb: Verb, usual: &'static [Kind]) -> Self {
-        Self { verb, level: None, by: None, temperature: None, text: None, mute: None, usual }
+        Self { verb, level: None, by: None, temperature: None, unit: None, text: None, mute: None, usual }
     }
     fn leveled(level: f64, usual: &'static [Kind]) -> Option<Self> {
         let level = (0.0..=100.0).contains(&level).then_some(level.round() as u8)?;
@@ -95,7 +97,7 @@ impl Reader<'_> {
         let up = self.has(&["up", "increase", "raise", "louder"]);
         let down = self.has(&["down", "decrease", "lower", "reduce", "quieter", "softer"]);
         let amount = |value: Option<&Set>| match value {
-            Some(Set::Percent(n) | Set::Bare(n) | Set::Degrees(n)) => Some(*n),
+            Some(Set::Percent(n) | Set::Bare(n) | Set::Degrees(n, _)) => Some(*n),
             _ => None,
         };
         let by = |usual: i8| match amount(value) {
@@ -161,17 +163,16 @@ impl Reader<'_> {
         let tuned =
             (1..self.words.len()).any(|at| self.word(at) == "to" && ["up", "down"].contains(&self.word(at - 1)));
         let unnamed = named.is_empty() && !self.has(&["brightness", "temperature", "temp", "it", "them", "that"]);
-        let warms = |n: f64| (10.0..=30.0).contains(&n) && self.areas_have(Kind::Climate);
         let heard = match value {
             Some(Set::Percent(n)) => Some(n),
-            Some(Set::Bare(n)) if !warms(*n) => Some(n),
+            Some(Set::Bare(n)) if !self.warms(*n) => Some(n),
             _ => None,
         };
         if let Some(n) = heard
             && tuned
             && unnamed
             && self.begins(&["turn"])
-            && self.areas_have(Kind::Media)
+            && self.of_areas(Kind::Media).next().is_some()
         {
             return Act::leveled(*n, MEDIA);
         }
@@ -319,7 +320,7 @@ impl Reader<'_> {
         let bright = self.has(&["brightness", "bright", "dim", "brighten", "intensity"]);
         let warm = self.has(&["temperature", "temp", "warm", "heat", "cool"]) || is(Kind::Climate);
         match value {
-            Some(Set::Degrees(n)) if sets && !relative => return Some(Some(set(*n))),
+            Some(Set::Degrees(n, unit)) if sets && !relative => return Some(Some(Act { unit: *unit, ..set(*n) })),
             Some(Set::Bare(n)) if sets && !relative && warm => return Some(Some(set(*n))),
             Some(Set::Mode(mode)) if is(Kind::Climate) => {
                 return Some(Some(Act { text: Some(mode.clone()), ..Act::new(Verb::SetMode, CLIMATE) }));
@@ -329,10 +330,9 @@ impl Reader<'_> {
             }
             // "set the living room to 21" warms it; where nothing there heats, or it would be too hot, its lights are meant.
             Some(Set::Bare(n)) if sets && !relative && named.is_empty() && !bright => {
-                let warms = (10.0..=30.0).contains(n) && self.areas_have(Kind::Climate);
                 let says_so = self.after_names().is_none() || self.has(&["to"]);
-                let dims = says_so && self.areas_have(Kind::Light);
-                return Some(if warms { Some(set(*n)) } else { Act::leveled(*n, LIGHT).filter(|_| dims) });
+                let dims = says_so && self.of_areas(Kind::Light).next().is_some();
+                return Some(if self.warms(*n) { Some(set(*n)) } else { Act::leveled(*n, LIGHT).filter(|_| dims) });
             }
             Some(Set::Percent(n) | Set::Bare(n)) if sets && !relative => {
                 let usual = if bright || named.is_empty() {
@@ -357,22 +357,33 @@ impl Reader<'_> {
         let warmer = self.has(&["warmer", "hotter"]) || warm && up;
         if warmer || self.has(&["cooler", "colder"]) || warm && down {
             let degrees = if warmer { by(WARMER) } else { -by(WARMER) };
-            return Some(Some(Act { by: Some(degrees), ..Act::new(Verb::SetTemperature, CLIMATE) }));
+            let unit = if let Some(Set::Degrees(_, unit)) = value { *unit } else { None };
+            return Some(Some(Act { by: Some(degrees), unit, ..Act::new(Verb::SetTemperature, CLIMATE) }));
         }
         None
     }
 
-    fn areas_have(&self, kind: Kind) -> bool {
+    /// The things of a kind in the areas that are named.
+    fn of_areas(&self, kind: Kind) -> impl Iterator<Item = usize> {
         let areas: Vec<usize> = self
             .spans
             .iter()
             .filter_map(|span| if let What::Area(area) = span.what { Some(area) } else { None })
             .collect();
-        let inside = |at: usize| {
+        let inside = move |at: usize| {
             let own = self.home.area_of(at);
             areas.iter().any(|area| own.is_some_and(|own| self.home.is_within(own, *area)))
         };
-        (0..self.home.len()).any(|at| self.home.get(at).kind == kind && inside(at))
+        (0..self.home.len()).filter(move |at| self.home.get(*at).kind == kind && inside(*at))
+    }
+
+    /// Whether a number is how warm a room shall be, on the scale of what heats there.
+    fn warms(&self, n: f64) -> bool {
+        self.of_areas(Kind::Climate).any(|at| {
+            let scale = self.home.get(at).state.unit.as_deref().and_then(Scale::of);
+            let range = if scale == Some(Scale::Fahrenheit) { 50.0..=86.0 } else { 10.0..=30.0 };
+            range.contains(&n)
+        })
     }
 
     fn read(&self, before: Option<&Before>, chosen: Option<&Before>, now: &Zoned) -> Option<Classification> {
@@ -416,7 +427,7 @@ impl Reader<'_> {
         Some(Classification {
             proposes: Some(("create_rule".to_owned(), rule)),
             stage: Stage::Asked,
-            ..fixed_reply(&say, "a rule by the sun")
+            ..fixed_reply(&say, BY_SUN)
         })
     }
 
@@ -495,6 +506,7 @@ impl Reader<'_> {
                 ("level", act.level.map(Value::from)),
                 ("by", act.by.map(Value::from)),
                 ("temperature", act.temperature.map(number::json)),
+                ("unit", act.unit.map(|unit| json!(unit))),
                 ("text", act.text.clone().map(Value::from)),
                 ("mute", act.mute.map(Value::from)),
                 ("for", lasts.cloned().map(Value::from)),

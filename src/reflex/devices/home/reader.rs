@@ -2,13 +2,14 @@
 
 use super::grammar::{BEFORE_NAMES, COLORS, HIDDEN, LEADS, LEVELS, MODES, TIMED, in_command};
 use crate::{sentence::Sentence, slots::number};
-use things::{Home, Span};
+use things::{Home, Scale, Span};
 
 /// A value in a sentence.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Set {
     Percent(f64),
-    Degrees(f64),
+    /// With the scale, where it is said.
+    Degrees(f64, Option<Scale>),
     Bare(f64),
     Color(String),
     Mode(String),
@@ -61,6 +62,17 @@ impl<'a> Reader<'a> {
                 };
                 verb.clone_into(word);
             }
+        }
+        // "70 F": a letter by itself is no word of commands.
+        for at in 1..words.len() {
+            let after = words[at - 1].as_str();
+            let counts = ["degrees", "degree", "°"].contains(&after) || after.starts_with(|c: char| c.is_ascii_digit());
+            let scale = match words[at].as_str() {
+                "c" if counts => "celsius",
+                "f" if counts => "fahrenheit",
+                _ => continue,
+            };
+            scale.clone_into(&mut words[at]);
         }
         let next = words.get(first + 1).map(String::as_str).unwrap_or_default();
         let is_verb = match words.get(first).map(String::as_str) {
@@ -187,10 +199,10 @@ impl<'a> Reader<'a> {
                 let (more, set) = match unit {
                     "%" | "percent" => (1, Set::Percent(n)),
                     "degrees" | "degree" | "°" => {
-                        let scale = ["c", "f", "celsius", "fahrenheit"].contains(&self.word(at + count + 1));
-                        (1 + usize::from(scale), Set::Degrees(n))
+                        let scale = Scale::of(self.word(at + count + 1));
+                        (1 + usize::from(scale.is_some()), Set::Degrees(n, scale))
                     }
-                    "celsius" | "fahrenheit" => (1, Set::Degrees(n)),
+                    "celsius" | "fahrenheit" => (1, Set::Degrees(n, Scale::of(unit))),
                     _ => (0, Set::Bare(n)),
                 };
                 // "all but one": a small word is no value; "a" neither.

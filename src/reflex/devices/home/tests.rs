@@ -123,6 +123,36 @@ fn sentences_control_the_demo_home() {
 }
 
 #[test]
+fn a_scale_that_is_said_is_passed_on() {
+    let american = Things::default();
+    let mut all = demo::home();
+    for thing in all.iter_mut().filter(|thing| thing.kind == things::Kind::Climate) {
+        thing.state.unit = Some("°F".to_owned());
+    }
+    american.add(demo::DemoSource::new(all));
+    for (home, text, wanted) in [
+        (home(), "set the living room to 70 fahrenheit", json!({"temperature": 70, "unit": "fahrenheit"})),
+        (home(), "set the living room to 70 degrees Fahrenheit", json!({"temperature": 70, "unit": "fahrenheit"})),
+        (home(), "set the living room thermostat to 70 °F", json!({"temperature": 70, "unit": "fahrenheit"})),
+        (home(), "set the living room to 70 F", json!({"temperature": 70, "unit": "fahrenheit"})),
+        (home(), "set the living room to 21 degrees", json!({"temperature": 21})),
+        (
+            home(),
+            "raise the temperature in the living room by 3 degrees fahrenheit",
+            json!({"by": 3, "unit": "fahrenheit"}),
+        ),
+        (american.home(), "set the living room to 21 celsius", json!({"temperature": 21, "unit": "celsius"})),
+        (american.home(), "set the living room to 70", json!({"temperature": 70})),
+    ] {
+        let placed = classified(&Sentence::read(text), &home, None, &now()).unwrap_or_else(|| panic!("{text}"));
+        let mut got = placed.arguments.clone();
+        assert_eq!(got["action"], "set_temperature", "{text}: {placed:?}");
+        got.as_object_mut().unwrap().retain(|name, _| ["temperature", "unit", "by"].contains(&name.as_str()));
+        assert_eq!(got, wanted, "{text}");
+    }
+}
+
+#[test]
 fn sentences_with_the_sun_become_rules() {
     let home = home();
     for (text, event, offset, day, action, asked) in [

@@ -6,6 +6,7 @@ import { Notice } from '../../form';
 import type { GroupDraft } from '../../forms/schema';
 import { useNews } from '../../live';
 import { duration, sentence as asSentence, trouble } from '../../text';
+import { records as recordWords } from '../../text/records';
 import { rules as words } from '../../text/rules';
 import { schedules as scheduleWords } from '../../text/schedules';
 import { choices } from '../choices';
@@ -15,6 +16,11 @@ import { checkedTool } from './causes';
 import { toolsOf, type ActionDraft, type Json, type TriggerDraft } from './drafts';
 import { ruleActions, ruleConditions, ruleTriggers } from './fields';
 import './rules.css';
+
+/** Outcomes of runs and actions that are no trouble. */
+const WELL = ['ok', 'skipped', 'restarted', 'stopped'];
+/** What became of an action at which its run was stopped. */
+const cut = (outcome: string) => (WELL.includes(outcome) && outcome !== 'ok' ? scheduleWords.status[outcome] ?? '' : '');
 
 const title = (entry: Entry) => textOf(entry, 'name') || textOf(entry, 'sentence');
 const enabled = (entry: Entry) => entry['enabled'] !== false;
@@ -36,6 +42,7 @@ export const rules: Family = {
     actions: { title: words.does, custom: ruleActions, needed: true },
     name: { title: words.name, description: words.nameHelp, format: 'line', needed: false, rare: true },
     mode: { title: words.mode, enum: Object.keys(words.modes), labels: words.modes, default: 'single', rare: true, usual: true },
+    shared: { title: recordWords.share, rare: true },
     cooldownSeconds: { type: 'integer', minimum: 0, title: words.cooldown, default: 0, rare: true, usual: true },
     maxPerHour: { type: 'integer', minimum: 1, title: words.perHour, default: 600, rare: true, usual: true },
   },
@@ -55,6 +62,7 @@ export const rules: Family = {
     const failures = numberOf(entry, 'failures') ?? 0;
     return [
       named(entry),
+      entry['shared'] === true && !entry['sharedBy'] && recordWords.shared,
       !enabled(entry) && scheduleWords.paused,
       (numberOf(entry, 'running') ?? 0) > 0 && scheduleWords.runs,
       fired > 0 && words.fired(fired, relativeTime(entry['lastFired'])),
@@ -187,7 +195,7 @@ export function RuleLog({ entry }: { entry: Entry }): JSX.Element {
           return (
             <li key={textOf(run, 'id') || n}>
               <p class="dotted">
-                <span class={outcome === 'ok' || outcome === 'skipped' ? undefined : 'bad-fact'}>{scheduleWords.status[outcome] ?? outcome}</span>
+                <span class={WELL.includes(outcome) ? undefined : 'bad-fact'}>{scheduleWords.status[outcome] ?? outcome}</span>
                 <span>{relativeTime(run['at'])}</span>
                 {textOf(run, 'why') && <span>{textOf(run, 'why')}</span>}
                 {times > 1 && <span>{words.times(times)}</span>}
@@ -195,7 +203,7 @@ export function RuleLog({ entry }: { entry: Entry }): JSX.Element {
               </p>
               {textOf(run, 'reason') && <p class="soft small">{asSentence(textOf(run, 'reason'))}</p>}
               {conditionLines(run['conditions']).map((line) => <p key={line} class="soft small">{line}</p>)}
-              {run.actions?.map((did, at) => <p key={at} class={textOf(did, 'error') ? 'small bad-fact' : 'soft small'}>{words.did(textOf(did, 'text'), textOf(did, 'error'))}</p>)}
+              {run.actions?.map((did, at) => <p key={at} class={textOf(did, 'error') ? 'small bad-fact' : 'soft small'}>{words.did(textOf(did, 'text'), textOf(did, 'error') || cut(textOf(did, 'outcome')))}</p>)}
               {!run.actions?.length && textOf(run, 'error') && <p class="small bad-fact">{textOf(run, 'error')}</p>}
             </li>
           );

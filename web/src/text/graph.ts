@@ -1,0 +1,23 @@
+// Texts of the picture of the knowledge graph.
+export const graph = {
+  picture: (entities: number, facts: number) => `A picture of ${entities} entities and ${facts} facts. The list below says the same.`,
+  search: 'Search people and things',
+  placeholder: 'Whom or what do you want to see?',
+  loading: 'Loading what Hob knows…',
+  nothing: 'Hob knows no people or things yet.',
+  nothingWhy: 'Tell Hob something about somebody, such as “Anna is my sister” or “Tom works at Siemens”.',
+  noMatch: 'Nothing fits.',
+  self: 'You',
+  all: 'Show everything',
+  of: (name: string) => `Show what is around ${name}`,
+  facts: 'Facts',
+  past: 'no longer',
+  from: (date: string) => `since ${date}`,
+  to: (date: string) => `until ${date}`,
+  byHand: 'noted by hand',
+  byMemory: (quote: string) => `from a memory: “${quote}”`,
+  remove: 'Delete',
+  removeOf: (fact: string) => `Delete: ${fact}`,
+  removed: (fact: string) => `Deleted: ${fact}.`,
+  kinds: { person: 'person', place: 'place', organisation: 'organisation', animal: 'animal', thing: 'thing' } as Record<string, string>,
+};
