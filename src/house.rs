@@ -26,6 +26,7 @@ use crate::config::{
     settings::{Settings, about_home, chosen_zone},
 };
 use ::documents::VirtualFiles;
+use ::graph::Graph;
 use agent::Agent;
 use anyhow::Result;
 use api::{AppParts, AppState, DeviceSettings, EventStreams, Network, RequestCounts, Restart};
@@ -35,7 +36,6 @@ use compacting::IdleHours;
 use config_center::ConfigCenter;
 use custom::CustomTools;
 use embed::Embedder;
-use ::graph::Graph;
 use http_client::Guarded;
 use identity::{ClaimConfig, Identity};
 use interaction::{Asks, Interactions};
@@ -101,7 +101,8 @@ fn build_with(
     {
         tracing::warn!(%error, "the chosen time zone cannot be used");
     }
-    // Reflex and the API use the built-in model, whatever the household chose: what reflex learnt is in its vectors.
+    // The household's choice is for memories, documents, skills and tools. Reflex learnt from the vectors of the built-in model, and
+    // programs rely on them: both use it always, as collections of vectors and the graph do.
     let embedder = Embedder::new(IDLE);
     let meaning = Embedder::chosen(IDLE, &data.join(MODELS), &config.memory.model);
     let meaning = if meaning.is_built_in() { embedder.clone() } else { meaning };
@@ -112,7 +113,7 @@ fn build_with(
     let memories = Memories::new(&store, meaning.clone());
     let questions = Questions::new(&store, config.approvals);
     let registry = Registry::with_questions(&store, questions.clone(), config.limits, entry.scrubber.clone())?
-        .with_meaning(meaning, &store);
+        .with_meaning(meaning.clone(), &store);
     let bus = Bus::default();
     let services = ConfigCenter::open(&store, config.services.0.clone(), bus.clone())?;
     let interactions = Interactions::open(&questions, entry.scrubber.clone())?;
@@ -191,10 +192,10 @@ fn build_with(
         .with_base(&config.agent.prompt)
         .with_home(about_home(choices.clone(), &config))
         .with_types(move |_| agent_type);
-    let files = VirtualFiles::new(&store, embedder.clone(), Arc::new(documents.clone()));
+    let files = VirtualFiles::new(&store, meaning.clone(), Arc::new(documents.clone()));
     undo.register(documents::COLLECTION, undo::documents(&files));
     families.push(tools_knowledge::memory_documents(files.clone()).into_parts());
-    let skills = Skills::open(&store, embedder.clone(), data);
+    let skills = Skills::open(&store, meaning, data);
     families.push(persona::family(documents.clone()).into_parts());
     families.push(interaction::family(interactions.clone()).into_parts());
 

@@ -251,11 +251,16 @@ impl MemoryDocuments {
         let Some(entry) = self.records.get_in(scope, id)? else { return Ok(Some(false)) };
         let key = path_key(&fold(&entry.value.path));
         let old = self.indexes.walk_in(scope, &Walk::prefix(BY_PATH, &key), |_| Visit::Yes)?.pop();
-        if old.is_some_and(|old| old.value.fits(&entry.value.text) && old.value.has_vectors()) {
+        let old = old.filter(|old| old.value.fits(&entry.value.text));
+        if old.as_ref().is_some_and(|old| old.value.has_vectors(&self.embedder)) {
             return Ok(Some(false));
         }
         let mut index = entry.value.index();
         let has_meaning = index.embed(&self.embedder, &entry.value.text).await;
+        if !has_meaning && old.is_some() {
+            // The vectors of the model before stay, in case it comes back.
+            return Ok(None);
+        }
         let stamp =
             Stamp { scope, owner: entry.owner, audience: entry.audience, label: entry.label, source: "index".into() };
         let (this, text) = (self.clone(), entry.value.text);

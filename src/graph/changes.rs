@@ -79,7 +79,11 @@ fn date(what: &str, text: &str) -> Result<String> {
         [year, month, day] => number(year, 4, 1000..=9999) && number(month, 2, 1..=12) && number(day, 2, 1..=31),
         _ => false,
     };
-    if fits { Ok(text.to_owned()) } else { Err(Error::bad_args(format!("`{what}` must be a date, such as 2024-05-31, 2024-05 or 2024"))) }
+    if fits {
+        Ok(text.to_owned())
+    } else {
+        Err(Error::bad_args(format!("`{what}` must be a date, such as 2024-05-31, 2024-05 or 2024")))
+    }
 }
 
 fn confidence(given: Option<f32>) -> Result<Option<f32>> {
@@ -110,7 +114,10 @@ impl Graph {
         let is_value = object_kind == "value";
         let object = if is_value { line("object", &new.object, VALUE)? } else { entity_name("object", &new.object)? };
         let confidence = confidence(new.confidence)?.unwrap_or(1.0);
-        let (from, to) = (date("validFrom", new.from.as_deref().unwrap_or_default())?, date("validTo", new.to.as_deref().unwrap_or_default())?);
+        let (from, to) = (
+            date("validFrom", new.from.as_deref().unwrap_or_default())?,
+            date("validTo", new.to.as_deref().unwrap_or_default())?,
+        );
         in_order(&from, &to)?;
         if !is_value && subject.to_lowercase() == object.to_lowercase() {
             return Err(Error::bad_args("subject and object are the same: a fact is about two things"));
@@ -124,7 +131,8 @@ impl Graph {
                 let kind = if name == SELF { "person" } else { kind };
                 this.entity_in(tx, &stamp, name, kind, true).map(|entry| entry.id)
             };
-            let (object_id, value) = if is_value { (Id::NIL, object.clone()) } else { (of(&object, &object_kind)?, String::new()) };
+            let (object_id, value) =
+                if is_value { (Id::NIL, object.clone()) } else { (of(&object, &object_kind)?, String::new()) };
             let record = FactRecord {
                 subject: of(&subject, &subject_kind)?,
                 predicate: predicate.clone(),
@@ -166,7 +174,8 @@ impl Graph {
     /// # Errors
     /// `NotFound`, `BadArgs` as [`Graph::add_fact`].
     pub async fn change_fact(&self, cx: &Cx, id: Id, change: FactChange) -> Result<FactView> {
-        let predicate = change.predicate.as_deref().map(|text| line("predicate", &text.to_lowercase(), KIND * 2)).transpose()?;
+        let predicate =
+            change.predicate.as_deref().map(|text| line("predicate", &text.to_lowercase(), KIND * 2)).transpose()?;
         let object = change.object.as_deref().map(|text| line("object", text, VALUE)).transpose()?;
         let confidence = confidence(change.confidence)?;
         let from = change.from.as_deref().map(|text| date("validFrom", text)).transpose()?;
@@ -177,14 +186,20 @@ impl Graph {
         let (this, new_id, stamp) = (self.clone(), Id::new(), self.facts.stamp(cx, "update_knowledge_fact"));
         let job = move |tx: &Tx| {
             let Some(was) = this.facts.read(tx, stamp.scope, id)?.filter(|fact| !fact.value.retracted) else {
-                return Err(StoreError::Missing("there is no such fact: `knowledge_graph_search` shows facts with their ids".into()));
+                return Err(StoreError::Missing(
+                    "there is no such fact: `knowledge_graph_search` shows facts with their ids".into(),
+                ));
             };
             let (mut it, old) = (was.value.clone(), was.value.object);
             if let Some(object) = &object {
                 if it.object == Id::NIL {
                     it.value.clone_from(object);
                 } else {
-                    let kind = this.entities.read(tx, stamp.scope, it.object)?.map(|entry| entry.value.kind).unwrap_or_default();
+                    let kind = this
+                        .entities
+                        .read(tx, stamp.scope, it.object)?
+                        .map(|entry| entry.value.kind)
+                        .unwrap_or_default();
                     let object = entity_name("object", object).map_err(|error| rejected(error.message()))?;
                     it.object = this.entity_in(tx, &stamp, &object, &kind, true)?.id;
                     if it.object == it.subject {
@@ -240,7 +255,11 @@ impl Graph {
     /// `NotFound`.
     pub async fn delete_fact(&self, cx: &Cx, id: Id) -> Result<FactView> {
         let missing = || Error::not_found("there is no such fact: `knowledge_graph_search` shows facts with their ids");
-        let fact = self.facts.get(cx, id)?.filter(|fact| fact.owner == cx.user() && !fact.value.retracted).ok_or_else(missing)?;
+        let fact = self
+            .facts
+            .get(cx, id)?
+            .filter(|fact| fact.owner == cx.user() && !fact.value.retracted)
+            .ok_or_else(missing)?;
         let view = self.one(cx, &fact)?;
         let ends = vec![fact.value.subject, fact.value.object];
         let (this, stamp, left) = (self.clone(), self.facts.stamp(cx, "delete_knowledge"), ends.clone());
@@ -288,7 +307,10 @@ impl Graph {
         let entity = self.entity(cx, which)?;
         let name = change.name.as_deref().map(|name| line("name", name, NAME)).transpose()?;
         let kind = change.kind.as_deref().map(|kind| line("type", &kind.to_lowercase(), KIND)).transpose()?;
-        let aliases = change.aliases.map(|all| all.iter().map(|alias| line("aliases", alias, NAME)).collect::<Result<Vec<_>>>()).transpose()?;
+        let aliases = change
+            .aliases
+            .map(|all| all.iter().map(|alias| line("aliases", alias, NAME)).collect::<Result<Vec<_>>>())
+            .transpose()?;
         if aliases.as_ref().is_some_and(|all| all.len() > ALIASES) {
             return Err(Error::bad_args(format!("an entity has {ALIASES} aliases at most")));
         }

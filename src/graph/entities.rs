@@ -20,7 +20,13 @@ fn fits(one: &str, other: &str) -> bool {
 
 impl Graph {
     /// The entity with this name or alias, of this kind.
-    pub(crate) fn named_in(&self, tx: &Tx, scope: Scope, name: &str, kind: &str) -> store::Result<Option<Entry<EntityRecord>>> {
+    pub(crate) fn named_in(
+        &self,
+        tx: &Tx,
+        scope: Scope,
+        name: &str,
+        kind: &str,
+    ) -> store::Result<Option<Entry<EntityRecord>>> {
         let mut found = self.entities.find(tx, scope, BY_NAME, &order::text(name))?;
         found.retain(|entry| fits(&entry.value.kind, kind));
         // Its own name before an alias, the same kind before another one, then the oldest.
@@ -30,7 +36,14 @@ impl Graph {
     }
 
     /// The same, or a new one.
-    pub(crate) fn entity_in(&self, tx: &Tx, stamp: &Stamp, name: &str, kind: &str, by_hand: bool) -> store::Result<Entry<EntityRecord>> {
+    pub(crate) fn entity_in(
+        &self,
+        tx: &Tx,
+        stamp: &Stamp,
+        name: &str,
+        kind: &str,
+        by_hand: bool,
+    ) -> store::Result<Entry<EntityRecord>> {
         if let Some(entry) = self.named_in(tx, stamp.scope, name, kind)? {
             // A thing of which the kind is known now.
             if entry.value.kind == "thing" && !matches!(kind, "" | "thing") {
@@ -53,7 +66,12 @@ impl Graph {
     /// The facts that an entity is an end of.
     pub(crate) fn facts_of_in(&self, tx: &Tx, scope: Scope, entity: Id) -> store::Result<Vec<Entry<FactRecord>>> {
         let mut all = self.facts.find(tx, scope, BY_SUBJECT, entity.as_bytes())?;
-        all.extend(self.facts.find(tx, scope, BY_OBJECT, entity.as_bytes())?.into_iter().filter(|fact| fact.value.subject != entity));
+        all.extend(
+            self.facts
+                .find(tx, scope, BY_OBJECT, entity.as_bytes())?
+                .into_iter()
+                .filter(|fact| fact.value.subject != entity),
+        );
         Ok(all)
     }
 
@@ -70,7 +88,14 @@ impl Graph {
     }
 
     /// Makes one entity of two: the facts, names and summary of `gone` become those of `stays`.
-    pub(crate) fn merge_in(&self, tx: &Tx, scope: Scope, label: Label, stays: Id, gone: Id) -> store::Result<Entry<EntityRecord>> {
+    pub(crate) fn merge_in(
+        &self,
+        tx: &Tx,
+        scope: Scope,
+        label: Label,
+        stays: Id,
+        gone: Id,
+    ) -> store::Result<Entry<EntityRecord>> {
         let Some(other) = self.entities.read(tx, scope, gone)?.filter(|_| stays != gone) else {
             return Err(StoreError::Missing("there is no second entity to merge".into()));
         };

@@ -7,8 +7,8 @@
 mod changes;
 mod entities;
 mod extract;
-mod memories;
 mod meaning;
+mod memories;
 mod model;
 mod records;
 mod search;

@@ -2,7 +2,7 @@
 
 use crate::{
     Graph,
-    extract::{Statement, StatedObject, statements},
+    extract::{StatedObject, Statement, statements},
     records::{ALL_FACTS, BY_SOURCE, FACTS, FactRecord, Origin, VALUE, fact_id},
 };
 use std::collections::HashMap;
@@ -41,7 +41,8 @@ impl Graph {
         // Most memories state nothing, and most changes change no fact: then nothing is written.
         let is_gone = |fact: &&Entry<FactRecord>| !wanted.contains_key(&fact.id) && !read_by_model(&fact.value);
         let gone: Vec<Id> = there.iter().filter(is_gone).map(|fact| fact.id).collect();
-        let new: Vec<(Id, Statement)> = wanted.into_iter().filter(|(id, _)| !there.iter().any(|fact| fact.id == *id)).collect();
+        let new: Vec<(Id, Statement)> =
+            wanted.into_iter().filter(|(id, _)| !there.iter().any(|fact| fact.id == *id)).collect();
         if gone.is_empty() && new.is_empty() {
             return Ok(false);
         }
@@ -58,7 +59,11 @@ impl Graph {
                 }
             }
             let mut touched = vec![];
-            let room = FACTS.saturating_sub(if new.is_empty() { 0 } else { this.facts.find(tx, scope, ALL_FACTS, &[])?.len() });
+            let room = FACTS.saturating_sub(if new.is_empty() {
+                0
+            } else {
+                this.facts.find(tx, scope, ALL_FACTS, &[])?.len()
+            });
             for (id, statement) in new.iter().take(room) {
                 let fact = this.put_statement(tx, &stamp, (*id, memory, at_ms), Origin::Memory, statement)?;
                 touched.extend([fact.value.subject, fact.value.object]);
@@ -82,7 +87,9 @@ impl Graph {
     ) -> store::Result<Entry<FactRecord>> {
         let subject = self.entity_in(tx, stamp, &it.subject.name, it.subject.kind, false)?.id;
         let (object, value) = match &it.object {
-            StatedObject::Entity(mention) => (self.entity_in(tx, stamp, &mention.name, mention.kind, false)?.id, String::new()),
+            StatedObject::Entity(mention) => {
+                (self.entity_in(tx, stamp, &mention.name, mention.kind, false)?.id, String::new())
+            }
             StatedObject::Value(value) => (Id::NIL, value.chars().take(VALUE).collect()),
         };
         let record = FactRecord {
@@ -102,7 +109,13 @@ impl Graph {
         self.facts.put(tx, id, stamp, &record)
     }
 
-    pub(crate) async fn put_from_model(&self, owner: UserId, memory: Id, content: &MemoryText, stated: Vec<Statement>) -> Result<()> {
+    pub(crate) async fn put_from_model(
+        &self,
+        owner: UserId,
+        memory: Id,
+        content: &MemoryText,
+        stated: Vec<Statement>,
+    ) -> Result<()> {
         let stamp = Stamp {
             scope: Scope::User(owner),
             owner,

@@ -54,7 +54,8 @@ pub fn model_statements(text: &str, answer: &str) -> Vec<Statement> {
             kind => StatedObject::Entity(mention(line(&object, NAME)?, kind)),
         };
         let subject = mention(subject, &it.subject_type);
-        let same = matches!(&object, StatedObject::Entity(other) if other.name.to_lowercase() == subject.name.to_lowercase());
+        let same =
+            matches!(&object, StatedObject::Entity(other) if other.name.to_lowercase() == subject.name.to_lowercase());
         let (from, to) = (String::new(), String::new());
         (!same).then(|| Statement { subject, predicate, object, from, to, quote: quote.clone() })
     };
@@ -90,7 +91,13 @@ impl Graph {
     ///
     /// # Errors
     /// As [`Graph::read_memory`].
-    pub async fn add_from_model(&self, owner: UserId, memory: Id, content: &MemoryText, stated: Vec<Statement>) -> Result<()> {
+    pub async fn add_from_model(
+        &self,
+        owner: UserId,
+        memory: Id,
+        content: &MemoryText,
+        stated: Vec<Statement>,
+    ) -> Result<()> {
         self.put_from_model(owner, memory, content, stated).await
     }
 }

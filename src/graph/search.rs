@@ -91,7 +91,9 @@ impl Graph {
         let path = match search.to.as_deref().map(str::trim).filter(|to| !to.is_empty()) {
             Some(to) => {
                 let to = self.entity(cx, to)?.id;
-                let Some(first) = from.first() else { return Err(Error::not_found("nothing was found to begin the way at")) };
+                let Some(first) = from.first() else {
+                    return Err(Error::not_found("nothing was found to begin the way at"));
+                };
                 self.path(scope(cx), *first, to)?
             }
             None => None,
@@ -122,8 +124,10 @@ impl Graph {
         };
         found.ok_or_else(|| {
             let which: String = which.chars().take(80).collect();
-            Error::not_found(format!("there is no entity `{which}` in the graph: search for it, or add a fact about it"))
-                .say(format!("I know nothing about “{which}”."))
+            Error::not_found(format!(
+                "there is no entity `{which}` in the graph: search for it, or add a fact about it"
+            ))
+            .say(format!("I know nothing about “{which}”."))
         })
     }
 
@@ -146,7 +150,8 @@ impl Graph {
             let word = word.trim_matches(|c: char| !c.is_alphanumeric()).replace('’', "'");
             word.strip_suffix("'s").map_or(word.clone(), str::to_owned)
         };
-        let words: Vec<String> = question.split_whitespace().map(clean).filter(|word| !word.is_empty()).take(60).collect();
+        let words: Vec<String> =
+            question.split_whitespace().map(clean).filter(|word| !word.is_empty()).take(60).collect();
         let (mut found, mut used): (Vec<Entry<EntityRecord>>, Vec<bool>) = (vec![], vec![false; words.len()]);
         for length in (1..=NAME_WORDS.min(words.len())).rev() {
             for start in 0..=words.len() - length {
@@ -173,13 +178,19 @@ impl Graph {
         let mut hits: HashMap<Id, usize> = HashMap::new();
         for word in &words {
             let (wanted, lower) = (Words::all(word), word.to_lowercase());
-            let is_in = |text: String| text.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|other| other == lower);
+            let is_in =
+                |text: String| text.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|other| other == lower);
             let mut each = vec![];
             let keep = |entry: &Entry<EntityRecord>| match is_in(store::Record::words(&entry.value)) {
                 true => Visit::Yes,
                 false => Visit::No,
             };
-            each.extend(self.entities.search(cx, &Walk::prefix(ALL, []), Some(&wanted), keep)?.into_iter().map(|entry| entry.id));
+            each.extend(
+                self.entities
+                    .search(cx, &Walk::prefix(ALL, []), Some(&wanted), keep)?
+                    .into_iter()
+                    .map(|entry| entry.id),
+            );
             let keep = |fact: &Entry<crate::records::FactRecord>| match is_in(store::Record::words(&fact.value)) {
                 true => Visit::Yes,
                 false => Visit::No,
@@ -201,7 +212,7 @@ impl Graph {
 
 /// Words of questions that say nothing about what is asked for.
 const COMMON: &[&str] = &[
-    "who", "what", "where", "when", "how", "which", "does", "the", "and", "are", "was", "for", "with", "about", "know", "tell", "his", "her",
-    "our", "your", "their", "that", "this", "has", "have", "from", "you", "all", "can", "did", "name", "wer", "was", "der", "die", "das", "ist",
-    "und", "que", "quien", "qui", "est", "les", "los", "las",
+    "who", "what", "where", "when", "how", "which", "does", "the", "and", "are", "was", "for", "with", "about", "know",
+    "tell", "his", "her", "our", "your", "their", "that", "this", "has", "have", "from", "you", "all", "can", "did",
+    "name", "wer", "was", "der", "die", "das", "ist", "und", "que", "quien", "qui", "est", "les", "los", "las",
 ];

@@ -59,7 +59,8 @@ async fn memories_become_facts_and_take_them_along() {
     let found = graph.search(&cx, &search("whom do I call for a leaking tap?")).await.unwrap();
     assert_eq!(found.entities[0].name, "Mr Huber", "{found:?}");
     // The way from one to the other.
-    let found = graph.search(&cx, &Search { entity: Some("me".into()), to: Some("Tom".into()), ..search("") }).await.unwrap();
+    let found =
+        graph.search(&cx, &Search { entity: Some("me".into()), to: Some("Tom".into()), ..search("") }).await.unwrap();
     assert_eq!(words(&found.path.unwrap()), ["Anna is your sister", "Anna works at Siemens", "Tom works at Siemens"]);
     // Read again, nothing changes; changed, the facts do.
     let again = MemoryText { text: "Tom works at Siemens".into(), label: Label::Own, at_ms: 9 };
@@ -109,10 +110,17 @@ async fn facts_are_added_corrected_and_deleted_by_hand() {
     graph.add_fact(&cx, value).await.unwrap();
     let corrected = FactChange { object: Some("Siemens".into()), from: Some("2019".into()), ..FactChange::default() };
     let changed = graph.change_fact(&cx, added.id, corrected).await.unwrap();
-    assert_eq!((changed.words().as_str(), changed.valid_from.as_str(), changed.id), ("Tom works at Siemens", "2019", added.id));
+    assert_eq!(
+        (changed.words().as_str(), changed.valid_from.as_str(), changed.id),
+        ("Tom works at Siemens", "2019", added.id)
+    );
     // An alias that is the name of another entity makes one of the two.
     graph.add_fact(&cx, fact("Thomas Berger", "likes", "Jazz")).await.unwrap();
-    let change = EntityChange { aliases: Some(vec!["Thomas Berger".into()]), kind: Some("Person".into()), ..EntityChange::default() };
+    let change = EntityChange {
+        aliases: Some(vec!["Thomas Berger".into()]),
+        kind: Some("Person".into()),
+        ..EntityChange::default()
+    };
     let tom = graph.change_entity(&cx, "Tom", change).await.unwrap();
     assert_eq!((tom.kind.as_str(), tom.aliases.as_slice()), ("person", &["Thomas Berger".to_owned()][..]));
     let found = graph.search(&cx, &search("thomas berger")).await.unwrap();
@@ -139,7 +147,10 @@ async fn facts_are_added_corrected_and_deleted_by_hand() {
         (fact("x", " ", "y"), "`predicate`"),
         (fact("x", "likes", "X"), "the same"),
         (NewFact { from: Some("soon".into()), ..fact("x", "likes", "y") }, "`validFrom`"),
-        (NewFact { from: Some("2021".into()), to: Some("2020-05".into()), ..fact("x", "likes", "y") }, "before it begins"),
+        (
+            NewFact { from: Some("2021".into()), to: Some("2020-05".into()), ..fact("x", "likes", "y") },
+            "before it begins",
+        ),
         (NewFact { confidence: Some(1.5), ..fact("x", "likes", "y") }, "`confidence`"),
         (fact("x", "likes", &"y".repeat(500)), "`object`"),
     ] {
@@ -147,7 +158,10 @@ async fn facts_are_added_corrected_and_deleted_by_hand() {
         assert!(error.code() == "bad_args" && error.message().contains(part), "{error} {part}");
     }
     assert_eq!(graph.delete_fact(&cx, Id::new()).await.unwrap_err().code(), "not_found");
-    assert_eq!(graph.search(&cx, &Search { entity: Some("Nobody".into()), ..search("") }).await.unwrap_err().code(), "not_found");
+    assert_eq!(
+        graph.search(&cx, &Search { entity: Some("Nobody".into()), ..search("") }).await.unwrap_err().code(),
+        "not_found"
+    );
     assert_eq!(graph.search(&cx, &search("  ")).await.unwrap_err().code(), "bad_args");
 }
 
@@ -188,7 +202,11 @@ fn agree(graph: &Graph) {
     let live: Vec<&FactRecord> = facts.iter().map(|fact| &fact.value).filter(|fact| !fact.retracted).collect();
     assert!(live.iter().all(|fact| there(&fact.subject) && (fact.object == Id::NIL || there(&fact.object))));
     for entry in entities.iter().filter(|entry| !entry.value.by_hand) {
-        assert!(live.iter().any(|fact| fact.subject == entry.id || fact.object == entry.id), "{} is lonely", entry.value.name);
+        assert!(
+            live.iter().any(|fact| fact.subject == entry.id || fact.object == entry.id),
+            "{} is lonely",
+            entry.value.name
+        );
     }
     graph.vectors.scan(|vector| assert!(there(&vector.id))).unwrap();
 }
@@ -196,7 +214,14 @@ fn agree(graph: &Graph) {
 #[tokio::test]
 async fn records_agree_whatever_is_changed() {
     let (graph, cx) = house();
-    let texts = ["Anna is my sister", "Tom works at Siemens", "Anna works at Siemens", "Tom lives in Graz", "Ben is Anna's son", "nothing plain"];
+    let texts = [
+        "Anna is my sister",
+        "Tom works at Siemens",
+        "Anna works at Siemens",
+        "Tom lives in Graz",
+        "Ben is Anna's son",
+        "nothing plain",
+    ];
     let ids: Vec<Id> = (0..6).map(|_| Id::new()).collect();
     let mut dice = 12_345_u64;
     for round in 0..120 {

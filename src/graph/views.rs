@@ -105,7 +105,8 @@ pub(crate) fn entity_view(entry: &Entry<EntityRecord>, why: &str, distance: u32)
 }
 
 /// Predicates of which the newest fact alone holds.
-pub(crate) const SINGLE: &[&str] = &["works at", "lives in", "lives at", "phone", "email", "address", "birthday", "married to"];
+pub(crate) const SINGLE: &[&str] =
+    &["works at", "lives in", "lives at", "phone", "email", "address", "birthday", "married to"];
 
 impl Graph {
     /// Facts with the names of their ends. A fact is not current where `at` is outside of its dates, or a newer one of the same
@@ -118,7 +119,9 @@ impl Graph {
         let names: HashMap<Id, String> =
             self.entities.get_all_in(scope, &ids)?.into_iter().map(|entry| (entry.id, entry.value.name)).collect();
         let mut newest: HashMap<(Id, &str), u64> = HashMap::new();
-        for fact in facts.iter().filter(|fact| SINGLE.contains(&fact.value.predicate.as_str()) && holds(&fact.value, at)) {
+        for fact in
+            facts.iter().filter(|fact| SINGLE.contains(&fact.value.predicate.as_str()) && holds(&fact.value, at))
+        {
             let time = newest.entry((fact.value.subject, fact.value.predicate.as_str())).or_default();
             *time = (*time).max(fact.value.at_ms);
         }
@@ -152,5 +155,6 @@ impl Graph {
 /// Whether a day is between the dates of a fact; a year or month contains all of its days.
 fn holds(fact: &FactRecord, at: &str) -> bool {
     let begins = |bound: &str| at.get(..bound.len()).unwrap_or(at);
-    (fact.from.is_empty() || begins(&fact.from) >= fact.from.as_str()) && (fact.to.is_empty() || begins(&fact.to) <= fact.to.as_str())
+    (fact.from.is_empty() || begins(&fact.from) >= fact.from.as_str())
+        && (fact.to.is_empty() || begins(&fact.to) <= fact.to.as_str())
 }

@@ -41,7 +41,13 @@ impl Graph {
     }
 
     /// What is around some entities, up to `depth` steps away.
-    pub(crate) fn around(&self, scope: Scope, from: &[Id], depth: u32, (entities, facts): (usize, usize)) -> Result<Around> {
+    pub(crate) fn around(
+        &self,
+        scope: Scope,
+        from: &[Id],
+        depth: u32,
+        (entities, facts): (usize, usize),
+    ) -> Result<Around> {
         let mut around = Around::default();
         let mut seen: HashSet<Id> = HashSet::new();
         let mut listed: HashSet<Id> = HashSet::new();

@@ -32,7 +32,12 @@ struct Reader {
 }
 
 /// Follows memories until `closing`.
-pub(super) fn follow_memories(graph: Graph, memories: Memories, (agent, ports): (Agent, Ports), closing: CancellationToken) {
+pub(super) fn follow_memories(
+    graph: Graph,
+    memories: Memories,
+    (agent, ports): (Agent, Ports),
+    closing: CancellationToken,
+) {
     let (changed, mut waiting) = mpsc::channel::<(UserId, Id)>(WAITING);
     let (overflow, mut overflowed) = mpsc::channel::<()>(1);
     memories.observe(move |owner, id| {

@@ -1,6 +1,9 @@
 //! Compares collections with their vectors, and what is in memory with what is stored.
 
-use crate::{Vectors, records::{CollectionRecord, VectorRecord}};
+use crate::{
+    Vectors,
+    records::{CollectionRecord, VectorRecord},
+};
 use std::{collections::HashMap, sync::PoisonError};
 use store::Entry;
 use tool::{Id, Result, Scope};
@@ -76,7 +79,11 @@ impl Vectors {
             let written = self.collections.store().write(move |tx| {
                 let now = this.collections.read(tx, scope, entry.id)?;
                 // Unless it changed since.
-                if now.is_some_and(|now| now.value.count == was) { this.count_in(tx, scope, entry.id, count) } else { Ok(()) }
+                if now.is_some_and(|now| now.value.count == was) {
+                    this.count_in(tx, scope, entry.id, count)
+                } else {
+                    Ok(())
+                }
             });
             store::without_change(written).await?;
         }

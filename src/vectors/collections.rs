@@ -2,7 +2,9 @@
 
 use crate::{
     Vectors,
-    records::{BY_NAME, COLLECTIONS, CollectionRecord, DIMENSIONS, Metric, NAME, PREFIX, THERE, VectorRecord, most_vectors},
+    records::{
+        BY_NAME, COLLECTIONS, CollectionRecord, DIMENSIONS, Metric, NAME, PREFIX, THERE, VectorRecord, most_vectors,
+    },
 };
 use serde::Serialize;
 use store::{Audience, Entry, Error as StoreError, Listing, order};
@@ -97,7 +99,9 @@ impl Vectors {
             (Some(given), _) => given,
             (None, None) => own_dimensions,
             (None, Some(model)) => {
-                return Err(Error::bad_args(format!("`dimensions` is missing: say how many numbers a vector of `{model}` has")));
+                return Err(Error::bad_args(format!(
+                    "`dimensions` is missing: say how many numbers a vector of `{model}` has"
+                )));
             }
         };
         if !(1..=DIMENSIONS).contains(&dimensions) {
@@ -122,10 +126,15 @@ impl Vectors {
         let (this, id) = (self.clone(), Id::new());
         let written = self.collections.store().write(move |tx| {
             if this.collections.find(tx, stamp.scope, THERE, &[])?.len() >= COLLECTIONS {
-                return Err(rejected(format!("there are {COLLECTIONS} collections already: delete one that nobody needs")));
+                return Err(rejected(format!(
+                    "there are {COLLECTIONS} collections already: delete one that nobody needs"
+                )));
             }
             if !this.collections.find(tx, stamp.scope, BY_NAME, &order::text(&record.name))?.is_empty() {
-                return Err(rejected(format!("there is a collection `{}` already: use it, or choose another name", record.name)));
+                return Err(rejected(format!(
+                    "there is a collection `{}` already: use it, or choose another name",
+                    record.name
+                )));
             }
             this.collections.put(tx, id, &stamp, &record)
         });
@@ -174,7 +183,10 @@ impl Vectors {
     pub(crate) fn find_own(&self, cx: &Cx, which: &str) -> Result<Entry<CollectionRecord>> {
         let entry = self.find(cx, which)?;
         if entry.owner != cx.user() {
-            return Err(Error::denied(format!("the collection `{}` belongs to another member: only they change it", entry.value.name)));
+            return Err(Error::denied(format!(
+                "the collection `{}` belongs to another member: only they change it",
+                entry.value.name
+            )));
         }
         Ok(entry)
     }
@@ -253,4 +265,3 @@ impl Vectors {
         Ok(page)
     }
 }
-

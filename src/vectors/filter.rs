@@ -83,7 +83,9 @@ pub(crate) fn metadata(given: &Map<String, Value>, what: &str) -> Result<String>
     for (name, value) in given {
         let operator = name.strip_prefix('$').unwrap_or(name);
         if name.is_empty() || name.chars().count() > NAME || matches!(operator, "and" | "or" | "not") {
-            return refuse(format!("has a field with a name that cannot be used: 1 to {NAME} characters, and not `and`, `or` or `not`"));
+            return refuse(format!(
+                "has a field with a name that cannot be used: 1 to {NAME} characters, and not `and`, `or` or `not`"
+            ));
         }
         let fits = match value {
             Value::Array(all) => all.len() <= VALUES && all.iter().all(|value| Scalar::of(value).is_some()),

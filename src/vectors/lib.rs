@@ -28,7 +28,10 @@ pub use upsert::{BATCH, Item, Upserted};
 use embed::Embedder;
 use pool::Pool;
 use records::{CollectionRecord, VectorRecord};
-use std::{collections::HashMap, sync::{Arc, Mutex}};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
 use store::{Collection, Entry, Store};
 use tool::{Cx, Error, Id, Label, Result, UserId};
 
@@ -64,7 +67,10 @@ impl Vectors {
     /// `BadArgs` when there is nothing to embed or too much, `Unavailable` without the model.
     pub async fn embed(&self, text: &str) -> Result<(Vec<f32>, usize)> {
         if text.len() > TEXT {
-            return Err(Error::bad_args(format!("the text has {} bytes, and {TEXT} are the most: embed it in parts", text.len())));
+            return Err(Error::bad_args(format!(
+                "the text has {} bytes, and {TEXT} are the most: embed it in parts",
+                text.len()
+            )));
         }
         self.embedder.embed_whole(text).await.map_err(|error| match error {
             embed::Error::Empty | embed::Error::TooLong(_) => Error::bad_args(error.to_string()),

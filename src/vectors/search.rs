@@ -106,14 +106,17 @@ impl Vectors {
     ) -> Result<(usize, Vec<(f32, Entry<VectorRecord>)>)> {
         let scope = Scope::User(entry.owner);
         let metric = entry.value.metric;
-        let (candidates, count) = self.pool.with(entry.id, || self.load(entry), |index| {
-            (index.search(query, filter, most, exact), index.len())
-        })?;
+        let (candidates, count) = self.pool.with(
+            entry.id,
+            || self.load(entry),
+            |index| (index.search(query, filter, most, exact), index.len()),
+        )?;
         // The best so far; candidates come with the likeliest first, so the rest is soon out of reach.
         let mut best: Vec<(f32, Entry<VectorRecord>)> = vec![];
         let empty = Index::new(entry.id, metric, entry.value.dimensions as usize);
         for part in candidates.chunks(COMPARED_AT_ONCE.min(most.max(1) * 4)) {
-            let reachable = |most_rank: f32| best.len() < most || best.last().is_none_or(|(rank, _)| most_rank >= *rank);
+            let reachable =
+                |most_rank: f32| best.len() < most || best.last().is_none_or(|(rank, _)| most_rank >= *rank);
             let ids: Vec<Id> = part.iter().filter(|c| reachable(c.most)).map(|c| c.id).collect();
             if ids.is_empty() {
                 break;

@@ -68,7 +68,8 @@ async fn texts_are_found_by_meaning_and_filter() {
     let again = vectors.upsert(&cx, "notes", vec![text("cat", "Cancel the newspaper", json!({}))]).await.unwrap();
     assert_eq!((again.added, again.replaced, again.collection.count), (0, 1, 3));
     assert_ne!(ids(&vectors, &cx, "notes", search("pet doctor")).await.first().map(String::as_str), Some("none"));
-    let hit = vectors.search(&cx, "notes", Search { most: 1, ..search("end the subscription of the paper") }).await.unwrap();
+    let hit =
+        vectors.search(&cx, "notes", Search { most: 1, ..search("end the subscription of the paper") }).await.unwrap();
     assert_eq!((hit.hits[0].id.as_str(), hit.searched), ("cat", 3));
     let (gone, info) = vectors.delete(&cx, "notes", vec!["cat".into(), "dog".into()]).await.unwrap();
     assert_eq!((gone, info.count), (vec!["cat".to_owned()], 2));
@@ -80,7 +81,12 @@ async fn texts_are_found_by_meaning_and_filter() {
 async fn numbers_of_a_caller_are_compared_exactly() {
     let (vectors, cx) = house();
     for (name, metric, query, wanted) in [
-        ("by direction", Metric::Cosine, [2.0, 0.1], [("east", 0.998_752_3), ("far", 0.741_535_8), ("north", 0.049_937_6)]),
+        (
+            "by direction",
+            Metric::Cosine,
+            [2.0, 0.1],
+            [("east", 0.998_752_3), ("far", 0.741_535_8), ("north", 0.049_937_6)],
+        ),
         ("by product", Metric::Dot, [2.0, 0.1], [("far", 210.0), ("east", 2.0), ("north", 0.1)]),
         ("by distance", Metric::L2, [1.0, 0.5], [("east", 0.5), ("north", 1.118_034), ("far", 140.361_1)]),
     ] {
@@ -126,14 +132,20 @@ async fn what_does_not_fit_is_refused() {
     ] {
         refused(vectors.search(&cx, "three", search).await.unwrap_err(), part);
     }
-    refused(vectors.search(&cx, "texts", Search { text: " ".into(), ..Search::default() }).await.unwrap_err(), "nothing to embed");
+    refused(
+        vectors.search(&cx, "texts", Search { text: " ".into(), ..Search::default() }).await.unwrap_err(),
+        "nothing to embed",
+    );
     refused(vectors.search(&cx, "four", Search::default()).await.unwrap_err(), "`texts`, `three`");
     for (new, part) in [
         (NewCollection { name: "Three".into(), ..NewCollection::default() }, "already"),
         (NewCollection { name: " ".into(), ..NewCollection::default() }, "1 to 100 characters"),
         (NewCollection { name: "x".into(), dimensions: Some(0), ..NewCollection::default() }, "1 to 4096"),
         (NewCollection { name: "x".into(), dimensions: Some(4097), ..NewCollection::default() }, "1 to 4096"),
-        (NewCollection { name: "x".into(), model: Some("ada".into()), ..NewCollection::default() }, "`dimensions` is missing"),
+        (
+            NewCollection { name: "x".into(), model: Some("ada".into()), ..NewCollection::default() },
+            "`dimensions` is missing",
+        ),
     ] {
         refused(vectors.create(&cx, new).await.unwrap_err(), part);
     }

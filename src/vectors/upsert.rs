@@ -53,7 +53,10 @@ impl Vectors {
         for (n, item) in items.iter().enumerate() {
             check_item(&entry.value, n, item)?;
             if item.id.as_ref().is_some_and(|id| !keys.insert(id.trim().to_owned())) {
-                return Err(Error::bad_args(format!("vector {} has the id of another one in this call: give each its own", n + 1)));
+                return Err(Error::bad_args(format!(
+                    "vector {} has the id of another one in this call: give each its own",
+                    n + 1
+                )));
             }
         }
         for (n, item) in items.into_iter().enumerate() {
@@ -163,7 +166,10 @@ impl Vectors {
         let job = move |tx: &Tx| {
             let now = this.collections.read(tx, scope, was.id)?.filter(|now| !now.value.gone);
             let Some(now) = now else {
-                return Err(store::Error::Missing(format!("the collection `{}` was deleted meanwhile", was.value.name)));
+                return Err(store::Error::Missing(format!(
+                    "the collection `{}` was deleted meanwhile",
+                    was.value.name
+                )));
             };
             let mut deleted = vec![];
             for (id, key) in ids.iter().zip(&keys) {
@@ -261,7 +267,10 @@ fn check_item(collection: &CollectionRecord, n: usize, item: &Item) -> Result<()
     if let Some(id) = &item.id
         && (id.trim().is_empty() || id.chars().count() > NAME || id.chars().any(char::is_control))
     {
-        return Err(Error::bad_args(format!("the id of vector {} must have 1 to {NAME} characters in one line", n + 1)));
+        return Err(Error::bad_args(format!(
+            "the id of vector {} must have 1 to {NAME} characters in one line",
+            n + 1
+        )));
     }
     if item.text.len() > TEXT {
         return Err(Error::bad_args(format!("the text of {what} has more than {TEXT} bytes: store it in parts")));

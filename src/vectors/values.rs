@@ -89,7 +89,9 @@ pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
 pub(crate) fn checked(vector: &[f32], dimensions: usize, what: &str) -> Result<()> {
     if vector.len() != dimensions {
         let (given, text) = (vector.len(), "this collection has vectors of");
-        return Err(Error::bad_args(format!("{what} has {given} numbers, but {text} {dimensions}: pass {dimensions} numbers")));
+        return Err(Error::bad_args(format!(
+            "{what} has {given} numbers, but {text} {dimensions}: pass {dimensions} numbers"
+        )));
     }
     if let Some(place) = vector.iter().position(|x| !x.is_finite()) {
         return Err(Error::bad_args(format!("number {} of {what} is not finite: pass ordinary numbers", place + 1)));

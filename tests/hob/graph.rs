@@ -16,7 +16,8 @@ fn facts(found: &Value) -> Vec<String> {
     let line = |fact: &Value| {
         format!("{} | {} | {}", text(&fact["subject"]["name"]), text(&fact["predicate"]), text(&fact["object"]["name"]))
     };
-    let mut all: Vec<String> = found["facts"].as_array().unwrap_or_else(|| panic!("{found}")).iter().map(line).collect();
+    let mut all: Vec<String> =
+        found["facts"].as_array().unwrap_or_else(|| panic!("{found}")).iter().map(line).collect();
     all.sort();
     all
 }
@@ -63,9 +64,13 @@ fn memories_become_facts_and_take_them_along() {
 fn facts_are_corrected_by_hand() {
     let hob = Hob::start();
     let fact = hob.result("add_knowledge_fact", json!({"subject": "Tom", "predicate": "works at", "object": "Simens"}));
-    let corrected = hob.result("update_knowledge_fact", json!({"factId": fact["id"], "object": "Siemens", "validFrom": "2019"}));
+    let corrected =
+        hob.result("update_knowledge_fact", json!({"factId": fact["id"], "object": "Siemens", "validFrom": "2019"}));
     assert_eq!((&corrected["object"]["name"], &corrected["validFrom"]), (&json!("Siemens"), &json!("2019")));
-    hob.result("add_knowledge_fact", json!({"subject": "Thomas Berger", "predicate": "plays", "object": "chess", "objectType": "value"}));
+    hob.result(
+        "add_knowledge_fact",
+        json!({"subject": "Thomas Berger", "predicate": "plays", "object": "chess", "objectType": "value"}),
+    );
     hob.result("update_knowledge_entity", json!({"entity": "Tom", "mergeWith": "Thomas Berger", "type": "person"}));
     let found = search(&hob, json!({"query": "thomas berger"}));
     assert_eq!(found["entities"][0]["name"], "Tom");

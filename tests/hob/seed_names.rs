@@ -58,7 +58,10 @@ pub const CALLS: &[(&str, &str)] = &[
     ("create_vector_collection", r#"{"name": "manuals"}"#),
     ("create_embedding", r#"{"text": "The boiler hums."}"#),
     ("similarity_score", r#"{"text1": "The boiler hums.", "text2": "The heating is loud."}"#),
-    ("upsert_vectors", r#"{"collection": "manuals", "vectors": [{"id": "hum", "text": "A humming boiler needs service."}]}"#),
+    (
+        "upsert_vectors",
+        r#"{"collection": "manuals", "vectors": [{"id": "hum", "text": "A humming boiler needs service."}]}"#,
+    ),
     ("semantic_search", r#"{"query": "noise", "collection": "manuals"}"#),
     ("list_vector_collections", "{}"),
     ("delete_vectors", r#"{"collection": "manuals", "ids": ["hum"]}"#),

@@ -12,7 +12,12 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, thread, time::Duration};
 
 fn ids(found: &Value) -> Vec<&str> {
-    found["results"].as_array().unwrap_or_else(|| panic!("{found}")).iter().map(|hit| hit["id"].as_str().unwrap()).collect()
+    found["results"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{found}"))
+        .iter()
+        .map(|hit| hit["id"].as_str().unwrap())
+        .collect()
 }
 
 fn count(hob: &Hob, name: &str) -> u64 {
@@ -25,7 +30,10 @@ fn count(hob: &Hob, name: &str) -> u64 {
 fn texts_are_stored_searched_filtered_and_deleted() {
     let mut hob = Hob::start();
     let made = hob.result("create_vector_collection", json!({"name": "manuals", "description": "Our devices"}));
-    assert_eq!((&made["dimensions"], &made["metric"], &made["embedsTexts"]), (&json!(384), &json!("cosine"), &json!(true)));
+    assert_eq!(
+        (&made["dimensions"], &made["metric"], &made["embedsTexts"]),
+        (&json!(384), &json!("cosine"), &json!(true))
+    );
     let stored = hob.result(
         "upsert_vectors",
         json!({"collection": "manuals", "vectors": [
@@ -61,7 +69,9 @@ fn texts_are_stored_searched_filtered_and_deleted() {
         hob.result("similarity_score", json!({"text1": one, "text2": other}))["score"].as_f64().unwrap()
     };
     assert!(alike("the cat sleeps", "the cat sleeps") > 0.999);
-    assert!(alike("the heating is broken", "the radiator is cold") > alike("the heating is broken", "pasta recipes") + 0.2);
+    assert!(
+        alike("the heating is broken", "the radiator is cold") > alike("the heating is broken", "pasta recipes") + 0.2
+    );
 
     // A deletion is undone.
     let gone = hob.result("delete_vectors", json!({"collection": "manuals", "ids": ["oven", "fridge"]}));
@@ -110,7 +120,10 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
         ("semantic_search", json!({"query": "words", "collection": "points"})),
         ("semantic_search", json!({"query": "", "collection": "points"})),
         ("semantic_search", json!({"query": "", "collection": "points", "vector": [1]})),
-        ("semantic_search", json!({"query": "", "collection": "points", "vector": [1, 2, 3], "filter": {"a": {"near": 1}}})),
+        (
+            "semantic_search",
+            json!({"query": "", "collection": "points", "vector": [1, 2, 3], "filter": {"a": {"near": 1}}}),
+        ),
         ("semantic_search", json!({"query": "x", "collection": "nothing"})),
         ("delete_vectors", json!({"collection": "points", "ids": []})),
         ("create_embedding", json!({"text": " "})),
@@ -155,7 +168,10 @@ impl Caller {
             } else {
                 let vector = [1.0, version as f64, 0.5];
                 let item = |key: &String| json!({"id": key, "vector": vector, "metadata": {"version": version}});
-                ("upsert_vectors", json!({"collection": self.name, "vectors": keys.iter().map(item).collect::<Vec<_>>()}))
+                (
+                    "upsert_vectors",
+                    json!({"collection": self.name, "vectors": keys.iter().map(item).collect::<Vec<_>>()}),
+                )
             };
             self.open = keys.iter().map(|key| (key.clone(), version)).collect();
             let path = format!("/api/v1/tools/{tool}/execute");
@@ -163,7 +179,11 @@ impl Caller {
             match request.try_send() {
                 Ok(reply) if reply.status == 200 => {
                     for (key, version) in std::mem::take(&mut self.open) {
-                        if version == 0 { self.known.remove(&key) } else { self.known.insert(key, version) };
+                        if version == 0 {
+                            self.known.remove(&key)
+                        } else {
+                            self.known.insert(key, version)
+                        };
                     }
                 }
                 Ok(reply) => panic!("{}: {}", reply.status, reply.text()),
@@ -177,14 +197,25 @@ impl Caller {
         let search = json!({"query": "", "collection": self.name, "vector": [1, 2, 3], "topK": 50});
         let found = hob.result("semantic_search", search);
         let version = |hit: &Value| hit["metadata"]["version"].as_u64().unwrap();
-        let stored: BTreeMap<String, u64> = found["results"].as_array().unwrap().iter()
+        let stored: BTreeMap<String, u64> = found["results"]
+            .as_array()
+            .unwrap()
+            .iter()
             .map(|hit| (hit["id"].as_str().unwrap().to_owned(), version(hit)))
             .collect();
         let mut with_open = self.known.clone();
         for (key, version) in std::mem::take(&mut self.open) {
-            if version == 0 { with_open.remove(&key) } else { with_open.insert(key, version) };
+            if version == 0 {
+                with_open.remove(&key)
+            } else {
+                with_open.insert(key, version)
+            };
         }
-        assert!(stored == self.known || stored == with_open, "round {round}: {stored:?}, known {:?} or {with_open:?}", self.known);
+        assert!(
+            stored == self.known || stored == with_open,
+            "round {round}: {stored:?}, known {:?} or {with_open:?}",
+            self.known
+        );
         assert_eq!(count(hob, &self.name), stored.len() as u64, "round {round}: the count of {}", self.name);
         assert_eq!(found["searched"], stored.len(), "round {round}: what is in memory");
         self.known = stored;

@@ -9,8 +9,8 @@ mod words;
 mod tests;
 
 use words::{
-    ANIMALS, ARTICLES, ATTRIBUTES, CALLED, COPULAS, ENDS, FIRST_PERSON, HEDGES, NO_NAMES, OCCUPATIONS, Object, PARTICLES,
-    POSSESSIVES, RELATIONS, SINCE, TITLES, UNTIL, VERBS,
+    ANIMALS, ARTICLES, ATTRIBUTES, CALLED, COPULAS, ENDS, FIRST_PERSON, HEDGES, NO_NAMES, OCCUPATIONS, Object,
+    PARTICLES, POSSESSIVES, RELATIONS, SINCE, TITLES, UNTIL, VERBS,
 };
 
 /// The name of the person whose texts they are.
@@ -63,7 +63,10 @@ pub fn statements(text: &str) -> Vec<Statement> {
     let mut found: Vec<Statement> = vec![];
     for sentence in sentences(&text[..end]) {
         for statement in read(sentence) {
-            let same = |other: &Statement| (&other.subject, &other.predicate, &other.object) == (&statement.subject, &statement.predicate, &statement.object);
+            let same = |other: &Statement| {
+                (&other.subject, &other.predicate, &other.object)
+                    == (&statement.subject, &statement.predicate, &statement.object)
+            };
             if found.len() < MOST && !found.iter().any(same) {
                 found.push(statement);
             }
@@ -80,7 +83,9 @@ fn sentences(text: &str) -> Vec<&str> {
         let word = text[start..at].rsplit(|c: char| c.is_whitespace()).next().unwrap_or_default().to_lowercase();
         let ends = match mark {
             '\n' | ';' | '!' | '?' => true,
-            '.' => after.is_none_or(char::is_whitespace) && !TITLES.contains(&word.as_str()) && word.chars().count() > 1,
+            '.' => {
+                after.is_none_or(char::is_whitespace) && !TITLES.contains(&word.as_str()) && word.chars().count() > 1
+            }
             _ => false,
         };
         if ends {
@@ -126,7 +131,9 @@ fn read(sentence: &str) -> Vec<Statement> {
         .or_else(|| verb(&tokens));
     found.extend(rest);
     // A number belongs to the one person of the sentence.
-    let person = found.iter().find_map(|(subject, ..)| (subject.name != SELF && subject.kind == "person").then(|| subject.clone()));
+    let person = found
+        .iter()
+        .find_map(|(subject, ..)| (subject.name != SELF && subject.kind == "person").then(|| subject.clone()));
     if let Some(person) = person {
         for (predicate, value) in contact {
             let stated = found.iter().any(|(_, other, _)| other == predicate);
@@ -195,14 +202,19 @@ fn related(tokens: &[Token]) -> Option<Triple> {
     if POSSESSIVES.contains(&owner.lower.as_str()) {
         return Some(relation_to_self(&name(left, kind)?, english));
     }
-    let owner = owner.text.strip_suffix("'s").map(|name| Token { text: name.into(), lower: name.to_lowercase(), ends: false })?;
+    let owner = owner.text.strip_suffix("'s").map(|name| Token {
+        text: name.into(),
+        lower: name.to_lowercase(),
+        ends: false,
+    })?;
     let owner = name(&[owner], "person")?;
     Some((name(left, kind)?, format!("{english} of"), StatedObject::Entity(owner)))
 }
 
 /// "The plumber is Mr Huber", "Mr Huber is the plumber".
 fn role(tokens: &[Token]) -> Option<Triple> {
-    let occupation = |mention: Mention, english: &str| (mention, "occupation".to_owned(), StatedObject::Value(english.to_owned()));
+    let occupation =
+        |mention: Mention, english: &str| (mention, "occupation".to_owned(), StatedObject::Value(english.to_owned()));
     let is_article = |token: &Token| ARTICLES.contains(&token.lower.as_str());
     if is_article(&tokens[0]) {
         let english = entry(OCCUPATIONS, &tokens.get(1)?.lower)?;
@@ -225,22 +237,26 @@ fn attribute(tokens: &[Token]) -> Option<Triple> {
     last.lower = last.text.to_lowercase();
     let owner = name(&owner, "person")?;
     let rest = &tokens[at + 1..];
-    let (length, predicate) = ATTRIBUTES.iter().find_map(|(words, predicate)| Some((phrase(rest, &[words])?, *predicate)))?;
+    let (length, predicate) =
+        ATTRIBUTES.iter().find_map(|(words, predicate)| Some((phrase(rest, &[words])?, *predicate)))?;
     let is = phrase(&rest[length..], &["is on", "is in", "is at", "is"])?;
     let value = joined(&rest[length + is..], 8, false)?;
     Some((owner, predicate.to_owned(), StatedObject::Value(value)))
 }
 
 fn first_person(tokens: &[Token]) -> Option<Triple> {
-    let (length, predicate, object) =
-        FIRST_PERSON.iter().find_map(|(words, predicate, object)| Some((phrase(tokens, &[words])?, *predicate, *object)))?;
+    let (length, predicate, object) = FIRST_PERSON
+        .iter()
+        .find_map(|(words, predicate, object)| Some((phrase(tokens, &[words])?, *predicate, *object)))?;
     Some((me(), predicate.to_owned(), object_of(&tokens[length..], object)?))
 }
 
 /// "Tom works at Siemens".
 fn verb(tokens: &[Token]) -> Option<Triple> {
     for at in 1..tokens.len().min(5) {
-        let known = VERBS.iter().filter_map(|(words, predicate, object)| Some((phrase(&tokens[at..], &[words])?, *predicate, *object)));
+        let known = VERBS
+            .iter()
+            .filter_map(|(words, predicate, object)| Some((phrase(&tokens[at..], &[words])?, *predicate, *object)));
         let Some((length, predicate, object)) = known.max_by_key(|(length, ..)| *length) else { continue };
         let subject = name(&tokens[..at], "person")?;
         return Some((subject, predicate.to_owned(), object_of(&tokens[at + length..], object)?));
@@ -290,7 +306,9 @@ fn phrase(tokens: &[Token], phrases: &[&str]) -> Option<usize> {
 fn leading_name(tokens: &[Token], kind: &'static str) -> Option<Mention> {
     let length = (1..=tokens.len().min(5)).rev().find(|n| name(&tokens[..*n], kind).is_some())?;
     let followed = tokens.get(length).is_some_and(|next| {
-        !tokens[length - 1].ends && !ENDS.contains(&next.lower.as_str()) && !next.text.starts_with(|c: char| c == '+' || c.is_ascii_digit())
+        !tokens[length - 1].ends
+            && !ENDS.contains(&next.lower.as_str())
+            && !next.text.starts_with(|c: char| c == '+' || c.is_ascii_digit())
     });
     if followed { None } else { name(&tokens[..length], kind) }
 }
@@ -299,9 +317,12 @@ fn leading_name(tokens: &[Token], kind: &'static str) -> Option<Mention> {
 fn name(tokens: &[Token], kind: &'static str) -> Option<Mention> {
     let [first, .., last] = tokens else {
         let [only] = tokens else { return None };
-        return (is_name(only) && !TITLES.contains(&only.lower.as_str())).then(|| Mention { name: only.text.clone(), kind });
+        return (is_name(only) && !TITLES.contains(&only.lower.as_str()))
+            .then(|| Mention { name: only.text.clone(), kind });
     };
-    let inner = |token: &Token| is_name(token) || PARTICLES.contains(&token.lower.as_str()) || TITLES.contains(&token.lower.as_str());
+    let inner = |token: &Token| {
+        is_name(token) || PARTICLES.contains(&token.lower.as_str()) || TITLES.contains(&token.lower.as_str())
+    };
     let fits = tokens.len() <= 5
         && (is_name(first) || TITLES.contains(&first.lower.as_str()))
         && is_name(last)

@@ -7,7 +7,8 @@ fn plain(text: &str) -> Vec<String> {
             StatedObject::Entity(mention) => format!("{} ({})", mention.name, mention.kind),
             StatedObject::Value(value) => value,
         };
-        let dates = if it.from.is_empty() && it.to.is_empty() { String::new() } else { format!(" {}-{}", it.from, it.to) };
+        let dates =
+            if it.from.is_empty() && it.to.is_empty() { String::new() } else { format!(" {}-{}", it.from, it.to) };
         format!("{} | {} | {object}{dates}", it.subject.name, it.predicate)
     };
     statements(text).into_iter().map(line).collect()
@@ -22,21 +23,36 @@ fn plain_statements_are_read() {
         ("Tom works at Siemens", &["Tom | works at | Siemens (organisation)"]),
         ("Tom has worked at Siemens", &[]),
         ("Tom works at the General Hospital since 2019.", &["Tom | works at | General Hospital (organisation) 2019-"]),
-        ("The plumber is Mr. Huber, 0170 1234567", &["Mr Huber | occupation | plumber", "Mr Huber | phone | 0170 1234567"]),
+        (
+            "The plumber is Mr. Huber, 0170 1234567",
+            &["Mr Huber | occupation | plumber", "Mr Huber | phone | 0170 1234567"],
+        ),
         ("Mr Huber is the plumber", &["Mr Huber | occupation | plumber"]),
-        ("Our dentist is Dr Vogel, reach her at vogel@example.org", &["Dr Vogel | dentist of | me (person)", "Dr Vogel | email | vogel@example.org"]),
-        ("My brother Tom lives in Graz and likes jazz", &["Tom | brother of | me (person)", "Tom | lives in | Graz (place)"]),
+        (
+            "Our dentist is Dr Vogel, reach her at vogel@example.org",
+            &["Dr Vogel | dentist of | me (person)", "Dr Vogel | email | vogel@example.org"],
+        ),
+        (
+            "My brother Tom lives in Graz and likes jazz",
+            &["Tom | brother of | me (person)", "Tom | lives in | Graz (place)"],
+        ),
         ("Ben is Anna's son", &["Ben | son of | Anna (person)"]),
         ("Marta van Dyk is married to Ole Berg", &["Marta van Dyk | married to | Ole Berg (person)"]),
         ("Anna's birthday is on 4 July", &["Anna | birthday | 4 July"]),
         ("Tom's phone number is +43 660 123456", &["Tom | phone | +43 660 123456"]),
-        ("I live in Vienna. I work at Bosch.", &["me | lives in | Vienna (place)", "me | works at | Bosch (organisation)"]),
+        (
+            "I live in Vienna. I work at Bosch.",
+            &["me | lives in | Vienna (place)", "me | works at | Bosch (organisation)"],
+        ),
         ("Ben is allergic to nuts", &["Ben | allergic to | nuts"]),
         ("My cat is called Minka", &["Minka | cat of | me (person)"]),
         ("Anna ist meine Schwester", &["Anna | sister of | me (person)"]),
         ("Meine Schwester heißt Anna", &["Anna | sister of | me (person)"]),
         ("Tom arbeitet bei Siemens seit 2020", &["Tom | works at | Siemens (organisation) 2020-"]),
-        ("Der Klempner ist Herr Huber, 0170/1234567", &["Herr Huber | occupation | plumber", "Herr Huber | phone | 0170/1234567"]),
+        (
+            "Der Klempner ist Herr Huber, 0170/1234567",
+            &["Herr Huber | occupation | plumber", "Herr Huber | phone | 0170/1234567"],
+        ),
         ("Ich wohne in Wien", &["me | lives in | Wien (place)"]),
         ("Ana es mi hermana", &["Ana | sister of | me (person)"]),
         ("Mi hermano se llama Luis", &["Luis | brother of | me (person)"]),
@@ -80,9 +96,22 @@ fn everything_else_states_nothing() {
 fn long_and_odd_texts_end() {
     let long = "Anna is my sister. ".repeat(10_000);
     assert_eq!(statements(&long).len(), 1);
-    let many: String = (0..100).map(|n| format!("T{} works at Siemens. ", ["a", "b", "c", "d"][n % 4].repeat(n / 4 + 1))).collect();
+    let many: String =
+        (0..100).map(|n| format!("T{} works at Siemens. ", ["a", "b", "c", "d"][n % 4].repeat(n / 4 + 1))).collect();
     assert_eq!(statements(&many).len(), MOST);
-    for odd in ["’’’", "my", "my sister", "my sister is", "the plumber is", "'s", "Anna's", "Anna's birthday is", "+", "@.", "é".repeat(9000).as_str()] {
+    for odd in [
+        "’’’",
+        "my",
+        "my sister",
+        "my sister is",
+        "the plumber is",
+        "'s",
+        "Anna's",
+        "Anna's birthday is",
+        "+",
+        "@.",
+        "é".repeat(9000).as_str(),
+    ] {
         statements(odd);
     }
 }

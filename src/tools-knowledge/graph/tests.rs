@@ -35,7 +35,11 @@ async fn results_are_sentences() {
             json!({"subject": "Anna", "predicate": "works at", "object": "Siemens", "objectType": "organisation"}),
             "Noted: Anna works at Siemens.",
         ),
-        ("knowledge_graph_search", json!({"query": "*", "entityType": "organisation"}), "I know: Anna works at Siemens."),
+        (
+            "knowledge_graph_search",
+            json!({"query": "*", "entityType": "organisation"}),
+            "I know: Anna works at Siemens.",
+        ),
         (
             "knowledge_graph_search",
             json!({"query": "", "entityId": "me", "to": "Siemens"}),
@@ -44,11 +48,7 @@ async fn results_are_sentences() {
         ("update_knowledge_entity", json!({"entity": "anna", "type": "person"}), "I changed Anna."),
         ("knowledge_graph_search", json!({"query": "x", "entityId": "Bob"}), "I know nothing about “Bob”."),
         ("delete_knowledge", json!({"entity": "Anna"}), "I deleted Anna with 2 facts."),
-        (
-            "delete_knowledge",
-            json!({}),
-            "pass factId to delete a fact, or entity to delete an entity with its facts",
-        ),
+        ("delete_knowledge", json!({}), "pass factId to delete a fact, or entity to delete an entity with its facts"),
     ] {
         assert_eq!(said(&graph, tool, args.clone()).await, sentence, "{tool} {args}");
     }

@@ -218,13 +218,13 @@ struct Delete {
 
 async fn delete(vectors: Vectors, cx: Cx, args: Delete) -> Result<Output> {
     let (deleted, info) = vectors.delete(&cx, &args.collection, args.ids.clone()).await?;
-    let missing: Vec<&str> = args.ids.iter().map(|id| id.trim()).filter(|id| !deleted.iter().any(|d| d == id)).collect();
+    let missing: Vec<&str> =
+        args.ids.iter().map(|id| id.trim()).filter(|id| !deleted.iter().any(|d| d == id)).collect();
     let sentence = match deleted.len() {
         0 => format!("None of these is in {}.", info.name),
         n => format!("I deleted {} from {}.", counted(n, "vector"), info.name),
     };
-    let content =
-        json!({"collection": info.name, "deleted": deleted.len(), "notFound": missing, "total": info.count});
+    let content = json!({"collection": info.name, "deleted": deleted.len(), "notFound": missing, "total": info.count});
     Ok(Output::json(content)?.say(sentence))
 }
 
@@ -292,7 +292,9 @@ async fn delete_collection(vectors: Vectors, cx: Cx, args: DeleteCollection) -> 
     if !args.confirm {
         let note = format!("Deleting `{name}` with {all} cannot be undone: call again with confirm: true.");
         let content = json!({"deleted": false, "requiresConfirmation": true, "note": note});
-        return Ok(Output::json(content)?.say(format!("Shall I really delete the vector collection {name} with {all}?")));
+        return Ok(
+            Output::json(content)?.say(format!("Shall I really delete the vector collection {name} with {all}?"))
+        );
     }
     let gone = vectors.delete_collection(&cx, &args.collection).await?;
     let content = json!({"deleted": true, "collection": gone.name, "vectors": gone.count});

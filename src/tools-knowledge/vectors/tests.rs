@@ -25,7 +25,11 @@ async fn results_are_sentences() {
     let vectors = Vectors::new(&store, Embedder::new(Duration::from_secs(60)));
     for (tool, args, sentence) in [
         ("list_vector_collections", json!({}), "There are no vector collections yet."),
-        ("create_vector_collection", json!({"name": "points", "dimensions": 2}), "I created the vector collection points."),
+        (
+            "create_vector_collection",
+            json!({"name": "points", "dimensions": 2}),
+            "I created the vector collection points.",
+        ),
         (
             "upsert_vectors",
             json!({"collection": "points", "vectors": [{"id": "a", "vector": [1, 0]}, {"id": "b", "vector": [0, 1]}]}),
@@ -44,7 +48,11 @@ async fn results_are_sentences() {
         ("list_vector_collections", json!({}), "There is one vector collection: points (2 vectors)."),
         ("delete_vectors", json!({"collection": "points", "ids": ["a"]}), "I deleted 1 vector from points."),
         ("delete_vectors", json!({"collection": "points", "ids": ["a"]}), "None of these is in points."),
-        ("semantic_search", json!({"collection": "lines", "query": "x"}), "There is no vector collection called “lines”."),
+        (
+            "semantic_search",
+            json!({"collection": "lines", "query": "x"}),
+            "There is no vector collection called “lines”.",
+        ),
         (
             "delete_vector_collection",
             json!({"collection": "points"}),
@@ -56,7 +64,11 @@ async fn results_are_sentences() {
             "I deleted the vector collection points with 1 vector.",
         ),
         ("create_embedding", json!({"text": "hello"}), "I turned the text into 384 numbers."),
-        ("similarity_score", json!({"text1": "a cat", "text2": "a cat"}), "The two texts say nearly the same: 100 of 100."),
+        (
+            "similarity_score",
+            json!({"text1": "a cat", "text2": "a cat"}),
+            "The two texts say nearly the same: 100 of 100.",
+        ),
     ] {
         assert_eq!(said(&vectors, tool, args.clone()).await, sentence, "{tool} {args}");
     }

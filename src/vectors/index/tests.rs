@@ -37,7 +37,14 @@ fn plain(index: &Index, query: &Query, all: &[(Id, Vec<f32>)], most: usize) -> V
 }
 
 /// What a search finds, compared exactly.
-fn found(index: &mut Index, query: &Query, filter: Option<&Filter>, all: &[(Id, Vec<f32>)], most: usize, exact: bool) -> Vec<(Id, f32)> {
+fn found(
+    index: &mut Index,
+    query: &Query,
+    filter: Option<&Filter>,
+    all: &[(Id, Vec<f32>)],
+    most: usize,
+    exact: bool,
+) -> Vec<(Id, f32)> {
     let candidates = index.search(query, filter, most, exact);
     let vectors: Vec<(Id, Vec<f32>)> =
         all.iter().filter(|(id, _)| candidates.iter().any(|candidate| candidate.id == *id)).cloned().collect();
