@@ -15,6 +15,8 @@ use crate::{DIM, Error, MODEL, allocator};
 
 /// After a failed load of a household's model the next attempt: reading a large file again for each text would occupy the device.
 const LOAD_AGAIN: Duration = Duration::from_secs(300);
+/// The longest wait for a household's model, with those before in the queue: a graph may have a loop without end.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Turns texts into vectors; a clone shares the same thread and model.
 ///
@@ -150,12 +152,24 @@ impl Embedder {
     }
 
     async fn ask(&self, text: &str, purpose: Purpose, whole: bool) -> Result<(Vec<f32>, usize), Error> {
-        if let Source::Unusable(why) = &*self.shared.source {
-            return Err(Error::Unavailable(why.clone()));
+        let own = match &*self.shared.source {
+            Source::BuiltIn => None,
+            Source::Own(own) => Some(own),
+            Source::Unusable(why) => return Err(Error::Unavailable(why.clone())),
+        };
+        if let Some(error) = own.and_then(OwnModel::not_yet) {
+            return Err(error);
         }
         let (reply, answer) = oneshot::channel();
         self.submit(Job { text: text.to_owned(), purpose, whole, reply })?;
-        answer.await.unwrap_or_else(|_| {
+        let answered = match own {
+            None => answer.await,
+            Some(own) => match tokio::time::timeout(PATIENCE, answer).await {
+                Ok(answered) => answered,
+                Err(_) => return Err(own.is_stuck()),
+            },
+        };
+        answered.unwrap_or_else(|_| {
             Err(Error::Unavailable(
                 "the embedding thread ended before it answered: try again, and report the crash it left".into(),
             ))
@@ -243,6 +257,19 @@ impl OwnModel {
     fn failure(&self) -> std::sync::MutexGuard<'_, Option<(Error, Instant)>> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// The last failure, while it is too early to try again.
+    fn not_yet(&self) -> Option<Error> {
+        self.failure().clone().filter(|(_, until)| Instant::now() < *until).map(|(error, _)| error)
+    }
+
+    /// Records that the model does not answer.
+    fn is_stuck(&self) -> Error {
+        let minutes = PATIENCE.as_secs() / 60;
+        let error = own::unusable(&self.settings.name, format!("it did not answer within {minutes} minutes"));
+        *self.failure() = Some((error.clone(), Instant::now() + LOAD_AGAIN));
+        error
+    }
 }
 
 impl Loaded {
@@ -252,9 +279,7 @@ impl Loaded {
             Source::Unusable(why) => return Err(Error::Unavailable(why.clone())),
             Source::Own(own) => own,
         };
-        if let Some((error, until)) = own.failure().clone()
-            && Instant::now() < until
-        {
+        if let Some(error) = own.not_yet() {
             return Err(error);
         }
         let loaded = Session::load(&own.settings, &own.centres);

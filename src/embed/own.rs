@@ -101,6 +101,6 @@ fn name_of(folder: &Path) -> String {
 }
 
 /// A failure of the model with this name.
-fn unusable(name: &str, why: impl std::fmt::Display) -> Error {
+pub fn unusable(name: &str, why: impl std::fmt::Display) -> Error {
     Error::Unavailable(format!("the embedding model \"{name}\" cannot be used: {why}"))
 }

@@ -75,7 +75,7 @@ fn line(model: &str, built_in: bool, embedding: &Embedding) -> Option<Check> {
     const NAME: &str = "meaning";
     let Embedding { counted, total, missing, problem } = embedding;
     let ready = total.saturating_sub(*missing);
-    if let Some(problem) = problem {
+    if let Some(problem) = problem.as_ref().filter(|_| !built_in) {
         let text = format!("Memories are found by their words only: {problem}.");
         let todo = "put a usable model into the folder `models` of the data folder, or set `model = \"built-in\"` in `[memory]` \
                     of hob.toml, and restart Hob";

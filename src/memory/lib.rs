@@ -38,12 +38,15 @@ use records::{Model, Stored, Vector};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 use store::{Audience, Coded, Collection, Entry, Listing, Part, Record, Stamp, Store, Tx};
 use tool::{Cx, Error, Id, Label, Result, Scope, UserId};
 use uses::Uses;
 use view::{besides, visible_to};
 
+/// How long a search waits for a model of the household, which a thread loads and runs.
+const QUERY_PATIENCE: Duration = Duration::from_secs(10);
 /// How many memories are considered as answers to a question.
 const CONSIDERED: usize = 24;
 
@@ -458,7 +461,12 @@ impl Memories {
 
     /// The vector of a text that is searched for, likewise.
     async fn embed_query(&self, text: &str) -> Option<Quantized> {
-        usable(self.embedder.embed_query(text).await)
+        if self.embedder.is_built_in() {
+            return usable(self.embedder.embed_query(text).await);
+        }
+        // A large model may still be loading: then this search is by words.
+        let embedded = tokio::time::timeout(QUERY_PATIENCE, self.embedder.embed_query(text)).await;
+        usable(embedded.unwrap_or_else(|_| Err(embed::Error::Unavailable("the model is still loading".into()))))
     }
 
     fn vector_of(&self, vector: &Quantized) -> Vector {
@@ -540,5 +548,7 @@ mod tests;
 mod tests_index;
 #[cfg(test)]
 mod tests_learn;
+#[cfg(test)]
+mod tests_model;
 #[cfg(test)]
 mod tests_saving;

@@ -17,6 +17,7 @@ use tokenizers::{Encoding, Tokenizer, TruncationParams};
 use tract_onnx::{
     pb::{ModelProto, tensor_proto::DataLocation},
     prelude::*,
+    tract_hir::infer::Factoid,
 };
 
 /// The longest text that is embedded in pieces, in tokens.
