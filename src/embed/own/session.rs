@@ -13,7 +13,7 @@ use std::{
     sync::{Arc, OnceLock},
     time::Instant,
 };
-use tokenizers::{Encoding, Tokenizer, TruncationParams};
+use tokenizers::{Encoding, Tokenizer, TruncationDirection};
 use tract_onnx::{
     pb::{ModelProto, tensor_proto::DataLocation},
     prelude::*,
@@ -88,45 +88,72 @@ impl Session {
 
     /// The unit vector of a text, the beginning of which counts.
     pub fn embed(&self, text: &str, purpose: Purpose) -> Result<Vec<f32>, Error> {
-        let encoding = self.encode(text, purpose, self.settings.max_tokens)?;
-        let vector = self.run(&encoding)?;
+        let (pieces, _) = self.pieces(text, purpose, self.settings.max_tokens)?;
+        let first = pieces.first().ok_or(Error::Empty)?;
+        let vector = self.run(&self.encode(first, purpose)?)?;
         self.finish(vector, purpose)
     }
 
     /// The unit vector of all of a text, and how many tokens it has: a long text is the mean of its pieces by their length.
     pub fn embed_whole(&self, text: &str, purpose: Purpose) -> Result<(Vec<f32>, usize), Error> {
-        let first = self.encode(text, purpose, MOST_TOKENS + self.settings.max_tokens)?;
-        let pieces: Vec<&Encoding> = std::iter::once(&first).chain(first.get_overflowing()).collect();
-        let tokens = pieces.iter().map(|piece| piece.len()).sum();
+        let (pieces, tokens) = self.pieces(text, purpose, MOST_TOKENS + self.settings.max_tokens)?;
         if tokens > MOST_TOKENS {
             return Err(Error::TooLong(MOST_TOKENS));
         }
+        let encodings = pieces.iter().map(|piece| self.encode(piece, purpose)).collect::<Result<Vec<_>, _>>()?;
+        let tokens = encodings.iter().map(Encoding::len).sum();
         let mut mean = vec![0.0; self.settings.dimensions];
-        for piece in pieces {
-            let weight = piece.len() as f32 / tokens as f32;
-            self.run(piece)?.iter().zip(&mut mean).for_each(|(n, sum)| *sum += n * weight);
+        for encoding in encodings {
+            let weight = encoding.len() as f32 / tokens as f32;
+            self.run(&encoding)?.iter().zip(&mut mean).for_each(|(n, sum)| *sum += n * weight);
         }
         Ok((self.finish(mean, purpose)?, tokens))
     }
 
-    /// The tokens of a text with its prefix; those beyond the input's length overflow.
-    fn encode(&self, text: &str, purpose: Purpose, most: usize) -> Result<Encoding, Error> {
+    /// A text in pieces that fit the input, and how many tokens these have. Only so much of the text is read as may have `most`
+    /// tokens.
+    fn pieces<'a>(&self, text: &'a str, purpose: Purpose, most: usize) -> Result<(Vec<&'a str>, usize), Error> {
         let text = text.trim();
         let end = text.char_indices().nth(most * CHARACTERS).map_or(text.len(), |(at, _)| at);
         let text = text.get(..end).unwrap_or_default();
-        let prefix = match purpose {
-            Purpose::Query => &self.settings.query_prefix,
-            Purpose::Passage => &self.settings.passage_prefix,
-        };
-        let encode = |text: String, special| {
-            let encoded = catch_unwind(AssertUnwindSafe(|| self.tokenizer.encode(text, special)));
-            let encoded = encoded.map_err(|_| self.failed("its tokenizer failed in an unexpected way"))?;
-            encoded.map_err(|error| self.failed(format!("its tokenizer failed: {error}")))
-        };
-        if text.is_empty() || encode(text.to_owned(), false)?.is_empty() {
+        if text.is_empty() {
             return Err(Error::Empty);
         }
-        encode(format!("{prefix}{text}"), true)
+        let tokens = self.tokens(text.to_owned(), false)?;
+        if tokens.is_empty() {
+            return Err(Error::Empty);
+        }
+        let room = self.settings.max_tokens.saturating_sub(self.tokens(self.prefix(purpose).to_owned(), true)?.len());
+        if room == 0 {
+            return Err(self.failed("its prefix fills its input: write a shorter one into hob.json"));
+        }
+        let mut pieces = vec![];
+        for part in tokens.get_offsets().chunks(room) {
+            let (start, end) = (part.first().map_or(0, |token| token.0), part.last().map_or(0, |token| token.1));
+            pieces.extend(text.get(start..end).filter(|piece| !piece.is_empty()));
+        }
+        Ok((pieces, tokens.len()))
+    }
+
+    fn prefix(&self, purpose: Purpose) -> &str {
+        match purpose {
+            Purpose::Query => &self.settings.query_prefix,
+            Purpose::Passage => &self.settings.passage_prefix,
+        }
+    }
+
+    /// The tokens of a piece of text, as the model reads them: with its prefix and special tokens.
+    fn encode(&self, piece: &str, purpose: Purpose) -> Result<Encoding, Error> {
+        self.tokens(format!("{}{piece}", self.prefix(purpose)), true)
+    }
+
+    fn tokens(&self, text: String, special: bool) -> Result<Encoding, Error> {
+        let encoded = catch_unwind(AssertUnwindSafe(|| self.tokenizer.encode(text, special)));
+        let encoded = encoded.map_err(|_| self.failed("its tokenizer failed in an unexpected way"))?;
+        let mut encoding = encoded.map_err(|error| self.failed(format!("its tokenizer failed: {error}")))?;
+        // A piece may have other tokens at its cut than the text had there.
+        encoding.truncate(if special { self.settings.max_tokens } else { usize::MAX }, 0, TruncationDirection::Right);
+        Ok(encoding)
     }
 
     /// One pass: the vector of a piece of text, of length 1, or of zeros.
@@ -197,8 +224,8 @@ impl Session {
 fn tokenizer(settings: &Settings) -> Result<Tokenizer, String> {
     let broken = |error: &dyn std::fmt::Display| format!("{} cannot be read: {error}", settings.tokenizer.display());
     let mut tokenizer = Tokenizer::from_file(&settings.tokenizer).map_err(|error| broken(&error))?;
-    let truncation = TruncationParams { max_length: settings.max_tokens, ..TruncationParams::default() };
-    tokenizer.with_truncation(Some(truncation)).map_err(|error| broken(&error))?;
+    // Long texts are cut here, in all models in the same way.
+    tokenizer.with_truncation(None).map_err(|error| broken(&error))?;
     tokenizer.with_padding(None);
     Ok(tokenizer)
 }

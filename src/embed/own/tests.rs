@@ -161,7 +161,7 @@ async fn every_failure_has_its_reason() {
 
 #[test]
 fn a_folder_describes_its_model() {
-    let scratch = Scratch::new("multilingual-e5-small");
+    let scratch = Scratch::new("files");
     let read = || scratch.settings().unwrap_err();
     assert!(read().contains("how vectors of tokens"), "its name is not known: {}", read());
     scratch.write(
