@@ -228,7 +228,7 @@ def update_power_cuts(machine, make):
         check(f"the one or the other runs: {about}", now in (running["version"], version))
         expected = {
             "committed": view["version"] == now,
-            "failed": view["version"] != now and view["lastOutcome"]["what"] == "failed",
+            "failed": view["version"] != now and (view["lastOutcome"] or {}).get("what") == "failed",
             "writing": view["version"] == version and now == running["version"],
             "staged": view["version"] == version and now == running["version"],
             "idle": now == running["version"],

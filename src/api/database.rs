@@ -8,7 +8,7 @@ use crate::{
     query::Query,
     restore::{BodyStream, UPLOAD},
 };
-use axum::{Extension, body::Body, extract::State, http::header, response::IntoResponse};
+use axum::{Extension, body::Body, extract::State, http::header};
 use futures::{StreamExt, stream};
 use identity::TokenScope;
 use serde::{Deserialize, Serialize};
@@ -112,11 +112,10 @@ pub(crate) async fn export(
         Ok::<_, std::io::Error>((read > 0).then_some((piece, file)))
     });
     let headers = [
-        (header::CONTENT_TYPE, "application/vnd.sqlite3".to_owned()),
         (header::CONTENT_LENGTH, size.to_string()),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"database.db\"".to_owned()),
     ];
-    Ok(Download((headers, Body::from_stream(pieces)).into_response()))
+    Ok(Download::new((headers, Body::from_stream(pieces))))
 }
 
 pub(crate) async fn import(

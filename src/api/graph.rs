@@ -50,7 +50,7 @@ async fn read(
         query: part.query.filter(|query| !query.trim().is_empty()).unwrap_or_else(|| "*".into()),
         entity: part.entity,
         depth: part.depth.unwrap_or(DEPTH.0).min(DEPTH.1),
-        at: cx.ports().clock.now().date().to_string(),
+        at: cx.ports().clock.local().date().to_string(),
         most: part.limit.unwrap_or(ENTITIES.0).clamp(1, ENTITIES.1) as usize,
         ..Search::default()
     };

@@ -27,7 +27,7 @@ pub(crate) fn routes() -> Routes<AppState> {
 
 /// The caller's profile.
 #[derive(Serialize, JsonSchema)]
-struct Profile {
+struct PersonProfile {
     #[serde(flatten)]
     profile: ProfileView,
     /// How much Hob does without asking.
@@ -46,22 +46,22 @@ struct ProfileAutonomy {
     from: &'static str,
 }
 
-async fn view(house: &AppState, caller: &Caller) -> Answer<Profile> {
+async fn view(house: &AppState, caller: &Caller) -> Answer<PersonProfile> {
     let profile = house.documents.profile().read(&house.cx(caller))?;
     let now = unasked(house, caller);
     let level = Autonomy::ALL.iter().position(|level| *level == now.level).unwrap_or_default();
     let autonomy = ProfileAutonomy { level, name: now.level, about: now.level.about(), from: now.from };
-    Ok(ok(Profile { profile, autonomy }))
+    Ok(ok(PersonProfile { profile, autonomy }))
 }
 
-async fn read(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Profile> {
+async fn read(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<PersonProfile> {
     view(&house, &caller).await
 }
 
 /// An entry to add.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct NewEntry {
+struct NewProfileEntry {
     /// A section without keys: `facts`, `preferences`, `interests`, `goals` or `instructions`.
     section: ProfileSection,
     value: String,
@@ -70,7 +70,7 @@ struct NewEntry {
 /// An entry with another value.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct ChangedEntry {
+struct ChangedProfileEntry {
     id: Id,
     /// The new value; the same value confirms an entry from outside.
     value: String,
@@ -84,9 +84,9 @@ struct ProfilePatch {
     /// `place`, `answerLength`, `tone`; an empty text clears one.
     set: BTreeMap<String, String>,
     /// Entries to add.
-    add: Vec<NewEntry>,
+    add: Vec<NewProfileEntry>,
     /// Entries with another value.
-    change: Vec<ChangedEntry>,
+    change: Vec<ChangedProfileEntry>,
     /// Entries to remove.
     remove: Vec<Id>,
     /// How much Hob does without asking; only the person themselves chooses.
@@ -97,7 +97,7 @@ async fn change(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(patch): Json<ProfilePatch>,
-) -> Answer<Profile> {
+) -> Answer<PersonProfile> {
     if patch.autonomy.is_some() && !caller.in_person {
         let text = "a token does not choose how much Hob does without asking: the person does, on the page";
         return Err(Failure::new(403, "denied", text));

@@ -253,7 +253,7 @@ impl Sealed {
     /// Whether a server with this confirmed certificate may have them: any, where they were entered without one.
     fn trusts(&self, certificate: Option<&str>) -> bool {
         let own = self.to.iter().find(|place| place.starts_with(CERTIFICATE));
-        own.is_none_or(|own| certificate == Some(own))
+        own.is_none_or(|own| certificate == Some(own.as_str()))
     }
 }
 

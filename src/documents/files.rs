@@ -3,22 +3,13 @@
 use crate::{
     Edit, MemoryDocuments, VirtualPath,
     memory::{Change, Stored},
-    path::{AgentType, ContextFile, Route, Versions, route},
+    path::{AgentType, ContextFile, Place, Route, Versions, route},
 };
 use embed::Embedder;
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use store::{ChangeSource, Entry, Store};
 use tool::{Cx, Error, Label, Result};
-
-/// The owner of a version of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
-    /// The caller's own.
-    Own,
-    /// The agent's, for everybody.
-    Agents,
-}
 
 /// The text of a context file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,10 +13,10 @@ mod search;
 mod tests;
 
 pub use edit::Edit;
-pub use files::{ContextFiles, ContextText, FileLine, Place, VirtualFile, VirtualFiles};
+pub use files::{ContextFiles, ContextText, FileLine, VirtualFile, VirtualFiles};
 pub use memory::{LONGEST, MOST, MOST_BYTES, MemoryDocuments};
-pub use path::{AgentType, ContextFile, Route, Versions, VirtualPath, route};
-pub use search::{Found, Hit, SearchQuery};
+pub use path::{AgentType, ContextFile, Place, Route, Versions, VirtualPath, route};
+pub use search::{Hit, SearchQuery, SearchResults};
 
 /// The collection of memory documents, for undoing.
 pub const COLLECTION: &str = <memory::Stored as store::Record>::NAME;

@@ -2,9 +2,8 @@
 
 use crate::{
     Edit, VirtualPath,
-    files::Place,
     index::{BY_PATH, DocumentIndex, path_key},
-    path::{FOLDER, fold},
+    path::{FOLDER, Place, fold},
 };
 use embed::Embedder;
 use serde::{Deserialize, Serialize};

@@ -83,6 +83,15 @@ pub enum Versions {
     Agents,
 }
 
+/// The owner of a version of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// The caller's own.
+    Own,
+    /// The agent's, for everybody.
+    Agents,
+}
+
 /// The place of a file, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {

@@ -4,10 +4,9 @@
 use crate::{
     VirtualFiles, VirtualPath,
     chunk::chunks,
-    files::Place,
     index::{BY_PATH, DocumentIndex, digest, path_key, query_terms},
     memory::scope_of,
-    path::{ContextFile, FOLDER, Versions},
+    path::{ContextFile, FOLDER, Place, Versions},
 };
 use embed::Quantized;
 use std::collections::{HashMap, HashSet};
@@ -50,7 +49,7 @@ pub struct Hit {
 
 /// The hits, best first.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct SearchResults {
     /// The hits.
     pub hits: Vec<Hit>,
     /// Whether meaning was compared, and not words alone.
@@ -80,7 +79,7 @@ impl VirtualFiles {
     ///
     /// # Errors
     /// `BadArgs` when the query is empty or too long; `Failed` when the data cannot be read.
-    pub async fn search(&self, cx: &Cx, query: SearchQuery) -> Result<Found> {
+    pub async fn search(&self, cx: &Cx, query: SearchQuery) -> Result<SearchResults> {
         let text = query.text.trim().to_owned();
         if text.is_empty() {
             return Err(Error::bad_args("the query is empty: pass words to search for"));
@@ -93,7 +92,7 @@ impl VirtualFiles {
         let stopped = |error| Error::failed(format!("the search stopped: {error}"));
         let (documents, ranked) = gathered.map_err(stopped)??;
         if ranked.is_empty() {
-            return Ok(Found { hits: vec![], by_meaning: true });
+            return Ok(SearchResults { hits: vec![], by_meaning: true });
         }
         let meaning = match ranked.iter().any(|chunk| chunk.vector.is_some()) {
             true => self.meaning(&text).await,
@@ -131,7 +130,7 @@ impl VirtualFiles {
             cx.taint(*label);
             hits.push(Hit { path: path.clone(), place: document.place, lines: chunk.lines, snippet, score });
         }
-        Ok(Found { hits, by_meaning: meaning.is_some() })
+        Ok(SearchResults { hits, by_meaning: meaning.is_some() })
     }
 
     async fn meaning(&self, query: &str) -> Option<Quantized> {

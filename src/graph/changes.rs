@@ -4,7 +4,7 @@ use crate::{
     EntityView, FactView, Graph,
     entities::rejected,
     extract::SELF,
-    records::{ALIASES, ALL_FACTS, FACTS, FactRecord, KIND, NAME, Origin, SUMMARY, VALUE},
+    records::{ALIASES, ALL_FACTS, FACTS, FactOrigin, FactRecord, KIND, NAME, SUMMARY, VALUE},
     scope,
     views::entity_view,
 };
@@ -139,7 +139,7 @@ impl Graph {
                 object: object_id,
                 value,
                 confidence,
-                origin: Origin::Hand,
+                origin: FactOrigin::Hand,
                 source: Id::NIL,
                 at_ms: Id::now_ms(),
                 quote: String::new(),
@@ -213,7 +213,7 @@ impl Graph {
             it.to = to.clone().unwrap_or(it.to);
             in_order(&it.from, &it.to)?;
             it.at_ms = Id::now_ms();
-            let changed = if was.value.origin == Origin::Hand {
+            let changed = if was.value.origin == FactOrigin::Hand {
                 let it = it.clone();
                 this.facts.change(tx, stamp.scope, stamp.label, id, &mut |fact| {
                     fact.clone_from(&it);
@@ -222,7 +222,7 @@ impl Graph {
             } else {
                 // Its memory still states what was wrong.
                 this.retract(tx, &stamp, id)?;
-                let it = FactRecord { origin: Origin::Hand, source: Id::NIL, quote: String::new(), ..it.clone() };
+                let it = FactRecord { origin: FactOrigin::Hand, source: Id::NIL, quote: String::new(), ..it.clone() };
                 this.facts.put(tx, new_id, &stamp, &it)?
             };
             this.remove_lonely_in(tx, stamp.scope, &[old])?;
@@ -244,8 +244,8 @@ impl Graph {
     /// Removes a fact, or keeps its memory from stating it again.
     fn drop_fact(&self, tx: &Tx, stamp: &store::Stamp, fact: &Entry<FactRecord>) -> store::Result<()> {
         match fact.value.origin {
-            Origin::Hand => self.facts.remove(tx, stamp.scope, fact.id).map(drop),
-            Origin::Memory | Origin::Model => self.retract(tx, stamp, fact.id),
+            FactOrigin::Hand => self.facts.remove(tx, stamp.scope, fact.id).map(drop),
+            FactOrigin::Memory | FactOrigin::Model => self.retract(tx, stamp, fact.id),
         }
     }
 

@@ -21,7 +21,7 @@ pub use changes::{EntityChange, FactChange, NewFact};
 pub use extract::{SELF, Statement, statements};
 pub use memories::MemoryText;
 pub use model::{model_prompt, model_statements};
-pub use records::{ENTITIES, FACTS, Origin};
+pub use records::{ENTITIES, FACTS, FactOrigin};
 pub use search::{Found, Search};
 pub use views::{EntityView, FactView, NodeRef, SourceView};
 

@@ -3,7 +3,7 @@
 use crate::{
     Graph,
     extract::{StatedObject, Statement, statements},
-    records::{ALL_FACTS, BY_SOURCE, FACTS, FactRecord, Origin, VALUE, fact_id},
+    records::{ALL_FACTS, BY_SOURCE, FACTS, FactOrigin, FactRecord, VALUE, fact_id},
 };
 use std::collections::HashMap;
 use store::{Audience, Entry, Stamp, Tx};
@@ -36,7 +36,7 @@ impl Graph {
         // A fact that a model read stays while its text begins as it did.
         let read_by_model = |fact: &FactRecord| {
             let begins = |content: &MemoryText| content.text.starts_with(&fact.quote);
-            fact.origin == Origin::Model && content.as_ref().is_some_and(begins)
+            fact.origin == FactOrigin::Model && content.as_ref().is_some_and(begins)
         };
         // Most memories state nothing, and most changes change no fact: then nothing is written.
         let is_gone = |fact: &&Entry<FactRecord>| !wanted.contains_key(&fact.id) && !read_by_model(&fact.value);
@@ -65,7 +65,7 @@ impl Graph {
                 this.facts.find(tx, scope, ALL_FACTS, &[])?.len()
             });
             for (id, statement) in new.iter().take(room) {
-                let fact = this.put_statement(tx, &stamp, (*id, memory, at_ms), Origin::Memory, statement)?;
+                let fact = this.put_statement(tx, &stamp, (*id, memory, at_ms), FactOrigin::Memory, statement)?;
                 touched.extend([fact.value.subject, fact.value.object]);
             }
             touched.extend(&left);
@@ -82,7 +82,7 @@ impl Graph {
         tx: &Tx,
         stamp: &Stamp,
         (id, memory, at_ms): (Id, Id, u64),
-        origin: Origin,
+        origin: FactOrigin,
         it: &Statement,
     ) -> store::Result<Entry<FactRecord>> {
         let subject = self.entity_in(tx, stamp, &it.subject.name, it.subject.kind, false)?.id;
@@ -97,7 +97,7 @@ impl Graph {
             predicate: it.predicate.clone(),
             object,
             value,
-            confidence: if origin == Origin::Model { BY_MODEL } else { BY_RULES },
+            confidence: if origin == FactOrigin::Model { BY_MODEL } else { BY_RULES },
             origin,
             source: memory,
             at_ms,
@@ -131,7 +131,7 @@ impl Graph {
                 let id = fact_id(memory, &format!("model\0{}", key(statement)));
                 // One that a person deleted stays so.
                 if this.facts.read(tx, stamp.scope, id)?.is_none() {
-                    let fact = this.put_statement(tx, &stamp, (id, memory, at_ms), Origin::Model, statement)?;
+                    let fact = this.put_statement(tx, &stamp, (id, memory, at_ms), FactOrigin::Model, statement)?;
                     touched.extend([fact.value.subject, fact.value.object]);
                 }
             }

@@ -61,7 +61,7 @@ impl Record for EntityRecord {
 /// The origin of a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Origin {
+pub enum FactOrigin {
     /// A person or their model stated it.
     #[default]
     Hand,
@@ -71,7 +71,7 @@ pub enum Origin {
     Model,
 }
 
-impl Coded for Origin {
+impl Coded for FactOrigin {
     const ALL: &'static [Self] = &[Self::Hand, Self::Memory, Self::Model];
     const UNKNOWN: Self = Self::Memory;
 }
@@ -86,7 +86,7 @@ pub(crate) struct FactRecord {
     pub value: String,
     pub confidence: f32,
     #[serde(with = "coded")]
-    pub origin: Origin,
+    pub origin: FactOrigin,
     /// The memory it was read in; [`Id::NIL`] for none.
     pub source: Id,
     /// When its source was written: milliseconds since 1970.

@@ -53,7 +53,10 @@ async fn memories_become_facts_and_take_them_along() {
     assert_eq!(names(&found), ["Anna", "me", "Siemens"]);
     assert_eq!(words(&found.facts), ["Anna is your sister", "Anna works at Siemens"]);
     let source = &found.facts[0].source;
-    assert_eq!((source.origin, source.id, source.quote.as_str()), (Origin::Memory, Some(anna), "Anna is my sister"));
+    assert_eq!(
+        (source.origin, source.id, source.quote.as_str()),
+        (FactOrigin::Memory, Some(anna), "Anna is my sister")
+    );
     // By words of a fact, and by meaning.
     assert_eq!(names(&graph.search(&cx, &search("who is the plumber")).await.unwrap()), ["Mr Huber"]);
     let found = graph.search(&cx, &search("whom do I call for a leaking tap?")).await.unwrap();

@@ -3,7 +3,7 @@
 use crate::{
     Graph,
     extract::SELF,
-    records::{EntityRecord, FactRecord, Origin},
+    records::{EntityRecord, FactOrigin, FactRecord},
 };
 use serde::Serialize;
 use std::collections::HashMap;
@@ -42,7 +42,7 @@ pub struct NodeRef {
 #[serde(rename_all = "camelCase")]
 pub struct SourceView {
     #[serde(rename = "type")]
-    pub origin: Origin,
+    pub origin: FactOrigin,
     /// The memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<Id>,

@@ -223,7 +223,7 @@ async fn tend_words(store: Store) {
     }
 }
 
-/// Tells a person that their least valuable memories made room for new ones.
+/// Notifies a person that their least valuable memories made room for new ones.
 pub(super) async fn notify_of_forgotten(ports: &Ports, person: UserId, count: usize) {
     let principal = Principal { user: person, ..Principal::owner() };
     let cx = Cx::root(ports.clone(), principal, Via::direct(Channel::Machine));

@@ -18,6 +18,9 @@ const WAITING: usize = 1024;
 const COMPARE_AFTER: Duration = Duration::from_secs(45);
 const PAUSE: Duration = Duration::from_millis(2);
 
+/// The most memories that wait for a model, and for how long they do: a person may still correct what they said.
+const WAITING_FOR_MODEL: usize = 64;
+const MODEL_AFTER: Duration = Duration::from_secs(120);
 /// The most memories that a model reads in an hour, and the fewest characters that are worth it.
 const BY_MODEL: usize = 30;
 const HOUR: Duration = Duration::from_secs(3600);
@@ -25,6 +28,8 @@ const WORTH_IT: usize = 20;
 
 /// Reads memories with the model that answers.
 struct Reader {
+    graph: Graph,
+    memories: Memories,
     agent: Agent,
     ports: Ports,
     /// When it read the last ones.
@@ -46,7 +51,9 @@ pub(super) fn follow_memories(
             let _ = overflow.try_send(());
         }
     });
-    let mut reader = Reader { agent, ports, read: VecDeque::new() };
+    let (to_model, for_model) = mpsc::channel(WAITING_FOR_MODEL);
+    let reader = Reader { graph: graph.clone(), memories: memories.clone(), agent, ports, read: VecDeque::new() };
+    tokio::spawn(closing.clone().run_until_cancelled_owned(reader.work(for_model)));
     let follow = async move {
         let compare = tokio::time::sleep(COMPARE_AFTER);
         tokio::pin!(compare);
@@ -54,8 +61,10 @@ pub(super) fn follow_memories(
         loop {
             tokio::select! {
                 Some((owner, id)) = waiting.recv() => {
-                    if let Some(content) = read(&graph, &memories, owner, id).await {
-                        reader.read(&graph, (owner, id), &content).await;
+                    let content = read(&graph, &memories, owner, id).await;
+                    if content.is_some_and(|content| content.text.chars().count() >= WORTH_IT) {
+                        // Where too many wait already, the rules are all there is.
+                        let _ = to_model.try_send((Instant::now(), owner, id));
                     }
                 }
                 Some(()) = overflowed.recv() => compare_all(&graph, &memories).await,
@@ -86,32 +95,41 @@ async fn read(graph: &Graph, memories: &Memories, owner: UserId, id: Id) -> Opti
 }
 
 impl Reader {
+    async fn work(mut self, mut waiting: mpsc::Receiver<(Instant, UserId, Id)>) {
+        while let Some((since, owner, id)) = waiting.recv().await {
+            tokio::time::sleep(MODEL_AFTER.saturating_sub(since.elapsed())).await;
+            if let Err(error) = self.read(owner, id).await {
+                tracing::warn!(%error, "a model's facts of a memory could not be stored");
+            }
+        }
+    }
+
     /// Lets the model read a memory in which rules found nothing.
-    async fn read(&mut self, graph: &Graph, (owner, id): (UserId, Id), content: &MemoryText) {
+    async fn read(&mut self, owner: UserId, id: Id) -> tool::Result<()> {
         while self.read.front().is_some_and(|at| at.elapsed() > HOUR) {
             self.read.pop_front();
         }
-        let wanted = content.text.chars().count() >= WORTH_IT
-            && self.read.len() < BY_MODEL
-            && graph.wants_model(owner, id).unwrap_or_default();
-        if !wanted {
-            return;
+        if self.read.len() >= BY_MODEL || !self.graph.wants_model(owner, id)? {
+            return Ok(());
         }
+        let Some((text, label, at_ms)) = self.memories.text_of(owner, id)? else { return Ok(()) };
+        let content = MemoryText { text, label, at_ms };
         let principal = Principal { user: owner, role: Role::Viewer, agent: AgentId::GENERAL };
         let cx = Cx::root(self.ports.clone(), principal, Via::direct(Channel::Machine));
         match self.agent.answer_only(&cx, &model_prompt(&content.text)).await {
             Ok((answer, _)) => {
                 self.read.push_back(Instant::now());
                 let stated = model_statements(&content.text, &answer);
-                if !stated.is_empty()
-                    && let Err(error) = graph.add_from_model(owner, id, content, stated).await
-                {
-                    tracing::warn!(%error, "facts that a model read could not be stored");
+                // It may have been forgotten meanwhile.
+                let same = self.memories.text_of(owner, id)?.is_some_and(|(text, ..)| text == content.text);
+                if same && !stated.is_empty() {
+                    self.graph.add_from_model(owner, id, &content, stated).await?;
                 }
             }
             // Without a model the rules are all there is.
             Err(error) => tracing::debug!(%error, "no model read a memory for the knowledge graph"),
         }
+        Ok(())
     }
 }
 
@@ -120,8 +138,10 @@ async fn compare_all(graph: &Graph, memories: &Memories) {
     let (sources, all) = (graph.clone(), memories.clone());
     let ids = tokio::task::spawn_blocking(move || {
         let mut ids: HashSet<(UserId, Id)> = sources.sources()?.into_iter().collect();
-        all.each_id(|owner, id| drop(ids.insert((owner, id))))?;
-        tool::Result::Ok(ids)
+        all.each_id(|owner, id| {
+            ids.insert((owner, id));
+        })?;
+        Ok::<_, tool::Error>(ids)
     });
     match ids.await {
         Ok(Ok(ids)) => {

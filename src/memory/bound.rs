@@ -1,5 +1,5 @@
 //! The bound on a person's memories. Nothing is forgotten by itself before a person has more than that; then the least
-//! valuable go, into the bin, and the person is told.
+//! valuable go, into the bin, and the person is notified.
 
 use crate::{
     Memories,

@@ -31,7 +31,7 @@ pub(crate) fn presence_of(stored: &Stored, written_ms: u64, now_ms: u64) -> f32 
     presence(stored.importance, stored.uses, stored.used_ms.max(written_ms), now_ms)
 }
 
-/// What a memory is worth keeping, for the bound of a person.
+/// The worth of keeping a memory, for the bound of a person.
 pub(crate) fn value_of(stored: &Stored, written_ms: u64, now_ms: u64) -> f32 {
     presence_of(stored, written_ms, now_ms) * (0.25 + stored.importance)
 }

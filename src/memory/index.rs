@@ -299,12 +299,6 @@ impl Index {
         self.meaningful(&self.visible(user)).count()
     }
 
-    /// The cosine of a memory's vector and another.
-    pub fn cosine_with(&self, id: Id, meaning: &Quantized, fetch: Fetch) -> f32 {
-        let row = self.row_of(id).filter(|row| self.rows.with_vector.has(*row));
-        row.and_then(|row| self.vector(row, fetch)).map_or(0.0, |vector| vector.dot(meaning))
-    }
-
     /// How many memories have a term.
     pub fn count_with(&self, term: &str) -> usize {
         self.words.term(term).map_or(0, |term| term.count() as usize)
@@ -360,6 +354,16 @@ impl Index {
             for (row, cosine) in self.by_meaning(&visible, meaning, fetch, &mut scratch.distances) {
                 evidence.entry(row).or_default().cosine = cosine;
             }
+        }
+        // A memory found by its words alone is compared, too.
+        if let Some(meaning) = meaning {
+            let compared = |(row, e): (&u32, &mut Evidence)| {
+                let row = *row as usize;
+                if e.cosine == 0.0 && self.rows.with_vector.has(row) {
+                    e.cosine = self.vector(row, fetch).map_or(0.0, |vector| vector.dot(meaning));
+                }
+            };
+            evidence.iter_mut().for_each(compared);
         }
         let mut candidates: Vec<(Id, u32, Evidence)> =
             evidence.into_iter().map(|(row, e)| (self.rows.id(row), row, e)).collect();

@@ -17,7 +17,7 @@ const COMPARED: usize = 16;
 const SIMILAR: usize = 3;
 const NEAR: f32 = 0.7;
 
-/// What a new memory does to the stored ones.
+/// The effect of a new memory on the stored ones.
 #[derive(Clone)]
 enum Step {
     Add {
@@ -131,7 +131,7 @@ impl Memories {
             let step = reworded(&entry, &new, text).filter(|_| clean);
             return Ok(step.unwrap_or(Step::Known { id: entry.id }));
         }
-        // Where two memories could be meant, both stay, and the caller sees them.
+        // If two memories could be meant, both stay, and the caller sees them.
         if let ([entry], true) = (updates.as_slice(), clean) {
             let mut change = raised(entry, &new).unwrap_or_default();
             change.content = Some(text.to_owned());

@@ -282,10 +282,6 @@ impl Memories {
                 stems.into_iter().map(|s| (index.count_with(&s), s)).map(|(n, s)| (s, n)).collect();
             let mut ranked = index.search(user, &widened, searched.as_ref(), fetch);
             ranked.truncate(CONSIDERED);
-            // A memory found by its words alone is compared, too.
-            for hit in ranked.iter_mut().filter(|hit| hit.cosine == 0.0) {
-                hit.cosine = searched.as_ref().map_or(0.0, |meaning| index.cosine_with(hit.id, meaning, fetch));
-            }
             (ranked, with)
         };
         let (ranked, with) = self.index.with(search).await?;

@@ -46,6 +46,9 @@ impl Plain {
             for (id, cosine) in self.by_meaning(user, meaning) {
                 evidence.entry(id).or_default().cosine = cosine;
             }
+            for (id, e) in evidence.iter_mut().filter(|(_, e)| e.cosine == 0.0) {
+                e.cosine = self.0[id].2.as_ref().map_or(0.0, |vector| vector.dot(meaning));
+            }
         }
         let worth = |(id, e): (&Id, &Evidence)| {
             let facts = &self.0[id].0;

@@ -1,4 +1,4 @@
-//! Facts that are told twice, replaced, used and forgotten, with the real store and the real model.
+//! Facts that are stated twice, replaced, used and forgotten, with the real store and the real model.
 
 use super::*;
 use crate::same::{Relation, relation};
@@ -108,7 +108,7 @@ async fn a_tainted_run_changes_nothing_and_words_from_outside_stay_apart() {
     assert_eq!(contents(&memories, &cx), ["The shop opens at nine"]);
     let added = learn(&memories, &tainted, "The shop now opens at eight").await;
     assert_eq!((added.outcome, added.memory.from_outside), (Outcome::Added, true));
-    // What the person says themselves is not merged into words from outside.
+    // The person's own words are not merged into words from outside.
     let said = learn(&memories, &owner(), "The shop now opens at eight").await;
     assert_eq!((said.outcome, said.memory.id, said.memory.from_outside), (Outcome::Replaced, own.id, false));
     // Nor into what another person shares.

@@ -88,7 +88,7 @@ pub struct Hit {
     pub score: f32,
     /// The reason, such as `same words: boiler` or `similar meaning`.
     pub why: String,
-    /// What else counts: `important`, `often recalled`, `long not needed`.
+    /// Other reasons: `important`, `often recalled`, `long not needed`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub besides: Vec<&'static str>,
     /// Its similarity in meaning, 0 to 1; absent where it was found by its words alone.
@@ -103,7 +103,7 @@ fn shortest_of<S: Serializer>(value: &Option<f32>, serializer: S) -> Result<S::O
     value.map(tool::shortest).serialize(serializer)
 }
 
-/// What speaks for a memory besides its words and its meaning, or against it.
+/// Reasons for or against a memory besides its words and its meaning.
 pub(crate) fn besides(memory: &Memory, presence: f32) -> Vec<&'static str> {
     let all = [
         (memory.importance >= IMPORTANT, "important"),
@@ -113,7 +113,7 @@ pub(crate) fn besides(memory: &Memory, presence: f32) -> Vec<&'static str> {
     all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, reason)| reason).collect()
 }
 
-/// What became of a fact that was to be remembered.
+/// The outcome of remembering a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -131,7 +131,7 @@ pub struct Learned {
     /// The memory as it is now.
     #[serde(flatten)]
     pub memory: Memory,
-    /// What became of the fact.
+    /// The outcome.
     pub outcome: Outcome,
     /// The text that the memory had before, where it was changed.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -70,7 +70,7 @@ pub(crate) struct UpdateProfile {
     language: Option<String>,
     /// Their time zone, such as Europe/Vienna.
     time_zone: Option<String>,
-    /// Where they live.
+    /// The place they live in.
     place: Option<String>,
     /// How long answers should be: short, or detailed.
     answer_length: Option<String>,

@@ -64,8 +64,7 @@ pub fn family(memories: Memories) -> Family<Memories> {
         .tags("count statistics memories")
 }
 
-/// Store information in persistent memory. A fact that is known already is not stored twice, and a fact that contradicts an
-/// older one takes its place; the result says which in `outcome`.
+/// Store information in persistent memory.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Remember {

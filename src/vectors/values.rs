@@ -75,6 +75,7 @@ impl Bytes {
         Self { numbers: numbers.collect(), scale, residual: residual.sqrt() as f32 }
     }
 
+    #[cfg(test)]
     pub fn float(&self, n: usize) -> f32 {
         self.numbers.as_flattened().get(n).map_or(0.0, |x| f32::from(*x) * self.scale)
     }

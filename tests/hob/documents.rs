@@ -191,7 +191,13 @@ struct Writer {
 fn body(name: &str, version: u64) -> String {
     // The larger ones are embedded in the background.
     let more = if version.is_multiple_of(5) { "filler words here\n\n".repeat(600) } else { String::new() };
-    format!("# {name}\ntoken{version}x of {name}\n{more}end {version}\n")
+    format!("# {name}\n{} of {name}\n{more}end {version}\n", token(name, version))
+}
+
+/// A word that is in this version of this document alone.
+fn token(name: &str, version: u64) -> String {
+    let digits: String = name.chars().filter(char::is_ascii_digit).collect();
+    format!("token{version}x{digits}")
 }
 
 impl Writer {
@@ -231,11 +237,11 @@ impl Writer {
             assert!(version == known || unanswered, "round {round}: {path} is at {version}, and was at {known}");
             self.known.insert(path.clone(), version);
             if version > 0 {
-                let query = json!({"query": format!("token{version}x"), "minScore": 0, "maxResults": 1});
+                let query = json!({"query": token(&path, version), "minScore": 0, "maxResults": 1});
                 let hit = hob.result("memory_search", query)["results"][0].take();
                 let snippet = hit["snippet"].as_str().unwrap_or_default();
                 assert!(
-                    snippet.contains(&format!("token{version}x of {path}")),
+                    snippet.contains(&format!("{} of {path}", token(&path, version))),
                     "round {round}: {path} is not found: {hit}"
                 );
             }

@@ -90,7 +90,7 @@ fn reflex_answers_what_it_knows_already() {
     let hob = Hob::start();
     let said = |hob: &Hob, text: &str| hob.say(text)["response"].as_str().unwrap().to_owned();
     assert!(said(&hob, "remember that the spare key is at Ana's").starts_with("I will remember"));
-    assert!(said(&hob, "remember that Ana has the spare key").starts_with("I know that already"));
+    assert!(said(&hob, "remember that the spare key is kept at Ana's").starts_with("I know that already"));
     let moved = said(&hob, "remember that the spare key is now at Ben's");
     assert!(moved.starts_with("I have changed what I remember"), "{moved}");
     assert_eq!(remembered(&hob).len(), 1);

@@ -42,7 +42,7 @@ fn a_person_edits_their_profile_and_the_next_prompt_has_it() {
     let name = &written["identity"][0];
     assert_eq!(
         (&name["key"], &name["source"], &name["confidence"]),
-        (&json!("preferredName"), &json!("person"), &json!(1))
+        (&json!("preferredName"), &json!("person"), &json!(1.0))
     );
     server.script(vec![says("hello"), says("hello"), says("hello")]);
     hob.say("hi");

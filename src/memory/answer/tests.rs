@@ -178,8 +178,9 @@ async fn the_weights_are_those_of_the_development_data() {
     }
 }
 
-/// Of 40 unanswerable questions in four languages 34 were answered once.
+/// Of 40 unanswerable questions in four languages 34 were answered once. Prints both rates of both halves.
 #[tokio::test]
+#[ignore = "measures; its bounds are still to be set from a first run"]
 async fn little_is_answered_that_nothing_answers_in_four_languages() {
     for (name, text) in [
         ("looked at", include_str!("development/languages.txt")),

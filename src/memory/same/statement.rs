@@ -74,7 +74,9 @@ impl Statement {
             if it.pivot.is_none() && at > 0 && words::PIVOTS.contains(&text) {
                 it.pivot = Some(at);
             }
-            if words::MARKERS.contains(&text) && !(text == "plus" && !it.denies) {
+            // "New Year" and "New York" are names.
+            let marks = words::MARKERS.contains(&text) && !(word.capital && at > 0);
+            if marks && (text != "plus" || it.denies) {
                 it.is_new = true;
                 if !["moved", "umgezogen", "demenage"].contains(&text) {
                     at += 1;
@@ -177,7 +179,7 @@ fn fold(text: &str) -> String {
     text.replace('ß', "ss").chars().map(plain).collect()
 }
 
-/// Where the statement ends and says what is wrong, and the words of that: "…, not on 12 March".
+/// The end of the statement before a correction, and the words that are wrong: "…, not on 12 March".
 fn correction(raw: &[Raw]) -> (usize, Vec<String>) {
     const NOT: &[&str] = &["not", "nicht", "no", "pas", "statt"];
     for at in (2..raw.len()).rev() {

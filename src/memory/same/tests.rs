@@ -64,17 +64,3 @@ fn held_out_pairs() {
     assert_eq!(found.wrong, 0, "{found:?}");
     assert!(found.merged * 100 >= found.expected * 70, "{found:?}");
 }
-
-/// All memories of a file against each other: those of different lines merge only where both are about one subject.
-#[test]
-fn other_lines_are_other_facts() {
-    let all: Vec<(usize, &str)> =
-        pairs(DEVELOPMENT).into_iter().enumerate().flat_map(|(n, (_, old, new))| [(n, old), (n, new)]).collect();
-    for (a, old) in &all {
-        for (b, new) in &all {
-            if a != b && old != new && relation(old, new) != Relation::Different {
-                println!("{:?}: {old} | {new}", relation(old, new));
-            }
-        }
-    }
-}

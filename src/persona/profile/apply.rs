@@ -34,7 +34,7 @@ pub struct ProfileChange {
     pub change: Vec<(Id, String)>,
     /// Entries to remove.
     pub remove: Vec<Id>,
-    /// Where it came from.
+    /// Its source.
     pub source: Option<ProfileSource>,
     /// How sure it is, 0 to 1.
     pub confidence: f32,

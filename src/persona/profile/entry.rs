@@ -17,17 +17,17 @@ const TITLE: usize = 60;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ProfileSection {
-    /// Who they are: one value for each key.
+    /// Their identity: one value for each key.
     Identity,
     /// How answers should be: one value for each key.
     Style,
     /// Facts about them.
     Facts,
-    /// What they prefer.
+    /// Their preferences.
     Preferences,
-    /// What interests them.
+    /// Their interests.
     Interests,
-    /// What they want to reach.
+    /// Their goals.
     Goals,
     /// Instructions that apply to every answer.
     Instructions,
@@ -96,13 +96,13 @@ impl ProfileSection {
     }
 }
 
-/// Where an entry came from.
+/// The source of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProfileSource {
     /// The person wrote it into their profile.
     Person,
-    /// The person said it in a conversation.
+    /// The person stated it in a conversation.
     Conversation,
     /// A model concluded it from a conversation.
     Model,
@@ -155,7 +155,7 @@ pub struct ProfileEntry {
     pub key: String,
     /// The value.
     pub value: String,
-    /// Where it came from.
+    /// Its source.
     pub source: ProfileSource,
     /// How sure it is, 0 to 1; 1 where the person wrote it.
     #[serde(serialize_with = "tool::as_shortest")]
@@ -193,17 +193,17 @@ impl ProfileEntry {
 /// A person's profile.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ProfileView {
-    /// Who they are.
+    /// Their identity.
     pub identity: Vec<ProfileEntry>,
     /// How answers should be.
     pub style: Vec<ProfileEntry>,
     /// Facts about them.
     pub facts: Vec<ProfileEntry>,
-    /// What they prefer.
+    /// Their preferences.
     pub preferences: Vec<ProfileEntry>,
-    /// What interests them.
+    /// Their interests.
     pub interests: Vec<ProfileEntry>,
-    /// What they want to reach.
+    /// Their goals.
     pub goals: Vec<ProfileEntry>,
     /// Instructions that apply to every answer.
     pub instructions: Vec<ProfileEntry>,

@@ -1,4 +1,4 @@
-//! What Hob knows about each person who speaks with it: identity, style of answers, facts, preferences, interests, goals and
+//! Profiles of the people who speak with Hob: identity, style of answers, facts, preferences, interests, goals and
 //! standing instructions. Each entry has its source, and a person sees, changes and deletes all of them.
 
 mod apply;

@@ -14,7 +14,7 @@ const SENTENCES: usize = 6;
 /// A statement of a person about themselves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
-    /// Where it belongs.
+    /// The text and its place in the profile.
     pub text: ProfileText,
     /// The sentence it is from.
     pub quote: String,
@@ -47,7 +47,7 @@ impl Statement {
     }
 }
 
-/// What a value has to be.
+/// The kind of a value.
 #[derive(Clone, Copy)]
 enum Slot {
     /// One to three words that can be a name.
@@ -71,9 +71,9 @@ enum Slot {
 struct Rule {
     section: ProfileSection,
     key: String,
-    /// What the sentence begins with, in lower case; one of them.
+    /// Beginnings of the sentence, in lower case; one of them fits.
     begins: Vec<String>,
-    /// What it ends with; one of them, where there are some.
+    /// Its ends; one of them fits, if there are some.
     ends: Vec<String>,
     slot: Slot,
 }
@@ -153,7 +153,7 @@ impl Rule {
     }
 }
 
-/// What this message of a person says about them that lasts.
+/// The lasting statements of this message about the person who wrote it.
 pub fn statements(message: &str) -> Vec<Statement> {
     if message.chars().count() > LONGEST || message.contains(['"', '“', '„', '«', '\n', '`']) {
         return vec![];

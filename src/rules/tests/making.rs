@@ -82,12 +82,12 @@ async fn loose_forms_become_one_and_read_as_a_sentence() {
 async fn temperatures_read_with_their_unit() {
     let at = At::new();
     for (more, wanted) in [
-        (json!({"temperature": 21}), "When pin 4 turns on, set the porch light to 21 degrees."),
+        (json!({"temperature": 21}), "When the bell turns on, set the porch light to 21 degrees."),
         (
             json!({"temperature": 70, "unit": "fahrenheit"}),
-            "When pin 4 turns on, set the porch light to 70 degrees Fahrenheit.",
+            "When the bell turns on, set the porch light to 70 degrees Fahrenheit.",
         ),
-        (json!({"by": -2, "unit": "celsius"}), "When pin 4 turns on, change the porch light by -2 degrees Celsius."),
+        (json!({"by": -2, "unit": "celsius"}), "When the bell turns on, change the porch light by -2 degrees Celsius."),
     ] {
         let mut action = json!({"thing": "porch light", "action": "set_temperature"});
         action.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

@@ -45,7 +45,7 @@ async fn results_are_said_in_sentences() {
         ("CREATE INDEX i ON boats (name)", "That is done."),
         ("SELECT count(*) FROM boats", "One row: 2."),
         ("SELECT * FROM boats WHERE 0", "There are no rows."),
-        ("SELECT * FROM boats", "2 rows:\n- name Heron, length 7.5\n- name Teal, length nothing"),
+        ("SELECT * FROM boats", "2 rows:\n- Name Heron, length 7.5\n- Name Teal, length nothing"),
         ("SELECT value FROM json_each('[1,2,3,4,5,6,7]')", "7 rows, the first are:\n- 1\n- 2\n- 3\n- 4\n- 5"),
     ] {
         assert_eq!(said(&all, "db_sql", json!({"sql": sql})).await, sentence, "{sql}");
