@@ -32,7 +32,7 @@ const MOST_PREFIX: usize = 200;
 /// `hob.json`: overrides the other files.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-struct Given {
+struct HobJson {
     file: Option<String>,
     output: Option<String>,
     pooling: Option<Pooling>,
@@ -75,7 +75,7 @@ impl Settings {
     /// # Errors
     /// The missing or unusable file, and what to do.
     pub fn read(folder: &Path) -> Result<Self, String> {
-        let given: Given = json(&folder.join("hob.json"))?.unwrap_or_default();
+        let given: HobJson = json(&folder.join("hob.json"))?.unwrap_or_default();
         let config: Value = json(&folder.join("config.json"))?.unwrap_or_default();
         let name = name_of(folder);
         let family = family::of(config["_name_or_path"].as_str().unwrap_or_default()).or_else(|| family::of(&name));
@@ -210,7 +210,7 @@ fn declared_pooling(folder: &Path) -> Result<Option<Pooling>, String> {
 }
 
 /// The prefixes of queries and passages: of `hob.json`, of the model's prompts, of its family.
-fn prefixes(folder: &Path, given: &Given, family: Option<Family>) -> Result<(String, String), String> {
+fn prefixes(folder: &Path, given: &HobJson, family: Option<Family>) -> Result<(String, String), String> {
     let prompts: Value = json(&folder.join("config_sentence_transformers.json"))?.unwrap_or_default();
     let prompt = |names: &[&str]| {
         let found = names.iter().find_map(|name| prompts["prompts"][name].as_str());
