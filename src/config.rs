@@ -50,6 +50,7 @@ pub struct Config {
     pub limits: registry::PerMinute,
     pub approvals: questions::Timeouts,
     pub storage: Storage,
+    pub memory: Memory,
     pub power: care::PowerConfig,
     pub update: Update,
     pub factory_reset: FactoryReset,
@@ -79,6 +80,13 @@ pub struct Network {
 #[serde(default, deny_unknown_fields)]
 pub struct Wyoming {
     pub listen: String,
+}
+
+/// The model that finds texts by meaning.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Memory {
+    pub model: String,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -187,6 +195,7 @@ impl Default for Config {
             limits: registry::PerMinute::default(),
             approvals: questions::Timeouts::default(),
             storage: Storage::default(),
+            memory: Memory::default(),
             power: care::PowerConfig::default(),
             update: Update::default(),
             factory_reset: FactoryReset::default(),

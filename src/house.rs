@@ -5,6 +5,7 @@ mod awaited;
 mod background;
 mod care_parts;
 mod compacting;
+mod embedding;
 pub mod factory_reset;
 mod graph;
 mod home_assistant;
@@ -29,7 +30,7 @@ use ::graph::Graph;
 use agent::Agent;
 use anyhow::Result;
 use api::{AppParts, AppState, DeviceSettings, EventStreams, Network, RequestCounts, Restart};
-use background::{BackgroundTasks, publish_pin_changes, schedule_backfill, schedule_maintenance};
+use background::{BackgroundTasks, publish_pin_changes, schedule_maintenance};
 use board::{Board, Device};
 use compacting::IdleHours;
 use config_center::ConfigCenter;
@@ -62,6 +63,8 @@ use vectors::Vectors;
 
 /// Idle time after which the model and the JavaScript engine are unloaded.
 const IDLE: Duration = Duration::from_secs(600);
+/// The folder in the data folder with the embedding models of the household.
+const MODELS: &str = "models";
 /// Time for runs to stop at shutdown.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -98,15 +101,19 @@ fn build_with(
     {
         tracing::warn!(%error, "the chosen time zone cannot be used");
     }
+    // Everything that is stored is embedded by the household's choice. Reflex learnt from the vectors of the built-in model, and
+    // programs ask for it by its name: both use it always.
     let embedder = Embedder::new(IDLE);
+    let meaning = Embedder::chosen(IDLE, &data.join(MODELS), &config.memory.model);
+    let meaning = if meaning.is_built_in() { embedder.clone() } else { meaning };
     let board = Board::with_config(config.board, config.pins.clone(), &config.sim);
     board.allow_serial(config.serial.clone());
 
     // Services.
-    let memories = Memories::new(&store, embedder.clone());
+    let memories = Memories::new(&store, meaning.clone());
     let questions = Questions::new(&store, config.approvals);
     let registry = Registry::with_questions(&store, questions.clone(), config.limits, entry.scrubber.clone())?
-        .with_meaning(embedder.clone(), &store);
+        .with_meaning(meaning.clone(), &store);
     let bus = Bus::default();
     let services = ConfigCenter::open(&store, config.services.0.clone(), bus.clone())?;
     let interactions = Interactions::open(&questions, entry.scrubber.clone())?;
@@ -148,8 +155,8 @@ fn build_with(
     let file_rules = config.rules.clone();
     let rules = Rules::new(&store, registry.clone(), scheduler.clone(), home.clone(), ports.clone());
     let undo = undo::undo(&store, &memories, &scheduler, &rules, &pins, &board);
-    let vectors = Vectors::new(&store, embedder.clone());
-    let graph = Graph::new(&store, embedder.clone());
+    let vectors = Vectors::new(&store, meaning.clone());
+    let graph = Graph::new(&store, meaning.clone());
     let (stored, restored) = tools_knowledge::undo_vectors(&vectors);
     undo.register(stored, restored);
     tools_knowledge::undo_graph(&graph).into_iter().for_each(|(table, undoer)| undo.register(table, undoer));
@@ -186,10 +193,10 @@ fn build_with(
         .with_base(&config.agent.prompt)
         .with_home(about_home(choices.clone(), &config))
         .with_types(move |_| agent_type);
-    let files = VirtualFiles::new(&store, embedder.clone(), Arc::new(documents.clone()));
+    let files = VirtualFiles::new(&store, meaning.clone(), Arc::new(documents.clone()));
     undo.register(documents::COLLECTION, undo::documents(&files));
     families.push(tools_knowledge::memory_documents(files.clone()).into_parts());
-    let skills = Skills::open(&store, embedder.clone(), data);
+    let skills = Skills::open(&store, meaning, data);
     families.push(persona::family(documents.clone()).into_parts());
     families.push(interaction::family(interactions.clone()).into_parts());
 
@@ -272,7 +279,8 @@ fn build_with(
         (agent.clone(), models.clone(), ports.clone()),
         closing.clone(),
     );
-    schedule_backfill(memories, ports.clone(), closing.clone());
+    embedding::add_check(&care.checks, memories.clone());
+    embedding::schedule(memories, ports.clone(), closing.clone());
     background::schedule_indexing(files.memory().clone(), closing.clone());
     background::schedule_skills(skills.clone(), closing.clone());
     background::maintain_vectors(vectors, closing.clone());

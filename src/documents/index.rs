@@ -114,20 +114,22 @@ impl DocumentIndex {
         self.spans.len()
     }
 
-    /// Whether it has the vectors of this model.
-    pub fn has_vectors(&self) -> bool {
-        self.model == embed::MODEL && self.vectors.len() == self.spans.len() * Quantized::BYTES
+    /// Whether it has the vectors of the model that the embedder uses.
+    pub fn has_vectors(&self, embedder: &Embedder) -> bool {
+        let size = Quantized::bytes(embedder.dimensions());
+        self.model == embedder.model() && self.vectors.len() == self.spans.len() * size
     }
 
     /// Adds the vectors of the chunks of `text`, which it fits; `false` without the model.
     pub async fn embed(&mut self, embedder: &Embedder, text: &str) -> bool {
         let texts: Vec<String> = chunks(text).iter().map(in_context).collect();
-        let mut vectors = Vec::with_capacity(texts.len() * Quantized::BYTES);
+        let size = Quantized::bytes(embedder.dimensions());
+        let mut vectors = Vec::with_capacity(texts.len() * size);
         for text in texts {
             match embedder.embed(&text).await.and_then(|vector| Quantized::quantize(&vector)) {
                 Ok(vector) => vectors.extend(vector.to_bytes()),
                 Err(embed::Error::Empty | embed::Error::NotAVector(_)) => {
-                    vectors.resize(vectors.len() + Quantized::BYTES, 0);
+                    vectors.resize(vectors.len() + size, 0);
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a document is found by words alone until the model is back");
@@ -135,20 +137,20 @@ impl DocumentIndex {
                 }
             }
         }
-        (self.model, self.vectors) = (embed::MODEL.into(), vectors);
+        (self.model, self.vectors) = (embedder.model().into(), vectors);
         true
     }
 
-    /// The chunks: first and last line, terms, and vector.
-    pub fn chunks(&self) -> impl Iterator<Item = IndexedChunk> {
+    /// The chunks: first and last line, terms, and the vector of the model that the embedder uses.
+    pub fn chunks(&self, embedder: &Embedder) -> impl Iterator<Item = IndexedChunk> {
         let mut terms = self.terms.as_chunks::<TERM>().0.iter();
-        let has_vectors = self.has_vectors();
+        let (has_vectors, size) = (self.has_vectors(embedder), Quantized::bytes(embedder.dimensions()));
         self.spans.iter().enumerate().map(move |(n, (first, last, count))| IndexedChunk {
             number: n,
             first: *first,
             last: *last,
             terms: terms.by_ref().take(*count as usize).map(|term| u32::from_le_bytes(*term)).collect(),
-            vector: match self.vectors.get(n * Quantized::BYTES..(n + 1) * Quantized::BYTES) {
+            vector: match self.vectors.get(n * size..(n + 1) * size) {
                 Some(bytes) if has_vectors => Quantized::from_bytes(bytes).ok(),
                 _ => None,
             },

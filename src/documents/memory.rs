@@ -258,12 +258,13 @@ impl MemoryDocuments {
         let key = path_key(&fold(&entry.value.path));
         let old = self.indexes.walk_in(scope, &Walk::prefix(BY_PATH, &key), |_| Visit::Yes)?.pop();
         let old = old.map(|old| old.value).filter(|old| old.fits(&entry.value.text));
-        if old.as_ref().is_some_and(DocumentIndex::has_vectors) {
+        if old.as_ref().is_some_and(|old| old.has_vectors(&self.embedder)) {
             return Ok(false);
         }
         let mut index = entry.value.index();
         let has_meaning = index.embed(&self.embedder, &entry.value.text).await;
         if !has_meaning && old.is_some() {
+            // The vectors of the model before stay, in case it comes back.
             return Ok(false);
         }
         let stamp =

@@ -140,7 +140,7 @@ impl VirtualFiles {
     }
 
     async fn meaning(&self, query: &str) -> Option<Quantized> {
-        let vector = self.memory.embedder.embed(query).await.and_then(|vector| Quantized::quantize(&vector));
+        let vector = self.memory.embedder.embed_query(query).await.and_then(|vector| Quantized::quantize(&vector));
         vector.inspect_err(|error| tracing::warn!(%error, "documents are searched by words alone")).ok()
     }
 
@@ -162,7 +162,7 @@ impl VirtualFiles {
             let document = documents.len();
             let (path, digest) = (index.path.clone(), index.digest().to_vec());
             documents.push(Candidate { place, path, digest, text });
-            ranked.extend(index.chunks().map(|chunk| Ranked {
+            ranked.extend(index.chunks(&self.memory.embedder).map(|chunk| Ranked {
                 document,
                 number: chunk.number,
                 lines: (chunk.first, chunk.last),
@@ -197,7 +197,9 @@ impl VirtualFiles {
         let (scope, path) = (scope_of(cx, place), VirtualPath::parse(ContextFile::Memory.path())?.folded());
         let key = path_key(&path);
         let stored = self.memory.indexes.walk_in(scope, &Walk::prefix(BY_PATH, &key), |_| Visit::Yes)?.pop();
-        if let Some(stored) = stored.filter(|stored| stored.value.fits(text) && stored.value.has_vectors()) {
+        if let Some(stored) =
+            stored.filter(|stored| stored.value.fits(text) && stored.value.has_vectors(&self.memory.embedder))
+        {
             return Ok(stored.value);
         }
         let index = DocumentIndex::of(path, (cx.agent(), place == Place::Agents), text);

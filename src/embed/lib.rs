@@ -1,15 +1,17 @@
-//! Text to a unit vector with the model inside the binary.
+//! Text to a unit vector with the model inside the binary, or with one that a household brings.
 //!
 //! [`Embedder`] turns a text into [`DIM`] floats of length 1; the dot product of two of them says
 //! how near two texts are in meaning, from about 0 (unrelated) to 1 (the same). [`Quantized`] is
 //! the same vector in 388 bytes, for storing, and [`Signature`] in 48, for a first pass over many.
 //!
-//! The model and its vocabulary come from `models/`, whose README says where they are from.
+//! The built-in model and its vocabulary come from `models/`, whose README says where they are from. Its path is all our own
+//! code. [`Embedder::chosen`] takes an ONNX model with its tokenizer (`own/`), run by tract; its vectors may have other lengths.
 
 mod allocator;
 mod embedder;
 mod kernel;
 mod model;
+mod own;
 pub mod scan;
 mod vector;
 mod vocabulary;
@@ -18,13 +20,14 @@ mod wordpiece;
 
 pub use allocator::{map_large_allocations, release_code_pages};
 pub use embedder::Embedder;
+pub use own::BUILT_IN;
 pub use vector::{Quantized, Signature};
 pub use vocabulary::{is_word, word_ranks};
 
-/// How many numbers a vector has.
+/// How many numbers a vector of the built-in model has.
 pub const DIM: usize = 384;
 
-/// The model's name, recorded beside stored vectors: vectors of different models cannot be
+/// The built-in model's name, recorded beside stored vectors: vectors of different models cannot be
 /// compared, so a row with another name is computed again from its text.
 pub const MODEL: &str = "all-MiniLM-L6-v2.int8";
 

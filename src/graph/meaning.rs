@@ -43,7 +43,7 @@ impl Graph {
             for (id, bytes) in &vectors {
                 // Unless the entity went meanwhile.
                 if this.entities.read(tx, scope, *id)?.is_some() {
-                    let record = VectorRecord { model: embed::MODEL.into(), bytes: bytes.clone() };
+                    let record = VectorRecord { model: this.embedder.model().into(), bytes: bytes.clone() };
                     this.vectors.put(tx, *id, &stamp, &record)?;
                 }
             }
@@ -65,7 +65,7 @@ impl Graph {
         let missing = crate::blocking(move || {
             let mut made = HashSet::new();
             this.vectors.scan(|vector| {
-                if vector.value.model == embed::MODEL {
+                if vector.value.model == this.embedder.model() {
                     made.insert((vector.owner, vector.id));
                 }
             })?;
@@ -120,7 +120,7 @@ impl Graph {
 
     /// The vector of a question; `None` without the model.
     pub(crate) async fn asked(&self, text: &str) -> Option<Quantized> {
-        self.embedder.embed(text).await.and_then(|vector| Quantized::quantize(&vector)).ok()
+        self.embedder.embed_query(text).await.and_then(|vector| Quantized::quantize(&vector)).ok()
     }
 
     /// The entities nearest in meaning to a question, best first.
@@ -136,7 +136,7 @@ impl Graph {
                     break;
                 }
             };
-            let of_model = page.iter().filter(|entry| entry.value.model == embed::MODEL);
+            let of_model = page.iter().filter(|entry| entry.value.model == self.embedder.model());
             let scored = of_model.filter_map(|entry| {
                 let vector = Quantized::from_bytes(&entry.value.bytes).ok()?;
                 Some((vector.dot(asked), entry.id))

@@ -11,7 +11,6 @@ use anyhow::Result;
 use board::{Board, Pin};
 use documents::MemoryDocuments;
 use home_assistant::HomeAssistant;
-use memory::Memories;
 use rules::Rules;
 use scheduler::Scheduler;
 use skills::Skills;
@@ -22,16 +21,14 @@ use tokio_util::sync::CancellationToken;
 use tool::{Bus, Channel, Cx, Ports, Principal, UserId, Via};
 use vectors::Vectors;
 
-/// Delay after a start before missing embeddings are computed.
-const BACKFILL_AFTER: Duration = Duration::from_secs(60);
-/// Then the memory index, which that has built, is saved once it is idle: the first search after the next start is quick.
-const SAVE_AFTER: Duration = Duration::from_secs(90);
+/// Delay after a start before missing embeddings and indexes are computed.
+pub(super) const BACKFILL_AFTER: Duration = Duration::from_secs(60);
 /// Minimum time between two notices of damage.
 const NOTIFY_AGAIN: Duration = Duration::from_secs(24 * 3600);
 const DAMAGED: &str = "Some stored records are damaged and cannot be shown. `hob doctor --backup FILE` names them, and the \
                        backup that has them; `hob restore FILE` brings that back.";
 /// Interval of maintenance.
-const MAINTENANCE_EVERY: Duration = Duration::from_secs(600);
+pub(super) const MAINTENANCE_EVERY: Duration = Duration::from_secs(600);
 /// The rounds of maintenance between two checks of the collections of vectors: a day.
 const VECTORS_CHECKED_AT: u64 = 144;
 /// Delay after a start before the slow check of stored records begins, and its interval.
@@ -198,7 +195,7 @@ async fn check_slowly(store: Store, ports: Ports) {
                 ports.bus.publish("data:damaged", None, serde_json::json!({"records": found.damaged.len()}));
                 if notified.is_none_or(|at| at.elapsed() >= NOTIFY_AGAIN) {
                     notified = Some(tokio::time::Instant::now());
-                    notify_owner(&ports, DAMAGED).await;
+                    notify_owner(&ports, "Damaged data", DAMAGED).await;
                 }
             }
             Ok(_) => {}
@@ -227,7 +224,7 @@ async fn tend_words(store: Store) {
 }
 
 /// Notifies a person that their least valuable memories made room for new ones.
-async fn notify_of_forgotten(ports: &Ports, person: UserId, count: usize) {
+pub(super) async fn notify_of_forgotten(ports: &Ports, person: UserId, count: usize) {
     let principal = Principal { user: person, ..Principal::owner() };
     let cx = Cx::root(ports.clone(), principal, Via::direct(Channel::Machine));
     let text = format!(
@@ -241,42 +238,12 @@ async fn notify_of_forgotten(ports: &Ports, person: UserId, count: usize) {
     }
 }
 
-async fn notify_owner(ports: &Ports, text: &str) {
+/// Notifies the owner of a problem of the device.
+pub(super) async fn notify_owner(ports: &Ports, title: &str, text: &str) {
     let cx = Cx::root(ports.clone(), Principal::owner(), Via::direct(Channel::Machine));
-    if let Err(error) = cx.call("notify", serde_json::json!({"title": "Damaged data", "text": text})).await {
-        tracing::warn!(%error, "the owner could not be notified of damage");
+    if let Err(error) = cx.call("notify", serde_json::json!({"title": title, "text": text})).await {
+        tracing::warn!(%error, title, "the owner could not be notified");
     }
-}
-
-/// Computes embeddings of memories that were stored while the embedder was unavailable, then saves the memory index
-/// now and then.
-pub(super) fn schedule_backfill(memories: Memories, ports: Ports, closing: CancellationToken) {
-    let counted = memories.clone();
-    let backfill = async move {
-        tokio::time::sleep(BACKFILL_AFTER).await;
-        match memories.backfill_embeddings().await {
-            Ok(0) => {}
-            Ok(count) => tracing::info!(count, "computed missing embeddings of memories"),
-            Err(error) => tracing::warn!(%error, "could not compute missing embeddings of memories"),
-        }
-        let mut wait = SAVE_AFTER;
-        loop {
-            tokio::time::sleep(wait).await;
-            match memories.maintain().await {
-                Ok(forgotten) => {
-                    for (person, count) in forgotten {
-                        notify_of_forgotten(&ports, person, count).await;
-                    }
-                }
-                Err(error) => tracing::warn!(%error, "the memory index could not be saved"),
-            }
-            wait = MAINTENANCE_EVERY;
-        }
-    };
-    tokio::spawn(async move {
-        closing.run_until_cancelled_owned(backfill).await;
-        counted.write_uses();
-    });
 }
 
 /// Computes the indexes of documents that a power cut, a restore or another model left without.

@@ -7,8 +7,9 @@
 use crate::{
     index::{Columns, Fetch, Index},
     postings::Dictionary,
+    records::Model,
     scan::Bits,
-    vectors::{STRIDE, VectorFile, Vectors, stored},
+    vectors::{VectorFile, Vectors, stored, stride},
 };
 use std::{
     fs::{self, File},
@@ -22,12 +23,20 @@ const MAGIC: [u8; 8] = *b"hobmem01";
 /// The length of the head and its checksum.
 const START: usize = MAGIC.len() + size_of::<u64>() + blake3::OUT_LEN;
 
-/// Identifies the maker of a file: the generation that the journal names, the device, and code that makes the same words
-/// and vectors.
-fn maker(generation: Id, device: Id) -> [u8; blake3::OUT_LEN] {
+/// The generation that the journal names, the device, and the model of the vectors.
+#[derive(Clone, Copy)]
+pub(crate) struct Maker<'a> {
+    pub generation: Id,
+    pub device: Id,
+    pub model: &'a Model,
+}
+
+/// Identifies the maker of a file, and code that makes the same words and vectors.
+fn digest(maker: Maker) -> [u8; blake3::OUT_LEN] {
+    let Maker { generation, device, model } = maker;
     let mut hasher = blake3::Hasher::new();
     hasher.update(generation.as_bytes()).update(device.as_bytes());
-    hasher.update(embed::MODEL.as_bytes()).update(include_bytes!("words.rs"));
+    hasher.update(model.name.as_bytes()).update(include_bytes!("words.rs"));
     *hasher.finalize().as_bytes()
 }
 
@@ -42,11 +51,11 @@ pub(crate) struct Written {
 ///
 /// # Errors
 /// Those of the file system.
-pub(crate) fn write(path: &Path, generation: Id, device: Id, index: &Index, fetch: Fetch) -> io::Result<Written> {
+pub(crate) fn write(path: &Path, maker: Maker, index: &Index, fetch: Fetch) -> io::Result<Written> {
     let part = path.with_extension("index.new");
     let _ = fs::remove_file(&part);
     let (rows, words, order) = index.compacted();
-    let mut head = maker(generation, device).to_vec();
+    let mut head = digest(maker).to_vec();
     put_head(&mut head, &rows, &words);
     let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
     let write = || -> io::Result<File> {
@@ -57,7 +66,7 @@ pub(crate) fn write(path: &Path, generation: Id, device: Id, index: &Index, fetc
         file.write_all(&head)?;
         drop(head);
         for (old, id) in order.iter().zip(&rows.ids) {
-            file.write_all(&stored(*id, index.vector_of(*old, fetch).as_ref()))?;
+            file.write_all(&stored(*id, index.vector_of(*old, fetch).as_ref(), maker.model.dimensions))?;
         }
         file.into_inner().map_err(io::IntoInnerError::into_error)
     };
@@ -86,7 +95,7 @@ impl Written {
 }
 
 /// Reads an index that was saved for this generation; `None` where there is no such file, or it is damaged.
-pub(crate) fn load(path: &Path, generation: Id, device: Id) -> Option<Index> {
+pub(crate) fn load(path: &Path, maker: Maker) -> Option<Index> {
     let mut file = match store::open_plain(path) {
         Ok(file) => file,
         Err(error) => {
@@ -110,16 +119,16 @@ pub(crate) fn load(path: &Path, generation: Id, device: Id) -> Option<Index> {
         return None;
     }
     let mut read = Reader(&head);
-    if read.take(blake3::OUT_LEN)? != maker(generation, device) {
+    if read.take(blake3::OUT_LEN)? != digest(maker) {
         return None;
     }
     let (rows, words) = read.head()?;
     let start = START as u64 + head_length;
-    let count = rows.ids.len();
-    if length != start + (count * STRIDE) as u64 {
+    let (count, stride) = (rows.ids.len(), stride(maker.model.dimensions));
+    if length != start + (count * stride) as u64 {
         return None;
     }
-    Some(Index::new(rows, words, Vectors::new(Some(VectorFile { file, start, rows: count }))))
+    Some(Index::new(rows, words, Vectors::new(Some(VectorFile { file, start, rows: count, stride }))))
 }
 
 /// A number of fixed size in a column.

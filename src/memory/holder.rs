@@ -8,7 +8,7 @@ use crate::{
     index::{Columns, Facts, Index},
     journal::{Journal, Marks},
     postings::Builder,
-    records::{Stored, Vector},
+    records::{Model, Stored, Vector},
     vectors::Vectors,
 };
 use embed::Quantized;
@@ -85,6 +85,7 @@ pub(crate) struct IndexHolder {
     records: Collection<Stored>,
     vectors: Collection<Vector>,
     pub journal: Journal,
+    model: Model,
     saving: Saving,
     loaded: Mutex<Option<Loaded>>,
     /// Writes whose changes are not in the index yet.
@@ -101,11 +102,12 @@ impl Drop for Pending {
 }
 
 impl IndexHolder {
-    pub fn new(store: &Store, saving: Saving) -> Self {
+    pub fn new(store: &Store, model: Model, saving: Saving) -> Self {
         Self {
             records: store.collection(),
             vectors: store.collection(),
             journal: Journal::new(store),
+            model,
             saving,
             loaded: Mutex::default(),
             pending: AtomicUsize::new(0),
@@ -180,7 +182,7 @@ impl IndexHolder {
     /// The stored vector of a memory.
     fn vector(&self, owner: UserId, id: Id) -> Option<Quantized> {
         match self.vectors.get_in(Scope::User(owner), id) {
-            Ok(vector) => vector?.value.read(),
+            Ok(vector) => vector?.value.read(&self.model),
             Err(error) => {
                 tracing::warn!(%error, "a memory's vector could not be read");
                 None
@@ -202,6 +204,10 @@ impl IndexHolder {
         self.records.store().folder().map(|folder| folder.join(store::MEMORY_INDEX))
     }
 
+    fn maker(&self, generation: Id) -> file::Maker<'_> {
+        file::Maker { generation, device: self.records.store().device_id(), model: &self.model }
+    }
+
     fn load(&self) -> Result<Loaded> {
         match self.load_file()? {
             Some(loaded) => Ok(loaded),
@@ -216,8 +222,7 @@ impl IndexHolder {
         if generation == Id::NIL {
             return Ok(None);
         }
-        let device = self.records.store().device_id();
-        let Some(index) = file::load(&path, generation, device) else { return Ok(None) };
+        let Some(index) = file::load(&path, self.maker(generation)) else { return Ok(None) };
         let Some(marks) = self.journal.marks()? else { return Ok(None) };
         let mut loaded = Loaded::new(index, true);
         for (owner, id) in marks.into_keys() {
@@ -240,7 +245,7 @@ impl IndexHolder {
         let words = words.finish(&order);
         let mut vectors = Vectors::default();
         self.vectors.scan(|entry| {
-            if let (Ok(row), Some(vector)) = (rows.ids.binary_search(&entry.id), entry.value.read()) {
+            if let (Ok(row), Some(vector)) = (rows.ids.binary_search(&entry.id), entry.value.read(&self.model)) {
                 if let Some(sketch) = rows.sketches.get_mut(row) {
                     *sketch = vector.signature().0;
                 }
@@ -305,10 +310,10 @@ impl IndexHolder {
         if self.pending.load(Ordering::SeqCst) > 0 {
             return Ok(None);
         }
-        let (generation, device) = (Id::new(), self.records.store().device_id());
+        let generation = Id::new();
         let failed = |e| Error::Io(format!("could not write {}: {e}", path.display()));
         let fetch = |owner: UserId, id: Id| self.vector(owner, id);
-        let written = file::write(&path, generation, device, &loaded.index, &fetch).map_err(failed)?;
+        let written = file::write(&path, self.maker(generation), &loaded.index, &fetch).map_err(failed)?;
         // A slow card must not keep searches waiting.
         drop(slot);
         written.put_in_place().map_err(failed)?;

@@ -73,7 +73,7 @@ impl Memories {
                 change.kind = change.kind.or(before.kind);
                 change.shared = change.shared.or(before.shared);
             }
-            steps.push((step, meaning.as_ref().map(Vector::of)));
+            steps.push((step, meaning.as_ref().map(|vector| self.vector_of(vector))));
         }
         let owner = cx.user();
         let changed = steps.iter().filter_map(|(step, _)| match step {

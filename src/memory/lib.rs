@@ -16,6 +16,7 @@ mod observe;
 mod postings;
 mod rank;
 mod records;
+mod reembed;
 mod same;
 mod scan;
 mod uses;
@@ -25,6 +26,7 @@ mod words;
 
 pub use answer::{Commonness, Decision, Fact, Question, masked};
 pub use records::{COLLECTION, Change, Earlier, Filter, Kind, LONGEST, MOST, New, Stats};
+pub use reembed::Embedding;
 pub use same::{Relation, relation};
 pub use view::{Candidate, Candidates, Hit, Learned, Memory, Outcome, Recalled};
 
@@ -32,17 +34,21 @@ use embed::{Embedder, Quantized};
 use holder::{Changed, IndexHolder, Saving, unless_damaged};
 use index::{Fetch, Index, IndexHit};
 use rank::{SECOND_PASS, SecondPass};
-use records::{Stored, Vector};
-use std::{collections::HashMap, sync::Arc};
+use records::{Model, Stored, Vector};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 use store::{Audience, Coded, Collection, Entry, Listing, Part, Record, Stamp, Store, Tx};
 use tool::{Cx, Error, Id, Label, Result, Scope, UserId};
 use uses::Uses;
 use view::{besides, visible_to};
 
+/// How long a search waits for a model of the household, which a thread loads and runs.
+const QUERY_PATIENCE: Duration = Duration::from_secs(10);
 /// How many memories are considered as answers to a question.
 const CONSIDERED: usize = 24;
-/// How many memories without a vector get one in one commit.
-const BACKFILLED: usize = 32;
 
 /// A hit, and its memory if it was read; `None` inside where the caller may not read it.
 type Read = (IndexHit, Option<Option<Entry<Stored>>>);
@@ -53,6 +59,9 @@ pub struct Memories {
     records: Collection<Stored>,
     vectors: Collection<Vector>,
     embedder: Embedder,
+    model: Model,
+    /// How far the embedding of all memories is.
+    embedding: Arc<Mutex<Embedding>>,
     /// Built on first use, to keep start-up cheap.
     index: Arc<IndexHolder>,
     observers: observe::Observers,
@@ -68,11 +77,14 @@ impl Memories {
     }
 
     fn saving(store: &Store, embedder: Embedder, saving: Saving) -> Self {
-        let index = Arc::new(IndexHolder::new(store, saving));
+        let model = Model::of(&embedder);
+        let index = Arc::new(IndexHolder::new(store, model.clone(), saving));
         Self {
             records: store.collection(),
             vectors: store.collection(),
             embedder,
+            model,
+            embedding: Arc::default(),
             index,
             observers: observe::Observers::default(),
             uses: Uses::default(),
@@ -98,7 +110,7 @@ impl Memories {
         let texts = all.iter().map(|new| checked_text(&new.content)).collect::<Result<Vec<_>>>()?;
         let mut new = Vec::with_capacity(all.len());
         for (given, content) in all.into_iter().zip(texts) {
-            let vector = self.embed(&content).await.as_ref().map(Vector::of);
+            let vector = self.embed(&content).await.as_ref().map(|vector| self.vector_of(vector));
             let importance = given.importance.clamp(0.0, 1.0);
             let stored = Stored { content, kind: given.kind, importance, tags: given.tags, ..Stored::default() };
             let stamp = self.records.stamp(cx, "remember").audience(audience(given.shared));
@@ -153,7 +165,7 @@ impl Memories {
         }
         change.content = change.content.as_deref().map(checked_text).transpose()?;
         let vector = match &change.content {
-            Some(content) => self.embed(content).await.as_ref().map(Vector::of),
+            Some(content) => self.embed(content).await.as_ref().map(|vector| self.vector_of(vector)),
             None => None,
         };
         let (this, owner, label) = (self.clone(), cx.user(), cx.label());
@@ -206,7 +218,7 @@ impl Memories {
         // Skip embedding the query when no memory has a vector yet.
         let user = cx.user();
         let none = self.index.with(move |index, _| index.with_meaning(user) == 0).await?;
-        let meaning = if none { None } else { self.embed(query).await };
+        let meaning = if none { None } else { self.embed_query(query).await };
         let (text, by_meaning) = (query.to_owned(), meaning.is_some());
         let ranked = self.index.with(move |index, fetch| index.search(user, &text, meaning.as_ref(), fetch)).await?;
         let nothing = ranked.is_empty();
@@ -235,7 +247,7 @@ impl Memories {
         if !filter.uncounted {
             self.count_uses(cx, &hits);
         }
-        Ok(Recalled { hits, by_meaning: by_meaning || (none && nothing) })
+        Ok(Recalled { hits, by_meaning: by_meaning || (none && nothing && self.embedder.problem().is_none()) })
     }
 
     /// The hits in the order of both passes. The best are read for that; the others keep their order after them.
@@ -280,7 +292,7 @@ impl Memories {
     ) -> Result<Candidates> {
         let user = cx.user();
         let (none, count) = self.index.with(move |index, _| (index.with_meaning(user) == 0, index.len())).await?;
-        let meaning = if none { None } else { self.embed(text).await };
+        let meaning = if none { None } else { self.embed_query(text).await };
         let (widened, stems, searched) = (question.widened(), question.stems(), meaning.clone());
         let search = move |index: &mut Index, fetch: Fetch| {
             let with: HashMap<String, usize> =
@@ -304,7 +316,7 @@ impl Memories {
 
     /// The similarity of each text to a question, in meaning; `None` without the model.
     pub async fn similarities(&self, question: &str, texts: &[&str]) -> Vec<Option<f32>> {
-        let Some(question) = self.embed(question).await else { return vec![None; texts.len()] };
+        let Some(question) = self.embed_query(question).await else { return vec![None; texts.len()] };
         let mut all = vec![];
         for text in texts {
             all.push(self.embed(text).await.map(|vector| vector.dot(&question)));
@@ -353,7 +365,7 @@ impl Memories {
         self.observers.tell(&changed);
         let Ok(Some(entry)) = unless_damaged(self.records.get_in(Scope::User(owner), id)) else { return };
         let Some(vector) = self.embed(&entry.value.content).await else { return };
-        if let Err(error) = self.add_vectors(vec![(entry, Vector::of(&vector))]).await {
+        if let Err(error) = self.add_vectors(vec![(entry, self.vector_of(&vector))]).await {
             tracing::warn!(%error, "a restored memory is found by words alone until the next start");
         }
     }
@@ -418,34 +430,6 @@ impl Memories {
         })
     }
 
-    /// Compute missing vectors: of memories stored without the model, or with another model. Returns their number.
-    ///
-    /// # Errors
-    /// `Failed` when the data cannot be read or written.
-    pub async fn backfill_embeddings(&self) -> Result<usize> {
-        let without = self.index.with(|index, _| index.without_vector()).await?;
-        let mut count = 0;
-        for some in without.chunks(BACKFILLED) {
-            let (mut found, mut failed) = (vec![], false);
-            for (owner, id) in some {
-                let entry = unless_damaged(self.records.get_in(Scope::User(*owner), *id))?;
-                let Some(entry) = entry else { continue };
-                match self.embed(&entry.value.content).await {
-                    Some(vector) => found.push((entry, Vector::of(&vector))),
-                    None => {
-                        failed = true;
-                        break;
-                    }
-                }
-            }
-            count += self.add_vectors(found).await?;
-            if failed {
-                break;
-            }
-        }
-        Ok(count)
-    }
-
     /// Store vectors in one commit, except those of memories that were changed or deleted in the meantime.
     async fn add_vectors(&self, found: Vec<(Entry<Stored>, Vector)>) -> Result<usize> {
         if found.is_empty() {
@@ -485,15 +469,23 @@ impl Memories {
         self.uses.write(&self.records);
     }
 
-    /// The vector of a text; `None`, with a log line, when the model is not available.
+    /// The vector of a memory's text; `None`, with a log line, when the model is not available.
     async fn embed(&self, text: &str) -> Option<Quantized> {
-        match self.embedder.embed(text).await.and_then(|v| Quantized::quantize(&v)) {
-            Ok(vector) => Some(vector),
-            Err(error) => {
-                tracing::warn!(%error, "no embedding for this text; searching by words alone");
-                None
-            }
+        usable(self.embedder.embed(text).await)
+    }
+
+    /// The vector of a text that is searched for, likewise.
+    async fn embed_query(&self, text: &str) -> Option<Quantized> {
+        if self.embedder.is_built_in() {
+            return usable(self.embedder.embed_query(text).await);
         }
+        // A large model may still be loading: then this search is by words.
+        let embedded = tokio::time::timeout(QUERY_PATIENCE, self.embedder.embed_query(text)).await;
+        usable(embedded.unwrap_or_else(|_| Err(embed::Error::Unavailable("the model is still loading".into()))))
+    }
+
+    fn vector_of(&self, vector: &Quantized) -> Vector {
+        Vector::of(vector, &self.model)
     }
 
     fn count_uses(&self, cx: &Cx, hits: &[Hit]) {
@@ -523,6 +515,16 @@ impl Memories {
     fn own_view(&self, mut entry: Entry<Stored>) -> Memory {
         self.uses.of(entry.owner, entry.id).add_to(&mut entry.value);
         entry.into()
+    }
+}
+
+fn usable(embedded: std::result::Result<Vec<f32>, embed::Error>) -> Option<Quantized> {
+    match embedded.and_then(|vector| Quantized::quantize(&vector)) {
+        Ok(vector) => Some(vector),
+        Err(error) => {
+            tracing::warn!(%error, "no embedding for this text; searching by words alone");
+            None
+        }
     }
 }
 
@@ -561,5 +563,7 @@ mod tests;
 mod tests_index;
 #[cfg(test)]
 mod tests_learn;
+#[cfg(test)]
+mod tests_model;
 #[cfg(test)]
 mod tests_saving;

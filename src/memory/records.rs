@@ -1,7 +1,8 @@
 //! The stored form of a memory, and the arguments and results of [`crate::Memories`].
 
-use embed::Quantized;
+use embed::{Embedder, Quantized};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use store::{Coded, Key, Level, Record};
 use tool::{
     Id,
@@ -116,14 +117,34 @@ impl Record for Vector {
 }
 
 impl Vector {
-    pub fn of(vector: &Quantized) -> Self {
-        Self { model: embed::MODEL.into(), bytes: vector.to_bytes().to_vec() }
+    pub fn of(vector: &Quantized, by: &Model) -> Self {
+        Self { model: by.name.to_string(), bytes: vector.to_bytes() }
     }
 
-    /// The vector, or `None` when another model produced it.
-    pub fn read(&self) -> Option<Quantized> {
-        let ours = self.model == embed::MODEL;
+    /// The vector, or `None` when another model than `by` produced it.
+    pub fn read(&self, by: &Model) -> Option<Quantized> {
+        let ours = *self.model == *by.name && self.bytes.len() == Quantized::bytes(by.dimensions);
         ours.then(|| Quantized::from_bytes(&self.bytes).ok()).flatten()
+    }
+}
+
+/// The model that makes the vectors. Those of another are not compared with its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Model {
+    pub name: Arc<str>,
+    /// How many numbers a vector has.
+    pub dimensions: usize,
+}
+
+impl Model {
+    pub fn of(embedder: &Embedder) -> Self {
+        Self { name: embedder.model().into(), dimensions: embedder.dimensions() }
+    }
+
+    /// The model inside the program.
+    #[cfg(test)]
+    pub fn built_in() -> Self {
+        Self { name: embed::MODEL.into(), dimensions: embed::DIM }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::{
     index::{Columns, Facts, Index},
     plain::Plain,
     postings::Builder,
+    records::Model,
     vectors::Vectors,
 };
 use embed::{DIM, Quantized};
@@ -18,6 +19,11 @@ use tool::{Id, UserId};
 
 const NOBODY: &dyn Fn(UserId, Id) -> Option<Quantized> = &|_, _| None;
 const DEVICE: Id = Id::from_bytes([3; 16]);
+
+fn maker(generation: Id) -> file::Maker<'static> {
+    static MODEL: std::sync::LazyLock<Model> = std::sync::LazyLock::new(Model::built_in);
+    file::Maker { generation, device: DEVICE, model: &MODEL }
+}
 
 fn user(n: u8) -> UserId {
     if n == 0 { UserId::OWNER } else { UserId(Id::from_bytes([n; 16])) }
@@ -142,10 +148,14 @@ fn apply(steps: &[Step], plain: &mut Plain, index: &mut Index) {
             Step::Remove(n) => assert_eq!(index.remove(id(*n)), plain.0.remove(&id(*n)).is_some()),
             Step::Reload => {
                 let (scratch, generation) = (Scratch::new(), Id::new());
-                file::write(&scratch.0, generation, DEVICE, index, NOBODY).unwrap().put_in_place().unwrap();
-                assert!(file::load(&scratch.0, Id::new(), DEVICE).is_none(), "another generation");
-                assert!(file::load(&scratch.0, generation, Id::NIL).is_none(), "another device");
-                *index = file::load(&scratch.0, generation, DEVICE).unwrap();
+                file::write(&scratch.0, maker(generation), index, NOBODY).unwrap().put_in_place().unwrap();
+                assert!(file::load(&scratch.0, maker(Id::new())).is_none(), "another generation");
+                let elsewhere = file::Maker { device: Id::NIL, ..maker(generation) };
+                assert!(file::load(&scratch.0, elsewhere).is_none(), "another device");
+                let other = Model { name: "other".into(), ..Model::built_in() };
+                let by_other = file::Maker { model: &other, ..maker(generation) };
+                assert!(file::load(&scratch.0, by_other).is_none(), "another model");
+                *index = file::load(&scratch.0, maker(generation)).unwrap();
             }
             Step::Rebuild => *index = build(plain),
         }
@@ -209,25 +219,25 @@ fn a_damaged_file_is_not_used_and_a_damaged_vector_is_fetched() {
         plain.0.insert(id(n), (facts(n, n, 0), text(n), Some(vector(n))));
     }
     let (scratch, generation) = (Scratch::new(), Id::new());
-    file::write(&scratch.0, generation, DEVICE, &build(&plain), NOBODY).unwrap().put_in_place().unwrap();
+    file::write(&scratch.0, maker(generation), &build(&plain), NOBODY).unwrap().put_in_place().unwrap();
     let bytes = std::fs::read(&scratch.0).unwrap();
     use std::os::unix::fs::PermissionsExt;
     assert_eq!(std::fs::metadata(&scratch.0).unwrap().permissions().mode() & 0o777, 0o600);
-    let vectors = bytes.len() - 50 * crate::vectors::STRIDE;
+    let vectors = bytes.len() - 50 * crate::vectors::stride(DIM);
     for at in (0..vectors).step_by(41) {
         let mut bent = bytes.clone();
         bent[at] ^= 4;
         std::fs::write(&scratch.0, &bent).unwrap();
-        assert!(file::load(&scratch.0, generation, DEVICE).is_none(), "byte {at}");
+        assert!(file::load(&scratch.0, maker(generation)).is_none(), "byte {at}");
     }
     for length in (0..bytes.len()).step_by(997) {
         std::fs::write(&scratch.0, &bytes[..length]).unwrap();
-        assert!(file::load(&scratch.0, generation, DEVICE).is_none(), "cut to {length}");
+        assert!(file::load(&scratch.0, maker(generation)).is_none(), "cut to {length}");
     }
     let mut bent = bytes;
     (vectors..bent.len()).step_by(7).for_each(|at| bent[at] ^= 1);
     std::fs::write(&scratch.0, &bent).unwrap();
-    let mut index = file::load(&scratch.0, generation, DEVICE).unwrap();
+    let mut index = file::load(&scratch.0, maker(generation)).unwrap();
     let meaning = vector(7);
     let fetch = |_, id: Id| plain.0.get(&id).and_then(|row| row.2.clone());
     let found = index.search(user(0), "nothing known", Some(&meaning), &fetch);

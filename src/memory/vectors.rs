@@ -9,8 +9,10 @@ use tool::Id;
 
 /// The bytes of a checksum.
 const SUM: usize = 8;
-/// The bytes of a vector in the file.
-pub(crate) const STRIDE: usize = Quantized::BYTES + SUM;
+/// The bytes of a vector of so many numbers in the file.
+pub(crate) fn stride(dimensions: usize) -> usize {
+    Quantized::bytes(dimensions) + SUM
+}
 
 /// The vectors of rows.
 #[derive(Default)]
@@ -27,6 +29,8 @@ pub(crate) struct VectorFile {
     pub file: File,
     pub start: u64,
     pub rows: usize,
+    /// The bytes of each.
+    pub stride: usize,
 }
 
 impl Vectors {
@@ -55,9 +59,9 @@ impl Vectors {
 
 impl VectorFile {
     fn read(&self, row: usize, id: Id) -> Option<Quantized> {
-        let mut bytes = [0; STRIDE];
-        self.file.read_exact_at(&mut bytes, self.start + row as u64 * STRIDE as u64).ok()?;
-        let (vector, sum) = bytes.split_at(Quantized::BYTES);
+        let mut bytes = vec![0; self.stride];
+        self.file.read_exact_at(&mut bytes, self.start + row as u64 * self.stride as u64).ok()?;
+        let (vector, sum) = bytes.split_at_checked(self.stride.checked_sub(SUM)?)?;
         if sum != checksum(id, vector) {
             return None;
         }
@@ -66,14 +70,16 @@ impl VectorFile {
 }
 
 /// A vector as it is in the file; zeros for none, which no checksum matches.
-pub(crate) fn stored(id: Id, vector: Option<&Quantized>) -> [u8; STRIDE] {
-    let mut bytes = [0; STRIDE];
-    if let Some(vector) = vector {
-        let (values, sum) = bytes.split_at_mut(Quantized::BYTES);
-        values.copy_from_slice(&vector.to_bytes());
-        sum.copy_from_slice(&checksum(id, values));
+pub(crate) fn stored(id: Id, vector: Option<&Quantized>, dimensions: usize) -> Vec<u8> {
+    match vector.filter(|vector| vector.dimensions() == dimensions) {
+        Some(vector) => {
+            let mut bytes = vector.to_bytes();
+            let sum = checksum(id, &bytes);
+            bytes.extend_from_slice(&sum);
+            bytes
+        }
+        None => vec![0; stride(dimensions)],
     }
-    bytes
 }
 
 /// Detects damage and another memory's vector. A search checks hundreds: a cryptographic hash would double its reads.

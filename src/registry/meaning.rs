@@ -100,7 +100,7 @@ impl Meaning {
     /// The tools most similar to a query, best first. Empty when the model is not available in time.
     async fn nearest(&self, query: &str, tools: Vec<Arc<Tool>>) -> Vec<(f32, Arc<Tool>)> {
         let until = tokio::time::Instant::now() + PATIENCE;
-        let asked = tokio::time::timeout_at(until, self.shared.embedder.embed(query)).await;
+        let asked = tokio::time::timeout_at(until, self.shared.embedder.embed_query(query)).await;
         let vector = match asked.map(|v| v.and_then(|v| Quantized::quantize(&v))) {
             Ok(Ok(vector)) => vector,
             Ok(Err(embed::Error::Empty)) | Err(_) => return vec![],
@@ -109,7 +109,9 @@ impl Meaning {
                 return vec![];
             }
         };
-        let texts: Vec<(Digest, String)> = tools.iter().map(|tool| text(tool)).map(|t| (digest(&t), t)).collect();
+        let model = self.shared.embedder.model();
+        let texts: Vec<(Digest, String)> =
+            tools.iter().map(|tool| text(tool)).map(|t| (digest(model, &t), t)).collect();
         let digests: Vec<Digest> = texts.iter().map(|t| t.0).collect();
         if !self.shared.has_all(&digests) {
             let (shared, closing) = (self.shared.clone(), self.shared.closing.clone());
@@ -163,7 +165,7 @@ impl Shared {
             for (digest, text) in some {
                 let vector = self.embedder.embed(text).await.and_then(|v| Quantized::quantize(&v));
                 let vector = vector.map_err(|e| tool::Error::unavailable(e.to_string()))?;
-                new.push(ToolVector { digest: *digest, bytes: vector.to_bytes().to_vec() });
+                new.push(ToolVector { digest: *digest, bytes: vector.to_bytes() });
                 self.vectors().get_or_insert_default().insert(*digest, Arc::new(vector));
             }
             self.keep(new).await?;
@@ -223,9 +225,9 @@ fn text(tool: &Tool) -> String {
 }
 
 /// The digest of the text and the model: vectors of another model differ.
-fn digest(text: &str) -> Digest {
+fn digest(model: &str, text: &str) -> Digest {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(embed::MODEL.as_bytes());
+    hasher.update(model.as_bytes());
     hasher.update(&[0]);
     hasher.update(text.as_bytes());
     *hasher.finalize().as_bytes()
@@ -310,7 +312,7 @@ mod tests {
         let meaning = registry.0.meaning.get().unwrap();
         for _ in 0..300 {
             meaning.nearest("warm up", registry.tools()).await;
-            let digests: Vec<Digest> = registry.tools().iter().map(|t| digest(&text(t))).collect();
+            let digests: Vec<Digest> = registry.tools().iter().map(|t| digest(embed::MODEL, &text(t))).collect();
             if meaning.shared.has_all(&digests) {
                 return;
             }
@@ -371,7 +373,10 @@ mod tests {
         };
         // Vectors of tools removed long ago are evicted.
         let ghosts: Vec<ToolVector> = (0..SPARE + 20)
-            .map(|n| ToolVector { digest: digest(&format!("ghost {n}")), bytes: vec![0; Quantized::BYTES] })
+            .map(|n| ToolVector {
+                digest: digest(embed::MODEL, &format!("ghost {n}")),
+                bytes: vec![0; Quantized::BYTES],
+            })
             .collect();
         let put = records.clone();
         let write = move |tx: &store::Tx| {

@@ -73,7 +73,11 @@ impl Skills {
         if known.is_some() {
             return known;
         }
-        match self.embedder.embed(text).await.and_then(|vector| Quantized::quantize(&vector)) {
+        let embedded = match keep {
+            true => self.embedder.embed(text).await,
+            false => self.embedder.embed_query(text).await,
+        };
+        match embedded.and_then(|vector| Quantized::quantize(&vector)) {
             Ok(vector) => {
                 let mut vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
                 if vectors.len() >= VECTORS {

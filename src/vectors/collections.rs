@@ -95,6 +95,12 @@ impl Vectors {
             return Err(Error::bad_args(format!("`model` has more than {NAME} characters: shorten it")));
         }
         let other = other.filter(|model| *model != own_model);
+        if other.is_none()
+            && own_model.is_empty()
+            && let Some(problem) = self.embedder.problem()
+        {
+            return Err(Error::unavailable(format!("{problem}; a collection of your own vectors needs their `model`")));
+        }
         let dimensions = match (new.dimensions, &other) {
             (Some(given), _) => given,
             (None, None) => own_dimensions,

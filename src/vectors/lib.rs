@@ -66,22 +66,20 @@ impl Vectors {
     /// # Errors
     /// `BadArgs` when there is nothing to embed or too much, `Unavailable` without the model.
     pub async fn embed(&self, text: &str) -> Result<(Vec<f32>, usize)> {
-        if text.len() > TEXT {
-            return Err(Error::bad_args(format!(
-                "the text has {} bytes, and {TEXT} are the most: embed it in parts",
-                text.len()
-            )));
-        }
-        self.embedder.embed_whole(text).await.map_err(|error| match error {
-            embed::Error::Empty | embed::Error::TooLong(_) => Error::bad_args(error.to_string()),
-            other => Error::unavailable(other.to_string()),
-        })
+        fits(text)?;
+        self.embedder.embed_whole(text).await.map_err(refused)
     }
 
-    /// The name of the model that Hob embeds texts with, and its dimensions.
+    /// The unit vector of a text that is searched for.
+    pub(crate) async fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
+        fits(text)?;
+        self.embedder.embed_whole_query(text).await.map(|(vector, _)| vector).map_err(refused)
+    }
+
+    /// The name of the model that Hob embeds texts with, and its dimensions. The name is empty while the household's model cannot
+    /// be used.
     pub fn model(&self) -> (String, usize) {
-        let (name, dimensions) = values::own_model();
-        (name.to_owned(), dimensions)
+        (self.embedder.model().to_owned(), self.embedder.dimensions())
     }
 
     /// The similarity in meaning of two texts: about 0 for unrelated ones, 1 for the same.
@@ -105,6 +103,23 @@ fn label_for<T>(cx: &Cx, entry: &Entry<T>) -> Label {
         return entry.label.max(Label::Member(entry.owner));
     }
     entry.label
+}
+
+fn fits(text: &str) -> Result<()> {
+    if text.len() > TEXT {
+        return Err(Error::bad_args(format!(
+            "the text has {} bytes, and {TEXT} are the most: embed it in parts",
+            text.len()
+        )));
+    }
+    Ok(())
+}
+
+fn refused(error: embed::Error) -> Error {
+    match error {
+        embed::Error::Empty | embed::Error::TooLong(_) => Error::bad_args(error.to_string()),
+        other => Error::unavailable(other.to_string()),
+    }
 }
 
 /// Runs work that takes time on a thread for it.

@@ -27,7 +27,8 @@ impl Vectors {
     /// The collection once its vectors are those of the model that embeds its texts.
     pub(crate) async fn ready(&self, entry: Entry<CollectionRecord>) -> Result<Entry<CollectionRecord>> {
         let (model, dimensions) = self.model();
-        if !entry.value.embeds || (entry.value.model == model && !entry.value.behind) {
+        // Without a usable model nothing takes over; who passes vectors is served.
+        if !entry.value.embeds || model.is_empty() || (entry.value.model == model && !entry.value.behind) {
             return Ok(entry);
         }
         if self.begin(entry.id) {

@@ -81,7 +81,7 @@ impl Vectors {
                 );
                 return Err(Error::bad_args(text));
             }
-            None => self.embed(&search.text).await?.0,
+            None => self.embed_query(&search.text).await?,
         };
         let (this, asked, most, exact) = (self.clone(), entry.clone(), search.most, search.exact);
         let threshold = search.threshold;

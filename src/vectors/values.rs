@@ -1,6 +1,5 @@
 //! The numbers of a vector: as the caller gave them, or a byte each where Hob can compute them again from a text.
 
-use embed::DIM;
 use serde::{Deserialize, Serialize};
 use tool::{Error, Result};
 
@@ -104,11 +103,6 @@ pub(crate) fn checked(vector: &[f32], dimensions: usize, what: &str) -> Result<(
         return Err(Error::bad_args(format!("{what} {problem}: a vector needs a direction; leave it out")));
     }
     Ok(())
-}
-
-/// The number of dimensions and the name of the model that Hob embeds texts with.
-pub(crate) fn own_model() -> (&'static str, usize) {
-    (embed::MODEL, DIM)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use crate::{Dice, Result, Watch};
 use embed::{Embedder, Quantized};
 use memory::{Filter, Memories};
-use records::{Kind, Stored, Vector};
+use records::{Kind, Model, Stored, Vector};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs, hint::black_box, path::Path, sync::Arc, time::Duration};
@@ -68,6 +68,10 @@ pub fn measure(step: &str, rounds: usize, folder: &Path) -> Result<Value> {
     }
 }
 
+fn built_in() -> Model {
+    Model { name: embed::MODEL.into(), dimensions: embed::DIM }
+}
+
 fn marta() -> Result<Cx> {
     let clock = Arc::new(FixedClock("2026-11-20T14:30:00+01:00[Europe/Vienna]".parse()?));
     let principal = Principal { user: MARTA, role: Role::Member, agent: AgentId::GENERAL };
@@ -103,7 +107,7 @@ async fn fill(embedder: &Embedder, folder: &Path) -> Result<Value> {
                     .collect();
                 let length = raw.iter().map(|x| x * x).sum::<f32>().sqrt();
                 let unit: Vec<f32> = raw.iter().map(|x| x / length).collect();
-                let vector = Quantized::quantize(&unit).map(|v| Vector::of(&v));
+                let vector = Quantized::quantize(&unit).map(|v| Vector::of(&v, &built_in()));
                 let stored = Stored { content, kind: Kind::Fact, importance: 0.5, tags: vec![], uses: 0 };
                 vector.map(|vector| (Id::new(), stored, vector))
             })
@@ -197,7 +201,7 @@ async fn peer(embedder: &Embedder, rounds: usize, folder: &Path) -> Result<Value
     failed.map_or(Ok(()), Err)?;
     db.execute_batch("COMMIT")?;
     let mut vectors = vec![];
-    store.collection::<Vector>().scan(|e| vectors.extend(e.value.read()))?;
+    store.collection::<Vector>().scan(|e| vectors.extend(e.value.read(&built_in())))?;
     let mut select = db.prepare("SELECT rowid FROM m WHERE m MATCH ? ORDER BY bm25(m) LIMIT 300")?;
     let mut questions = vec![];
     for (name, question) in QUESTIONS {

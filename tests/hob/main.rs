@@ -54,6 +54,7 @@ mod ollama;
 mod openai;
 mod openai_options;
 mod openai_responses;
+mod own_model;
 mod parked;
 mod persona;
 mod pins;
