@@ -258,7 +258,7 @@ test('every part of the room is in view on a desktop and a tablet, and within re
     if (size !== phone) assert.deepEqual(hidden, [], `at ${size.width} px`);
     // The row of a phone scrolls to the part that is open.
     else assert.ok(!hidden.includes('Bin'), hidden.join());
-    await counted(tabs.getByRole('link'), 12);
+    await counted(tabs.getByRole('link'), 13);
     await fits(page, size, `the parts at ${size.width} px`);
     await accessible(page, `the parts at ${size.width} px`);
     await shot(page, `memory-parts-${size.width}`);
