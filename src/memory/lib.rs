@@ -208,10 +208,14 @@ impl Memories {
         let none = self.index.with(move |index, _| index.with_meaning(user) == 0).await?;
         let meaning = if none { None } else { self.embed(query).await };
         let (text, by_meaning) = (query.to_owned(), meaning.is_some());
-        let ranked = self.index.with(move |index, fetch| index.search(user, &text, meaning.as_ref(), fetch)).await?;
+        let search = move |index: &mut Index, fetch: Fetch| {
+            let pass = SecondPass::new(&text, |term| index.rarity_of(term));
+            (index.search(user, &text, meaning.as_ref(), fetch), pass)
+        };
+        let (ranked, pass) = self.index.with(search).await?;
         let nothing = ranked.is_empty();
         let mut hits = vec![];
-        for (found, read) in self.second_pass(cx, query, ranked)? {
+        for (found, read) in self.second_pass(cx, &pass, ranked)? {
             if hits.len() == filter.limit.max(1) + decay::CONSIDERED {
                 break;
             }
@@ -239,8 +243,8 @@ impl Memories {
     }
 
     /// The hits in the order of both passes. The best are read for that; the others keep their order after them.
-    fn second_pass(&self, cx: &Cx, query: &str, ranked: Vec<IndexHit>) -> Result<Vec<Read>> {
-        let (pass, mut all) = (SecondPass::new(query), Vec::with_capacity(ranked.len()));
+    fn second_pass(&self, cx: &Cx, pass: &SecondPass, ranked: Vec<IndexHit>) -> Result<Vec<Read>> {
+        let mut all = Vec::with_capacity(ranked.len());
         for (n, mut hit) in ranked.into_iter().enumerate() {
             let mut read = None;
             if n < SECOND_PASS {

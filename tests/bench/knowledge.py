@@ -30,15 +30,19 @@ def recall(scratch):
 def relevance(_):
     # In the Python with numpy, which ranks by the vectors of the same run.
     found = line(peers(), HERE / "relevance.py", parts())
-    for name, groups in found.items():
+    for name, groups in found["rankings"].items():
         rankings = list(groups["all"])
         rows = [[group, *(f"{number(100 * row[each][0])} / {number(100 * row[each][1])}" for each in rankings)]
                 for group, row in groups.items()]
         table(f"Relevance, {name}: nDCG@10 / recall@10 (%)", ["", *rankings], rows)
         others = [each for each in rankings if each != "Hob"]
-        behind = [each for each in others if groups["all"][each][0] >= groups["all"]["Hob"][0]]
-        print("  Hob is ahead of each." if not behind else f"  Hob is not ahead of {', '.join(behind)}.")
-    if "LoCoMo" not in found:
+        behind = [f"{each} ({group})" for group, row in groups.items() for each in others if row[each][0] >= row["Hob"][0]]
+        print("  Hob is ahead of each in each group." if not behind else f"  Hob is not ahead of {', '.join(behind)}.")
+    wrong = {question: text for question, text in found["answered"].items() if text}
+    print(f"  Of {len(found['answered'])} questions that nothing answers {len(wrong)} were answered:")
+    for question, text in wrong.items():
+        print(f"    {question} -> {text}")
+    if "LoCoMo" not in found["rankings"]:
         print("  LoCoMo was skipped: HOB_LOCOMO=…/locomo10.json names the file (github.com/snap-research/locomo).")
     return found
 
