@@ -564,6 +564,8 @@ mod tests;
 #[cfg(test)]
 mod tests_index;
 #[cfg(test)]
+mod tests_kills;
+#[cfg(test)]
 mod tests_learn;
 #[cfg(test)]
 mod tests_saving;
