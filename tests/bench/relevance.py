@@ -1,8 +1,8 @@
 """How well memories are found, against BM25, cosine and their fusion over the same memories, queries and vectors.
 
-The household: 1,000 memories and 300 queries in four languages (`relevance/`), and forty questions that none of the memories answers;
-these were written before anybody looked which of them Hob answers, and nothing was fitted to them. LoCoMo: each turn of its ten conversations a
-memory, 1,536 questions with evidence; not part of this repository: HOB_LOCOMO=…/locomo10.json names it.
+The household: 1,000 memories and 300 queries in four languages (`relevance/`), and forty questions that none of the memories answers,
+written before anybody looked which of them Hob answers. LoCoMo: each turn of its ten conversations a memory, 1,536 questions with
+evidence; not part of this repository: HOB_LOCOMO=…/locomo10.json names it.
 """
 
 import json
