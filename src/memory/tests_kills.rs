@@ -137,7 +137,11 @@ async fn a_kill_leaves_the_index_in_step_with_the_memories() {
         // The first write may wait for the model.
         let (begun, seen) = std::sync::mpsc::channel();
         let reading = std::thread::spawn(move || {
-            let tell = |line: &String| drop(line.starts_with("wrote").then(|| begun.send(())));
+            let tell = |line: &String| {
+                if line.starts_with("wrote") {
+                    let _ = begun.send(());
+                }
+            };
             read(lines.map_while(Result::ok).inspect(tell))
         });
         seen.recv_timeout(Duration::from_secs(60)).unwrap();
