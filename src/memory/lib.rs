@@ -346,15 +346,15 @@ impl Memories {
     /// # Errors
     /// As every write.
     pub fn put_back_in(&self, tx: &Tx, owner: UserId, id: Id) -> store::Result<()> {
+        self.index.begin_put_back(owner, id);
         self.vectors.remove(tx, Scope::User(owner), id)?;
         self.index.journal.mark(tx, owner, id)
     }
 
     /// After such a write.
     pub async fn was_put_back(&self, owner: UserId, id: Id) {
-        let changed = vec![Changed { owner, id, content: true }];
-        self.index.apply(changed.clone()).await;
-        self.observers.tell(&changed);
+        self.index.apply_put_back(owner, id).await;
+        self.observers.tell(&[Changed { owner, id, content: true }]);
         let Ok(Some(entry)) = unless_damaged(self.records.get_in(Scope::User(owner), id)) else { return };
         let Some(vector) = self.embed(&entry.value.content).await else { return };
         if let Err(error) = self.add_vectors(vec![(entry, Vector::of(&vector))]).await {
