@@ -2,7 +2,7 @@
 
 use crate::{
     everyday::Person,
-    harness::{Hob, TOKEN, until},
+    harness::{Hob, until},
     http::Request,
     killed::{dice, number},
 };
