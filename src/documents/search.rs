@@ -217,7 +217,8 @@ impl VirtualFiles {
             let indexes = this.memory.indexes.clone();
             let known =
                 indexes.walk_in(scope, &Walk::prefix(BY_PATH, &key), |_| Visit::Yes).ok().and_then(|mut all| all.pop());
-            let is_known = known.is_some_and(|known| known.value.fits(&text) && known.value.has_vectors());
+            let is_known =
+                known.is_some_and(|known| known.value.fits(&text) && known.value.has_vectors(&self.memory.embedder));
             if is_known || !whole.embed(&this.memory.embedder, &text).await {
                 return;
             }

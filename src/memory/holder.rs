@@ -13,9 +13,10 @@ use crate::{
 };
 use embed::Quantized;
 use std::{
+    collections::HashMap,
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard, TryLockError,
+        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -90,6 +91,9 @@ pub(crate) struct IndexHolder {
     loaded: Mutex<Option<Loaded>>,
     /// Writes whose changes are not in the index yet.
     pending: AtomicUsize,
+    /// Memories that undoing may have put back, and how often, before the index takes that over. The writes are of others, so
+    /// these may also be some whose write failed.
+    put_back: Mutex<HashMap<(UserId, Id), usize>>,
 }
 
 /// A write whose changes are not in the index yet.
@@ -111,6 +115,7 @@ impl IndexHolder {
             saving,
             loaded: Mutex::default(),
             pending: AtomicUsize::new(0),
+            put_back: Mutex::default(),
         }
     }
 
@@ -118,6 +123,23 @@ impl IndexHolder {
     pub fn pending(self: &Arc<Self>) -> Pending {
         self.pending.fetch_add(1, Ordering::SeqCst);
         Pending(self.clone())
+    }
+
+    /// Within a write that puts a memory back.
+    pub fn begin_put_back(&self, owner: UserId, id: Id) {
+        *self.put_back.lock().unwrap_or_else(PoisonError::into_inner).entry((owner, id)).or_default() += 1;
+    }
+
+    /// After such a write: takes it over.
+    pub async fn apply_put_back(self: &Arc<Self>, owner: UserId, id: Id) {
+        self.apply(vec![Changed { owner, id, content: true }]).await;
+        let mut all = self.put_back.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = all.get_mut(&(owner, id)) {
+            *count -= 1;
+            if *count == 0 {
+                all.remove(&(owner, id));
+            }
+        }
     }
 
     /// Runs `f` with the index on a blocking thread; builds it first if need be.
@@ -303,12 +325,16 @@ impl IndexHolder {
 
     /// Writes the file; returns its generation and the marks that it includes. `None` when a write is not applied yet.
     fn save(&self) -> Result<Option<(Id, Marks)>> {
-        let slot = self.lock();
-        let (Some(loaded), Some(path)) = (&*slot, self.path()) else { return Ok(None) };
+        let mut slot = self.lock();
+        let (Some(loaded), Some(path)) = (&mut *slot, self.path()) else { return Ok(None) };
         // The marks first: each was made by a write that has been applied if none is pending afterwards.
         let marks = self.journal.marks()?.unwrap_or_default();
         if self.pending.load(Ordering::SeqCst) > 0 {
             return Ok(None);
+        }
+        let put_back: Vec<_> = self.put_back.lock().unwrap_or_else(PoisonError::into_inner).keys().copied().collect();
+        for (owner, id) in put_back {
+            self.apply_one(loaded, &Changed { owner, id, content: true })?;
         }
         let generation = Id::new();
         let failed = |e| Error::Io(format!("could not write {}: {e}", path.display()));

@@ -5,7 +5,7 @@
 
 use crate::{
     postings::{Dictionary, Term, Words},
-    rank::{own, rarity, with_neighbours},
+    rank::{own, rarity, weight_of_words, with_neighbours},
     scan::{Bits, Sketch, highest, nearest},
     vectors::Vectors,
     words::query_terms,
@@ -304,6 +304,13 @@ impl Index {
         self.words.term(term).map_or(0, |term| term.count() as usize)
     }
 
+    /// How rare a term is, as a share of the rarity of one that no memory has.
+    pub fn rarity_of(&self, term: &str) -> f32 {
+        let count = self.living.max(1) as f32;
+        let often = self.words.term(term).map_or(0, |term| self.living_rows(&term));
+        rarity(count, often as f32) / rarity(count, 0.0)
+    }
+
     /// Counts the memories that a person may find.
     pub fn counts(&self, user: UserId) -> Counts {
         let visible = self.visible(user);
@@ -350,8 +357,11 @@ impl Index {
         for (row, share, words) in self.by_words(&visible, &terms, &mut scratch.sums) {
             evidence.insert(row, Evidence { share, cosine: 0.0, words });
         }
+        let mut weight = weight_of_words::<u32>(&[]);
         if let Some(meaning) = meaning {
-            for (row, cosine) in self.by_meaning(&visible, meaning, fetch, &mut scratch.distances) {
+            let nearest = self.by_meaning(&visible, meaning, fetch, &mut scratch.distances);
+            weight = weight_of_words(&nearest);
+            for (row, cosine) in nearest {
                 evidence.entry(row).or_default().cosine = cosine;
             }
         }
@@ -370,7 +380,7 @@ impl Index {
         candidates.sort_unstable_by_key(|(id, ..)| *id);
         let worth = |(id, row, e): &(Id, u32, Evidence)| {
             let importance = self.rows.importance.get(*row as usize).copied().unwrap_or_default();
-            (*id, self.rows.owner(*row as usize), own(e.cosine, e.share, importance))
+            (*id, self.rows.owner(*row as usize), own(e.cosine, weight * e.share, importance))
         };
         let ranks = with_neighbours(&candidates.iter().map(worth).collect::<Vec<_>>());
         let mut found: Vec<(f32, Id, Evidence)> = ranks

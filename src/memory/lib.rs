@@ -220,10 +220,14 @@ impl Memories {
         let none = self.index.with(move |index, _| index.with_meaning(user) == 0).await?;
         let meaning = if none { None } else { self.embed_query(query).await };
         let (text, by_meaning) = (query.to_owned(), meaning.is_some());
-        let ranked = self.index.with(move |index, fetch| index.search(user, &text, meaning.as_ref(), fetch)).await?;
+        let search = move |index: &mut Index, fetch: Fetch| {
+            let pass = SecondPass::new(&text, |term| index.rarity_of(term));
+            (index.search(user, &text, meaning.as_ref(), fetch), pass)
+        };
+        let (ranked, pass) = self.index.with(search).await?;
         let nothing = ranked.is_empty();
         let mut hits = vec![];
-        for (found, read) in self.second_pass(cx, query, ranked)? {
+        for (found, read) in self.second_pass(cx, &pass, ranked)? {
             if hits.len() == filter.limit.max(1) + decay::CONSIDERED {
                 break;
             }
@@ -251,8 +255,8 @@ impl Memories {
     }
 
     /// The hits in the order of both passes. The best are read for that; the others keep their order after them.
-    fn second_pass(&self, cx: &Cx, query: &str, ranked: Vec<IndexHit>) -> Result<Vec<Read>> {
-        let (pass, mut all) = (SecondPass::new(query), Vec::with_capacity(ranked.len()));
+    fn second_pass(&self, cx: &Cx, pass: &SecondPass, ranked: Vec<IndexHit>) -> Result<Vec<Read>> {
+        let mut all = Vec::with_capacity(ranked.len());
         for (n, mut hit) in ranked.into_iter().enumerate() {
             let mut read = None;
             if n < SECOND_PASS {
@@ -354,15 +358,15 @@ impl Memories {
     /// # Errors
     /// As every write.
     pub fn put_back_in(&self, tx: &Tx, owner: UserId, id: Id) -> store::Result<()> {
+        self.index.begin_put_back(owner, id);
         self.vectors.remove(tx, Scope::User(owner), id)?;
         self.index.journal.mark(tx, owner, id)
     }
 
     /// After such a write.
     pub async fn was_put_back(&self, owner: UserId, id: Id) {
-        let changed = vec![Changed { owner, id, content: true }];
-        self.index.apply(changed.clone()).await;
-        self.observers.tell(&changed);
+        self.index.apply_put_back(owner, id).await;
+        self.observers.tell(&[Changed { owner, id, content: true }]);
         let Ok(Some(entry)) = unless_damaged(self.records.get_in(Scope::User(owner), id)) else { return };
         let Some(vector) = self.embed(&entry.value.content).await else { return };
         if let Err(error) = self.add_vectors(vec![(entry, self.vector_of(&vector))]).await {
@@ -561,6 +565,8 @@ mod plain;
 mod tests;
 #[cfg(test)]
 mod tests_index;
+#[cfg(test)]
+mod tests_kills;
 #[cfg(test)]
 mod tests_learn;
 #[cfg(test)]

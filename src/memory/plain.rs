@@ -5,7 +5,7 @@
 
 use crate::{
     index::{B, CANDIDATES, Facts, IndexHit, K1, MIN_SIMILARITY},
-    rank::{own, rarity, with_neighbours},
+    rank::{own, rarity, weight_of_words, with_neighbours},
     words::{each_term, query_terms},
 };
 use embed::Quantized;
@@ -42,8 +42,11 @@ impl Plain {
         for (id, share, words) in self.by_words(user, query) {
             evidence.insert(id, Evidence { share, cosine: 0.0, words });
         }
+        let mut weight = weight_of_words::<Id>(&[]);
         if let Some(meaning) = meaning {
-            for (id, cosine) in self.by_meaning(user, meaning) {
+            let nearest = self.by_meaning(user, meaning);
+            weight = weight_of_words(&nearest);
+            for (id, cosine) in nearest {
                 evidence.entry(id).or_default().cosine = cosine;
             }
             for (id, e) in evidence.iter_mut().filter(|(_, e)| e.cosine == 0.0) {
@@ -52,7 +55,7 @@ impl Plain {
         }
         let worth = |(id, e): (&Id, &Evidence)| {
             let facts = &self.0[id].0;
-            (*id, facts.owner, own(e.cosine, e.share, facts.importance))
+            (*id, facts.owner, own(e.cosine, weight * e.share, facts.importance))
         };
         let ranks = with_neighbours(&evidence.iter().map(worth).collect::<Vec<_>>());
         let mut found: Vec<(f32, IndexHit)> = evidence

@@ -16,7 +16,7 @@ const ALWAYS: Saving =
     Saving { least: 1, idle: Duration::ZERO, pause: Duration::ZERO, removals: Duration::ZERO, changes: 0 };
 
 /// A data folder that is removed with it.
-struct Dir(PathBuf);
+pub(crate) struct Dir(pub PathBuf);
 
 impl Dir {
     fn new() -> Self {
@@ -33,26 +33,29 @@ impl Drop for Dir {
     }
 }
 
-struct Home {
-    dir: Dir,
+pub(crate) struct Home {
+    pub dir: Dir,
     embedder: Embedder,
-    anna: Cx,
+    pub anna: Cx,
     ben: Cx,
 }
 
 impl Home {
-    fn new() -> Self {
-        let embedder = Embedder::new(Duration::from_secs(600));
-        Self { dir: Dir::new(), embedder, anna: person(UserId::OWNER), ben: person(UserId(Id::new())) }
+    pub fn new() -> Self {
+        Self::at(Dir::new())
     }
-    fn open(&self) -> Memories {
+    pub fn at(dir: Dir) -> Self {
+        let embedder = Embedder::new(Duration::from_secs(600));
+        Self { dir, embedder, anna: person(UserId::OWNER), ben: person(UserId(Id::new())) }
+    }
+    pub fn open(&self) -> Memories {
         self.over(&Store::open(&self.dir.0).unwrap())
     }
-    fn over(&self, store: &Store) -> Memories {
+    pub fn over(&self, store: &Store) -> Memories {
         Memories::saving(store, self.embedder.clone(), ALWAYS)
     }
     /// The hits of both.
-    async fn found(&self, memories: &Memories) -> Vec<String> {
+    pub async fn found(&self, memories: &Memories) -> Vec<String> {
         let mut all = vec![];
         for cx in [&self.anna, &self.ben] {
             for query in ["boiler", "every", "who looked after the heating?", "pet doctor", "number7 number9"] {
@@ -65,7 +68,7 @@ impl Home {
         all
     }
     /// Finds the same as an index that is built from the memories.
-    async fn check(&self, memories: &Memories) {
+    pub async fn check(&self, memories: &Memories) {
         let found = self.found(memories).await;
         let file = fs::read(self.dir.index()).ok();
         let _ = fs::remove_file(self.dir.index());
@@ -76,16 +79,16 @@ impl Home {
 }
 
 /// Closes the store: counts of uses that wait for a commit hold it open.
-async fn close(memories: Memories) {
+pub(crate) async fn close(memories: Memories) {
     memories.records.store().flush().await.unwrap();
 }
 
-fn person(user: UserId) -> Cx {
+pub(crate) fn person(user: UserId) -> Cx {
     let ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
     Cx::root(ports, Principal { user, ..Principal::owner() }, Via::direct(Channel::Api))
 }
 
-fn new(content: &str) -> New {
+pub(crate) fn new(content: &str) -> New {
     New { content: content.into(), importance: 0.5, ..New::default() }
 }
 

@@ -38,13 +38,14 @@ const INTERROGATIVES: &[&str] = &[
     "adónde", "combien", "comment", "cuál", "cuáles", "cuándo", "cuánta", "cuánto", "cómo", "dónde", "pourquoi", "qué",
     "quand", "quién", "quiénes",
 ];
+/// What an apostrophe leaves of English words: "what's", "don't", "we'll".
+const CONTRACTED: &[&str] = &["d", "ll", "m", "re", "s", "t", "ve"];
 /// The languages whose stop words are left out of questions.
 const LANGUAGES: &[&str] = &["de", "es", "fr", "it", "nl", "pt"];
 
 /// The different terms of a question, sorted, without the stop words of its language; all of them if nothing else is left.
 pub(crate) fn query_terms(query: &str) -> Vec<String> {
-    let words: Vec<String> =
-        query.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase).collect();
+    let words: Vec<String> = without_contractions(query).map(str::to_lowercase).collect();
     let count = |list: &[&str]| words.iter().filter(|word| list.contains(&word.as_str())).count();
     let english = words.iter().filter(|w| STOP_WORDS.binary_search(&w.as_str()).is_ok() || is_asking(w)).count();
     let others = LANGUAGES.iter().filter_map(|code| stop_words::lookup(code));
@@ -54,6 +55,20 @@ pub(crate) fn query_terms(query: &str) -> Vec<String> {
     let left: Vec<&str> = words.iter().map(String::as_str).filter(|word| !says_nothing(word)).collect();
     let terms = distinct_terms(&left.join(" "));
     if terms.is_empty() { distinct_terms(query) } else { terms }
+}
+
+/// The words of a text, without what follows an apostrophe in "what's" and "Anna's".
+fn without_contractions(text: &str) -> impl Iterator<Item = &str> {
+    let mut before = None;
+    let parts = text.split_inclusive(|c: char| !c.is_alphanumeric());
+    parts.filter_map(move |part| {
+        let word = part.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let follows = matches!(before, Some('\'' | '’'));
+        // The mark belongs to a word before it, not to a quotation.
+        before = part.chars().last().filter(|_| !word.is_empty());
+        let contracted = follows && CONTRACTED.iter().any(|end| word.eq_ignore_ascii_case(end));
+        (!word.is_empty() && !contracted).then_some(word)
+    })
 }
 
 fn is_asking(word: &str) -> bool {
@@ -114,6 +129,8 @@ mod tests {
             ("Wo ist der Autoschlüssel?", &["autoschlüssel"]),
             ("¿Dónde está la llave de paso?", &["llav", "paso"]),
             ("Quand passent les poubelles jaunes ?", &["jaun", "passent", "poubell"]),
+            ("What's wrong with Anna’s boat?", &["anna", "boat", "wrong"]),
+            ("rock 're' volt", &["re", "rock", "volt"]),
             ("die", &["die"]),
             ("what is it", &[]),
         ] {

@@ -16,6 +16,8 @@ mod reembed;
 mod search;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_kills;
 mod upsert;
 mod values;
 

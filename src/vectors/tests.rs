@@ -11,7 +11,7 @@ fn house() -> (Vectors, Cx) {
     (Vectors::new(&store, Embedder::new(Duration::from_secs(600))), person(UserId::OWNER))
 }
 
-fn person(user: UserId) -> Cx {
+pub(crate) fn person(user: UserId) -> Cx {
     let ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
     Cx::root(ports, Principal { user, ..Principal::owner() }, Via::direct(Channel::Api))
 }
@@ -20,7 +20,7 @@ fn object(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-fn text(id: &str, text: &str, metadata: Value) -> Item {
+pub(crate) fn text(id: &str, text: &str, metadata: Value) -> Item {
     Item { id: Some(id.into()), text: text.into(), vector: None, metadata: object(metadata) }
 }
 

@@ -7,38 +7,59 @@ from tables import number, table
 
 
 def recall(scratch):
-    bench, folder = parts(), scratch / "recall"
-    filled = line(bench, "recall", "fill", 100, folder)
-    built, saved, peer = (line(bench, "recall", step, 100, folder) for step in ("built", "saved", "peer"))
-    rows = []
-    for one, other, theirs in zip(saved["questions"], built["questions"], peer["questions"]):
-        sqlite = theirs["fts5CpuMs"] + theirs["exactCpuMs"]
-        rows.append([one["words"], number(one["cpuMs"], 2), number(other["cpuMs"], 2), number(theirs["fts5CpuMs"], 2),
-                     number(theirs["exactCpuMs"], 2), "2", f"{one['cpuMs'] / sqlite:.2f}×"])
-    head = ["CPU ms", "Hob", "before the file", "FTS5", "every vector", "aim", "Hob : both"]
-    table(f"Recall among {filled['memories']:,} memories, without the embedding", head, rows)
-    rows = [["first recall after a start, CPU ms", number(saved["first"]["cpuMs"]), number(built["first"]["cpuMs"]), "100"],
-            ["the same on the wall, ms", number(saved["first"]["wallMs"]), number(built["first"]["wallMs"]), ""],
-            ["heap, MB", number(saved["heapMb"]), number(built["heapMb"]), "60"],
-            ["memory_stats, CPU ms", number(saved["statsCpuMs"], 2), number(built["statsCpuMs"], 2), ""],
-            ["the index file, MB", number(built["file"]["bytes"] / 1e6), "", ""],
-            ["writing it, CPU ms", number(built["file"]["cpuMs"], 0), "", ""]]
-    table("Its index", ["", "with the file", "before the file", "aim"], rows)
-    return {"filled": filled, "built": built, "saved": saved, "peer": peer}
+    """Recall beside SQLite's full-text index with sqlite-vec or usearch, over the same texts and vectors."""
+    bench, python, found = parts(), peers(), {}
+    for count in (1_000, 10_000, 100_000):
+        folder = scratch / f"recall{count}"
+        line(bench, "recall", "fill", count, 100, folder)
+        built, saved, plain = (line(bench, "recall", step, count, 100, folder) for step in ("built", "saved", "peer"))
+        theirs = {}
+        for name in ("sqlite-vec", "usearch"):
+            filled = line(python, HERE / "hybrid.py", name, 20, folder)
+            theirs[name] = {"fill": filled, **line(python, HERE / "hybrid.py", name, 20, folder)}
+        found[count] = {"built": built, "saved": saved, "plain": plain, **theirs}
+        rows = []
+        for n, one in enumerate(saved["questions"]):
+            cpu = {name: each["questions"][n]["cpuMs"] for name, each in theirs.items()}
+            exact = plain["questions"][n]["exactCpuMs"]
+            rows.append([one["words"], number(one["cpuMs"], 2), number(built["questions"][n]["cpuMs"], 2), number(cpu["sqlite-vec"], 2),
+                         number(cpu["usearch"], 2), number(exact, 2), f"{one['cpuMs'] / cpu['sqlite-vec']:.2f}× / "
+                         f"{one['cpuMs'] / cpu['usearch']:.2f}×"])
+        head = ["CPU ms", "Hob", "before the file", "FTS5 + sqlite-vec", "FTS5 + usearch", "every vector", "Hob : both"]
+        table(f"Recall among {count:,} memories, without the embedding", head, rows)
+        load = {name: each["load"]["cpuMs"] for name, each in theirs.items()}
+        mb = {name: each["residentMb"] for name, each in theirs.items()}
+        rows = [["first recall after a start, CPU ms", number(saved["first"]["cpuMs"]), number(built["first"]["cpuMs"]),
+                 *map(number, load.values())],
+                ["the same on the wall, ms", number(saved["first"]["wallMs"]), number(built["first"]["wallMs"]),
+                 *(number(each["load"]["wallMs"]) for each in theirs.values())],
+                ["MB in memory", number(saved["heapMb"]), number(built["heapMb"]), *map(number, mb.values())],
+                ["memory_stats, CPU ms", number(saved["statsCpuMs"], 2), number(built["statsCpuMs"], 2), "", ""],
+                ["the index file, MB", number(built["file"]["bytes"] / 1e6), "", "", ""],
+                ["writing it, CPU ms", number(built["file"]["cpuMs"], 0), "", "", ""]]
+        table("Its index", ["", "with the file", "before the file", *theirs], rows)
+        shutil.rmtree(folder)
+    print("  A few thousand memories are indexed within a moment and have no file. The first recall of Hob embeds, too. \"MB in memory\"\n"
+          "  of Hob is its heap, of the peers what the first search adds to the process.")
+    return found
 
 
 def relevance(_):
     # In the Python with numpy, which ranks by the vectors of the same run.
     found = line(peers(), HERE / "relevance.py", parts())
-    for name, groups in found.items():
+    for name, groups in found["rankings"].items():
         rankings = list(groups["all"])
         rows = [[group, *(f"{number(100 * row[each][0])} / {number(100 * row[each][1])}" for each in rankings)]
                 for group, row in groups.items()]
         table(f"Relevance, {name}: nDCG@10 / recall@10 (%)", ["", *rankings], rows)
         others = [each for each in rankings if each != "Hob"]
-        behind = [each for each in others if groups["all"][each][0] >= groups["all"]["Hob"][0]]
-        print("  Hob is ahead of each." if not behind else f"  Hob is not ahead of {', '.join(behind)}.")
-    if "LoCoMo" not in found:
+        behind = [f"{each} ({group})" for group, row in groups.items() for each in others if row[each][0] >= row["Hob"][0]]
+        print("  Hob is ahead of each in each group." if not behind else f"  Hob is not ahead of {', '.join(behind)}.")
+    wrong = {question: text for question, text in found["answered"].items() if text}
+    print(f"  Of {len(found['answered'])} questions that nothing answers {len(wrong)} were answered:")
+    for question, text in wrong.items():
+        print(f"    {question} -> {text}")
+    if "LoCoMo" not in found["rankings"]:
         print("  LoCoMo was skipped: HOB_LOCOMO=…/locomo10.json names the file (github.com/snap-research/locomo).")
     return found
 

@@ -1,6 +1,6 @@
 //! Measures one part from inside and prints one line of JSON: `bench writes ENGINE WRITERS SECONDS FOLDER`,
 //! `bench search ROUNDS`, `bench scheduler …`, `bench tasks ROUNDS FOLDER`, `bench pins ROUNDS`,
-//! `bench reflex ROWS`, `bench relevance FILE`, `bench recall fill|built|saved|peer ROUNDS FOLDER`, `bench collections fill|search FOLDER`, `bench decade day|decade FOLDER`, `bench update …`. `run` calls it
+//! `bench reflex ROWS`, `bench relevance FILE`, `bench recall fill|built|saved|peer COUNT ROUNDS FOLDER`, `bench collections fill|search FOLDER`, `bench decade day|decade FOLDER`, `bench update …`. `run` calls it
 //! and compares.
 
 mod collections;
@@ -33,7 +33,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const USAGE: &str = "usage: bench writes hob|sqlite WRITERS SECONDS FOLDER | embed ROUNDS TEXT... | script CALLS | dispatch \
                      CALLS FOLDER [log] | decide ROUNDS | search ROUNDS | scheduler ... | tasks ROUNDS FOLDER | pins ROUNDS | reflex ROWS | relevance FILE | rules ROUNDS FOLDER | \
-                     recall fill|built|saved|peer ROUNDS FOLDER | collections fill|search FOLDER | decade day|decade FOLDER | \
+                     recall fill|built|saved|peer COUNT ROUNDS FOLDER | collections fill|search FOLDER | decade day|decade FOLDER | \
                      update build HOB OLD|- FOLDER | update apply whole|delta OLD|- FOLDER MACHINE";
 
 fn main() -> ExitCode {
@@ -62,7 +62,9 @@ fn measure(arguments: &[&str]) -> Result<serde_json::Value> {
         ["dispatch", calls, folder, "log"] => dispatch::measure(calls.parse()?, folder.as_ref(), true),
         ["decide", rounds] => decide::measure(rounds.parse()?),
         ["search", rounds] => search::measure(rounds.parse()?),
-        ["recall", step, rounds, folder] => recall::measure(step, rounds.parse()?, folder.as_ref()),
+        ["recall", step, count, rounds, folder] => {
+            recall::measure(step, (count.parse()?, rounds.parse()?), folder.as_ref())
+        }
         ["relevance", file] => relevance::measure(file.as_ref()),
         ["collections", step, folder] => collections::measure(step, folder.as_ref()),
         ["reflex", rows] => reflex::measure(rows.as_ref()),

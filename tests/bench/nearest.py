@@ -140,4 +140,5 @@ def main():
     print(json.dumps({**found, "peakMb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3}))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,8 @@
 """How well memories are found, against BM25, cosine and their fusion over the same memories, queries and vectors.
 
-The household: 1,000 memories and 300 queries in four languages (`relevance/`). LoCoMo: each turn of its ten conversations a
-memory, 1,536 questions with evidence; not part of this repository: HOB_LOCOMO=…/locomo10.json names it.
+The household: 1,000 memories and 300 queries in four languages (`relevance/`), and forty questions that none of the memories answers,
+written before anybody looked which of them Hob answers. LoCoMo: each turn of its ten conversations a memory, 1,536 questions with
+evidence; not part of this repository: HOB_LOCOMO=…/locomo10.json names it.
 """
 
 import json
@@ -16,30 +17,34 @@ HERE = Path(__file__).resolve().parent
 LANGUAGES = ["en", "de", "es", "fr"]
 TOP = 10
 SIZE = 384
+CHOSEN, KEPT_APART = "chose the weights", "kept apart"
 # The common English stop words of search engines.
 STOP = set("a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to "
            "was will with what who when where which how did does do i my we our me you".split())
 
 
 def household():
-    """One data set: memories, and queries with the positions of their answers and their language."""
+    """One data set: memories, and queries with the positions of their answers and their groups: the language, and whether the weights
+    were chosen on them, as on every second need."""
     memories, queries = [], []
     for language in LANGUAGES:
-        answer = None
+        answer, need = None, -1
         for line in (HERE / "relevance" / f"{language}.txt").read_text().splitlines():
             sign, text = line[:1], line[2:].strip()
             if sign in "+-" and text:
                 memories.append(text)
                 answer = len(memories) - 1 if sign == "+" else answer
+                need += sign == "+"
             elif sign == "?":
-                queries.append((text, [answer], language))
+                queries.append((text, [answer], [language, KEPT_APART if need % 2 else CHOSEN]))
     others = (HERE / "relevance" / "others.txt").read_text().splitlines()
     memories += [line[3:] for line in others]
     order = list(range(len(memories)))
     random.Random(7).shuffle(order)
     place = {old: new for new, old in enumerate(order)}
-    return {"memories": [memories[old] for old in order],
-            "queries": [(text, [place[one] for one in answers], language) for text, answers, language in queries]}
+    none = [line[3:] for line in (HERE / "relevance" / "unanswerable.txt").read_text().splitlines()]
+    return {"memories": [memories[old] for old in order], "unanswerable": none,
+            "queries": [(text, [place[one] for one in answers], groups) for text, answers, groups in queries]}
 
 
 def locomo(path):
@@ -58,7 +63,7 @@ def locomo(path):
             named = re.findall(r"D:?(\d+):(\d+)", " ".join(asked.get("evidence", [])))
             evidence = {places[key] for a, b in named if (key := f"D{int(a)}:{int(b)}") in places}
             if asked["category"] <= 4 and evidence:
-                queries.append((asked["question"], sorted(evidence), "chose the weights" if number < 5 else "the other five"))
+                queries.append((asked["question"], sorted(evidence), [CHOSEN if number < 5 else "the other five"]))
         yield {"memories": memories, "queries": queries}
 
 
@@ -98,39 +103,43 @@ def measures(found, wanted):
 
 
 def compare(data, hob, scratch, numpy):
-    """The measures of each query of a data set, by ranking: `hob` takes the path of a file and returns what it found."""
+    """The measures of each query of a data set, by ranking, and how Hob answered what nothing answers: `hob` takes the path of a file
+    and returns what it found."""
     file = scratch / "relevance.json"
-    file.write_text(json.dumps({"memories": data["memories"], "queries": [text for text, *_ in data["queries"]]}))
-    found = hob(file)["found"]
+    none = data.get("unanswerable", [])
+    file.write_text(json.dumps({"memories": data["memories"], "queries": [text for text, *_ in data["queries"]], "unanswerable": none}))
+    told = hob(file)
+    found, answered = told["found"], dict(zip(none, told["answered"]))
     vectors = numpy.fromfile(file.with_suffix(".vectors"), dtype="<f4").reshape(-1, SIZE)
     memories, asked = vectors[: len(data["memories"])], vectors[len(data["memories"]):]
     bm25, rows = Bm25(data["memories"]), []
-    for place, (text, wanted, group) in enumerate(data["queries"]):
+    for place, (text, wanted, in_groups) in enumerate(data["queries"]):
         cosine, by_words = memories @ asked[place], numpy.array(bm25.scores(text))
         fused = cosine + 0.5 * by_words / max(by_words.max(), 1e-9)
         best = {name: numpy.argsort(-scores, kind="stable")[:TOP].tolist()
                 for name, scores in [("BM25", by_words), ("cosine", cosine), ("cosine + BM25", fused)]}
         best["BM25"] = [one for one in best["BM25"] if by_words[one] > 0]
-        rows.append((group, {name: measures(hits, wanted) for name, hits in {"Hob": found[place], **best}.items()}))
-    return rows
+        rows.append((in_groups, {name: measures(hits, wanted) for name, hits in {"Hob": found[place], **best}.items()}))
+    return rows, answered
 
 
 def summary(rows):
     """Group → ranking → mean nDCG@10 and recall@10."""
     groups = defaultdict(list)
-    for group, row in rows:
-        groups["all"].append(row)
-        groups[group].append(row)
+    for in_groups, row in rows:
+        for group in ["all", *in_groups]:
+            groups[group].append(row)
     mean = lambda rows, name, n: sum(row[name][n] for row in rows) / len(rows)
     return {group: {name: [mean(rows, name, 0), mean(rows, name, 1)] for name in rows[0]} for group, rows in groups.items()}
 
 
 def measure(hob, scratch, numpy):
-    found = {"household": summary(compare(household(), hob, scratch, numpy))}
+    rows, answered = compare(household(), hob, scratch, numpy)
+    found = {"household": summary(rows)}
     path = os.environ.get("HOB_LOCOMO")
     if path:
-        found["LoCoMo"] = summary([row for data in locomo(path) for row in compare(data, hob, scratch, numpy)])
-    return found
+        found["LoCoMo"] = summary([row for data in locomo(path) for row in compare(data, hob, scratch, numpy)[0]])
+    return {"rankings": found, "answered": answered}
 
 
 def main():

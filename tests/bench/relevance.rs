@@ -3,7 +3,7 @@
 
 use crate::Result;
 use embed::Embedder;
-use memory::{Filter, Memories, New};
+use memory::{Decision, Fact, Filter, Memories, New, Question};
 use serde_json::{Value, json};
 use std::{fs, path::Path, sync::Arc, time::Duration};
 use store::Store;
@@ -12,7 +12,8 @@ use tool::{Channel, Cx, Id, Ports, Principal, SystemClock, Via};
 /// How many hits of a query count.
 const HITS: usize = 10;
 
-/// `file` has `memories`, a list of texts, and `queries`, another. Returns the positions of the hits of each query.
+/// `file` has `memories`, a list of texts, `queries`, another, and `unanswerable`, questions that no memory answers. Returns the
+/// positions of the hits of each query, and what each of those questions was answered.
 ///
 /// # Errors
 /// When a memory cannot be stored or searched.
@@ -53,5 +54,17 @@ async fn recall_all(file: &Path) -> Result<Value> {
         embed(query).await?;
     }
     fs::write(file.with_extension("vectors"), bytes)?;
-    Ok(json!({ "found": found }))
+    let mut answered = vec![];
+    for text in texts("unanswerable") {
+        let question = Question::new(&text);
+        let candidates = memories.candidates(&cx, &text, &question).await?;
+        let fact = |c: memory::Candidate| Fact { text: c.memory.content, similarity: c.similarity };
+        let facts: Vec<Fact> = candidates.found.into_iter().map(fact).collect();
+        answered.push(match question.decide(&facts, &candidates.commonness) {
+            Decision::Answer { text, .. } => json!(text),
+            Decision::Which(secrets) => json!(secrets),
+            Decision::Nothing => Value::Null,
+        });
+    }
+    Ok(json!({ "found": found, "answered": answered }))
 }

@@ -2,6 +2,7 @@
 
 use crate::harness::{Dice, Folder, Hob, Setup, TOKEN, binary, hob, hob_with, run, until};
 use crate::http::{Reply, Request};
+use crate::killed::number;
 use serde_json::json;
 use std::{
     fs,
@@ -115,13 +116,15 @@ fn assert_kept(hob: &Hob, kept: &[(String, String)], told: &str) {
     }
 }
 
+/// `MEMORY_KILLS=100` cuts as often as given.
 #[test]
 fn thirty_power_cuts_lose_nothing_that_was_acknowledged() {
+    let cuts = number("MEMORY_KILLS").unwrap_or(30);
     let mut hob = Hob::start();
     let mut dice = Dice::fresh();
     let told = format!("the dice begin at {}", dice.0);
     let kept = Mutex::new(vec![]);
-    for round in 0..30 {
+    for round in 0..cuts {
         let (before, port) = (kept.lock().unwrap().len(), hob.port);
         let (early, pause) = (dice.below(3) == 0, Duration::from_millis(dice.below(200)));
         thread::scope(|scope| {
@@ -136,14 +139,15 @@ fn thirty_power_cuts_lose_nothing_that_was_acknowledged() {
             thread::sleep(pause);
             hob.kill();
         });
+        hob.assert_sound();
         hob.start_again();
         let all = kept.lock().unwrap();
         assert_kept(&hob, &all[before..], &format!("round {round}, {told}"));
     }
     let kept = kept.into_inner().unwrap();
-    println!("{} memories were acknowledged in 30 lives", kept.len());
+    println!("{} memories were acknowledged in {cuts} lives", kept.len());
     // Every life that is not cut early stores at least one; a loaded machine stores few more.
-    assert!(kept.len() >= 30, "too few to mean anything: {}", kept.len());
+    assert!(kept.len() as u64 >= cuts, "too few to mean anything: {}", kept.len());
     assert_kept(&hob, &kept, &told);
     hob.assert_alive();
 }

@@ -278,6 +278,7 @@ fn no_kill_loses_a_document_or_its_index() {
             thread::sleep(pause);
             hob.kill();
         });
+        hob.assert_sound();
         hob.start_again();
         writers.iter_mut().for_each(|writer| writer.check(&hob, round));
     }

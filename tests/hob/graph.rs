@@ -2,13 +2,14 @@
 
 use crate::{
     everyday::Person,
-    harness::{Hob, TOKEN, until},
+    harness::{Hob, until},
     http::Request,
-    killed::dice,
+    killed::{dice, number},
 };
 use serde_json::{Value, json};
 use std::{
-    sync::atomic::{AtomicU8, Ordering::SeqCst},
+    collections::BTreeMap,
+    sync::atomic::{AtomicU32, Ordering::SeqCst},
     thread,
     time::Duration,
 };
@@ -64,39 +65,96 @@ fn memories_become_facts_and_take_them_along() {
     assert_eq!(ben.result("knowledge_graph_search", json!({"query": "*"}))["count"], 0);
 }
 
+/// What somebody has stored while the daemon was killed: the ids of the memories, and which one is being forgotten.
+#[derive(Default)]
+struct Writer {
+    kept: BTreeMap<String, String>,
+    forgetting: Option<String>,
+}
+
+impl Writer {
+    /// Remembers and forgets until the daemon is gone.
+    fn work(&mut self, (port, token): (u16, &str), number: &AtomicU32) {
+        let execute = |tool: &str, arguments: Value| {
+            let path = format!("/api/v1/tools/{tool}/execute");
+            Request::new(port, "POST", &path).bearer(token).json(&json!({"arguments": arguments})).try_send()
+        };
+        loop {
+            let n = number.fetch_add(1, SeqCst);
+            let letter = |n: u32| char::from(b'a' + (n % 26) as u8);
+            let name = format!("T{}{}{}", letter(n / 676), letter(n / 26), letter(n));
+            let content = format!("{name} plays chess number {n}");
+            let Ok(reply) = execute("remember", json!({"content": content})) else { return };
+            let id = reply.data(200)["result"]["id"].as_str().unwrap().to_owned();
+            self.kept.insert(id, content);
+            if n % 3 == 2 {
+                let id = self.kept.keys().nth(self.kept.len() / 2).cloned().unwrap();
+                self.forgetting = Some(id.clone());
+                if execute("forget", json!({"memoryId": id})).is_err() {
+                    return;
+                }
+                self.kept.remove(&id);
+                self.forgetting = None;
+            }
+        }
+    }
+
+    /// Nothing that was acknowledged is gone, or back. Returns the memories as facts.
+    fn check(&mut self, person: &Person) -> Vec<String> {
+        let listed = person.result("list_memories", json!({"limit": 200}));
+        let stored = |memory: &Value| {
+            (memory["id"].as_str().unwrap().to_owned(), memory["content"].as_str().unwrap().to_owned())
+        };
+        let stored: BTreeMap<String, String> = listed["memories"].as_array().unwrap().iter().map(stored).collect();
+        assert!(stored.len() < 200, "more than are listed");
+        if let Some(id) = self.forgetting.take_if(|id| !stored.contains_key(id)) {
+            self.kept.remove(&id);
+        }
+        // One may have been stored without an answer.
+        let more = stored.iter().filter(|(id, _)| !self.kept.contains_key(*id)).count();
+        assert!(more <= 1 && self.kept.iter().all(|(id, text)| stored.get(id) == Some(text)), "{stored:?}");
+        self.forgetting = None;
+        self.kept = stored;
+        let mut lines: Vec<String> =
+            self.kept.values().map(|content| content.replacen(" plays ", " | plays | ", 1)).collect();
+        lines.sort();
+        lines
+    }
+}
+
+/// `GRAPH_KILLS=100` kills as often as given.
 #[test]
 fn kills_leave_facts_and_memories_in_step() {
-    let (mut hob, mut dice, number) = (Hob::start(), dice("graph"), AtomicU8::new(0));
-    for _ in 0..4 {
-        let (port, begun) = (hob.port, number.load(SeqCst));
+    const TOGETHER: u64 = 8;
+    let (mut hob, mut dice, next) = (Hob::start(), dice("graph"), AtomicU32::new(0));
+    let kills = number("GRAPH_KILLS").unwrap_or(4);
+    let (mut token, mut writer, mut all) = (String::new(), Writer::default(), 0);
+    for round in 0..kills {
+        if round % TOGETHER == 0 {
+            (token, writer) = (hob.token(&format!("Writer{round}"), "member"), Writer::default());
+        }
+        let (port, begun) = (hob.port, next.load(SeqCst));
         thread::scope(|scope| {
-            scope.spawn(|| {
-                loop {
-                    let n = number.fetch_add(1, SeqCst);
-                    let letter = |n: u8| char::from(b'a' + n % 26);
-                    let name = format!("T{}{}{}", letter(n / 26), letter(n), letter(n));
-                    let memory = json!({"arguments": {"content": format!("{name} plays chess number {n}")}});
-                    let remember = Request::new(port, "POST", "/api/v1/tools/remember/execute").bearer(TOKEN);
-                    if n > 200 || remember.json(&memory).try_send().is_err() {
-                        return;
-                    }
-                }
-            });
-            until("some memories are stored", || number.load(SeqCst) > begun + 3);
+            scope.spawn(|| writer.work((port, &token), &next));
+            until("some memories are stored", || next.load(SeqCst) > begun + 3);
             thread::sleep(Duration::from_micros(dice.below(60_000)));
             hob.kill();
         });
+        hob.assert_sound();
         hob.start_again();
+        let person = Person::with(&hob, &token);
+        let wanted = writer.check(&person);
+        if round % TOGETHER == TOGETHER - 1 || round == kills - 1 {
+            assert!(wanted.len() >= 6, "too little to mean anything: {wanted:?}");
+            all += wanted.len();
+            // What the kills cut off is read again some time after the start.
+            let path = "/api/v1/graph?depth=1&limit=500";
+            let now = || facts(&hob.request("GET", path).bearer(&token).send().data(200));
+            until("the facts are those of the memories", || now() == wanted);
+        }
     }
-    let memories = hob.result("list_memories", json!({"limit": 200}));
-    let line = |memory: &Value| memory["content"].as_str().unwrap().replacen(" plays ", " | plays | ", 1);
-    let mut wanted: Vec<String> = memories["memories"].as_array().unwrap().iter().map(line).collect();
-    wanted.sort();
-    assert!(wanted.len() >= 12, "too little to mean anything: {wanted:?}");
-    let wanted = wanted.iter().map(String::as_str).collect::<Vec<_>>();
-    // What the kills cut off is read again some time after the start.
-    let all = || facts(&hob.get("/api/v1/graph?depth=1&limit=500").data(200));
-    until("the facts are those of the memories", || all() == wanted);
+    println!("{all} memories and facts are in step after {kills} kills");
+    hob.assert_alive();
 }
 
 #[test]

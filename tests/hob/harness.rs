@@ -239,6 +239,13 @@ impl Hob {
         }
     }
 
+    /// After a kill: the doctor finds nothing wrong with the data.
+    pub fn assert_sound(&self) {
+        assert!(self.child.is_none());
+        let told = self.cli(&["doctor"]).ok();
+        assert!(told.contains("every page is sound") && told.contains("all sound"), "{told}");
+    }
+
     /// Stops the daemon gracefully and returns its exit code.
     pub fn stop(&mut self) -> Option<i32> {
         let mut child = self.child.take().unwrap();

@@ -322,6 +322,7 @@ fn a_kill_leaves_a_whole_version() {
             thread::sleep(pause);
             hob.kill();
         });
+        hob.assert_sound();
         hob.start_again();
         let reply = hob.get(&format!("{AT}/bread"));
         if reply.status == 404 {

@@ -291,6 +291,7 @@ fn no_kill_loses_or_halves_a_transaction() {
             hob.kill();
             work.join().unwrap()
         });
+        hob.assert_sound();
         hob.start_again();
         let state = sql(&hob, "SELECT (SELECT sum(amount) FROM account), max(n), min(n), count(*) FROM entry");
         let row: Vec<u64> =

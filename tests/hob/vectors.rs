@@ -251,6 +251,7 @@ fn no_kill_loses_vectors_or_their_count() {
             thread::sleep(pause);
             hob.kill();
         });
+        hob.assert_sound();
         hob.start_again();
         callers.iter_mut().for_each(|caller| caller.check(&hob, round));
     }
