@@ -1,14 +1,25 @@
-//! The outermost middleware: adds the security headers to every response, and turns a panic into one.
+//! The outermost middleware: adds the security headers to every response, turns a panic into one, and announces the end of a
+//! connection whose request was not read to its end.
 
 use crate::{envelope::Failure, page};
 use axum::{
+    body::{Body, Bytes, HttpBody},
     extract::Request,
     http::{HeaderValue, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use futures::FutureExt;
-use std::panic::AssertUnwindSafe;
+use hyper::body::{Frame, SizeHint};
+use std::{
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+};
 
 const POLICY: &str = "content-security-policy";
 /// The security headers of every response: browsers may only show it on our own page.
@@ -34,6 +45,8 @@ const FRAME: &str = "/frame.html";
 /// Turns a panic into a response, and adds the security headers to every response.
 pub(crate) async fn finish(request: Request, next: Next) -> Response {
     let framed = request.uri().path() == FRAME;
+    let is_read = Arc::new(AtomicBool::new(request.body().is_end_stream()));
+    let request = request.map(|body| Body::new(Watched { body, is_read: is_read.clone() }));
     let mut response = AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!("a request broke inside");
         Failure::new(500, "broken", "this broke inside Hob and is a fault of ours: the log has more").into_response()
@@ -50,5 +63,37 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
         headers.insert(POLICY, page::frame_policy());
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    // A refusal does not wait for the body. What is left of it cannot be told from the next request, so the connection ends, and a
+    // program that is not told sends its next request into nothing.
+    if !is_read.load(Ordering::Relaxed) {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     response
+}
+
+/// The body of a request, which records that it was read to its end.
+struct Watched {
+    body: Body,
+    is_read: Arc<AtomicBool>,
+}
+
+impl HttpBody for Watched {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        if matches!(polled, Poll::Ready(None)) || self.body.is_end_stream() {
+            self.is_read.store(true, Ordering::Relaxed);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }

@@ -74,6 +74,28 @@ fn a_log_that_nobody_reads_stops_nothing() {
 }
 
 #[test]
+fn a_refusal_before_the_body_came_says_that_the_connection_ends() {
+    let hob = Hob::start();
+    let ask = |head: &str| {
+        let mut socket = TcpStream::connect(("127.0.0.1", hob.port)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        socket.write_all(format!("{head}\r\nHost: 127.0.0.1:{}\r\n\r\n", hob.port).as_bytes()).unwrap();
+        let (mut seen, mut piece) = (vec![], [0; 4096]);
+        while !seen.windows(4).any(|four| four == b"\r\n\r\n") {
+            let read = socket.read(&mut piece).unwrap();
+            assert_ne!(read, 0, "an answer: {}", String::from_utf8_lossy(&seen));
+            seen.extend_from_slice(&piece[..read]);
+        }
+        String::from_utf8(seen).unwrap().to_lowercase()
+    };
+    // Its body is on the way.
+    let refused = ask("POST /api/v1/tokens HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 12");
+    assert!(refused.starts_with("http/1.1 401") && refused.contains("\r\nconnection: close\r\n"), "{refused}");
+    let refused = ask("GET /api/v1/tokens HTTP/1.1");
+    assert!(refused.starts_with("http/1.1 401") && !refused.contains("connection: close"), "{refused}");
+}
+
+#[test]
 fn silent_strangers_do_not_keep_the_owner_out() {
     let mut hob = Hob::start();
     let connect = || TcpStream::connect(("127.0.0.1", hob.port)).unwrap();
