@@ -218,7 +218,7 @@ impl VirtualFiles {
             let known =
                 indexes.walk_in(scope, &Walk::prefix(BY_PATH, &key), |_| Visit::Yes).ok().and_then(|mut all| all.pop());
             let is_known =
-                known.is_some_and(|known| known.value.fits(&text) && known.value.has_vectors(&self.memory.embedder));
+                known.is_some_and(|known| known.value.fits(&text) && known.value.has_vectors(&this.memory.embedder));
             if is_known || !whole.embed(&this.memory.embedder, &text).await {
                 return;
             }

@@ -9,11 +9,12 @@ use crate::{
 use serde_json::{Value, json};
 use std::{
     fs,
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     path::Path,
     process::{Command, Stdio},
     thread,
+    time::Duration,
 };
 
 /// The whole first request, as a model sees it. After a change on purpose: `UPDATE_GOLDEN=1 make test`, and look at the diff.
