@@ -103,8 +103,12 @@ mod tests {
 
     #[test]
     fn the_line_has_progress_and_problems() {
-        let of =
-            |total, missing, problem: Option<&str>| Embedding { total, missing, problem: problem.map(str::to_owned) };
+        let of = |total, missing, problem: Option<&str>| Embedding {
+            counted: total > 0,
+            total,
+            missing,
+            problem: problem.map(str::to_owned),
+        };
         assert_eq!(line("", true, &of(9, 0, None)), None);
         let all = line("e5", false, &of(9, 0, None)).unwrap();
         assert!(all.text.contains("\"e5\"") && all.outcome == Outcome::Well);
