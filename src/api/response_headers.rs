@@ -63,8 +63,8 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
         headers.insert(POLICY, page::frame_policy());
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    // A refusal does not wait for the body. What is left of it cannot be told from the next request, so the connection ends, and a
-    // program that is not told sends its next request into nothing.
+    // A refusal does not wait for the body. The rest of it would be read as the next request, so the connection ends; without this
+    // header a program sends its next request into the closed connection.
     if !is_read.load(Ordering::Relaxed) {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }

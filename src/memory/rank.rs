@@ -27,10 +27,10 @@
 //! | tried on the last: neighbours weighted by their similarity to the memory | .586 | .735 |
 //!
 //! The last three changes were chosen on every second need of our own household (four languages, short memories), since plain cosine
-//! was ahead there in English, and on LoCoMo's first five. nDCG@10 in percent. The other needs and the other five were kept apart,
+//! was ahead there in English, and on LoCoMo's first five. nDCG@10 in percent. The other needs and the other five were held out,
 //! but were looked at several times, and the last weight was lowered after that (it gave 56.8 there): they are not blind.
 //!
-//! | ranking | English, all; LoCoMo | kept apart |
+//! | ranking | English, all; LoCoMo | held out |
 //! |---|---|---|
 //! | cosine | 87.9, 71.3; 38.6 | 94.8, 70.9; 31.8 |
 //! | cosine + .5 · BM25 / its maximum | 79.3, 77.0; 52.7 | 78.8, 77.4; 49.7 |
@@ -230,13 +230,13 @@ pub(crate) fn with_neighbours(candidates: &[(Id, UserId, f32)]) -> Vec<f32> {
 
 /// The second pass: what a question asks, to compare with texts.
 pub(crate) struct SecondPass {
-    /// What a text gains that begins with a term of the question.
+    /// The gain of a text that begins with a term of the question.
     subjects: HashMap<String, f32>,
     asks_when: bool,
 }
 
 impl SecondPass {
-    /// `rarity` tells that of a term, as a share of the highest there is.
+    /// `rarity` returns that of a term, as a share of the highest there is.
     pub fn new(question: &str, rarity: impl Fn(&str) -> f32) -> Self {
         let asks_when = words(question).any(|word| WHEN.contains(&word.to_lowercase().as_str()));
         let gain = |term: &str| SUBJECT * (1.0 - rarity(term) / RARE).clamp(0.0, 1.0);

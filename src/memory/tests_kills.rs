@@ -86,7 +86,7 @@ async fn child_that_is_killed() {
     }
 }
 
-/// What a child said before it was killed.
+/// The output of a child before it was killed.
 #[derive(Default)]
 struct Said {
     /// The text of each memory; `None` once it is forgotten.

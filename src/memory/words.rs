@@ -38,7 +38,7 @@ const INTERROGATIVES: &[&str] = &[
     "adónde", "combien", "comment", "cuál", "cuáles", "cuándo", "cuánta", "cuánto", "cómo", "dónde", "pourquoi", "qué",
     "quand", "quién", "quiénes",
 ];
-/// What an apostrophe leaves of English words: "what's", "don't", "we'll".
+/// The rest of English words after an apostrophe: "what's", "don't", "we'll".
 const CONTRACTED: &[&str] = &["d", "ll", "m", "re", "s", "t", "ve"];
 /// The languages whose stop words are left out of questions.
 const LANGUAGES: &[&str] = &["de", "es", "fr", "it", "nl", "pt"];
