@@ -39,7 +39,7 @@ struct Shared {
 /// The model that makes the vectors.
 enum Source {
     BuiltIn,
-    Own(OwnModel),
+    Own(Box<OwnModel>),
     /// The household's model cannot be used, for this reason.
     Unusable(String),
 }
@@ -84,7 +84,7 @@ impl Embedder {
         let source = match own::find(models, name) {
             Ok(None) => Source::BuiltIn,
             Ok(Some(settings)) => {
-                Source::Own(OwnModel { settings, centres: OnceLock::new(), failure: Mutex::default() })
+                Source::Own(Box::new(OwnModel { settings, centres: OnceLock::new(), failure: Mutex::default() }))
             }
             Err(why) => Source::Unusable(why),
         };
@@ -159,7 +159,7 @@ impl Embedder {
     async fn ask(&self, text: &str, purpose: Purpose, whole: bool) -> Result<(Vec<f32>, usize), Error> {
         let own = match &*self.shared.source {
             Source::BuiltIn => None,
-            Source::Own(own) => Some(own),
+            Source::Own(own) => Some(&**own),
             Source::Unusable(why) => return Err(Error::Unavailable(why.clone())),
         };
         if let Some(error) = own.and_then(OwnModel::not_yet) {

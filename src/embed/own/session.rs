@@ -38,12 +38,15 @@ enum Input {
     Positions,
 }
 
+/// The inputs of the graph in their order, with the type of each.
+type Inputs = Vec<(Input, DatumType)>;
+
 /// A loaded model.
 pub struct Session {
     settings: Settings,
     tokenizer: Tokenizer,
     plan: Arc<TypedRunnableModel>,
-    inputs: Vec<(Input, DatumType)>,
+    inputs: Inputs,
     centres: Option<Centres>,
 }
 
@@ -231,7 +234,7 @@ fn tokenizer(settings: &Settings) -> Result<Tokenizer, String> {
 }
 
 /// The graph, ready to run, with the inputs in their order.
-fn plan(proto: &ModelProto, settings: &Settings) -> Result<(Arc<TypedRunnableModel>, Vec<(Input, DatumType)>), String> {
+fn plan(proto: &ModelProto, settings: &Settings) -> Result<(Arc<TypedRunnableModel>, Inputs), String> {
     let failed = |error: &TractError| format!("tract cannot run it: {}", short(error));
     let parsed = onnx().with_ignore_output_shapes(true).with_ignore_value_info(true).parse(proto, None);
     let mut model = parsed.map_err(|error| failed(&error))?.model;
