@@ -1,5 +1,6 @@
 """Scenarios of updates: over HTTP only, from one version in a slot to the next, with everything that can go wrong."""
 
+import contextlib
 import hashlib
 import http.client
 import os
@@ -65,6 +66,30 @@ def install(machine, bundle, piece=1 << 20):
     return upload
 
 
+@contextlib.contextmanager
+def applying(machine):
+    """How much more memory Hob takes than before while a bundle is applied, until the machine restarts."""
+
+    def memory():
+        lines = machine.request("GET", "/metrics", tls=True)[1].splitlines()
+        return next((float(line.split()[1]) for line in lines if line.startswith("process_resident_memory_bytes ")), None)
+
+    def watch():
+        while not done.wait(0.5):
+            if (found := quietly(memory)) and len(machine.boots()) == 1:
+                seen.append(found)
+
+    done, seen, idle = threading.Event(), [], memory()
+    # Its last question may wait long for an answer of a machine that restarts.
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+    if seen:
+        figures["memory of hob while applying, over idle"] = f"{(max(seen) - idle) / MIB:.1f} MB ({len(seen)} times asked)"
+
+
 def other_slot(machine):
     """A digest of both partitions of slot B."""
     digest = hashlib.sha256()
@@ -88,7 +113,9 @@ def update(machine, make):
         check(f"it is refused ({why}): {status} {answer}", status == 422 and why in str(answer))
     check("not a byte of slot B has changed", before == other_slot(machine) and machine.update()["state"] == "idle")
     began = time.monotonic()
-    upload = install(machine, bundle)
+    with applying(machine):
+        upload = install(machine, bundle)
+        machine.wait("it restarts", lambda: len(machine.boots()) > 1, PATIENCE)
     needed, total = upload["neededBytes"], upload["totalBytes"]
     head = len(head_of(bundle))
     figures["update by one line"] = f"{needed + head:,} bytes travel ({head:,} of them the head) of {total:,}: {100 * (needed + head) / total:.2f} %"

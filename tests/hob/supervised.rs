@@ -279,12 +279,21 @@ impl Supervised {
     }
 
     pub fn remember(&self, word: &str) {
-        self.call("remember", json!({"content": format!("the word is {word}"), "tags": ["update"]}));
+        self.remember_as("update", word);
+    }
+
+    pub fn remember_as(&self, tag: &str, word: &str) {
+        self.call("remember", json!({"content": format!("the word is {word}"), "tags": [tag]}));
     }
 
     /// The words that were remembered.
     pub fn remembered(&self) -> Vec<String> {
-        let listed = self.call("list_memories", json!({"tags": ["update"], "limit": 50}));
+        self.remembered_as("update")
+    }
+
+    /// Those with a tag: at most 50, which is as many as are listed.
+    pub fn remembered_as(&self, tag: &str) -> Vec<String> {
+        let listed = self.call("list_memories", json!({"tags": [tag], "limit": 50}));
         let memories = listed["memories"].as_array().unwrap();
         let word = |m: &Value| m["content"].as_str().unwrap().trim_start_matches("the word is ").to_owned();
         let mut words: Vec<String> = memories.iter().map(word).collect();
