@@ -33,7 +33,7 @@ import sources  # noqa: E402
 
 EPOCH = 1_700_000_000
 # Crates with C or assembler in the program, and whose it is: their own, or another project's that has a part of its own.
-WITH_C = {"blake3": None, "libsqlite3-sys": "sqlite", "ring": "boringssl", "zstd-sys": "zstd"}
+WITH_C = {"blake3": None, "libsqlite3-sys": "sqlite", "ring": "boringssl", "tract-linalg": None, "zstd-sys": "zstd"}
 # A program of this machine to pack.
 PROGRAM = Path("/bin/true")
 ARCH = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
