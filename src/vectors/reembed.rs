@@ -27,9 +27,16 @@ impl Vectors {
     /// The collection once its vectors are those of the model that embeds its texts.
     pub(crate) async fn ready(&self, entry: Entry<CollectionRecord>) -> Result<Entry<CollectionRecord>> {
         let (model, dimensions) = self.model();
-        // Without a usable model nothing takes over; who passes vectors is served.
-        if !entry.value.embeds || model.is_empty() || (entry.value.model == model && !entry.value.behind) {
+        if !entry.value.embeds || (entry.value.model == model && !entry.value.behind) {
             return Ok(entry);
+        }
+        // Without a usable model nothing takes over, and whoever passes vectors is served; but not where a part of the stored ones is
+        // of another model.
+        if model.is_empty() {
+            return match self.embedder.problem().filter(|_| entry.value.behind) {
+                Some(problem) => Err(Error::unavailable(problem)),
+                None => Ok(entry),
+            };
         }
         if self.begin(entry.id) {
             let (this, was, model) = (self.clone(), entry.clone(), model.clone());
@@ -54,6 +61,9 @@ impl Vectors {
                 "the texts of `{name}` are being embedded by {model}, because vectors of different models cannot be \
                  compared ({done} of {of}): try again in a while"
             )));
+        }
+        if let Some(problem) = self.embedder.problem() {
+            return Err(Error::unavailable(problem));
         }
         let now = self.collections.get_in(Scope::User(entry.owner), entry.id)?;
         match now.filter(|now| !now.value.gone) {
@@ -100,6 +110,8 @@ impl Vectors {
         if without_text > 0 || all > most_vectors(dimensions) {
             return Ok(());
         }
+        // A model that fails takes nothing over: the one before may come back.
+        self.embed("a text").await?;
         let scope = Scope::User(was.owner);
         let entry = if was.value.model == model {
             was

@@ -231,6 +231,37 @@ async fn another_model_takes_over_where_there_are_texts() {
 }
 
 #[tokio::test]
+async fn a_model_that_cannot_be_used_takes_nothing_over() {
+    let (vectors, cx) = house();
+    create(&vectors, &cx, "notes", None, Metric::Cosine).await;
+    vectors.upsert(&cx, "notes", vec![text("boiler", "the boiler is old", json!({}))]).await.unwrap();
+    let (vector, _) = vectors.embed("an old boiler").await.unwrap();
+    let id = vectors.find(&cx, "notes").unwrap().id;
+    let store = vectors.collections.store().clone();
+    let broken =
+        Vectors::new(&store, Embedder::chosen(Duration::from_secs(600), std::path::Path::new("/nowhere"), "e5"));
+    let by_text = || Search { text: "heating".into(), most: 1, ..Search::default() };
+    let by_vector = || Search { vector: Some(vector.clone()), most: 1, ..Search::default() };
+    let refused = |error: Error| assert!(error.code() == "unavailable" && error.message().contains("e5"), "{error}");
+    refused(broken.search(&cx, "notes", by_text()).await.unwrap_err());
+    refused(broken.create(&cx, NewCollection { name: "new".into(), ..NewCollection::default() }).await.unwrap_err());
+    assert_eq!(broken.search(&cx, "notes", by_vector()).await.unwrap().hits[0].id, "boiler");
+    // A part of the vectors is of another model: they are not compared.
+    let this = broken.clone();
+    let job = move |tx: &store::Tx<'_>| {
+        this.collections.change(tx, Scope::User(UserId::OWNER), Label::Own, id, &mut |it| {
+            it.behind = true;
+            Ok(())
+        })
+    };
+    store.write(job).await.unwrap();
+    refused(broken.search(&cx, "notes", by_vector()).await.unwrap_err());
+    assert_eq!(broken.find(&cx, "notes").unwrap().value.model, embed::MODEL);
+    // The usable model embeds the texts again.
+    assert_eq!(vectors.search(&cx, "notes", by_text()).await.unwrap().hits[0].id, "boiler");
+}
+
+#[tokio::test]
 async fn disagreements_are_found_and_repaired() {
     let (vectors, cx) = house();
     create(&vectors, &cx, "one", Some(2), Metric::Cosine).await;
