@@ -240,9 +240,11 @@ impl SecondPass {
     pub fn new(question: &str, rarity: impl Fn(&str) -> f32) -> Self {
         let asks_when = words(question).any(|word| WHEN.contains(&word.to_lowercase().as_str()));
         let gain = |term: &str| SUBJECT * (1.0 - rarity(term) / RARE).clamp(0.0, 1.0);
-        let subjects =
-            query_terms(question).into_iter().map(|term| (gain(&term), term)).map(|(gain, term)| (term, gain));
-        Self { subjects: subjects.collect(), asks_when }
+        let with_gain = |term: String| {
+            let gain = gain(&term);
+            (term, gain)
+        };
+        Self { subjects: query_terms(question).into_iter().map(with_gain).collect(), asks_when }
     }
 
     /// The gain or loss of a text.
