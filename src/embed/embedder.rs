@@ -171,7 +171,7 @@ impl Embedder {
             None => answer.await,
             Some(own) => match tokio::time::timeout(PATIENCE, answer).await {
                 Ok(answered) => answered,
-                Err(_) => return Err(own.is_stuck()),
+                Err(_) => return Err(own.give_up()),
             },
         };
         answered.unwrap_or_else(|_| {
@@ -269,7 +269,7 @@ impl OwnModel {
     }
 
     /// Records that the model does not answer.
-    fn is_stuck(&self) -> Error {
+    fn give_up(&self) -> Error {
         let minutes = PATIENCE.as_secs() / 60;
         let error = own::unusable(&self.settings.name, format!("it did not answer within {minutes} minutes"));
         *self.failure() = Some((error.clone(), Instant::now() + LOAD_AGAIN));
