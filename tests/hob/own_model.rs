@@ -83,6 +83,9 @@ fn a_model_of_the_household_embeds_everything_again_and_a_broken_one_is_announce
     let found = recall(&hob, "blicket");
     assert_eq!(first(&found), ("the blicket is in the cellar".into(), "same words: blicket".into()));
     assert_eq!((&recall(&hob, "quandle")["count"], &found["byMeaning"]), (&json!(0), &json!(false)));
+    let search = json!({"query": "frumple", "collection": "manuals"});
+    let why = hob.call("semantic_search", search.clone()).refusal(409, "unavailable");
+    assert!(why.contains("\"tiny\""), "{why}");
     hob.result("remember", json!({"content": "the zorvak hums"}));
 
     // Repaired: the old vectors are used at once, and only the new memory is embedded.
@@ -90,6 +93,7 @@ fn a_model_of_the_household_embeds_everything_again_and_a_broken_one_is_announce
     let before = hob.log().len();
     restart(&mut hob);
     assert_eq!(recall(&hob, "quandle")["count"], 1, "its vector was not lost");
+    assert_eq!(hob.result("semantic_search", search)["results"][0]["id"], "oil", "nor those of a collection");
     until("the rest is embedded", || is_embedded(&hob));
     assert_eq!(recall(&hob, "frumple")["count"], 3);
     assert!(hob.log()[before..].contains("count=1"), "one was missing: {}", &hob.log()[before..]);
