@@ -12,6 +12,7 @@ fn root() -> PathBuf {
 
 /// The provisions of EN 303 645 V2.1.1, by section: how many each has.
 const PROVISIONS: &[(&str, u32)] = &[
+    ("4", 1),
     ("5.1", 5),
     ("5.2", 3),
     ("5.3", 16),
