@@ -34,6 +34,7 @@ pub fn measure(rounds: usize) -> Result<Value> {
         authors: &[],
         inside: false,
         opens: false,
+        destroys: false,
         additive: false,
         knows: &|url| url == "https://example.org/box",
         consented: false,

@@ -113,7 +113,16 @@ async fn fill(embedder: &Embedder, count: usize, folder: &Path) -> Result<Value>
                 let length = raw.iter().map(|x| x * x).sum::<f32>().sqrt();
                 let unit: Vec<f32> = raw.iter().map(|x| x / length).collect();
                 let vector = Quantized::quantize(&unit).map(|v| Vector::of(&v, &built_in()));
-                let stored = Stored { content, kind: Kind::Fact, importance: 0.5, tags: vec![], uses: 0 };
+                let stored = Stored {
+                    content,
+                    kind: Kind::Fact,
+                    importance: 0.5,
+                    tags: vec![],
+                    uses: 0,
+                    used_ms: 0,
+                    earlier: vec![],
+                    changed_ms: 0,
+                };
                 vector.map(|vector| (Id::new(), stored, vector))
             })
             .collect::<std::result::Result<_, _>>()?;

@@ -218,7 +218,7 @@ def javascript(_):
 
 def rules(scratch):
     bench = parts()
-    runs = [line(bench, "rules", 1000, scratch / f"rules-{round_}") for round_ in range(ROUNDS)]
+    runs = [line(bench, "rules", 500, scratch / f"rules-{round_}") for round_ in range(ROUNDS)]
     found = {key: middle([run[key] for run in runs]) for key in runs[0]}
     rows = [["edge of a pin to the action of a rule, p50 (ms)", number(found["p50Ms"], 2), "20"],
             ["the same, p99 (ms)", number(found["p99Ms"], 2), "20"],
