@@ -62,10 +62,12 @@ pictures: setup setup-test web/dist/index.html tests/browser/node_modules
 	tests/browser/run pictures
 	cp target/shots/{hob-desktop-light,hob-phone-dark,room-home-desktop-light,room-tools-phone-dark}.png tests/pictures/
 
-## A release build and which crate made it larger, the black-box tests against it, and the same for 64-bit ARM.
+## A release build and which crate made it larger, a bench (so that they compile), the black-box tests against it, and the same
+## for 64-bit ARM.
 proof: setup setup-test web/dist/index.html
 	cargo build --release
 	tests/weight
+	$(MAKE) --no-print-directory bench ONLY=rules
 	HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob
 	KILLS=200 HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob -- killed:: scheduled_kills::
 	LOG_KILLS=2000 HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob -- log_kills::
