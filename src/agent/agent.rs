@@ -26,6 +26,7 @@ use store::Store;
 use tokio_util::sync::CancellationToken;
 use tool::{Cx, Error, Id, Result, Tool, UserId};
 use uploads::Uploads;
+use workspace::Workspaces;
 
 /// The services an agent uses.
 #[derive(Clone)]
@@ -46,6 +47,8 @@ pub struct Parts {
     pub questions: Questions,
     /// Files that people sent.
     pub uploads: Uploads,
+    /// Files of the household, its people and agents.
+    pub workspaces: Workspaces,
 }
 
 /// The agent; cheap to clone.
@@ -63,6 +66,14 @@ pub struct Agent {
 }
 
 impl Agent {
+    /// The same caller, with the folder where relative paths begin.
+    pub(crate) fn in_workspace(&self, cx: &Cx) -> Cx {
+        match self.parts.workspaces.folders(cx).into_iter().next() {
+            Some(first) => cx.in_workspace(first.inside),
+            None => cx.clone(),
+        }
+    }
+
     /// An agent whose runs `provider` answers until [`Agent::set_provider`].
     pub fn new(config: Config, store: &Store, parts: Parts, provider: Arc<dyn Provider>) -> Self {
         Self {

@@ -87,7 +87,7 @@ impl Agent {
         }
         let message = store_media(&self.parts.uploads, cx, request.message).await?;
         let queued = slot.waits();
-        let cx = cx.in_run(run, conversation, cancel);
+        let cx = self.in_workspace(&cx.in_run(run, conversation, cancel));
         let (events, steps) = Outbox::holding();
         let stored = Some((events.released(), self.conversations.lines.store().clone()));
         let (provider, status) = (self.provider(), Arc::new(RunStatus::default()));

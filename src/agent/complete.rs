@@ -76,7 +76,7 @@ impl Agent {
         let cancel = CancellationToken::new();
         let (run, cx) = (Id::new(), cx.clone());
         let slot = self.enter(run, cx.user(), None, cancel.clone(), true)?;
-        let cx = cx.in_run(run, None, cancel);
+        let cx = self.in_workspace(&cx.in_run(run, None, cancel));
         if provider.reads_context() {
             self.taint_unknown_answers(&cx, &messages);
         }

@@ -254,7 +254,7 @@ impl Agent {
         // A role that was lowered meanwhile counts.
         stored.role = stored.role.min(role.unwrap_or(Role::Viewer));
         let cx = Cx::root(ports.clone(), stored.principal(user), stored.via());
-        let cx = cx.in_run(run, stored.conversation, cancel);
+        let cx = self.in_workspace(&cx.in_run(run, stored.conversation, cancel));
         stored.taints(&cx);
         // No listener is left for its steps.
         let (events, _) = Outbox::open();

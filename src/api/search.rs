@@ -16,7 +16,7 @@ use tool::prelude::{JsonSchema, schemars};
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
-        .route("/search", get(search, "Search memories and records of all kinds, best match first."))
+        .route("/search", get(search, "Search memories, records of all kinds and files, best match first."))
         .scope(TokenScope::Tools)
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Asked {
     /// Words to look for, or a question.
     #[serde(default)]
     q: String,
-    /// Only these kinds, with commas: memory, contact, event, task, note, expense, bookmark, record.
+    /// Only these kinds, with commas: memory, contact, event, task, note, expense, bookmark, record, file.
     kinds: Option<String>,
     /// Only results dated at or after this date or time.
     since: Option<String>,

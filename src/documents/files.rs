@@ -121,6 +121,15 @@ impl VirtualFiles {
         Ok(file)
     }
 
+    /// Whether there is a file with text. Does not taint.
+    ///
+    /// # Errors
+    /// `BadArgs` when the path is not safe or names no virtual file.
+    pub fn has(&self, cx: &Cx, path: &str) -> Result<bool> {
+        let (path, route) = self.route(cx, path)?;
+        Ok(self.peek(cx, &path, route)?.is_some())
+    }
+
     fn peek(&self, cx: &Cx, path: &VirtualPath, route: Route) -> Result<Option<VirtualFile>> {
         match route {
             Route::Context(file, versions) => Ok(self.peek_context(cx, file, versions)?),

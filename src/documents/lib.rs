@@ -16,7 +16,7 @@ pub use edit::Edit;
 pub use files::{ContextFiles, ContextText, FileLine, VirtualFile, VirtualFiles};
 pub use memory::MemoryDocuments;
 use path::VirtualPath;
-pub use path::{AgentType, ContextFile, Place};
+pub use path::{AgentType, ContextFile, MEMORY_FOLDER, Place, is_document};
 pub use search::{Hit, SearchQuery, SearchResults};
 
 /// The collection of memory documents, for undoing.

@@ -8,6 +8,8 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 pub const LONGEST: usize = 200;
 /// The maximum number of folders in a path, the file included.
 const DEEPEST: usize = 8;
+/// The name of the folder of memory documents.
+pub const MEMORY_FOLDER: &str = "memory";
 /// The folder of memory documents.
 pub(crate) const FOLDER: &str = "memory/";
 
@@ -190,6 +192,19 @@ impl VirtualPath {
     }
 }
 
+/// Whether a path in the workspace is that of a document or context file instead, or looks like one.
+///
+/// # Errors
+/// `BadArgs` when it only looks like one, or cannot be a document's.
+pub fn is_document(path: &str) -> Result<bool> {
+    let looks: String = fold(path.strip_prefix("./").unwrap_or(path)).chars().map(latin).collect();
+    let is_near = looks.starts_with(FOLDER)
+        || looks == "memory.md"
+        || ContextFile::ALL.iter().any(|file| file.path().to_lowercase() == looks);
+    // A file of any other name may have what no document may: more levels, or letters in another form.
+    Ok(is_near && route(&VirtualPath::parse(path)?, AgentType::default()) != Route::Workspace)
+}
+
 /// A path in lower case.
 pub(crate) fn fold(path: &str) -> String {
     path.nfkc().collect::<String>().to_lowercase()
@@ -283,6 +298,26 @@ mod tests {
         ];
         for (path, of, expected) in rows {
             assert_eq!(route(&VirtualPath::parse(path).unwrap(), of), expected, "{path} {of:?}");
+        }
+    }
+
+    #[test]
+    fn documents_are_told_from_files() {
+        let deep = format!("src{}/a.rs", "/a".repeat(DEEPEST));
+        for (path, expected) in [
+            ("SOUL.md", Some(true)),
+            ("memory/a.md", Some(true)),
+            ("memory.md", Some(true)),
+            ("notes/SOUL.md", Some(false)),
+            ("memory", Some(false)),
+            ("u\u{308}ber .md", Some(false)),
+            (&deep, Some(false)),
+            ("a\\b", Some(false)),
+            ("soul.md", None),
+            ("Memory/a.md", None),
+            ("memory/a\u{200b}.md", None),
+        ] {
+            assert_eq!(is_document(path).ok(), expected, "{path:?}");
         }
     }
 

@@ -74,6 +74,19 @@ pub enum Step {
     },
 }
 
+/// The same as [`Step`], with a body that is still to be received.
+pub enum Streamed {
+    /// The server answered.
+    Done(Streaming),
+    /// The server redirects; [`Fetch::redirected`] makes the next request.
+    Redirect {
+        /// 301, 302, 303, 307 or 308.
+        status: u16,
+        /// The `Location` header as the server sent it.
+        location: String,
+    },
+}
+
 /// The request that a redirect leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redirected {
@@ -197,13 +210,25 @@ impl Guarded {
     /// # Errors
     /// As [`Guarded::fetch`].
     pub async fn fetch_once(&self, fetch: Fetch, within: Duration) -> Result<Step> {
+        let url = parse(&fetch.url)?;
+        match self.stream_once(fetch, within).await? {
+            Streamed::Redirect { status, location } => Ok(Step::Redirect { status, location }),
+            Streamed::Done(answer) => Ok(Step::Done(finish(url, answer).await?)),
+        }
+    }
+
+    /// The same for a body of any size, which the caller receives piece by piece `within` that time.
+    ///
+    /// # Errors
+    /// As [`Guarded::fetch`].
+    pub async fn stream_once(&self, fetch: Fetch, within: Duration) -> Result<Streamed> {
         let request = Outgoing::new(fetch)?;
         let answer = request.send(self, Clock::within(within)).await?;
         match (answer.status, answer.header("location")) {
             (status @ (301 | 302 | 303 | 307 | 308), Some(to)) => {
-                Ok(Step::Redirect { status, location: to.to_owned() })
+                Ok(Streamed::Redirect { status, location: to.to_owned() })
             }
-            _ => Ok(Step::Done(finish(request, answer).await?)),
+            _ => Ok(Streamed::Done(answer)),
         }
     }
 }
@@ -289,13 +314,13 @@ impl Outgoing {
     }
 }
 
-async fn finish(request: Outgoing, answer: Streaming) -> Result<Fetched> {
+async fn finish(url: Url, answer: Streaming) -> Result<Fetched> {
     Ok(Fetched {
         status: answer.status,
         status_text: answer.status_text(),
         headers: answer.headers(),
         body: answer.bytes(LIMIT).await?,
-        url: request.url.into(),
+        url: url.into(),
     })
 }
 

@@ -22,7 +22,7 @@ mod testing;
 pub use bytes::Bytes;
 pub use download::DownloadHttp;
 pub use error::{Error, Result};
-pub use guarded::{Fetch, Fetched, Guarded, LIMIT, MAX_REDIRECTS, Redirected, Step, TIMEOUT};
+pub use guarded::{Fetch, Fetched, Guarded, LIMIT, MAX_REDIRECTS, Redirected, Step, Streamed, TIMEOUT};
 pub use local::Local;
 pub use model::ModelHttp;
 pub use pinned::{Fingerprint, InvalidFingerprint};

@@ -82,6 +82,8 @@ pub struct Sections {
     pub automation: Vec<String>,
     /// The folder of file tools, if there is one.
     pub workspace: String,
+    /// The beginnings of paths in its other folders: `household:/`.
+    pub places: Vec<String>,
     /// Capabilities beyond the visible tools, a few words each.
     pub capabilities: Vec<&'static str>,
     /// The autonomy level.
@@ -199,7 +201,7 @@ pub fn compose(sections: &Sections, options: &Options) -> Prompt {
         ("instructions", instructions(sections, options.max_length / 2)),
         ("tools", on(options.tools && sections.tools, tools(sections, room / 4))),
         ("automation", on(options.tools && sections.tools, automation(&sections.automation))),
-        ("workspace", workspace(&sections.workspace)),
+        ("workspace", workspace(&sections.workspace, &sections.places)),
         ("capabilities", on(options.capabilities, capabilities(&sections.capabilities))),
         ("autonomy", on(sections.tools, autonomy(sections.autonomy).to_owned())),
         ("time", on(options.time, sections.time.clone())),
@@ -354,10 +356,14 @@ fn automation(names: &[String]) -> String {
     }
 }
 
-fn workspace(folder: &str) -> String {
-    match folder {
-        "" => String::new(),
-        folder => format!("File tools work in {folder} and nowhere else; name files relative to it."),
+fn workspace(folder: &str, places: &[String]) -> String {
+    match (folder, places) {
+        ("", _) => String::new(),
+        (folder, []) => format!("File tools work in {folder} and nowhere else; name files relative to it."),
+        (folder, places) => format!(
+            "File tools work in {folder}, where relative paths begin, in {}, and nowhere else.",
+            text_kit::join_and(places)
+        ),
     }
 }
 

@@ -98,14 +98,14 @@ impl Start {
         let path = if path.trim().is_empty() { "." } else { path };
         let located = tools.file(cx, path, "searched here, but by memory_search,").await?;
         let entry = tools.workspaces.stat(cx, &located).await?;
-        let (workspaces, cx) = (tools.workspaces.clone(), cx.clone());
+        let workspaces = tools.workspaces.clone();
         match entry.kind {
             EntryKind::File => {
                 let folder = located.parent().ok_or_else(|| Error::bad_args("a place itself is no file"))?;
                 let file = located.name().map(str::to_owned);
-                on_disk(move || Ok(Start { root: workspaces.search_root(&cx, &folder)?, file })).await
+                on_disk(move || Ok(Start { root: workspaces.search_root(&folder)?, file })).await
             }
-            _ => on_disk(move || Ok(Start { root: workspaces.search_root(&cx, &located)?, file: None })).await,
+            _ => on_disk(move || Ok(Start { root: workspaces.search_root(&located)?, file: None })).await,
         }
     }
 

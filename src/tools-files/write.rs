@@ -41,7 +41,7 @@ pub(crate) fn only_adds(tools: &FileTools, cx: &Cx, args: &Value) -> bool {
     let Some(path) = args["path"].as_str().map(str::trim) else { return false };
     let Ok(located) = tools.workspaces.locate(cx, path) else { return false };
     let is_file = documents::is_document(&located.path().text()).is_ok_and(|is| !is);
-    is_file && !path.starts_with("skills:") && tools.workspaces.is_free(cx, &located)
+    is_file && !path.starts_with("skills:") && tools.workspaces.is_free(&located)
 }
 
 pub(crate) async fn write_file(tools: FileTools, cx: Cx, args: WriteFile) -> Result<Output> {

@@ -57,7 +57,7 @@ pub struct AddedFolder {
 
 /// Names that added folders cannot have.
 const RESERVED: &[&str] =
-    &["mine", "household", "agent", "home", "tmp", "workspace", "places", "file", "http", "https"];
+    &["mine", "household", "agent", "home", "tmp", "workspace", "places", "file", "http", "https", "skills"];
 /// The most added folders.
 pub(crate) const MOST_ADDED: usize = 32;
 /// Names that do not exist in the home folder: keys and sign-ins of programs.

@@ -26,6 +26,7 @@ mod events;
 mod everyday;
 mod explain;
 mod factory_reset;
+mod file_tools;
 mod files;
 mod frame;
 mod graph;

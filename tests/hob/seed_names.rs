@@ -2,6 +2,7 @@
 
 use crate::{
     harness::{Hob, Setup},
+    hijack::Page,
     interactions::call_and_answer,
     model::with_model,
 };
@@ -174,6 +175,22 @@ pub const CALLS: &[(&str, &str)] = &[
     ("validate", r#"{"value": "nora@example.org", "type": "email"}"#),
     ("validate_email", r#"{"value": "nora@example.org"}"#),
     ("validate_url", r#"{"value": "https://example.org"}"#),
+    ("workspace_dir", "{}"),
+    ("create_folder", r#"{"path": "boats"}"#),
+    ("write_file", r#"{"path": "boats/log.md", "content": "The ferry leaves at noon.\nThe lake is calm.\n"}"#),
+    ("read_file", r#"{"path": "boats/log.md"}"#),
+    ("edit_file | oldText newText", r#"{"path": "boats/log.md", "oldText": "noon", "newText": "one"}"#),
+    ("edit | oldText newText", r#"{"path": "boats/log.md", "oldText": "calm", "newText": "rough"}"#),
+    ("list_directory", r#"{"path": "boats"}"#),
+    ("list_files", "{}"),
+    ("search_files", r#"{"query": "ferry"}"#),
+    ("search", r#"{"pattern": "lake is r\\w+"}"#),
+    ("glob", r#"{"pattern": "**/*.md"}"#),
+    ("file_info", r#"{"path": "boats/log.md"}"#),
+    ("copy_file", r#"{"source": "boats/log.md", "destination": "household:/log.md"}"#),
+    ("move_file", r#"{"source": "household:/log.md", "destination": "household:/ferry.md"}"#),
+    ("delete_file", r#"{"path": "household:/ferry.md"}"#),
+    ("download_file", r#"{"url": "$page/url", "path": "boats/timetable.html"}"#),
     ("system_info", "{}"),
     ("text_to_speech", r#"{"text": "The boat is ready."}"#),
     ("speech_to_text", r#"{"audio": "$text_to_speech/file"}"#),
@@ -291,12 +308,14 @@ fn built_tools_have_the_facts_of_the_seeds() {
 
 #[test]
 fn every_built_tool_works_as_the_seeds_call_it() {
-    let config = format!("[services.wyoming]\naddress = \"{}\"\n", crate::voice::server());
+    let page = Page::at("127.0.0.1", "The ferry leaves at noon.");
+    let voice = crate::voice::server();
+    let config = format!("[http]\nallow = [\"{}\"]\n[services.wyoming]\naddress = \"{voice}\"\n", page.host);
     let mut hob = Hob::with(Setup { config, ..Setup::default() });
-    // No tool writes documents yet.
     let memory = json!({"text": "The ferry leaves at noon."});
     hob.admin("PUT", "/api/v1/memory-documents/MEMORY.md").json(&memory).send().data(200);
-    let (mut answers, mut wrong) = (BTreeMap::new(), vec![]);
+    let mut answers = BTreeMap::from([("page".to_owned(), json!({"url": page.url()}))]);
+    let mut wrong = vec![];
     for (head, arguments) in CALLS {
         let name = head.split(" | ").next().unwrap();
         let arguments = filled(serde_json::from_str(arguments).unwrap(), &answers);

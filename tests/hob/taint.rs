@@ -134,6 +134,16 @@ fn what_another_member_shares_is_their_word() {
             ("list_bookmarks", json!({})),
         ),
         ("add_custom_record", json!({"table": "chores", "data": {"chore": text}}), read_rows()),
+        (
+            "write_file",
+            json!({"path": "household:/heron.md", "content": text}),
+            ("read_file", json!({"path": "household:/heron.md"})),
+        ),
+        (
+            "write_file",
+            json!({"path": "household:/heron2.md", "content": text}),
+            ("search_files", json!({"query": "heron wants", "path": "household:/"})),
+        ),
     ];
     for (written, arguments, reads) in rows {
         by(&hob, &mia, written, arguments);
@@ -219,6 +229,7 @@ const UNASKED: &[(&str, &str)] = &[
     ("batch_add_tasks", "adds"),
     ("batch_remember", "adds"),
     ("create_custom_table", "adds a table; tables that are there keep their names"),
+    ("create_folder", "adds"),
     ("create_goal", "adds"),
     ("create_vector_collection", "adds; one that is there keeps its name"),
     ("db_sql", "reads, or adds rows and tables; statements that replace, change everything or delete ask"),
@@ -230,6 +241,7 @@ const UNASKED: &[(&str, &str)] = &[
     ("set_state", "adds a key; one that holds a clean value asks"),
     ("set_timer", "adds a countdown, fifty at most; one that a timer of this name has already asks"),
     ("text_to_speech", "adds a file of the person"),
+    ("write_file", "adds a file; one that is there asks, and so does a document of the agent"),
 ];
 
 #[test]
@@ -244,7 +256,11 @@ fn every_tool_that_writes_has_been_decided_about() {
     let mut unasked = vec![];
     for tool in tools.iter().filter(|tool| tool["risk"] == "write") {
         let name = tool["name"].as_str().unwrap();
-        let more = if name == "set_state" { "&arguments=%7B%22key%22:%22new%22%7D" } else { "" };
+        let more = match name {
+            "set_state" => "&arguments=%7B%22key%22:%22new%22%7D",
+            "write_file" => "&arguments=%7B%22path%22:%22new.md%22,%22content%22:%22x%22%7D",
+            _ => "",
+        };
         match verdict(name, more).as_str().unwrap() {
             "allow" => unasked.push(name),
             other => assert_eq!(other, "ask", "{name}"),

@@ -86,7 +86,11 @@ impl Agent {
         if tools.iter().any(|tool| &*tool.name == "use_skill" && tool.enabled && registry.may_ever(cx, tool)) {
             sections.skills = self.parts.skills.for_prompt(cx).await;
         }
-        sections.workspace = cx.workspace().map(|folder| folder.display().to_string()).unwrap_or_default();
+        if tools.iter().any(|tool| &*tool.name == "read_file" && tool.enabled && registry.may_ever(cx, tool)) {
+            sections.workspace = cx.workspace().map(|folder| folder.display().to_string()).unwrap_or_default();
+            let others = self.parts.workspaces.folders(cx).into_iter().skip(1);
+            sections.places = others.map(|folder| format!("{}:/", folder.id)).collect();
+        }
         sections
     }
 

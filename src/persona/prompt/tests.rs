@@ -31,7 +31,8 @@ fn full() -> Sections {
         tool_notes: "The printer is pin 4.".into(),
         team: "Never told to who leads none.".into(),
         automation: vec!["create_scheduled_task".into(), "create_trigger".into()],
-        workspace: "/data/workspace".into(),
+        workspace: "/workspace".into(),
+        places: vec!["household:/".into(), "usb:/".into()],
         capabilities: vec!["run code", "look things up on the web"],
         autonomy: Autonomy::High,
         conversation: ConversationState {

@@ -7,7 +7,6 @@ pub(super) fn groups() -> Vec<ToolGroup> {
     let group = |id, name, about| ToolGroup::new(id, about).name(name);
     let gathers = |id, name, about| group(id, name, about).start(Start::Gathers);
     vec![
-        group("filesystem", "Files", "Files and folders of the workspace."),
         group("codeExecution", "Code", "Run programs in the sandbox.").start(Start::Off),
         group("webFetch", "Web", "Search the web and fetch from it."),
         group("email", "Email", "Send and read mail.").start(Start::With(&["email", "smtp", "imap"])),

@@ -19,7 +19,7 @@ const NAMED: usize = 5;
 /// The lowest relevance of a result.
 const LEAST: f32 = 0.3;
 
-/// Search memories, contacts, calendar, tasks, notes, expenses, bookmarks and own tables at once, best match first.
+/// Search memories, contacts, calendar, tasks, notes, expenses, bookmarks, own tables and files at once, best match first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchEverything {

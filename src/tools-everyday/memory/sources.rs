@@ -78,6 +78,8 @@ pub(super) enum Kind {
     Bookmark,
     // A row of an own table.
     Record,
+    // A file of the workspace.
+    File,
 }
 
 impl Kind {
@@ -91,6 +93,7 @@ impl Kind {
             Self::Expense => "expense",
             Self::Bookmark => "bookmark",
             Self::Record => "record",
+            Self::File => "file",
         }
     }
 }
@@ -117,6 +120,9 @@ struct Family {
 /// The household's own tables.
 struct Tables;
 
+/// Files of the workspace, by name and content.
+struct Files;
+
 const SOURCES: &[&dyn Source] = &[
     &Family { kind: Kind::Contact, tool: "list_contacts", list: "contacts" },
     &Family { kind: Kind::Event, tool: "list_calendar_events", list: "events" },
@@ -125,6 +131,7 @@ const SOURCES: &[&dyn Source] = &[
     &Family { kind: Kind::Expense, tool: "query_expenses", list: "expenses" },
     &Family { kind: Kind::Bookmark, tool: "list_bookmarks", list: "bookmarks" },
     &Tables,
+    &Files,
 ];
 
 /// A record that a search found.
@@ -204,6 +211,48 @@ impl Source for Tables {
             found
         })
     }
+}
+
+impl Source for Files {
+    fn kind(&self) -> Kind {
+        Kind::File
+    }
+
+    fn search<'a>(&'a self, cx: &'a Cx, asked: &'a Asked<'a>) -> Finding<'a> {
+        Box::pin(async move {
+            let mut found = Matches::default();
+            // Lines of files are found, and are no facts that answer a question by themselves.
+            if asked.most == 0 || asked.words.is_empty() {
+                return found;
+            }
+            let words: Vec<String> = asked.words.iter().map(|word| literal(word)).collect();
+            let most = asked.read() * 2;
+            let args = json!({"query": words.join("|"), "regex": true, "caseSensitive": false, "maxResults": most});
+            let Ok(output) = cx.call("search_files", args).await else { return found };
+            found.cut = output.content["hasMore"].as_bool().unwrap_or(false);
+            for hit in output.content["results"].as_array().into_iter().flatten() {
+                let Some(path) = hit["path"].as_str() else { continue };
+                let line = hit["text"].as_str().map(str::trim).filter(|line| !line.is_empty());
+                let facts = line.map(|line| format!("{path}: {}", truncate(line, 400)));
+                match found.records.last_mut() {
+                    Some(last) if last.id == path => last.facts.extend(facts),
+                    _ => found.records.push(FoundRecord {
+                        kind: Kind::File,
+                        id: path.to_owned(),
+                        title: path.to_owned(),
+                        date: None,
+                        facts: facts.into_iter().collect(),
+                    }),
+                }
+            }
+            found
+        })
+    }
+}
+
+/// A word as a regular expression for it.
+fn literal(word: &str) -> String {
+    word.chars().flat_map(|c| c.is_ascii_punctuation().then_some('\\').into_iter().chain([c])).collect()
 }
 
 /// A record as the facts it states.
