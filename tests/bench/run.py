@@ -1,7 +1,7 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
     tests/bench/run [start memory request size writes embedding javascript page dispatch decide home search scheduler tasks
-                     recall relevance vectors turns decade reflex mqtt pins rules update]
+                     recall relevance vectors turns decade reflex mqtt pins rules update file_search]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 import decade as years
+import file_search as searching
 import scripted_home
 import sentences as strangers
 import turns as around
@@ -478,6 +479,10 @@ def reflex(scratch):
     return found
 
 
+def file_search(scratch):
+    return searching.file_search(scratch, ROUNDS)
+
+
 def page(_):
     files = sorted(file for file in (ROOT / "web" / "dist").rglob("*") if file.is_file())
     if not files:
@@ -498,7 +503,8 @@ def mqtt(_):
 
 
 ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, pins, home, search, scheduler, tasks,
-       recall, relevance, vectors, turns, decade, reflex, mqtt, rules, update]
+       recall, relevance, vectors, turns, decade, reflex, mqtt, rules, update,
+       file_search]
 
 
 def main():

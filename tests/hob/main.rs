@@ -64,6 +64,7 @@ mod policy;
 mod profile;
 mod pty;
 mod redirects;
+mod repairs;
 mod restore;
 mod routing;
 mod rules;

@@ -56,6 +56,19 @@ const TOOLS: Record<string, readonly [string, string]> = {
   dry_run_rule: ['testing a rule', 'tested a rule'],
   rule_log: ['looking why a rule ran', 'looked why a rule ran'],
   pin_map: ['checking the pins', 'checked the pins'],
+  read_file: ['reading a file', 'read a file'],
+  write_file: ['writing a file', 'wrote a file'],
+  edit_file: ['editing a file', 'edited a file'],
+  list_directory: ['looking into a folder', 'looked into a folder'],
+  search_files: ['searching files', 'searched files'],
+  glob: ['looking for files', 'looked for files'],
+  file_info: ['looking at a file', 'looked at a file'],
+  copy_file: ['copying a file', 'copied a file'],
+  move_file: ['moving a file', 'moved a file'],
+  create_folder: ['making a folder', 'made a folder'],
+  delete_file: ['moving a file to the trash', 'moved a file to the trash'],
+  download_file: ['downloading a file', 'downloaded a file'],
+  workspace_dir: ['looking for its folder', 'looked for its folder'],
 };
 
 /** Verbs for record tools, by the first word of the tool's name. */
