@@ -158,15 +158,17 @@ pub(crate) fn detect(head: &[u8], whole: bool) -> Content {
     form(if is_utf8 { Encoding::Utf8 } else { Encoding::Latin1 }, false)
 }
 
-/// UTF-16 without a mark: the high bytes of most characters are zero, and no character is.
+/// UTF-16 without a mark: half of the high bytes are zero, and each unit is one of a text.
 fn wide(head: &[u8]) -> Option<Encoding> {
-    let head = &head[..head.len() / 2 * 2];
-    let units = head.len() / 2;
-    let zeros = |first: usize| head.iter().skip(first).step_by(2).filter(|byte| **byte == 0).count();
-    let (even, odd) = (zeros(0), zeros(1));
-    match (even * 4, odd * 4) {
-        (0, n) if n >= units * 2 => Some(Encoding::Utf16Le),
-        (n, 0) if n >= units * 2 => Some(Encoding::Utf16Be),
+    let pairs = head.as_chunks::<2>().0;
+    let is_text = |unit: u16| !matches!(unit, 0..=8 | 0xb | 0xe..=0x1f | 0x7f..=0x9f | 0xfffe..);
+    let fits = |unit: fn([u8; 2]) -> u16| {
+        let narrow = pairs.iter().filter(|pair| unit(**pair) < 0x100).count();
+        narrow * 2 >= pairs.len() && pairs.iter().all(|pair| is_text(unit(*pair)))
+    };
+    match (fits(u16::from_le_bytes), fits(u16::from_be_bytes)) {
+        (true, false) => Some(Encoding::Utf16Le),
+        (false, true) => Some(Encoding::Utf16Be),
         _ => None,
     }
 }

@@ -96,7 +96,7 @@ impl Unseen for SearchRoot {
 impl Start {
     async fn of(tools: &FileTools, cx: &Cx, path: &str) -> Result<Self> {
         let path = if path.trim().is_empty() { "." } else { path };
-        let located = tools.file(cx, path, "searched here, but by memory_search,").await?;
+        let located = tools.file(cx, path, "searched here, but with memory_search").await?;
         let entry = tools.workspaces.stat(cx, &located).await?;
         let workspaces = tools.workspaces.clone();
         match entry.kind {

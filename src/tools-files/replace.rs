@@ -246,7 +246,7 @@ fn changes(original: &str, text: &str, pieces: &Pieces) -> Vec<Change> {
         let whole = old.has(removed.end) && new.has(added.end);
         let change = Change { old: old.lines(&removed, whole), new: new.lines(&added, whole) };
         match changes.last_mut() {
-            Some(last) if change.old.start < last.old.end || change.new.start < last.new.end => {
+            Some(last) if change.old.start <= last.old.end || change.new.start <= last.new.end => {
                 last.old.end = last.old.end.max(change.old.end);
                 last.new.end = last.new.end.max(change.new.end);
             }

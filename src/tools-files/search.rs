@@ -2,7 +2,7 @@
 
 use crate::walk::{Plan, Visited, Visitor, Walked, order, walk};
 use globset::{Glob, GlobBuilder, GlobMatcher};
-use grep_matcher::Matcher;
+use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
 use std::{
@@ -97,7 +97,7 @@ impl Query {
             return Err("lines are searched one by one: leave out the line break".into());
         }
         let mut builder = RegexMatcherBuilder::new();
-        builder.fixed_strings(!how.regex).size_limit(PATTERN).dfa_size_limit(PATTERN).multi_line(true).line_terminator(Some(b'\n')).crlf(true);
+        builder.fixed_strings(!how.regex).size_limit(PATTERN).dfa_size_limit(PATTERN).multi_line(true).crlf(true);
         match how.case_sensitive {
             Some(sensitive) => builder.case_insensitive(!sensitive),
             None => builder.case_smart(true),
@@ -107,9 +107,10 @@ impl Query {
         Ok(Self { matcher, names: how.names, content: how.content, only, context: how.context, most: how.most.max(1) })
     }
 
-    /// Searches the files of a walk. `shown` is the length of the start of paths that is not part of a name.
+    /// Searches the files of a walk.
     pub fn run(&self, plan: &Plan) -> Hits {
-        let finder = Finder { query: self, stop: plan.stop, found: Mutex::default(), full: AtomicBool::new(false), cut: AtomicBool::new(false) };
+        let within = if plan.start.is_empty() { 0 } else { plan.start.len() + 1 };
+        let finder = Finder { query: self, within, stop: plan.stop, found: Mutex::default(), full: AtomicBool::new(false), cut: AtomicBool::new(false) };
         let walked = walk(plan, &finder);
         let found = finder.found.into_inner().unwrap_or_else(PoisonError::into_inner);
         let (mut files, mut room, mut more) = (vec![], self.most, finder.cut.into_inner() || walked.ended_early);
@@ -143,6 +144,8 @@ struct Found {
 
 struct Finder<'a> {
     query: &'a Query,
+    /// The length of the start of paths that globs do not see.
+    within: usize,
     stop: &'a (dyn Fn() -> bool + Sync),
     found: Mutex<Found>,
     /// Whether enough was found, so that only paths before the last of them matter.
@@ -176,6 +179,8 @@ impl Visitor for Finder<'_> {
 
     fn local(&self) -> Searcher {
         SearcherBuilder::new()
+            // As the matcher's, or nothing is searched.
+            .line_terminator(LineTerminator::crlf())
             .line_number(true)
             .before_context(self.query.context)
             .after_context(self.query.context)
@@ -200,7 +205,7 @@ impl Visitor for Finder<'_> {
 
     fn visit(&self, searcher: &mut Searcher, file: &Visited) {
         let query = self.query;
-        if query.only.as_ref().is_some_and(|only| !only.has(file.path)) {
+        if query.only.as_ref().is_some_and(|only| !only.has(&file.path[self.within..])) {
             return;
         }
         let by_name = query.names && query.matcher.is_match(file.name.as_bytes()).unwrap_or(false);

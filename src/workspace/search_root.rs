@@ -39,7 +39,7 @@ impl Workspaces {
         let resolved = root.resolve(&located.path, true)?;
         let folder = resolved.open_folder(&located.display())?;
         let failed = |e| crate::resolve::error(e, &located.display());
-        let device = fstat(&folder).map_err(failed)?.st_dev as u64;
+        let device = fstat(&folder).map_err(failed)?.st_dev;
         let handle = crate::resolve::again(&root.fd).map_err(failed)?;
         let start = resolved.path.text();
         Ok(SearchRoot { workspaces: self.clone(), root, located: located.clone(), start, device, handle })
@@ -83,7 +83,7 @@ impl SearchRoot {
 
     /// Whether a folder that was opened does not exist here: it is the data folder, or holds no files of people.
     pub fn guards(&self, folder: &OwnedFd, stat: &Stat) -> bool {
-        self.root.guard.has(stat) || stat.st_dev as u64 != self.device && !has_files(folder)
+        self.root.guard.has(stat) || (stat.st_dev != self.device && !has_files(folder))
     }
 
     /// The label of a file that was found, for this caller.

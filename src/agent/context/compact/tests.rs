@@ -95,6 +95,7 @@ fn house(config: Config, change: impl FnOnce(&mut Scripted)) -> House {
         interactions: Interactions::open(&questions, scrub::Scrubber::default()).unwrap(),
         questions,
         uploads: Uploads::new(&store, std::env::temp_dir()),
+        workspaces: workspace::Workspaces::open(&store, &std::env::temp_dir(), workspace::Config::default()).unwrap(),
     };
     House { agent: Agent::new(config, &store, parts, provider.clone()), cx, provider, documents }
 }
