@@ -49,10 +49,7 @@ impl Dispatch for Registry {
 impl Registry {
     async fn dispatch(&self, cx: Cx, name: &str, args: Value) -> Result<Output> {
         let found = self.find(&cx, name)?;
-        let mut args = validate::normalise(name, args)?;
-        if let Some(adapt) = found.adapt {
-            args = adapt(args);
-        }
+        let args = found.adapted(validate::normalise(name, args)?);
         self.make(cx, found.entry, args).await
     }
 

@@ -122,6 +122,9 @@ pub struct Tool {
     pub offer: Offer,
     /// The parameters that a request shows beside the required ones; all where it is empty.
     pub shows: &'static [&'static str],
+    /// Names that other APIs give its parameters, each with the parameter that is meant: `("cwd", "workingDir")`. Calls may use
+    /// them, also within the objects of a list.
+    pub synonyms: &'static [(&'static str, &'static str)],
     /// The tools it calls in its own name: a policy entry that names it covers them too.
     pub facade_for: &'static [&'static str],
     /// How many results a call may ask for.
@@ -173,6 +176,7 @@ impl Tool {
             meta: false,
             offer: Offer::Found,
             shows: &[],
+            synonyms: &[],
             facade_for: &[],
             page: None,
             per_minute: None,

@@ -240,6 +240,10 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     pub fn shows(self, parameters: &'static [&'static str]) -> Self {
         self.last(|t| t.shows = parameters)
     }
+    /// Names that other APIs give parameters of the last tool, each with the parameter that is meant: `("cwd", "workingDir")`.
+    pub fn synonyms(self, names: &'static [(&'static str, &'static str)]) -> Self {
+        self.last(|t| t.synonyms = names)
+    }
     /// The last tool calls these in its own name: a policy entry that names it covers them too.
     pub fn facade_for(self, tools: &'static [&'static str]) -> Self {
         self.last(|t| t.facade_for = tools)
