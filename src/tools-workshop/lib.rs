@@ -20,8 +20,10 @@ mod words;
 
 pub use self::{
     code::code,
-    exec::commands,
-    program::Program,
+    deny::check as check_command,
+    exec::{commands, would_destroy},
+    program::{Details, Program, Ran},
+    result::{Form, answer},
     sessions::{Part, Session, Sessions, Status},
 };
 
