@@ -63,6 +63,7 @@ use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use tools_home::mqtt::MqttHome;
 use uploads::Uploads;
 use vectors::Vectors;
+use workspace::Workspaces;
 
 /// Idle time after which the model and the JavaScript engine are unloaded.
 const IDLE: Duration = Duration::from_secs(600);
@@ -189,6 +190,8 @@ fn build_with(
     families.push(tools_home::mqtt::family(mqtt.clone()).into_parts());
     let web = Guarded::new(config.http.allow.clone());
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
+    let workspaces = Workspaces::open(&store, data, config.workspace.clone().with_environment())?;
+    undo.register(workspace::UNDO_TABLE, undo::files(&workspaces));
     let workshop =
         workshop::workshop(&config.workshop, data, &store, &workspaces, &web, &entry.scrubber, &sandbox);
     families.push(tools_workshop::code(workshop.clone()).into_parts());
@@ -290,6 +293,7 @@ fn build_with(
     embedding::schedule(memories, ports.clone(), closing.clone());
     background::schedule_indexing(files.memory().clone(), closing.clone());
     background::schedule_skills(skills.clone(), closing.clone());
+    background::maintain_workspace(workspaces.clone(), closing.clone());
     background::maintain_vectors(vectors, closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
@@ -312,6 +316,7 @@ fn build_with(
         documents,
         files: files.clone(),
         skills,
+        workspaces,
         interactions,
         databases,
         uploads,

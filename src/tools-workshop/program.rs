@@ -16,7 +16,8 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio_util::sync::CancellationToken;
-use tool::{Consult, Cx, Error, Label, Result, Risk};
+use store::ChangeSource;
+use tool::{Consult, Cx, Error, Id, Label, Result, Risk};
 use workspace::{ChangedFiles, ProgramWatch, WorkspaceAccess, WorkspaceMount};
 
 /// How long a program waits for its turn while too many others run.
@@ -234,10 +235,21 @@ impl Workshop {
             cx.taint(Label::Outside);
         }
         let (this, read) = (self.clone(), label.max(cx.label()));
+        // What it changes is a change of its own, whenever it ends.
+        let change = ChangeSource {
+            id: Id::new(),
+            user: cx.user(),
+            tool: "exec".into(),
+            conversation: cx.conversation(),
+            run: cx.run(),
+            unattended: true,
+            undoes: None,
+        };
         let finish: Finish = Box::new(move |status, code, output| {
             let details = details.map(|details| details(status, code, output));
             Box::pin(async move {
-                if let Err(error) = this.workspaces.after_program(files, read).await {
+                let marked = store::with_change(Some(change), this.workspaces.after_program(files, read));
+                if let Err(error) = marked.await {
                     tracing::warn!(%error, "what a program changed could not be marked");
                 }
                 Outcome { label: read, details }
