@@ -263,7 +263,8 @@ impl Reader<'_> {
                 b'$' | b'`' => plain &= self.expansion(&mut text, into),
                 b'*' | b'?' | b'[' | b'{' | b'~' => {
                     // Braces alone are keywords.
-                    plain &= c == b'{' && matches!(self.text.get(self.at + 1), None | Some(b' ' | b'\n' | b'\t' | b'}'));
+                    plain &=
+                        c == b'{' && matches!(self.text.get(self.at + 1), None | Some(b' ' | b'\n' | b'\t' | b'}'));
                     text.push(c);
                     self.at += 1;
                 }
@@ -370,8 +371,10 @@ mod tests {
             .iter()
             .map(|command| {
                 let words = command.words.iter().map(shown);
-                let writes =
-                    command.writes.iter().map(|w| format!("{}{}", if w.appends { ">>" } else { ">" }, shown(&w.target)));
+                let writes = command
+                    .writes
+                    .iter()
+                    .map(|w| format!("{}{}", if w.appends { ">>" } else { ">" }, shown(&w.target)));
                 words.chain(writes).collect::<Vec<_>>().join(" ")
             })
             .collect()
