@@ -138,7 +138,7 @@ impl Reader<'_> {
     }
 
     fn deeper(&mut self, into: &mut Script, until: Option<u8>) {
-        if self.depth == DEPTH {
+        if self.depth >= DEPTH {
             into.is_unclear = true;
             self.at = self.text.len();
             return;
