@@ -98,7 +98,7 @@ impl Registry {
                 version,
                 action: "later",
                 details: json!({"when": about, "arguments": shown}),
-                risk: tool.risk_of(&args),
+                risk: tool.risk_of(cx, &args),
                 ask: true,
                 about: format!("Call `{}` without asking again, {about}", tool.name),
                 reason,

@@ -52,6 +52,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("tools-home", 3),
     ("tools-knowledge", 3),
     ("tools-utilities", 3),
+    ("tools-workshop", 3),
     ("agent", 4),
     ("custom", 4),
     ("reflex", 4),
