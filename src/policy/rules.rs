@@ -242,7 +242,9 @@ fn tainted(c: &Case) -> Option<String> {
         Risk::Actuate | Risk::Send | Risk::Destroy | Risk::Admin => true,
         // Any change, removal or replacement of existing data. Tools not declared additive count as such.
         Risk::Write => c.tool.persists_instructions || !c.asked.additive,
-        Risk::Observe | Risk::Execute => c.tool.persists_instructions,
+        // What runs may change files, unless the tool says for which calls it does not.
+        Risk::Execute => c.tool.persists_instructions || c.tool.additive.is_some() && !c.asked.additive,
+        Risk::Observe => c.tool.persists_instructions,
     };
     (c.asked.label == Label::Outside && dangerous && !c.meta).then(|| {
         format!(
@@ -274,7 +276,8 @@ fn exceeds(c: &Case, author: &Principal) -> bool {
     let reaches_the_readers = match c.risk() {
         Risk::Send | Risk::Destroy | Risk::Admin => true,
         Risk::Write => c.tool.persists_instructions || !c.asked.additive,
-        Risk::Observe | Risk::Actuate | Risk::Execute => c.tool.persists_instructions,
+        Risk::Execute => c.tool.persists_instructions || c.tool.additive.is_some() && !c.asked.additive,
+        Risk::Observe | Risk::Actuate => c.tool.persists_instructions,
     };
     let may_not = |author: &Principal| {
         let asked = DecisionRequest { principal: author, ..*c.asked };

@@ -442,7 +442,7 @@ impl Middleware for Audit {
         }
         // The most important entries are on the disk before the caller receives the result. In a run, and of a schedule, they
         // are there with the next step: until then, the note that the call began is.
-        let grave = matches!(call.tool().risk_of(&call.args), Risk::Send | Risk::Destroy | Risk::Admin)
+        let grave = matches!(call.tool().risk_of(&call.caller, &call.args), Risk::Send | Risk::Destroy | Risk::Admin)
             || call.approval.is_some();
         let bounds = call.caller.bounds();
         let noted = call.tool().risk.changes_something() && (bounds.begins.is_some() || bounds.effect.is_some());

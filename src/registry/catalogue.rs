@@ -2,6 +2,7 @@
 
 use crate::{
     audit::Calls,
+    coerce,
     entry::{Entries, Entry},
     groups::{self, Group, Groups},
     search::Query,
@@ -91,7 +92,24 @@ type Adapt = fn(Value) -> Value;
 pub(crate) struct ResolvedName {
     pub entry: Arc<Entry>,
     /// Converts the arguments of the alias it was called by.
-    pub adapt: Option<Adapt>,
+    adapt: Option<Adapt>,
+}
+
+impl ResolvedName {
+    /// The arguments in the tool's own form: those of an alias converted, and parameters named as in other APIs renamed.
+    pub fn adapted(&self, mut args: Value) -> Value {
+        if let Some(adapt) = self.adapt {
+            args = adapt(args);
+        }
+        let Some(fields) = args.as_object_mut() else { return args };
+        let synonyms = self.entry.tool.synonyms;
+        coerce::rename_synonyms(synonyms, fields);
+        if !synonyms.is_empty() {
+            let lists = fields.values_mut().filter_map(Value::as_array_mut).flatten();
+            lists.filter_map(Value::as_object_mut).for_each(|fields| coerce::rename_synonyms(synonyms, fields));
+        }
+        args
+    }
 }
 
 /// Every tool of every family.

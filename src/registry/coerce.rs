@@ -29,6 +29,19 @@ pub(crate) fn alike(a: &str, b: &str) -> bool {
     plain(a).eq(plain(b))
 }
 
+/// Renames fields that other APIs name differently, unless the field that is meant is there too.
+pub(crate) fn rename_synonyms(synonyms: &[(&str, &str)], fields: &mut Map<String, Value>) {
+    for (other, meant) in synonyms {
+        if fields.keys().any(|name| alike(name, meant)) {
+            continue;
+        }
+        let Some(name) = fields.keys().find(|name| alike(name, other)).cloned() else { continue };
+        if let Some(value) = fields.remove(&name) {
+            fields.insert((*meant).to_owned(), value);
+        }
+    }
+}
+
 /// A path in the arguments, from the inside out.
 pub(crate) enum At<'a> {
     Root,

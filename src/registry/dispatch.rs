@@ -49,10 +49,7 @@ impl Dispatch for Registry {
 impl Registry {
     async fn dispatch(&self, cx: Cx, name: &str, args: Value) -> Result<Output> {
         let found = self.find(&cx, name)?;
-        let mut args = validate::normalise(name, args)?;
-        if let Some(adapt) = found.adapt {
-            args = adapt(args);
-        }
+        let args = found.adapted(validate::normalise(name, args)?);
         self.make(cx, found.entry, args).await
     }
 
@@ -137,7 +134,7 @@ impl Registry {
         let wish = ApprovalRequest {
             tool: tool.name.to_string(),
             version: tool.version,
-            risk: tool.risk_of(&call.args),
+            risk: tool.risk_of(&call.caller, &call.args),
             args,
             digest,
             about: tool.description().lines().next().unwrap_or_default().to_owned(),
@@ -181,7 +178,7 @@ fn decision_request<'a>(
     (tool, args): (&Tool, &Value),
 ) -> DecisionRequest<'a> {
     // The check may read the store, and matters only in a tainted run.
-    let looks = cx.label() != Label::Own && tool.risk == Risk::Write;
+    let looks = cx.label() != Label::Own && matches!(tool.risk, Risk::Write | Risk::Execute);
     DecisionRequest {
         principal: cx.principal(),
         via: cx.via(),
@@ -192,7 +189,7 @@ fn decision_request<'a>(
         authors,
         inside: cx.is_inside(),
         opens: !cx.is_opening() && tool.opens.as_ref().is_some_and(|opens| opens(args)),
-        destroys: tool.destroys.as_ref().is_some_and(|destroys| destroys(args)),
+        destroys: tool.destroys.as_ref().is_some_and(|destroys| destroys(cx, args)),
         additive: looks && tool.additive.as_ref().is_some_and(|only_adds| only_adds(cx, args)),
         knows,
         consented,

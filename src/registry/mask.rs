@@ -31,13 +31,11 @@ impl Registry {
         if !facade && !takes_secret(schema) {
             return false;
         }
-        let Ok(mut taken) = validate::normalise(name, args.clone()) else {
+        let Ok(taken) = validate::normalise(name, args.clone()) else {
             // Broken JSON has no fields.
             return !facade && blank(args);
         };
-        if let Some(adapt) = found.adapt {
-            taken = adapt(taken);
-        }
+        let mut taken = found.adapted(taken);
         // Coercion moves misspelled fields to their place.
         coerce::coerce(schema, &mut taken);
         let hidden = match name {

@@ -51,14 +51,8 @@ impl Registry {
     fn plain_entry(&self, cx: &Cx, name: &str, args: Value) -> Result<(Arc<Entry>, Value)> {
         let (name, args) = unwrapped(name, args)?;
         let found = self.find(cx, &name)?;
-        let args = validate::normalise(&name, args)?;
-        Ok((
-            found.entry,
-            match found.adapt {
-                Some(adapt) => adapt(args),
-                None => args,
-            },
-        ))
+        let args = found.adapted(validate::normalise(&name, args)?);
+        Ok((found.entry, args))
     }
 
     async fn arm_as(&self, cx: &Cx, callers: &[Cx], name: &str, args: Value, about: &str) -> Result<PreauthorizedCall> {
@@ -104,7 +98,7 @@ impl Registry {
                 version,
                 action: "later",
                 details: json!({"when": about, "arguments": shown}),
-                risk: tool.risk_of(&args),
+                risk: tool.risk_of(cx, &args),
                 ask: true,
                 about: format!("Call `{}` without asking again, {about}", tool.name),
                 reason,

@@ -18,7 +18,7 @@ pub type Additive = Arc<dyn Fn(&Cx, &Value) -> bool + Send + Sync>;
 pub type Opens = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
 
 /// Whether a call with these arguments destroys something.
-pub type Destroys = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
+pub type Destroys = Arc<dyn Fn(&Cx, &Value) -> bool + Send + Sync>;
 
 /// How long a call may take unless the tool says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -96,7 +96,8 @@ pub struct Tool {
     /// a person wrote: a tainted run asks first.
     pub persists_instructions: bool,
     /// Whether a call with these arguments only adds something, and changes, hides or replaces nothing. In a tainted run, a
-    /// tool of [`Risk::Write`] without it, or for which it is false, asks first.
+    /// tool of [`Risk::Write`] without it, or for which it is false, asks first; so does one of [`Risk::Execute`] that has it and
+    /// for which it is false.
     pub additive: Option<Additive>,
     /// Whether it returns digests, checksums or ids: long hex in its output is no secret.
     pub returns_digests: bool,
@@ -121,6 +122,9 @@ pub struct Tool {
     pub offer: Offer,
     /// The parameters that a request shows beside the required ones; all where it is empty.
     pub shows: &'static [&'static str],
+    /// Names that other APIs give its parameters, each with the parameter that is meant: `("cwd", "workingDir")`. Calls may use
+    /// them, also within the objects of a list.
+    pub synonyms: &'static [(&'static str, &'static str)],
     /// The tools it calls in its own name: a policy entry that names it covers them too.
     pub facade_for: &'static [&'static str],
     /// How many results a call may ask for.
@@ -172,6 +176,7 @@ impl Tool {
             meta: false,
             offer: Offer::Found,
             shows: &[],
+            synonyms: &[],
             facade_for: &[],
             page: None,
             per_minute: None,
@@ -189,9 +194,9 @@ impl Tool {
         self.signature.description()
     }
 
-    /// The risk of a call with these arguments.
-    pub fn risk_of(&self, args: &Value) -> Risk {
-        let destroys = self.destroys.as_ref().is_some_and(|destroys| destroys(args));
+    /// The risk of a call of this caller with these arguments.
+    pub fn risk_of(&self, cx: &Cx, args: &Value) -> Risk {
+        let destroys = self.destroys.as_ref().is_some_and(|destroys| destroys(cx, args));
         if destroys { Risk::Destroy } else { self.risk }
     }
 

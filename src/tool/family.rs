@@ -149,7 +149,8 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     pub fn persists_instructions(self) -> Self {
         self.last(|t| t.persists_instructions = true)
     }
-    /// The last tool only adds; it changes, hides or replaces nothing: a tainted run may call it without asking.
+    /// The last tool only adds; it changes, hides or replaces nothing: a tainted run may call it without asking. A tool of
+    /// [`Risk::Execute`] that says for which calls this holds asks in a tainted run for all others.
     pub fn additive(self) -> Self {
         self.last(|t| t.additive = Some(Arc::new(|_, _| true)))
     }
@@ -169,7 +170,12 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     /// Calls of the last tool for which `destroys` is true delete something that cannot be restored: they are judged as those of
     /// a tool of [`Risk::Destroy`].
     pub fn destroys_where(self, destroys: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Self {
-        self.last(|t| t.destroys = Some(Arc::new(destroys)))
+        self.last(|t| t.destroys = Some(Arc::new(move |_, args| destroys(args))))
+    }
+    /// The same where it depends on what is there for the caller. It must not taint the run.
+    pub fn destroys_here(self, destroys: impl Fn(&S, &Cx, &Value) -> bool + Send + Sync + 'static) -> Self {
+        let state = self.state.clone();
+        self.last(|t| t.destroys = Some(Arc::new(move |cx, args| destroys(&state, cx, args))))
     }
     /// The last tool returns digests, checksums or ids: long hex in its output is no secret.
     pub fn returns_digests(self) -> Self {
@@ -233,6 +239,10 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     /// The optional parameters of the last tool that a request to a model shows. It takes all others too.
     pub fn shows(self, parameters: &'static [&'static str]) -> Self {
         self.last(|t| t.shows = parameters)
+    }
+    /// Names that other APIs give parameters of the last tool, each with the parameter that is meant: `("cwd", "workingDir")`.
+    pub fn synonyms(self, names: &'static [(&'static str, &'static str)]) -> Self {
+        self.last(|t| t.synonyms = names)
     }
     /// The last tool calls these in its own name: a policy entry that names it covers them too.
     pub fn facade_for(self, tools: &'static [&'static str]) -> Self {

@@ -201,6 +201,23 @@ impl Dice {
     }
 }
 
+#[test]
+fn names_of_other_apis_are_renamed() {
+    let synonyms = [("cwd", "workingDir"), ("old_string", "oldText"), ("working_directory", "workingDir")];
+    let rows = [
+        (json!({"cwd": "a"}), json!({"workingDir": "a"})),
+        (json!({"oldString": "a", "x": 1}), json!({"oldText": "a", "x": 1})),
+        (json!({"workingDirectory": "a"}), json!({"workingDir": "a"})),
+        // Which of two is meant is not clear: the check refuses the unknown one.
+        (json!({"cwd": "a", "working_dir": "b"}), json!({"cwd": "a", "working_dir": "b"})),
+        (json!({"x": {"cwd": "a"}}), json!({"x": {"cwd": "a"}})),
+    ];
+    for (mut given, expected) in rows {
+        rename_synonyms(&synonyms, given.as_object_mut().unwrap());
+        assert_eq!(given, expected);
+    }
+}
+
 /// For random input: a valid value stays valid, every change is reported, and a second pass changes nothing.
 #[test]
 fn mending_spoils_nothing_and_comes_to_an_end() {

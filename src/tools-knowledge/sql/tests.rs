@@ -32,7 +32,7 @@ fn a_policy_sees_what_a_call_does() {
         (&format!("DROP TABLE t{}", " ".repeat(sql::SQL_BYTES)), Risk::Write, true),
     ] {
         let args = json!({"sql": sql});
-        assert_eq!(tool.risk_of(&args), risk, "{sql}");
+        assert_eq!(tool.risk_of(&cx(), &args), risk, "{sql}");
         assert_eq!(tool.additive.as_ref().unwrap()(&cx(), &args), additive, "{sql}");
     }
 }
