@@ -8,12 +8,10 @@ mod tools;
 pub use catalogue::{CliToolSettings, RiskLevel, ToolPolicy};
 pub use tools::family as cli_tools;
 
-use crate::{Workshop, output::shortened, program::Ran};
+use crate::Workshop;
 use catalogue::{CliTool, StoredTool, is_known, merged};
 use discover::Versions;
-use process_sandbox::Ended;
 use serde::Serialize;
-use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -21,14 +19,12 @@ use std::{
 };
 use store::{Collection, Entry, Listing, Stamp, Store};
 use tool::{
-    Cx, Error, Output, Result, Role, Scope,
+    Cx, Error, Result, Role, Scope,
     prelude::{JsonSchema, schemars},
 };
 
 /// The most tools that an admin adds or changes.
 const SET: usize = 200;
-/// The most of an output that a result shows, in bytes.
-const SHOWN: usize = 64 * 1024;
 
 /// The command-line tools. Cheap to clone.
 #[derive(Clone)]
@@ -194,40 +190,4 @@ fn view(tool: &CliTool, found: Option<&discover::Installed>) -> CliToolView {
         writes: tool.writes,
         custom: tool.custom,
     }
-}
-
-/// The result of a program that ran for a call, with `facts` about it.
-pub(crate) fn report(mut facts: Value, name: &str, ran: Ran) -> Result<Output> {
-    let ((stdout, out_cut), (stderr, err_cut)) = (shortened(&ran.stdout, SHOWN), shortened(&ran.stderr, SHOWN));
-    let (code, how) = match ran.ended {
-        Ended::Exited(code) => (Some(code), "exited"),
-        Ended::Signaled(signal) => (Some(-signal), "signaled"),
-        Ended::TimedOut => (None, "timedOut"),
-        Ended::OutOfMemory => (None, "outOfMemory"),
-        Ended::OutputLimit => (None, "outputLimit"),
-        Ended::DiskFull => (None, "diskFull"),
-        Ended::Stopped => (None, "stopped"),
-    };
-    let sentence = match (code, how) {
-        (Some(0), _) => format!("{name} is done."),
-        (Some(code), "exited") => format!("{name} ended with the code {code}."),
-        (_, "timedOut") => format!("{name} took too long, and I stopped it."),
-        (_, "stopped") => format!("{name} was stopped."),
-        _ => format!("{name} did not get to its end."),
-    };
-    let more = json!({
-        "exitCode": code,
-        "ended": how,
-        "success": code == Some(0),
-        "stdout": stdout,
-        "stderr": stderr,
-        "truncated": ran.is_cut || out_cut || err_cut,
-        "durationMs": ran.wall.as_millis() as u64,
-    });
-    if let (Some(facts), Value::Object(more)) = (facts.as_object_mut(), more) {
-        facts.extend(more);
-    }
-    let mut output = Output::json(facts)?.say(sentence);
-    output.label = ran.label;
-    Ok(output)
 }

@@ -5,13 +5,12 @@ mod commands;
 mod presets;
 mod record;
 mod run;
-mod verify;
 
 pub use presets::Preset;
 pub use record::{BinarySettings, Files};
 pub use run::family as credentialed;
 
-use crate::Workshop;
+use crate::{Workshop, verify};
 use record::{Binary, Sealed, check_secrets, sealed_name};
 use serde::Serialize;
 use std::{

@@ -86,6 +86,9 @@ impl Agent {
         if tools.iter().any(|tool| &*tool.name == "use_skill" && tool.enabled && registry.may_ever(cx, tool)) {
             sections.skills = self.parts.skills.for_prompt(cx).await;
         }
+        if tools.iter().any(|tool| &*tool.name == "credentialed_exec" && tool.enabled && registry.may_ever(cx, tool)) {
+            sections.programs = (self.program_tips)(cx);
+        }
         sections.workspace = cx.workspace().map(|folder| folder.display().to_string()).unwrap_or_default();
         sections
     }

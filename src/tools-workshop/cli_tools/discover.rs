@@ -2,13 +2,12 @@
 
 use crate::{
     cli_tools::{CliTools, catalogue::CliTool},
+    given::{self, GIVEN},
     output,
-    program::FilesSeen,
 };
 use futures::{StreamExt, stream};
 use process_sandbox::{Access, Ended, Job, Limits, Mount};
 use regex::Regex;
-use rustix::fs::{Mode, OFlags, open};
 use std::{
     collections::{BTreeMap, HashMap},
     fs,
@@ -17,10 +16,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 use tokio_util::sync::CancellationToken;
-use tool::{Error, Result};
+use tool::Result;
 
-/// The folder inside with the tools that Hob installed.
-const INSIDE: &str = "/run/hob/tools";
 /// How many tools are asked for their version at once, and how long one may take.
 const AT_ONCE: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -59,7 +56,7 @@ impl CliTools {
         let below = Path::new("node_modules/.bin").join(tool.program());
         let own = self.folder_of(&tool.name).join(&below);
         if !tool.package.is_empty() && fs::metadata(&own).is_ok_and(|facts| facts.is_file()) {
-            let inside = Path::new(INSIDE).join(&tool.name).join(below);
+            let inside = Path::new(GIVEN).join("tools").join(&tool.name).join(below);
             return Some(Installed { path: own, inside, by_hob: true, version: None });
         }
         let found = self.workshop.sandbox.find(tool.program())?;
@@ -72,7 +69,7 @@ impl CliTools {
             return Ok(vec![]);
         }
         let folder = self.folder_of(&tool.name);
-        Ok(vec![folder_mount(&folder, Path::new(INSIDE).join(&tool.name), Access::ReadOnly)?])
+        Ok(vec![given::folder(&folder, Path::new(GIVEN).join("tools").join(&tool.name), Access::ReadOnly)?])
     }
 
     /// The installed ones of these tools, by name.
@@ -84,6 +81,24 @@ impl CliTools {
             (tool.name, Installed { version, ..installed })
         });
         asked.buffer_unordered(AT_ONCE).collect().await
+    }
+
+    /// The program of a tool by its name, as a program inside sees it; none where it is not installed.
+    ///
+    /// # Errors
+    /// `NotFound` for a tool that is not known; `Unavailable` where its folder cannot be opened.
+    pub(crate) fn program_of(&self, name: &str) -> Result<Option<(PathBuf, Vec<Mount>)>> {
+        let tool = self.get(name)?;
+        let Some(installed) = self.locate(&tool) else { return Ok(None) };
+        let mounts = self.mounts(&tool, &installed)?;
+        Ok(Some((installed.inside, mounts)))
+    }
+
+    /// The version of a tool by its name, where it is installed and says it.
+    pub(crate) async fn version_of(&self, name: &str) -> Option<String> {
+        let tool = self.get(name).ok()?;
+        let installed = self.locate(&tool)?;
+        self.version(&tool, &installed).await
     }
 
     /// What a tool says of its version.
@@ -115,19 +130,6 @@ impl CliTools {
 fn number_in(text: &str) -> Option<String> {
     let number = NUMBER.as_ref()?.find(text.lines().take(5).collect::<Vec<_>>().join("\n").as_str())?.as_str().to_owned();
     Some(text_kit::truncate(&number, VERSION))
-}
-
-/// A folder of this device for a program.
-pub(super) fn folder_mount(folder: &Path, target: PathBuf, access: Access) -> Result<Mount> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let source = open(folder, flags, Mode::empty())
-        .map_err(|error| Error::unavailable(format!("the folder of the tool cannot be opened: {error}")))?;
-    Ok(Mount { source, target, access, covered: vec![] })
-}
-
-/// What a tool sees of the caller's files.
-pub(super) fn files_of(tool: &CliTool) -> FilesSeen {
-    if tool.writes { FilesSeen::Write } else { FilesSeen::Read }
 }
 
 #[cfg(test)]

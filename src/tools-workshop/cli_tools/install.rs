@@ -5,9 +5,8 @@ use crate::{
     cli_tools::{
         CliTools,
         catalogue::{CliTool, registry_host},
-        discover::folder_mount,
     },
-    gate, output,
+    gate, given, output,
     program::sandbox_error,
 };
 use process_sandbox::{Access, Ended, Job, Limits, Network};
@@ -125,7 +124,7 @@ impl CliTools {
         .map(own)
         .into();
         job.dir = PathBuf::from(TARGET);
-        job.mounts = vec![folder_mount(part, job.dir.clone(), Access::ReadWrite)?];
+        job.mounts = vec![given::folder(part, job.dir.clone(), Access::ReadWrite)?];
         job.limits = Limits { wall: PATIENCE, cpu: PATIENCE, memory: MEMORY, disk: DISK, ..Limits::default() };
         job.network = Network::Guarded(gate::to_hosts(vec![host], self.workshop.gate.clone()));
         cx.progress(&format!("installing {}", tool.package));

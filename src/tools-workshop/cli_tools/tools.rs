@@ -5,16 +5,16 @@ use crate::{
     cli_tools::{
         CliTools,
         catalogue::{CliTool, ToolPolicy, score},
-        discover::files_of,
         install::PATIENCE,
-        no_such, report, view,
+        no_such, view,
     },
     gate,
     program::Program,
+    result::{Form, answer},
 };
 use process_sandbox::{Limits, Network};
 use std::time::Duration;
-use tool::{Consult, Label, prelude::*};
+use tool::{Consult, prelude::*};
 
 /// How long a tool may take, in milliseconds: by default, at least and at most.
 const TIMEOUT: u64 = 30_000;
@@ -26,23 +26,22 @@ const ARGUMENT: usize = 64 * 1024;
 
 /// Run a command-line tool, such as jq, ffmpeg or prettier, in the workspace. list_cli_tools lists them.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct RunCliTool {
     /// The tool, such as `jq`.
-    #[serde(alias = "tool", alias = "command")]
     name: String,
     /// Its arguments, one for each word. There is no shell: no pipes, no redirections.
-    #[serde(default, alias = "arguments", alias = "argv")]
+    #[serde(default)]
     args: ArgList,
     /// The folder to run in; the workspace by default.
-    #[serde(alias = "working_dir", alias = "working_directory", alias = "workdir")]
     cwd: Option<String>,
     /// How long it may take, in milliseconds; 30000 by default, 300000 at most.
-    #[serde(alias = "timeout_ms", alias = "timeoutMs")]
     timeout: Option<u64>,
 }
 
 /// List the command-line tools that can be run or installed, with version, risk and policy.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct ListCliTools {
     /// Only those of this category, such as `linters`.
     category: Option<String>,
@@ -54,9 +53,9 @@ struct ListCliTools {
 
 /// Install a command-line tool from its npm package. A person has to agree.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct InstallCliTool {
     /// The tool, such as `prettier`.
-    #[serde(alias = "tool", alias = "package")]
     name: String,
 }
 
@@ -66,6 +65,17 @@ pub fn family(state: &CliTools) -> Family<CliTools> {
         .title("Command-line tools")
         .category("CLI Tools")
         .tool("run_cli_tool", Risk::Execute, run_cli_tool)
+        .additive_where(|state, _, args| state.only_reads(args))
+        .synonyms(&[
+            ("tool", "name"),
+            ("command", "name"),
+            ("arguments", "args"),
+            ("argv", "args"),
+            ("workingDir", "cwd"),
+            ("workingDirectory", "cwd"),
+            ("workdir", "cwd"),
+            ("timeoutMs", "timeout"),
+        ])
         .tags("command line program terminal cli jq ffmpeg prettier eslint npx")
         .timeout(Duration::from_millis(LONGEST) + Duration::from_secs(60))
         .example(json!({"name": "jq", "args": [".name", "package.json"]}))
@@ -75,6 +85,7 @@ pub fn family(state: &CliTools) -> Family<CliTools> {
         .tool("install_cli_tool", Risk::Admin, install_cli_tool)
         .confirm()
         .idempotent()
+        .synonyms(&[("tool", "name"), ("package", "name")])
         .tags("npm npx add command line program")
         .timeout(PATIENCE + Duration::from_secs(60))
         .example(json!({"name": "prettier"}))
@@ -82,13 +93,13 @@ pub fn family(state: &CliTools) -> Family<CliTools> {
 
 async fn run_cli_tool(state: CliTools, cx: Cx, call: RunCliTool) -> Result<Output> {
     let tool = state.get(call.name.trim())?;
-    let args = call.args.0;
+    let args = &call.args.0;
     if args.len() > ARGUMENTS || args.iter().any(|arg| arg.len() > ARGUMENT || arg.contains('\0')) {
         return Err(Error::bad_args(format!(
             "at most {ARGUMENTS} arguments of {ARGUMENT} bytes, without zero bytes, are passed: write more into a file"
         )));
     }
-    let policy = tool.policy_of(&args);
+    let policy = tool.policy_of(args);
     if policy == ToolPolicy::Blocked {
         return Err(Error::denied(format!(
             "`{}` is blocked: an admin can set another policy with PUT /api/v1/cli-tools/{}",
@@ -97,53 +108,52 @@ async fn run_cli_tool(state: CliTools, cx: Cx, call: RunCliTool) -> Result<Outpu
     }
     state.workshop.check()?;
     let installed = state.locate(&tool).ok_or_else(|| not_installed(&tool))?;
-    approve(&state, &cx, &tool, policy, &args, call.cwd.as_deref()).await?;
-    let (points, level) = score(tool.risk, &args);
-    let mut program = Program::new(installed.inside.clone(), args);
+    approve(&state, &cx, &tool, policy, &call).await?;
+    let (points, level) = score(tool.risk, args);
+    let mut program = Program::new(installed.inside.clone(), call.args.0);
     program.folder = call.cwd;
-    program.files = files_of(&tool);
+    program.read_only = !tool.writes;
     program.mounts = state.mounts(&tool, &installed)?;
     let wall = Duration::from_millis(call.timeout.unwrap_or(TIMEOUT).clamp(SHORTEST, LONGEST));
-    program.limits = Limits { wall, cpu: wall, ..Limits::default() };
+    program.limits = Limits { wall, cpu: wall, ..state.workshop.limits() };
     if !tool.hosts.is_empty() {
         program.network = Network::Guarded(gate::to_hosts(tool.hosts.clone(), state.workshop.gate.clone()));
     }
-    let ran = state.workshop.run(&cx, program).await?;
-    report(json!({"name": tool.name, "riskScore": points, "riskLevel": level}), &tool.title, ran)
+    let mut output = answer(&state.workshop.run(&cx, program).await?, Form::Code);
+    if let Some(fields) = output.content.as_object_mut() {
+        fields.extend([
+            ("name".to_owned(), tool.name.into()),
+            ("riskScore".to_owned(), points.into()),
+            ("riskLevel".to_owned(), json!(level)),
+        ]);
+    }
+    Ok(output)
 }
 
-/// Asks a person where the policy says so, and where a run that has read content from outside would change files or reach the
-/// network. A call that a person makes by hand is their yes.
-async fn approve(
-    state: &CliTools,
-    cx: &Cx,
-    tool: &CliTool,
-    policy: ToolPolicy,
-    args: &[String],
-    cwd: Option<&str>,
-) -> Result<()> {
-    let tainted = cx.label() == Label::Outside && (tool.writes || !tool.hosts.is_empty());
-    let scrubbed = |text: &str| state.workshop.scrubber.text(text, scrub::How::All).into_owned();
-    let shown: Vec<String> = args.iter().map(|arg| scrubbed(arg)).collect();
-    let line = text_kit::truncate(&text_kit::one_line(&format!("{} {}", tool.name, shown.join(" "))), 300);
-    let reason = match tainted {
-        true => format!(
-            "`{line}` needs a person's approval, because this run has read content from outside, which may carry instructions of a \
-             stranger"
-        ),
-        false => format!("the policy of `{}` is to ask a person before each call", tool.name),
-    };
+/// Asks a person where the policy says so. A call that a person makes by hand is their yes.
+async fn approve(state: &CliTools, cx: &Cx, tool: &CliTool, policy: ToolPolicy, call: &RunCliTool) -> Result<()> {
+    let scrubbed = |text: &String| state.workshop.scrubber.text(text, scrub::How::All).into_owned();
+    let args: Vec<String> = call.args.0.iter().map(scrubbed).collect();
+    let line = text_kit::truncate(&text_kit::one_line(&format!("{} {}", tool.name, args.join(" "))), 300);
     let consult = Consult {
         tool: "run_cli_tool".into(),
         version: 0,
         action: "run",
-        details: json!({"name": tool.name, "args": shown, "cwd": cwd}),
-        risk: if tainted { Risk::Send } else { Risk::Execute },
-        ask: (tainted || policy == ToolPolicy::Prompt) && !cx.is_in_person(),
+        details: json!({"name": tool.name, "args": args, "cwd": call.cwd}),
+        risk: Risk::Execute,
+        ask: policy == ToolPolicy::Prompt && !cx.is_in_person(),
         about: format!("Run {line}"),
-        reason,
+        reason: format!("the policy of `{}` is to ask a person before each call", tool.name),
     };
     cx.ports().ask.consult(cx.clone(), consult).await
+}
+
+impl CliTools {
+    /// Whether a call can neither change files nor reach the network.
+    fn only_reads(&self, args: &Value) -> bool {
+        let name = args["name"].as_str().unwrap_or_default();
+        self.get(name.trim()).is_ok_and(|tool| !tool.writes && tool.hosts.is_empty())
+    }
 }
 
 fn not_installed(tool: &CliTool) -> Error {

@@ -4,9 +4,9 @@ use crate::{
     credentialed::{
         commands::Commands,
         presets::{Preset, preset},
-        verify,
     },
     gate::is_host,
+    verify,
 };
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
@@ -308,16 +308,13 @@ pub(super) fn check_secrets(binary: &Binary, secrets: &BTreeMap<String, String>)
 }
 
 fn check_variable(name: &str) -> Result<()> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let lower = name.to_lowercase();
-    let ours = ["path", "home", "ifs", "bash_env", "env", "shell", "pwd", "user"].contains(&lower.as_str())
-        || lower.starts_with("ld_")
-        || lower.ends_with("_proxy");
-    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) || name.starts_with(|c: char| c.is_ascii_digit()) || ours {
-        let name = text_kit::truncate(name, 40);
-        return Err(Error::bad_args(format!("`{name}` is not a variable that can be set here: use a name such as `GH_TOKEN`")));
+    match verify::is_variable(name) {
+        true => Ok(()),
+        false => {
+            let name = text_kit::truncate(name, 40);
+            Err(Error::bad_args(format!("`{name}` is not a variable that can be set here: use a name such as `GH_TOKEN`")))
+        }
     }
-    Ok(())
 }
 
 /// What is refused beyond the list of commands.

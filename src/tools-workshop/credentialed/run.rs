@@ -5,53 +5,59 @@ use crate::{
     credentialed::{
         Credentialed, commands, may_use,
         record::{Binary, Files, Patterns},
-        verify,
     },
     gate,
-    cli_tools::report,
-    program::{FilesSeen, Program},
+    given::{self, GIVEN},
+    program::Program,
+    result::{Form, answer},
+    verify,
 };
-use process_sandbox::{Access, Limits, Mount, Network};
-use rustix::fs::{Mode, OFlags, open};
+use process_sandbox::{Limits, Mount, Network};
 use std::{fs, path::Path, path::PathBuf, time::Duration};
 use tool::{Role, prelude::*};
 
-/// The folder inside with what Hob gives to a program; arguments cannot name it.
-const GIVEN: &str = "/run/hob";
-/// The system's folders, which every program sees.
-const BASE: [&str; 6] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt"];
 /// The most that a program may print, in bytes.
 const OUTPUT: u64 = 4 << 20;
+/// Names that other APIs give the parameters.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("command", "binary"),
+    ("program", "binary"),
+    ("name", "binary"),
+    ("arguments", "args"),
+    ("argv", "args"),
+    ("workingDir", "cwd"),
+    ("workingDirectory", "cwd"),
+    ("workdir", "cwd"),
+    ("timeout", "timeoutSeconds"),
+];
 /// The longest call.
 const LONGEST: Duration = Duration::from_secs(630);
 
 /// Run a command-line program that has a credential of the household, such as gh, aws or kubectl. It is started directly and not
 /// by a shell: pass one argument for each word. Only permitted commands run.
 #[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct CredentialedExec {
     /// The program, such as `gh`.
-    #[serde(alias = "command", alias = "program", alias = "name")]
     binary: String,
     /// Its arguments, one for each word: the command first, such as ["issue", "list", "--repo", "owner/name"].
-    #[serde(alias = "arguments", alias = "argv")]
     args: ArgList,
     /// The folder to run in, for programs that see files; the workspace by default.
-    #[serde(alias = "working_dir", alias = "working_directory", alias = "workdir")]
     cwd: Option<String>,
     /// How long it may take, in seconds.
-    #[serde(alias = "timeout", alias = "timeoutSeconds")]
     timeout_seconds: Option<u32>,
 }
 
 /// The tool.
 pub fn family(state: &Credentialed) -> Family<Credentialed> {
-    let known = state.clone();
     Family::new("credentialed", "Command-line programs that work with a credential of the household.", state.clone())
         .title("Programs with a credential")
         .category("runtime")
         .tool("credentialed_exec", Risk::Execute, credentialed_exec)
         .also_in(&["runtime"])
-        .destroys_where(move |args| known.changes(args))
+        .destroys_here(|state, _, args| state.changes(args))
+        .additive_where(|state, _, args| !state.changes(args))
+        .synonyms(SYNONYMS)
         .tags("gh github aws gcloud google cloud kubectl kubernetes terraform cli credential token")
         .timeout(LONGEST)
         .example(json!({"binary": "gh", "args": ["issue", "list", "--repo", "cli/cli", "--limit", "5"]}))
@@ -87,20 +93,9 @@ impl Credentialed {
             fs::write(&part, text).map_err(failed)?;
             fs::rename(&part, &file).map_err(failed)?;
         }
-        let mount = file_mount(&file, inside.clone())?;
+        let mount = given::file(&file, inside.clone())?;
         Ok(Some((preset.file_variable.clone(), inside, mount)))
     }
-}
-
-/// A file of the host, read-only.
-fn file_mount(file: &Path, target: PathBuf) -> Result<Mount> {
-    let source = open(file, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|error| Error::unavailable(format!("{} cannot be opened: {error}", file.display())))?;
-    Ok(Mount { source, target, access: Access::ReadOnly, covered: vec![] })
-}
-
-fn is_in_base(path: &Path) -> bool {
-    BASE.iter().any(|base| path.starts_with(base))
 }
 
 /// The name in a path.
@@ -138,12 +133,9 @@ async fn credentialed_exec(state: Credentialed, cx: Cx, call: CredentialedExec) 
     program.env.extend(binary.of().into_iter().flat_map(|preset| preset.env.clone()));
     program.env.extend(binary.settings.clone());
     program.env.extend(sealed.secrets);
-    // Outside of the system's folders, the program alone is there.
-    if !is_in_base(&path) {
-        let inside = Path::new(GIVEN).join("bin").join(name);
-        program.mounts.push(file_mount(&path, inside.clone())?);
-        program.program = inside;
-    }
+    let (inside, mount) = given::program(&path, name)?;
+    program.program = inside;
+    program.mounts.extend(mount);
     if let Some((variable, inside, mount)) = state.file(&binary)? {
         program.mounts.push(mount);
         program.env.push((variable, inside.display().to_string()));
@@ -151,15 +143,17 @@ async fn credentialed_exec(state: Credentialed, cx: Cx, call: CredentialedExec) 
     let asked = call.timeout_seconds.unwrap_or(binary.timeout_seconds).clamp(1, binary.timeout_seconds);
     let wall = Duration::from_secs(asked.into());
     program.limits = Limits { wall, cpu: wall, output: OUTPUT, ..Limits::default() };
-    program.files = match binary.files {
-        Files::None => FilesSeen::None,
-        Files::Read => FilesSeen::Read,
-        Files::Write => FilesSeen::Write,
-    };
+    program.sees_files = binary.files != Files::None;
+    program.read_only = binary.files != Files::Write;
     program.folder = call.cwd;
     program.network = Network::Guarded(gate::to_hosts(binary.all_hosts(), state.workshop.gate.clone()));
     let ran = state.workshop.run(&cx, program).await?;
-    report(json!({"binary": name}), name, ran)
+    let mut output = answer(&ran, Form::Code);
+    if let Some(fields) = output.content.as_object_mut() {
+        fields.insert("binary".into(), name.into());
+    }
+    // What a service answers has words of others.
+    Ok(output.from_outside())
 }
 
 fn unknown(state: &Credentialed, cx: &Cx, name: &str) -> Error {

@@ -1,4 +1,4 @@
-//! The path of a program that gets a credential: an installed program, and never a file that somebody else can replace.
+//! The path of a program that an admin names: an installed program, and never a file that somebody else can replace.
 
 use rustix::process::geteuid;
 use std::{
@@ -17,7 +17,7 @@ const EXECUTABLE: u32 = 0o111;
 ///
 /// # Errors
 /// `BadArgs` with what is wrong.
-pub(super) fn program(path: &str) -> Result<PathBuf> {
+pub(crate) fn program(path: &str) -> Result<PathBuf> {
     let shown = text_kit::truncate(path, 120);
     let bad = |why: &str| Error::bad_args(format!("`{shown}` {why}"));
     if !path.starts_with('/') || path.len() > 1000 || path.chars().any(char::is_control) {
@@ -48,8 +48,19 @@ fn is_trusted(uid: u32) -> bool {
 }
 
 /// Whether a call may name the program so: by its name, or by the very path that was set up.
-pub(super) fn names(binary: &str, name: &str, path: &Path) -> bool {
+pub(crate) fn names(binary: &str, name: &str, path: &Path) -> bool {
     binary == name || (binary.starts_with('/') && Path::new(binary) == path)
+}
+
+/// Whether a text names a variable that an admin may set for a program: none that decides which code it loads, or where its
+/// connections lead.
+pub(crate) fn is_variable(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let lower = name.to_lowercase();
+    let ours = ["path", "home", "ifs", "bash_env", "env", "shell", "pwd", "user"].contains(&lower.as_str())
+        || lower.starts_with("ld_")
+        || lower.ends_with("_proxy");
+    !name.is_empty() && name.len() <= 64 && name.chars().all(fits) && !name.starts_with(|c: char| c.is_ascii_digit()) && !ours
 }
 
 #[cfg(test)]
