@@ -95,6 +95,7 @@ use std::{sync::Arc, time::Duration};
 use store::Store;
 use tokio_util::sync::CancellationToken;
 use tool::{Cx, Id, Ports, Principal, Via};
+use tools_workshop::{CliTools, CodingAgents, Credentialed};
 
 /// Everything the handlers need, behind one pointer: the router copies it for every route and layer.
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use crate::{
     sessions::{Finish, NewSession, Outcome, Session},
 };
 use futures::future::BoxFuture;
-use process_sandbox::{Connection, Ended, Gate, Job, Limits, Network, Process, Stdin, TerminalSize};
+use process_sandbox::{Connection, Ended, Gate, Job, Limits, Mount, Network, Process, Stdin, TerminalSize};
 use serde_json::json;
 use std::{
     ffi::OsString,
@@ -36,6 +36,10 @@ pub struct Program {
     pub folder: Option<String>,
     /// Whether it can change no file.
     pub read_only: bool,
+    /// Whether it sees the caller's files at all.
+    pub sees_files: bool,
+    /// What it sees besides.
+    pub mounts: Vec<Mount>,
     pub limits: Limits,
     pub network: Network,
     pub stdin: Stdin,
@@ -52,6 +56,8 @@ impl Program {
             env: vec![],
             folder: None,
             read_only: false,
+            sees_files: true,
+            mounts: vec![],
             limits: Limits::default(),
             network: Network::None,
             stdin: Stdin::Empty,
@@ -250,19 +256,21 @@ impl Workshop {
     async fn prepare(&self, cx: &Cx, program: Program) -> Result<Prepared> {
         self.check()?;
         let folder = self.workspaces.locate(cx, program.folder.as_deref().unwrap_or("."))?;
-        let dir = folder.inside();
-        let access = if program.read_only { ProgramAccess::ReadOnly } else { ProgramAccess::ReadWrite };
+        let dir = if program.sees_files { folder.inside() } else { PathBuf::from("/tmp") };
+        let access = if program.read_only || !program.sees_files { ProgramAccess::ReadOnly } else { ProgramAccess::ReadWrite };
         let files = self.workspaces.before_program(cx, access).await?;
         let mut label = files.label();
         if matches!(program.network, Network::Guarded(_)) {
             label = Label::Outside;
         }
+        let mut mounts = if program.sees_files { files.mounts()? } else { vec![] };
+        mounts.extend(program.mounts);
         let job = Job {
             program: program.program,
             args: program.args,
             env: environment(program.env),
             dir,
-            mounts: files.mounts()?,
+            mounts,
             limits: program.limits,
             network: program.network,
             stdin: program.stdin,

@@ -189,6 +189,19 @@ impl Registry {
     }
 }
 
+/// A registry for the tool `greet`, and what a Hob that reaches it has in its configuration.
+pub fn registry(folder: &crate::harness::Folder) -> (String, String) {
+    let host = Registry::start(folder, "{}").host;
+    let config = format!("[http]\nallow = [{host:?}]\n");
+    (host, config)
+}
+
+/// Adds the tool `greet`, which can be installed from this registry.
+pub fn ready(hob: &Hob, host: &str) {
+    let settings = json!({"package": "greet", "registry": format!("http://{host}/"), "riskLevel": "low"});
+    set(hob, "greet", settings).data(200);
+}
+
 #[test]
 fn a_tool_is_installed_from_a_registry_once_a_person_agrees() {
     let folder = crate::harness::Folder::new();
