@@ -1,8 +1,13 @@
 //! A gate that leads a program to some hosts only.
 
+use crate::Workshop;
 use futures::future::BoxFuture;
-use process_sandbox::{Connection, Gate};
-use std::sync::Arc;
+use process_sandbox::{Connection, Gate, Network};
+use std::{io, sync::Arc};
+use tool::{
+    Consult, Cx, Risk,
+    prelude::json,
+};
 
 /// The ports that a host without one may be reached at.
 const PORTS: [u16; 2] = [443, 80];
@@ -10,11 +15,42 @@ const PORTS: [u16; 2] = [443, 80];
 struct HostGate {
     hosts: Vec<String>,
     inner: Arc<dyn Gate>,
+    cx: Cx,
+    tool: &'static str,
 }
 
-/// The gate `inner` for these hosts: `name`, `name:port`, `*.name` for every name below, or `*` for all.
-pub(crate) fn to_hosts(hosts: Vec<String>, inner: Arc<dyn Gate>) -> Arc<dyn Gate> {
-    Arc::new(HostGate { hosts, inner })
+impl Gate for HostGate {
+    fn connect<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Connection>>> {
+        Box::pin(async move {
+            if !leads_to(&self.hosts, host, port) {
+                let host = text_kit::truncate(host, 80);
+                let why = format!("this program may not reach `{host}` at port {port}: an admin decides on its hosts");
+                return Err(io::Error::other(why));
+            }
+            // What the caller may reach at all.
+            let consult = Consult {
+                tool: self.tool.to_owned(),
+                version: 0,
+                action: "fetch",
+                details: json!({"host": host}),
+                risk: Risk::Send,
+                ask: false,
+                about: String::new(),
+                reason: String::new(),
+            };
+            self.cx.ports().ask.consult(self.cx.clone(), consult).await.map_err(|e| io::Error::other(e.to_string()))?;
+            self.inner.connect(host, port).await
+        })
+    }
+}
+
+/// Network access of a program that `tool` runs, to these hosts: `name`, `name:port`, `*.name` for every name below, or `*` for
+/// all. None where there are none.
+pub(crate) fn network(workshop: &Workshop, cx: &Cx, tool: &'static str, hosts: Vec<String>) -> Network {
+    if hosts.is_empty() {
+        return Network::None;
+    }
+    Network::Guarded(Arc::new(HostGate { hosts, inner: workshop.gate.clone(), cx: cx.clone(), tool }))
 }
 
 /// Whether a text is a host as lists of hosts name it, without `*` for all.

@@ -9,7 +9,7 @@ use crate::{
     gate, given, output,
     program::sandbox_error,
 };
-use process_sandbox::{Access, Ended, Job, Limits, Network};
+use process_sandbox::{Access, Ended, Job, Limits};
 use std::{fs, io, path::Path, path::PathBuf, time::Duration};
 use tool::{Cx, Error, Result};
 
@@ -126,7 +126,7 @@ impl CliTools {
         job.dir = PathBuf::from(TARGET);
         job.mounts = vec![given::folder(part, job.dir.clone(), Access::ReadWrite)?];
         job.limits = Limits { wall: PATIENCE, cpu: PATIENCE, memory: MEMORY, disk: DISK, ..Limits::default() };
-        job.network = Network::Guarded(gate::to_hosts(vec![host], self.workshop.gate.clone()));
+        job.network = gate::network(&self.workshop, cx, "install_cli_tool", vec![host]);
         cx.progress(&format!("installing {}", tool.package));
         let finished = self.workshop.sandbox.run(job, cx.cancel()).await.map_err(sandbox_error)?;
         let why = match finished.ended {
@@ -136,7 +136,7 @@ impl CliTools {
             Ended::OutOfMemory => "it needs too much memory".to_owned(),
             Ended::Stopped => "it was stopped".to_owned(),
             _ => {
-                let said = output::finished(&finished.err, finished.truncated, &self.workshop.scrubber, scrub::How::Digests);
+                let said = output::finished(&finished.err, finished.truncated, &self.workshop.scrubber);
                 text_kit::truncate(&text_kit::one_line(&said), SHOWN)
             }
         };

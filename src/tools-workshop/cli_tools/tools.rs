@@ -12,7 +12,7 @@ use crate::{
     program::Program,
     result::{Form, answer},
 };
-use process_sandbox::{Limits, Network};
+use process_sandbox::Limits;
 use std::time::Duration;
 use tool::{Consult, prelude::*};
 
@@ -116,9 +116,7 @@ async fn run_cli_tool(state: CliTools, cx: Cx, call: RunCliTool) -> Result<Outpu
     program.mounts = state.mounts(&tool, &installed)?;
     let wall = Duration::from_millis(call.timeout.unwrap_or(TIMEOUT).clamp(SHORTEST, LONGEST));
     program.limits = Limits { wall, cpu: wall, ..state.workshop.limits() };
-    if !tool.hosts.is_empty() {
-        program.network = Network::Guarded(gate::to_hosts(tool.hosts.clone(), state.workshop.gate.clone()));
-    }
+    program.network = gate::network(&state.workshop, &cx, "run_cli_tool", tool.hosts.clone());
     let mut output = answer(&state.workshop.run(&cx, program).await?, Form::Code);
     if let Some(fields) = output.content.as_object_mut() {
         fields.extend([

@@ -7,7 +7,7 @@ use crate::{
     gate, output,
 };
 use futures::FutureExt;
-use process_sandbox::{Limits, Network, Stdin, TerminalSize};
+use process_sandbox::{Limits, Stdin, TerminalSize};
 use regex::Regex;
 use std::{sync::LazyLock, time::Duration};
 use tool::{Label, prelude::*};
@@ -195,10 +195,7 @@ async fn run_coding_task(state: CodingAgents, cx: Cx, call: RunCodingTask) -> Re
         disk: DISK,
         ..Limits::default()
     };
-    let hosts = agent.all_hosts(&cx);
-    if !hosts.is_empty() {
-        program.network = Network::Guarded(gate::to_hosts(hosts, state.workshop.gate.clone()));
-    }
+    program.network = gate::network(&state.workshop, &cx, "run_coding_task", agent.all_hosts(&cx));
     program.stdin = Stdin::Open;
     program.terminal = Some(TERMINAL);
     let folder = call.cwd.clone().unwrap_or_else(|| ".".into());

@@ -12,7 +12,7 @@ use crate::{
     result::{Form, answer},
     verify,
 };
-use process_sandbox::{Limits, Mount, Network};
+use process_sandbox::{Limits, Mount};
 use std::{fs, path::Path, path::PathBuf, time::Duration};
 use tool::{Role, prelude::*};
 
@@ -146,7 +146,7 @@ async fn credentialed_exec(state: Credentialed, cx: Cx, call: CredentialedExec) 
     program.sees_files = binary.files != Files::None;
     program.read_only = binary.files != Files::Write;
     program.folder = call.cwd;
-    program.network = Network::Guarded(gate::to_hosts(binary.all_hosts(), state.workshop.gate.clone()));
+    program.network = gate::network(&state.workshop, &cx, "credentialed_exec", binary.all_hosts());
     let ran = state.workshop.run(&cx, program).await?;
     let mut output = answer(&ran, Form::Code);
     if let Some(fields) = output.content.as_object_mut() {
