@@ -31,8 +31,10 @@ pub use self::{
     code::code,
     coding::{AgentSettings, CodingAgentView, CodingAgents, coding_agents},
     credentialed::{BinarySettings, BinaryView, Credentialed, Files, Preset, credentialed},
-    exec::commands,
-    program::Program,
+    deny::check as check_command,
+    exec::{commands, would_destroy},
+    program::{Details, Program, Ran},
+    result::{Form, answer},
     sessions::{Part, Session, Sessions, Status},
 };
 
