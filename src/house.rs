@@ -62,6 +62,7 @@ use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use tools_files::FileTools;
 use tools_home::mqtt::MqttHome;
+use tools_workshop::{CliTools, CodingAgents, Credentialed};
 use uploads::Uploads;
 use vectors::Vectors;
 use workspace::Workspaces;
@@ -196,6 +197,13 @@ fn build_with(
     let workshop = workshop::workshop(&config.workshop, data, &store, &workspaces, &web, &entry.scrubber, &sandbox);
     families.push(tools_workshop::code(workshop.clone()).into_parts());
     families.push(tools_workshop::commands(workshop.clone()).into_parts());
+    let installed = data.join(workshop::TOOLS);
+    let credentialed = Credentialed::open(&store, workshop.clone(), &data.join(workshop::GIVEN))?;
+    let cli_tools = CliTools::new(&store, workshop.clone(), &installed);
+    let coding_agents = CodingAgents::new(&store, workshop.clone(), cli_tools.clone());
+    families.push(tools_workshop::credentialed(&credentialed).into_parts());
+    families.push(tools_workshop::cli_tools(&cli_tools).into_parts());
+    families.push(tools_workshop::coding_agents(&coding_agents).into_parts());
     let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
     families.push(custom::family(custom.clone()).into_parts());
     let agent_type = config.agent.kind;
@@ -275,7 +283,9 @@ fn build_with(
         uploads: uploads.clone(),
         workspaces: workspaces.clone(),
     };
-    let agent = Agent::new(limits, &store, parts, provider);
+    let programs = credentialed.clone();
+    let agent =
+        Agent::new(limits, &store, parts, provider).with_program_tips(Arc::new(move |cx| programs.tips(cx)));
     let chosen = agent.clone();
     models.on_change(move |provider| chosen.set_provider(provider));
     let bus = ports.bus.clone();
@@ -324,6 +334,9 @@ fn build_with(
         databases,
         uploads,
         workshop,
+        credentialed,
+        cli_tools,
+        coding_agents,
         voice: voice_servers,
         config: services,
         store,

@@ -63,7 +63,12 @@ pub struct Agent {
     pub(crate) own_answers: OwnAnswers,
     pub(crate) counts: RunCounts,
     offered: Arc<OfferedTools>,
+    /// How to use the programs that a caller has with a credential, for the prompt.
+    pub(crate) program_tips: ProgramTips,
 }
+
+/// How to use the programs that a caller has with a credential, a line each.
+pub type ProgramTips = Arc<dyn Fn(&Cx) -> String + Send + Sync>;
 
 impl Agent {
     /// The same caller, with the folder where relative paths begin.
@@ -86,7 +91,14 @@ impl Agent {
             own_answers: OwnAnswers::new(store),
             counts: RunCounts::default(),
             offered: Arc::default(),
+            program_tips: Arc::new(|_| String::new()),
         }
+    }
+
+    /// The same agent, whose prompts say how to use programs with a credential.
+    #[must_use]
+    pub fn with_program_tips(self, program_tips: ProgramTips) -> Self {
+        Self { program_tips, ..self }
     }
 
     /// Describes the tools of a request: those of `candidates` that are due and those of `more`. Models know the names of the

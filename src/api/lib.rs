@@ -14,9 +14,12 @@ mod care;
 mod changes;
 mod chat;
 mod check;
+mod cli_tools;
+mod coding_agents;
 mod config_services;
 mod connection_limiter;
 mod conversations;
+mod credentialed_binaries;
 mod custom_tools;
 mod database;
 mod describe;
@@ -94,6 +97,7 @@ use std::{sync::Arc, time::Duration};
 use store::Store;
 use tokio_util::sync::CancellationToken;
 use tool::{Cx, Id, Ports, Principal, Via};
+use tools_workshop::{CliTools, CodingAgents, Credentialed};
 
 /// Everything the handlers need, behind one pointer: the router copies it for every route and layer.
 #[derive(Clone)]
@@ -173,6 +177,12 @@ pub struct AppParts {
     pub restart: Restart,
     /// Installs other versions.
     pub updates: Arc<dyn Updates>,
+    /// Programs that work with a credential.
+    pub credentialed: Credentialed,
+    /// Command-line tools.
+    pub cli_tools: CliTools,
+    /// Coding agents of other makers.
+    pub coding_agents: CodingAgents,
     /// Requests since the start.
     pub requests: RequestCounts,
     /// The open event streams of each person.
@@ -256,6 +266,9 @@ fn routes() -> Routes<AppState> {
         .merge(document::routes())
         .nest("/custom-tools", custom_tools::routes())
         .nest("/config-services", config_services::routes())
+        .nest("/credentialed-binaries", credentialed_binaries::routes())
+        .nest("/cli-tools", cli_tools::routes())
+        .nest("/coding-agents", coding_agents::routes())
         .nest("/documents", documents::routes())
         .nest("/memory-documents", memory_documents::routes())
         .nest("/skills", skills::routes())

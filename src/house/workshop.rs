@@ -13,6 +13,10 @@ use store::Store;
 use tools_workshop::{Config, Sessions, Workshop};
 use workspace::Workspaces;
 
+/// The folders in the data folder with the command-line tools that were installed, and with files that programs are given.
+pub const TOOLS: &str = "tools";
+pub const GIVEN: &str = "given";
+
 /// What runs programs. They see the workspaces in the data folder and nothing else of it.
 pub fn workshop(
     config: &Config,
@@ -26,7 +30,7 @@ pub fn workshop(
     let mut sandbox = process_sandbox::Config::default();
     sandbox.base.extend(config.folders.iter().map(PathBuf::from));
     sandbox.protected.push(data.to_owned());
-    sandbox.mountable.push(workspaces.folder().to_owned());
+    sandbox.mountable.extend([workspaces.folder().to_owned(), data.join(TOOLS), data.join(GIVEN)]);
     Workshop::new(
         ProcessSandbox::probe(sandbox),
         workspaces.clone(),

@@ -70,6 +70,8 @@ pub struct Sections {
     pub categories: Vec<String>,
     /// The skills, or how to find them; may be empty.
     pub skills: String,
+    /// The programs with a credential that `credentialed_exec` runs, a line each; may be empty.
+    pub programs: String,
     /// `AGENTS.md`.
     pub agents: String,
     /// `TOOLS.md`.
@@ -329,13 +331,14 @@ fn instructions(s: &Sections, room: usize) -> String {
 fn tools(s: &Sections, room: usize) -> String {
     let mut left = room;
     let notes = document("About the tools here:", &s.tool_notes, &mut left, "TOOLS.md is longer");
+    let programs = document("Programs that credentialed_exec runs, with their credential:", &s.programs, &mut left, "there are more");
     let agents = document("Other agents:", &s.agents, &mut left, "AGENTS.md is longer");
     let team = if s.leads { s.team.as_str() } else { "" };
     let team = document("You lead a team:", team, &mut left, "TEAM.md is longer");
     let categories = categories(&s.categories);
     let tools = if categories.is_empty() { TOOLS.to_owned() } else { format!("{TOOLS}\n{categories}") };
     let skills = truncate_or_drop(&s.skills, left, "skill_search finds the rest");
-    paragraphs([tools, skills, notes, agents, team])
+    paragraphs([tools, skills, notes, programs, agents, team])
 }
 
 /// Summarise the categories in one line of at most [`CATEGORIES`] bytes.

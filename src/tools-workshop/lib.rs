@@ -3,23 +3,34 @@
 //! ```text
 //! exec, code, packages ─┬─▶ program (files, limits, marks) ─▶ process_sandbox
 //!                       └─▶ sessions (what goes on after its call)
+//! credentialed, cli_tools, coding ─▶ program, with what Hob gives (given) and a gate to some hosts (gate)
 //! deny, destroys ─▶ words: what a command would do, judged by its words before it runs
 //! ```
 
+mod args;
+mod cli_tools;
 mod code;
+mod coding;
+mod credentialed;
 mod deny;
 mod destroys;
 mod exec;
+mod gate;
+mod given;
 mod languages;
 mod output;
 mod packages;
 mod program;
 mod result;
 mod sessions;
+mod verify;
 mod words;
 
 pub use self::{
+    cli_tools::{CliToolSettings, CliToolView, CliTools, RiskLevel, ToolPolicy, cli_tools},
     code::code,
+    coding::{AgentSettings, CodingAgentView, CodingAgents, coding_agents},
+    credentialed::{BinarySettings, BinaryView, Credentialed, Files, Preset, credentialed},
     deny::check as check_command,
     exec::{commands, would_destroy},
     program::{Details, Program, Ran},

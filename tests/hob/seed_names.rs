@@ -202,6 +202,14 @@ pub const CALLS: &[(&str, &str)] = &[
     ("execute_shell", r#"{"command": "echo noon"}"#),
     ("compile_code", r#"{"code": "int main(void) { return 0; }", "language": "c"}"#),
     ("package_manager", r#"{"command": "pip list"}"#),
+    ("credentialed_exec", r#"{"binary": "gh", "args": ["issue", "list"]}"#),
+    ("list_cli_tools", "{}"),
+    ("run_cli_tool", r#"{"name": "tar", "args": ["--version"], "timeout": 20000}"#),
+    ("install_cli_tool", r#"{"name": "greet"}"#),
+    ("run_coding_task", r#"{"provider": "custom:script", "prompt": "Write the sum.", "timeout_seconds": 60}"#),
+    ("list_coding_agents", "{}"),
+    ("get_task_result", r#"{"resultId": "$run_coding_task/resultId"}"#),
+    ("list_task_results", "{}"),
     ("run_sandbox_code", r#"{"code": "return 6 * 7"}"#),
 ];
 
@@ -318,8 +326,16 @@ fn built_tools_have_the_facts_of_the_seeds() {
 fn every_built_tool_works_as_the_seeds_call_it() {
     let page = Page::at("127.0.0.1", "The ferry leaves at noon.");
     let voice = crate::voice::server();
-    let config = format!("[http]\nallow = [\"{}\"]\n[services.wyoming]\naddress = \"{voice}\"\n", page.host);
+    let packages = crate::harness::Folder::new();
+    let registry = crate::cli_tools::registry(&packages);
+    let config = format!(
+        "[http]\nallow = [{:?}, {registry:?}]\n[services.wyoming]\naddress = \"{voice}\"\n",
+        page.host
+    );
     let mut hob = Hob::with(Setup { config, ..Setup::default() });
+    crate::credentialed::ready(&hob);
+    crate::cli_tools::ready(&hob, &registry);
+    crate::coding_agents::ready(&hob);
     crate::exec::switch_on(&hob);
     let memory = json!({"text": "The ferry leaves at noon."});
     hob.admin("PUT", "/api/v1/memory-documents/MEMORY.md").json(&memory).send().data(200);

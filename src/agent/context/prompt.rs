@@ -91,6 +91,9 @@ impl Agent {
             let others = self.parts.workspaces.folders(cx).into_iter().skip(1);
             sections.places = others.map(|folder| format!("{}:/", folder.id)).collect();
         }
+        if tools.iter().any(|tool| &*tool.name == "credentialed_exec" && tool.enabled && registry.may_ever(cx, tool)) {
+            sections.programs = (self.program_tips)(cx);
+        }
         sections
     }
 
