@@ -52,6 +52,7 @@ pub struct Config {
     pub storage: Storage,
     pub memory: Memory,
     pub power: care::PowerConfig,
+    pub workshop: tools_workshop::Config,
     pub update: Update,
     pub factory_reset: FactoryReset,
     pub services: Services,
@@ -197,6 +198,7 @@ impl Default for Config {
             storage: Storage::default(),
             memory: Memory::default(),
             power: care::PowerConfig::default(),
+            workshop: tools_workshop::Config::default(),
             update: Update::default(),
             factory_reset: FactoryReset::default(),
             services: Services::default(),
@@ -272,6 +274,7 @@ impl Config {
         if let Some((name, _)) = self.power.pins().find_map(twice) {
             bail!("`pins.{name}` is also a pin of `[power]`: use another pin for one of the two");
         }
+        self.workshop.check().map_err(anyhow::Error::msg)?;
         self.update.check()?;
         self.factory_reset.check()?;
         if self.latitude.read("latitude", 90.0)?.is_some() != self.longitude.read("longitude", 180.0)?.is_some() {

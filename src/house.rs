@@ -7,6 +7,7 @@ mod care_parts;
 mod compacting;
 mod embedding;
 pub mod factory_reset;
+mod gate;
 mod graph;
 mod home_assistant;
 mod known_hosts;
@@ -19,6 +20,7 @@ mod tests_answers;
 mod undo;
 pub mod update;
 mod voice;
+mod workshop;
 
 use self::update::UpdateService;
 use crate::config::{
@@ -186,6 +188,10 @@ fn build_with(
     families.push(tools_home::mqtt::family(mqtt.clone()).into_parts());
     let web = Guarded::new(config.http.allow.clone());
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
+    let workshop =
+        workshop::workshop(&config.workshop, data, &store, &workspaces, &web, &entry.scrubber, &sandbox);
+    families.push(tools_workshop::code(workshop.clone()).into_parts());
+    families.push(tools_workshop::commands(workshop.clone()).into_parts());
     let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
     families.push(custom::family(custom.clone()).into_parts());
     let agent_type = config.agent.kind;
@@ -306,6 +312,7 @@ fn build_with(
         interactions,
         databases,
         uploads,
+        workshop,
         voice: voice_servers,
         config: services,
         store,
@@ -402,6 +409,7 @@ fn utilities(device: Device) -> [FamilyParts; 6] {
 pub async fn close(house: AppState) {
     house.closing.cancel();
     house.agent.stop_all(STOP_TIMEOUT).await;
+    house.workshop.sessions.stop_all(STOP_TIMEOUT).await;
     // The registry holds tools, which hold parts, which hold the registry.
     house.registry.close();
     // Batched writes hold the store too.

@@ -42,6 +42,7 @@ mod openai;
 mod page;
 mod people;
 mod policy_routes;
+mod processes;
 mod profile;
 mod query;
 mod response_headers;
@@ -136,6 +137,8 @@ pub struct AppParts {
     pub interactions: interaction::Interactions,
     /// SQL databases of agents.
     pub databases: sql::Databases,
+    /// Programs and what runs them.
+    pub workshop: tools_workshop::Workshop,
     /// Uploaded files.
     pub uploads: uploads::Uploads,
     /// Servers that hear and speak.
@@ -236,6 +239,7 @@ fn routes() -> Routes<AppState> {
         .merge(models::routes())
         .merge(estimate::routes())
         .merge(files::routes())
+        .merge(processes::routes())
         .merge(check::routes())
         .merge(storage::routes())
         .merge(voice::routes())

@@ -167,22 +167,31 @@ impl Resolver {
     }
 }
 
+    /// The permitted addresses of a name.
+    pub(crate) async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>> {
+        let name = name.trim_end_matches('.').to_ascii_lowercase();
+        let found = self.lookup.lookup(name.clone()).await;
+        let found = found.map_err(|why| Error::Unreachable { host: name.clone(), why: why.to_string() })?;
+        let (good, bad): (Vec<_>, Vec<_>) = found.into_iter().partition(|ip| self.permits(&name, place(*ip)));
+        if good.is_empty()
+            && let Some(first) = bad.first()
+        {
+            let why = match place(*first) {
+                AddressClass::Device => "leads to this device itself",
+                AddressClass::House => "leads to an address inside the house",
+                _ => "leads to an address no tool has business with",
+            };
+            return Err(Error::Blocked { host: name, why });
+        }
+        Ok(good)
+    }
+}
+
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let (this, name) = (self.clone(), name.as_str().trim_end_matches('.').to_ascii_lowercase());
+        let (this, name) = (self.clone(), name.as_str().to_owned());
         Box::pin(async move {
-            let found = this.lookup.lookup(name.clone()).await?;
-            let (good, bad): (Vec<_>, Vec<_>) = found.into_iter().partition(|ip| this.permits(&name, place(*ip)));
-            if good.is_empty()
-                && let Some(first) = bad.first()
-            {
-                let why = match place(*first) {
-                    AddressClass::Device => "leads to this device itself",
-                    AddressClass::House => "leads to an address inside the house",
-                    _ => "leads to an address no tool has business with",
-                };
-                return Err(Box::new(Error::Blocked { host: name, why }) as _);
-            }
+            let good = this.addresses(&name).await.map_err(Box::new)?;
             Ok(Box::new(good.into_iter().map(|ip| SocketAddr::new(ip, 0))) as Addrs)
         })
     }

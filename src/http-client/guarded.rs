@@ -133,6 +133,7 @@ pub struct Guarded {
 struct Clients {
     outside: Lazy,
     house: Lazy,
+    lookup: Arc<dyn Lookup>,
 }
 
 impl Default for Guarded {
@@ -152,7 +153,8 @@ impl Guarded {
             let resolver = Resolver { way, lookup: lookup.clone() };
             Lazy::new(move |builder| builder.dns_resolver(resolver.clone()))
         };
-        let clients = Clients { outside: client(Way::Outside), house: client(Way::House) };
+        let (outside, house) = (client(Way::Outside), client(Way::House));
+        let clients = Clients { outside, house, lookup };
         Self { clients: Arc::new(clients), allow: Allow::new(allow) }
     }
 
@@ -170,6 +172,11 @@ impl Guarded {
         let url = parse(url)?;
         check(&url, &self.allow)?;
         Ok(url.host_str().unwrap_or_default().to_owned())
+    }
+
+    /// Which way a host and port are reached, and who looks up the name.
+    pub(crate) fn way(&self, url: &Url) -> Result<(Way, Arc<dyn Lookup>)> {
+        Ok((check(url, &self.allow)?, self.clients.lookup.clone()))
     }
 
     /// Fetches through the guard; at most [`MAX_REDIRECTS`], [`TIMEOUT`] and [`LIMIT`].

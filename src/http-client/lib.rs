@@ -16,6 +16,7 @@ mod model;
 mod pinned;
 mod service;
 mod stream;
+mod tunnel;
 #[cfg(test)]
 mod testing;
 

@@ -130,14 +130,14 @@ fn is_display(sequence: &str) -> bool {
 
 /// The whole output of a program that ended: harmless, and without secrets. `cut` says that its end is missing: then a line
 /// that broke off goes too, because half a secret is not known as one.
-pub fn finished(bytes: &[u8], cut: bool, scrubber: &Scrubber, how: How) -> String {
+pub fn finished(bytes: &[u8], cut: bool, scrubber: &Scrubber) -> String {
     let text = harmless(&String::from_utf8_lossy(bytes), Keep::Text);
     let text = match text.rfind('\n') {
         Some(end) if cut => &text[..=end],
         None if cut && text.len() > LONGEST_LINE => &text[..text.floor_char_boundary(text.len() - LONGEST_LINE)],
         _ => &text,
     };
-    scrubber.text(text, how).into_owned()
+    scrubber.text(text, How::All).into_owned()
 }
 
 /// The text in at most `most` bytes: its start and its end, with a note between. Secrets are out of it already.
@@ -302,10 +302,10 @@ mod tests {
 
     #[test]
     fn of_an_output_that_was_cut_no_half_line_stays() {
-        let whole = finished(b"a\npassword=correct-horse-batt", false, &scrubber(), How::All);
+        let whole = finished(b"a\npassword=correct-horse-batt", false, &scrubber());
         assert!(!whole.contains("correct-horse"), "{whole}");
-        assert_eq!(finished(b"a\nit is correct-horse-batt", true, &scrubber(), How::All), "a\n");
-        assert_eq!(finished(b"half", true, &scrubber(), How::All), "half");
+        assert_eq!(finished(b"a\nit is correct-horse-batt", true, &scrubber()), "a\n");
+        assert_eq!(finished(b"half", true, &scrubber()), "half");
         assert_eq!(shortened("abcdef", 4), ("ab\n[… 2 bytes left out …]\nef".into(), true));
     }
 

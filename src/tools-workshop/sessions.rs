@@ -421,6 +421,7 @@ pub fn status(ended: &Ended) -> (Status, Option<i32>) {
         Ended::TimedOut => (Status::TimedOut, None),
         Ended::OutOfMemory => (Status::OutOfMemory, None),
         Ended::OutputLimit => (Status::OutputLimit, None),
+        Ended::DiskFull => (Status::DiskFull, None),
         Ended::Stopped => (Status::Stopped, None),
     }
 }
@@ -439,11 +440,14 @@ struct Pump {
 
 impl Pump {
     async fn run(mut self, mut process: Process, mut orders: mpsc::Receiver<Order>, finish: Finish) {
+        let mut has_spoken = false;
         loop {
             let pause = if self.is_behind() { EVENT_EVERY } else { SILENCE };
+            let has_news = self.is_behind() || has_spoken;
             tokio::select! {
                 chunk = process.next() => match chunk {
                     Some(chunk) => {
+                        has_spoken = true;
                         let text = self.stream.push(&chunk.bytes);
                         self.show(&text);
                     }
@@ -458,7 +462,8 @@ impl Pump {
                     Order::Resize(columns, rows) => process.resize(process_sandbox::TerminalSize { columns, rows }),
                     Order::Stop => process.stop(),
                 },
-                () = tokio::time::sleep(pause) => {
+                () = tokio::time::sleep(pause), if has_news => {
+                    has_spoken = false;
                     let text = self.stream.quiet();
                     self.show(&text);
                     self.report(true);

@@ -24,6 +24,7 @@ mod doors;
 mod edges;
 mod events;
 mod everyday;
+mod exec;
 mod explain;
 mod factory_reset;
 mod files;

@@ -179,6 +179,13 @@ pub const CALLS: &[(&str, &str)] = &[
     ("speech_to_text", r#"{"audio": "$text_to_speech/file"}"#),
     ("tts", r#"{"text": "The boat is ready."}"#),
     ("read_audio", r#"{"path": "$text_to_speech/file"}"#),
+    ("exec", r#"{"command": "echo noon"}"#),
+    ("execute_javascript", r#"{"code": "return 6 * 7"}"#),
+    ("execute_python", r#"{"code": "print(6 * 7)"}"#),
+    ("execute_shell", r#"{"command": "echo noon"}"#),
+    ("compile_code", r#"{"code": "int main(void) { return 0; }", "language": "c"}"#),
+    ("package_manager", r#"{"command": "pip list"}"#),
+    ("run_sandbox_code", r#"{"code": "return 6 * 7"}"#),
 ];
 
 /// Name → required parameters, of the built tools and of the others.
@@ -255,6 +262,7 @@ fn built_tools_have_the_facts_of_the_seeds() {
     let facts: Vec<[&str; 3]> = FACTS.lines().map(|l| l.split('\t').collect::<Vec<_>>().try_into().unwrap()).collect();
     let aliases: BTreeMap<&str, &str> = facts.iter().filter(|f| f[0] == "alias").map(|f| (f[1], f[2])).collect();
     let shown = hob.get("/api/v1/tool-groups").data(200);
+    crate::exec::switch_on(&hob);
     let group = |id: &str| shown["groups"].as_array().unwrap().iter().find(|g| g["id"] == id).unwrap();
     let help = |tool: &str| hob.result("get_tool_help", json!({"tool_name": tool}));
     let prompt = hob.get("/api/v1/prompt?message=hello").data(200)["prompt"].to_string();
@@ -294,6 +302,7 @@ fn every_built_tool_works_as_the_seeds_call_it() {
     let config = format!("[services.wyoming]\naddress = \"{}\"\n", crate::voice::server());
     let mut hob = Hob::with(Setup { config, ..Setup::default() });
     // No tool writes documents yet.
+    crate::exec::switch_on(&hob);
     let memory = json!({"text": "The ferry leaves at noon."});
     hob.admin("PUT", "/api/v1/memory-documents/MEMORY.md").json(&memory).send().data(200);
     let (mut answers, mut wrong) = (BTreeMap::new(), vec![]);

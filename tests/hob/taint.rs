@@ -490,3 +490,27 @@ fn what_a_model_changes_of_itself_is_noticed_and_undone() {
         assert_eq!(hob.get(path).data(200), before);
     }
 }
+
+/// The tools that run code and may be called unasked in a run that read from outside, whatever their arguments. All others ask
+/// unless the call says that it changes no file.
+const RUNS_UNASKED: &[(&str, &str)] = &[("execute_javascript", "reaches neither files nor the network")];
+
+#[test]
+fn every_tool_that_runs_code_has_been_decided_about() {
+    let hob = Hob::start();
+    crate::exec::switch_on(&hob);
+    let tools: Vec<Value> = serde_json::from_str(&hob.cli(&["tools", "--json"]).ok()).unwrap();
+    let mut unasked = vec![];
+    for tool in tools.iter().filter(|tool| tool["risk"] == "execute") {
+        let name = tool["name"].as_str().unwrap();
+        let verdict = |more: &str| hob.get(&format!("/api/v1/tools/{name}/explain?{more}")).data(200)["verdict"].take();
+        match verdict("tainted=true").as_str().unwrap() {
+            "allow" => unasked.push(name),
+            other => assert_eq!(other, "ask", "{name}"),
+        }
+        if tool["parameters"]["properties"]["readOnly"].is_object() && name != "compile_code" {
+            assert_eq!(verdict("tainted=true&arguments=%7B%22readOnly%22:true%7D"), "allow", "{name}");
+        }
+    }
+    assert_eq!(unasked, RUNS_UNASKED.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+}

@@ -8,7 +8,6 @@ pub(super) fn groups() -> Vec<ToolGroup> {
     let gathers = |id, name, about| group(id, name, about).start(Start::Gathers);
     vec![
         group("filesystem", "Files", "Files and folders of the workspace."),
-        group("codeExecution", "Code", "Run programs in the sandbox.").start(Start::Off),
         group("webFetch", "Web", "Search the web and fetch from it."),
         group("email", "Email", "Send and read mail.").start(Start::With(&["email", "smtp", "imap"])),
         group("weather", "Weather", "Current weather and forecasts."),
@@ -28,7 +27,6 @@ pub(super) fn groups() -> Vec<ToolGroup> {
         group("messaging", "Messages", "Messages to channels."),
         group("teams", "Teams", "Agents that work together."),
         gathers("fs", "Working with files", "Read, write, list, edit and search files."),
-        gathers("runtime", "Commands", "Run commands."),
         gathers("web", "Web search and pages", "Search the web and fetch pages."),
         gathers("automation", "Automation", "Schedules and the time."),
         gathers("delegation", "Delegation", "Work handed to other agents: see teams."),

@@ -27,6 +27,8 @@ pub enum Status {
     Stopped,
     /// It ended with Hob, and how is not known.
     Lost,
+    /// It wrote too much to the disk.
+    DiskFull,
 }
 
 impl Coded for Status {
@@ -39,6 +41,7 @@ impl Coded for Status {
         Self::OutputLimit,
         Self::Stopped,
         Self::Lost,
+        Self::DiskFull,
     ];
     const UNKNOWN: Self = Self::Lost;
 }
