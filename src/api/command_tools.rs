@@ -10,7 +10,7 @@ use crate::{
     tools::{Execute, Ran},
 };
 use axum::{Extension, extract::State};
-use command_tools::{Change, CommandTool, Created, Draft, Patch, Status};
+use ::command_tools::{Change, CommandTool, Created, Draft, Patch, Status};
 use identity::TokenScope;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -12,6 +12,7 @@ pub use family::family;
 pub use record::{CommandTool, Created, Draft, Patch, Status};
 
 use record::{Environment, Stored, checked, handle_of};
+use process_sandbox::Limits;
 use registry::Registry;
 use scrub::{How, Scrubber};
 use serde_json::{Map, Value};
@@ -19,7 +20,7 @@ use std::{sync::Arc, time::Duration};
 use store::{Collection, Entry, Listing, Stamp, Store};
 use template::{Rendered, Template};
 use tool::{Area, Cx, Error, Id, Label, Output, Owner, Result, Risk, Role, Run, Scope, Signature, Tool, UserId};
-use tools_workshop::{Form, Program, Workshop, answer, deny};
+use tools_workshop::{Form, Program, Workshop, answer, check_command, would_destroy};
 
 /// How much longer a call may take than its command: for its turn, and for marks on what it changed.
 const AROUND: Duration = Duration::from_secs(60);
@@ -67,7 +68,6 @@ impl CommandTools {
     /// `BadArgs` when the draft is invalid, its name is taken, or there are too many.
     pub async fn create(&self, cx: &Cx, draft: Draft, by: Created) -> Result<CommandTool> {
         let (stored, env) = checked(draft, by)?;
-        let this = self.clone();
         let _changing = self.changing.lock().await;
         self.check_new_name(&stored.name)?;
         if self.all()?.len() >= MOST {
@@ -84,7 +84,7 @@ impl CommandTools {
             Ok(entry)
         };
         let entry = self.records.store().write(job).await?;
-        this.learn_secrets()?;
+        self.learn_secrets()?;
         self.publish(&entry)?;
         publish_change(cx, &entry);
         Ok(entry.into())
@@ -304,10 +304,10 @@ impl CommandTools {
     fn tool(&self, stored: &Stored, owner: Owner, label: Label, run: Run) -> Result<Tool> {
         let parameters = stored.parameters();
         let template = Template::parse(&stored.command, &parameters)?;
-        let (workshop, folder) = (self.workshop.clone(), stored.working_dir.clone());
+        let (workshop, folder) = (self.workshop.clone(), folder_of(stored).to_owned());
         let destroys = move |cx: &Cx, args: &Value| {
             let rendered = template.render(args.as_object().unwrap_or(&Map::new()));
-            rendered.is_ok_and(|rendered| tools_workshop::would_destroy(&workshop, cx, &rendered.shown, &folder))
+            rendered.is_ok_and(|rendered| would_destroy(&workshop, cx, &rendered.shown, &folder))
         };
         Ok(Tool {
             signature: Signature::given(&stored.description, parameters),
@@ -350,20 +350,19 @@ impl CommandTools {
         let template = Template::parse(&stored.command, &stored.parameters())?;
         let defaults = with_defaults(&stored.parameters(), args);
         let Rendered { script, variables, shown } = template.render(&defaults)?;
-        deny::check(&shown)?;
+        check_command(&shown)?;
         let mut program = Program::new(self.workshop.find("sh")?, ["-c".to_owned(), script]);
         program.env = env.clone().into_iter().chain(variables).collect();
-        program.folder = Some(stored.working_dir.clone()).filter(|folder| !folder.is_empty());
+        program.folder = Some(folder_of(stored).to_owned());
         let seconds = Duration::from_secs(stored.timeout_seconds.into());
-        (program.limits.wall, program.limits.cpu) = (seconds, seconds);
+        program.limits = Limits { wall: seconds, cpu: seconds, ..self.workshop.limits() };
         if stored.network {
             program.network = self.workshop.network(cx, &stored.name, &shown).await?;
         }
         // Values of the environment that are too short to be removed everywhere.
         let own = Scrubber::default();
         own.set(SECRETS, env.values().cloned());
-        let workshop = Workshop { scrubber: self.workshop.scrubber.clone(), ..self.workshop.clone() };
-        let mut ran = workshop.run(cx, program).await?;
+        let mut ran = self.workshop.run(cx, program).await?;
         ran.stdout = own.text(&ran.stdout, How::Digests).into_owned();
         ran.stderr = own.text(&ran.stderr, How::Digests).into_owned();
         Ok(answer(&ran, Form::Command).meta("commandTool", stored.name.as_str()))
@@ -383,6 +382,11 @@ impl CommandTools {
             }
         });
     }
+}
+
+/// The folder that a tool runs in.
+fn folder_of(stored: &Stored) -> &str {
+    if stored.working_dir.is_empty() { "." } else { &stored.working_dir }
 }
 
 /// The arguments of a call, with the defaults of its parameters.

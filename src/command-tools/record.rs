@@ -338,7 +338,7 @@ pub(crate) fn checked(draft: Draft, by: Created) -> Result<(Stored, Environment)
     let parameters = check_parameters(draft.parameters)?;
     Template::parse(&draft.command, &parameters)?;
     // What no command may do is refused before anybody relies on the tool.
-    tools_workshop::deny::check(&draft.command)?;
+    tools_workshop::check_command(&draft.command)?;
     let timeout_seconds = draft.timeout_seconds.unwrap_or(SECONDS.0);
     if !(1..=SECONDS.1).contains(&timeout_seconds) {
         return Err(Error::bad_args(format!("`timeoutSeconds` is from 1 to {}", SECONDS.1)));

@@ -222,12 +222,13 @@ pub(crate) fn seconds(given: Option<f64>, (default, most): (u32, u32), always_se
 
 fn destroys(workshop: &Workshop, cx: &Cx, args: &Value) -> bool {
     let command = args["command"].as_str().unwrap_or_default();
-    // What is refused in any case needs no question.
-    if command.len() > COMMAND || deny::forbidden(command).is_some() {
-        return false;
-    }
-    let folder = args["workingDir"].as_str().unwrap_or(".");
-    command_destroys(command, &Here { workshop, cx, folder })
+    command.len() <= COMMAND && would_destroy(workshop, cx, command, args["workingDir"].as_str().unwrap_or("."))
+}
+
+/// Whether a command in a folder would delete or overwrite files of the caller, judged by its words. One that is refused in any
+/// case needs no question.
+pub fn would_destroy(workshop: &Workshop, cx: &Cx, command: &str, folder: &str) -> bool {
+    deny::forbidden(command).is_none() && command_destroys(command, &Here { workshop, cx, folder })
 }
 
 /// The caller's files, as a command in a folder sees them.

@@ -1,7 +1,7 @@
 //! Layer 3: tools that run programs in the process sandbox: shell commands and code, and sessions for those that go on.
 //!
 //! ```text
-//! exec, code, packages ─┬─▶ program (files, limits, marks) ─▶ process_sandbox
+//! exec, code, packages ─┬─▶ program (files, limits, marks) ─▶ process_sandbox ◀─ git (over one repository)
 //!                       └─▶ sessions (what goes on after its call)
 //! deny, destroys ─▶ words: what a command would do, judged by its words before it runs
 //! ```
@@ -10,6 +10,7 @@ mod code;
 mod deny;
 mod destroys;
 mod exec;
+mod git;
 mod languages;
 mod output;
 mod packages;
@@ -20,8 +21,11 @@ mod words;
 
 pub use self::{
     code::code,
-    exec::commands,
+    deny::check as check_command,
+    exec::{commands, would_destroy},
+    git::family as git,
     program::Program,
+    result::{Form, answer},
     sessions::{Part, Session, Sessions, Status},
 };
 

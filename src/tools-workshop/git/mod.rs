@@ -8,10 +8,7 @@ mod parse;
 mod repository;
 mod run;
 
-use self::{
-    repository::Repository,
-    run::{Access, Ran},
-};
+use self::{repository::Repository, run::Access};
 use crate::Workshop;
 use scrub::How;
 use std::time::Duration;
@@ -371,7 +368,7 @@ async fn commit(tools: Workshop, cx: Cx, args: Commit) -> Result<Output> {
     let mut words = vec!["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status", "--no-edit"];
     words.extend(["--cleanup=whitespace", "--file=-"]);
     words.extend(args.all.then_some("--all"));
-    let change = repository.change(&tools, &cx, &words, message.as_bytes()).await?;
+    repository.change(&tools, &cx, &words, message.as_bytes()).await?;
     let head = repository.git(&tools, &cx, Access::Read, &["log", "-z", "-1", "--no-show-signature", parse::LOG_FORMAT]);
     let made = parse::log(head.await?.whole("the commit")?).pop().unwrap_or_default();
     let counted =
@@ -389,7 +386,7 @@ async fn commit(tools: Workshop, cx: Cx, args: Commit) -> Result<Output> {
     });
     let short = made["short"].as_str().unwrap_or_default();
     let say = format!("I committed {} as {short}.", counted_one(files.len(), "changed file"));
-    Ok(change.with(repository.output(shown)).say(say))
+    Ok(repository.output(shown).say(say))
 }
 
 /// Stage files for the next commit. Also stages deletions.
@@ -411,10 +408,10 @@ async fn add(tools: Workshop, cx: Cx, args: Add) -> Result<Output> {
     let repository = Repository::find(&tools, &cx, &args.path)?;
     let mut words = vec!["add", "--all", "--"];
     words.extend(files.iter().map(String::as_str));
-    let change = repository.change(&tools, &cx, &words, &[]).await?;
+    repository.change(&tools, &cx, &words, &[]).await?;
     let status = read_status(&tools, &cx, &repository).await?;
     let say = format!("{} staged for the next commit.", counted_one(status.staged.len(), "change"));
-    Ok(change.with(repository.output(shown_status(&repository, &status))).say(say))
+    Ok(repository.output(shown_status(&repository, &status)).say(say))
 }
 
 /// What to do with branches.
@@ -477,9 +474,9 @@ async fn branch(tools: Workshop, cx: Cx, args: Branch) -> Result<Output> {
             let name = name()?;
             let from = args.from.as_deref().unwrap_or("HEAD");
             let at = resolve(&tools, &cx, &repository, from).await?;
-            let change = repository.change(&tools, &cx, &["branch", "--no-track", "--", name, &at], &[]).await?;
+            repository.change(&tools, &cx, &["branch", "--no-track", "--", name, &at], &[]).await?;
             let shown = json!({"repository": repository.shown(), "created": name, "at": at});
-            Ok(change.with(repository.output(shown)).say(format!("I created the branch {name}.")))
+            Ok(repository.output(shown).say(format!("I created the branch {name}.")))
         }
         Action::Delete => {
             let name = name()?;
@@ -487,10 +484,10 @@ async fn branch(tools: Workshop, cx: Cx, args: Branch) -> Result<Output> {
             let at = resolve(&tools, &cx, &repository, &format!("refs/heads/{name}")).await.map_err(|_| {
                 Error::not_found(format!("there is no branch `{name}`: git_branch lists those there are"))
             })?;
-            let change = repository.change(&tools, &cx, &["branch", how, "--", name], &[]).await?;
+            repository.change(&tools, &cx, &["branch", how, "--", name], &[]).await?;
             let note = format!("It was at {at}: create a branch there to get it back.");
             let shown = json!({"repository": repository.shown(), "deleted": name, "wasAt": at, "note": note});
-            Ok(change.with(repository.output(shown)).say(format!("I deleted the branch {name}.")))
+            Ok(repository.output(shown).say(format!("I deleted the branch {name}.")))
         }
     }
 }
@@ -531,10 +528,10 @@ async fn checkout(tools: Workshop, cx: Cx, args: Checkout) -> Result<Output> {
         let at = resolve(&tools, &cx, &repository, target).await?;
         let mut words = vec!["checkout", "--quiet", "--no-recurse-submodules", "--no-overlay", &at, "--"];
         words.extend(files.iter().map(String::as_str));
-        let change = repository.change(&tools, &cx, &words, &[]).await?;
+        repository.change(&tools, &cx, &words, &[]).await?;
         let shown = json!({"repository": repository.shown(), "restored": args.files, "from": target});
         let say = format!("I restored {} from {}.", counted_one(files.len(), "path"), truncate(target, 60));
-        return Ok(change.with(repository.output(shown)).say(say));
+        return Ok(repository.output(shown).say(say));
     }
     let mut words = vec!["checkout", "--quiet", "--no-recurse-submodules", "--no-guess", "--no-track"];
     words.extend(args.force.then_some("--force"));
@@ -555,14 +552,14 @@ async fn checkout(tools: Workshop, cx: Cx, args: Checkout) -> Result<Output> {
     }
     // `--no-track` is for new branches only.
     words.retain(|word| args.create || *word != "--no-track");
-    let change = repository.change(&tools, &cx, &words, &[]).await?;
+    repository.change(&tools, &cx, &words, &[]).await?;
     let status = read_status(&tools, &cx, &repository).await?;
     let shown = shown_status(&repository, &status);
     let say = match &status.branch {
         Some(branch) => format!("You are on the branch {branch} now."),
         None => format!("You are at {} now, on no branch.", truncate(target, 60)),
     };
-    Ok(change.with(repository.output(shown)).say(say))
+    Ok(repository.output(shown).say(say))
 }
 
 /// The full id of a commit that a name stands for.

@@ -17,6 +17,7 @@ use tool::{Cx, Error, Label, Output, Result};
 use workspace::{Located, WorkspaceAccess};
 
 /// A repository in the workspace.
+#[derive(Clone)]
 pub struct Repository {
     /// Its folder.
     top: Located,
@@ -26,11 +27,6 @@ pub struct Repository {
     config: String,
     /// The worst label of what is in it.
     label: Label,
-}
-
-/// What a call changed.
-pub struct Changed {
-    files: workspace::ChangedFiles,
 }
 
 impl Repository {
@@ -81,25 +77,28 @@ impl Repository {
     }
 
     /// Runs git to change something: what it writes is marked like what it came from, and can be undone.
-    pub async fn change(&self, tools: &Workshop, cx: &Cx, words: &[&str], input: &[u8]) -> Result<Changed> {
+    pub async fn change(&self, tools: &Workshop, cx: &Cx, words: &[&str], input: &[u8]) -> Result<()> {
         if self.top.is_read_only() {
             return Err(Error::denied(format!("`{}` is in a place that is read-only: copy it first", self.shown())));
         }
-        let watch = tools.workspaces.before_program(cx, WorkspaceAccess::ReadWrite).await?;
-        let ran = self.run(tools, cx, Access::Write, words, input).await;
-        // Also after a failure: it may have written something.
-        let files = tools.workspaces.after_program(watch, self.label).await?;
-        ran?.check(tools)?;
-        Ok(Changed { files })
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let (this, tools, cx, input) = (self.clone(), tools.clone(), cx.clone(), input.to_vec());
+        // A task of its own: what git wrote is marked even if nobody waits for it any more.
+        let work = async move {
+            let (files, caller) = (tools.workspaces.clone(), cx.clone());
+            let watch = on_disk(move || files.before_program(&caller, WorkspaceAccess::ReadWrite)).await?;
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let ran = this.run(&tools, &cx, Access::Write, &words, &input).await;
+            // Also after a failure: it may have written something.
+            tools.workspaces.after_program(watch, this.label).await?;
+            ran?.check(&tools).map(drop)
+        };
+        let done = tokio::spawn(store::inherit_effect(work)).await;
+        done.unwrap_or_else(|_| Err(Error::failed("running git broke inside; this is a fault of Hob")))
     }
 
     async fn run(&self, tools: &Workshop, cx: &Cx, access: Access, words: &[&str], input: &[u8]) -> Result<Ran> {
-        let git = tools.sandbox.find("git").ok_or_else(|| {
-            Error::unavailable("git is not installed on this device: an admin can install the package `git`")
-        })?;
-        if let Some(why) = tools.sandbox.refusal() {
-            return Err(Error::unavailable(why));
-        }
+        let git = tools.find("git")?;
         let top = self.top.inside();
         let reduced = ConfigFile::new(&self.config)?;
         let mut job = Job::new(git).args(words);
@@ -109,23 +108,23 @@ impl Repository {
             Access::Read => WorkspaceAccess::ReadOnly,
             Access::Write => WorkspaceAccess::ReadWrite,
         };
-        let place = self.top.at(workspace::RelPath::default()).inside();
-        job.mounts = tools.workspaces.mounts(cx, wanted)?.into_iter().filter(|mount| mount.target == place).collect();
-        job.mounts.push(Mount {
-            source: reduced.handle()?,
-            target: top.join(".git/config"),
-            access: process_sandbox::Access::ReadOnly,
-            covered: vec![],
-        });
+        let (files, caller) = (tools.workspaces.clone(), cx.clone());
+        let mounts = on_disk(move || files.mounts(&caller, wanted)).await?;
+        let place = mounts.into_iter().filter(|mount| mount.place == self.top.place_id());
+        job.mounts = place.map(|mount| mounted(mount.source, mount.target, mount.read_only, mount.covered)).collect();
+        job.mounts.push(mounted(reduced.handle()?, top.join(".git/config"), true, vec![]));
         run::run(tools, cx, job, input).await
     }
 }
 
-impl Changed {
-    /// The answer, with what can be undone.
-    pub fn with(self, output: Output) -> Output {
-        self.files.describe(output)
-    }
+fn mounted(source: OwnedFd, target: PathBuf, read_only: bool, covered: Vec<PathBuf>) -> Mount {
+    let access = if read_only { process_sandbox::Access::ReadOnly } else { process_sandbox::Access::ReadWrite };
+    Mount { source, target, access, covered }
+}
+
+/// Runs what waits for the disk on a thread of its own.
+async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(Error::failed("looking at the files broke inside")))
 }
 
 /// The reduced configuration as a file, which is deleted with this value.

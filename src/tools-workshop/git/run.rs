@@ -8,12 +8,14 @@
 //! 3. Environment and settings that win over every file: no hooks, no file system monitor, no editor, pager, signer or
 //!    credential helper, no transport of any kind, no submodules, no configuration of the system or a home folder.
 
-use crate::{Workshop, output};
+use crate::{Workshop, output, program::sandbox_error};
 use process_sandbox::{Ended, Finished, Job, Limits, Stdin};
-use scrub::How;
 use std::time::Duration;
 use text_kit::truncate;
 use tool::{Cx, Error, Result};
+
+/// How long git waits for its turn while too many programs run.
+const TURN: Duration = Duration::from_secs(30);
 
 /// Whether a command of git changes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,10 +155,11 @@ pub async fn run(tools: &Workshop, cx: &Cx, mut job: Job, input: &[u8]) -> Resul
     if !input.is_empty() {
         job.stdin = Stdin::Bytes(input.to_vec());
     }
-    let finished: Finished = tools.sandbox.run(job, cx.cancel()).await.map_err(|error| match error {
-        process_sandbox::Error::Unavailable(why) => Error::unavailable(why),
-        other => Error::failed(format!("git could not be run: {other}")),
-    })?;
+    let turn = tokio::time::timeout(TURN, tools.turns.acquire()).await;
+    let Ok(Ok(_turn)) = turn else {
+        return Err(Error::unavailable("too many programs run at once: try again in a minute"));
+    };
+    let finished: Finished = tools.sandbox.run(job, cx.cancel()).await.map_err(sandbox_error)?;
     Ok(Ran { ended: finished.ended, out: finished.out, err: finished.err, truncated: finished.truncated })
 }
 
@@ -182,7 +185,7 @@ impl Ran {
             return Err(Error::failed(format!("git did not finish: {why}")));
         }
         let said = [&self.err[..], &self.out[..]].concat();
-        let said = output::finished(&said, self.truncated, &tools.scrubber, How::Digests);
+        let said = output::finished(&said, self.truncated, &tools.scrubber);
         let lines: Vec<&str> =
             said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("hint:")).take(12).collect();
         let said = truncate(&lines.join("\n"), 1500);
@@ -202,7 +205,7 @@ impl Ran {
 
     /// Its output as text without secrets, and whether that is all of it.
     pub fn text(&self, tools: &Workshop, most: usize) -> Result<(String, bool)> {
-        let text = output::finished(&self.out, self.truncated, &tools.scrubber, How::Digests);
+        let text = output::finished(&self.out, self.truncated, &tools.scrubber);
         if text.len() <= most {
             return Ok((text, !self.truncated));
         }
