@@ -252,7 +252,7 @@ impl Here<'_> {
             }
         };
         let Ok(located) = files.locate(self.cx, &inside) else { return false };
-        match files.kind_of(self.cx, &located) {
+        match files.kind_of(&located) {
             Ok(kind) => kind.is_some_and(holds),
             Err(_) => true,
         }

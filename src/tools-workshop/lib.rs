@@ -24,7 +24,7 @@ pub use self::{
     deny::check as check_command,
     exec::{commands, would_destroy},
     git::family as git,
-    program::Program,
+    program::{Details, Program, Ran},
     result::{Form, answer},
     sessions::{Part, Session, Sessions, Status},
 };

@@ -6,7 +6,7 @@ use crate::{
     sessions::{Finish, NewSession, Outcome, Session},
 };
 use futures::future::BoxFuture;
-use process_sandbox::{Connection, Ended, Gate, Job, Limits, Network, Process, Stdin, TerminalSize};
+use process_sandbox::{Access, Connection, Ended, Gate, Job, Limits, Mount, Network, Process, Stdin, TerminalSize};
 use serde_json::json;
 use std::{
     ffi::OsString,
@@ -17,7 +17,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 use tool::{Consult, Cx, Error, Label, Result, Risk};
-use workspace::{ChangedFiles, ProgramAccess, ProgramFiles};
+use workspace::{ChangedFiles, ProgramWatch, WorkspaceAccess, WorkspaceMount};
 
 /// How long a program waits for its turn while too many others run.
 const TURN: Duration = Duration::from_secs(30);
@@ -36,6 +36,10 @@ pub struct Program {
     pub folder: Option<String>,
     /// Whether it can change no file.
     pub read_only: bool,
+    /// Whether it sees the caller's files at all.
+    pub sees_files: bool,
+    /// What it sees besides.
+    pub mounts: Vec<Mount>,
     pub limits: Limits,
     pub network: Network,
     pub stdin: Stdin,
@@ -52,6 +56,8 @@ impl Program {
             env: vec![],
             folder: None,
             read_only: false,
+            sees_files: true,
+            mounts: vec![],
             limits: Limits::default(),
             network: Network::None,
             stdin: Stdin::Empty,
@@ -78,7 +84,7 @@ pub struct Ran {
 /// A program that is ready to start.
 struct Prepared {
     job: Job,
-    files: ProgramFiles,
+    files: ProgramWatch,
     /// The label of what it can read.
     label: Label,
 }
@@ -250,10 +256,18 @@ impl Workshop {
     async fn prepare(&self, cx: &Cx, program: Program) -> Result<Prepared> {
         self.check()?;
         let folder = self.workspaces.locate(cx, program.folder.as_deref().unwrap_or("."))?;
-        let dir = folder.inside();
-        let access = if program.read_only { ProgramAccess::ReadOnly } else { ProgramAccess::ReadWrite };
-        let files = self.workspaces.before_program(cx, access).await?;
-        let mut label = files.label();
+        let sees_files = program.sees_files;
+        let dir = if sees_files { folder.inside() } else { PathBuf::from("/tmp") };
+        let changes = sees_files && !program.read_only;
+        let access = if changes { WorkspaceAccess::ReadWrite } else { WorkspaceAccess::ReadOnly };
+        let (workspaces, caller) = (self.workspaces.clone(), cx.clone());
+        let looked = tokio::task::spawn_blocking(move || {
+            let mounts = if sees_files { workspaces.mounts(&caller, access)? } else { vec![] };
+            Ok((workspaces.before_program(&caller, access)?, mounts))
+        });
+        let (files, mounts) =
+            looked.await.unwrap_or_else(|_| Err(Error::failed("looking at the files broke inside; this is a fault of Hob")))?;
+        let mut label = if sees_files { files.readable() } else { Label::Own };
         if matches!(program.network, Network::Guarded(_)) {
             label = Label::Outside;
         }
@@ -262,7 +276,7 @@ impl Workshop {
             args: program.args,
             env: environment(program.env),
             dir,
-            mounts: files.mounts()?,
+            mounts: mounts.into_iter().map(mounted).chain(program.mounts).collect(),
             limits: program.limits,
             network: program.network,
             stdin: program.stdin,
@@ -321,6 +335,11 @@ fn environment(own: Vec<(String, String)>) -> Vec<(String, String)> {
         .collect();
     all.extend(own);
     all
+}
+
+fn mounted(mount: WorkspaceMount) -> Mount {
+    let access = if mount.read_only { Access::ReadOnly } else { Access::ReadWrite };
+    Mount { source: mount.source, target: mount.target, access, covered: mount.covered }
 }
 
 fn missing(name: &str) -> Error {

@@ -48,7 +48,7 @@ pub fn answer(ran: &Ran, form: Form) -> Output {
             "the output is longer than what is here: write it to a file, and read the part that is needed".into(),
         );
     }
-    let changed = ran.changed.paths();
+    let changed = [&ran.changed.added[..], &ran.changed.changed, &ran.changed.deleted].concat();
     if !changed.is_empty() {
         fields.insert("changedFiles".into(), changed.iter().take(FILES).cloned().collect::<Vec<_>>().into());
         if changed.len() > FILES {

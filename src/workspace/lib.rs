@@ -111,6 +111,11 @@ impl Workspaces {
         Ok(Self(Arc::new(shared)))
     }
 
+    /// The folder that has those of the household, its people and agents in it.
+    pub fn folder(&self) -> &Path {
+        &self.0.folder
+    }
+
     /// The places that this caller sees. Relative paths begin in the first.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use crate::{
     Located, Workspaces,
-    entry::{Entry, EntryKind, version_of},
+    entry::{Entry, EntryKind, kind_of, version_of},
     resolve::{Resolved, error, missing, readable},
 };
 use rustix::{
@@ -92,6 +92,19 @@ impl Workspaces {
     pub async fn stat(&self, cx: &Cx, located: &Located) -> Result<Entry> {
         let (cx, located) = (cx.clone(), located.clone());
         self.blocking(move |shared| shared.stat(&cx, &located)).await
+    }
+
+    /// What is at a path, a link itself; `None` for nothing. Blocks on the disk.
+    ///
+    /// # Errors
+    /// Where it cannot be looked at.
+    pub fn kind_of(&self, located: &Located) -> Result<Option<EntryKind>> {
+        let found = self.0.root(&located.place).and_then(|root| root.resolve(&located.path, false));
+        match found {
+            Ok(found) => Ok(found.stat.as_ref().map(kind_of)),
+            Err(Error::NotFound(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether something is there.
