@@ -261,9 +261,11 @@ fn hostile(folder: &Path, trick: &dyn Fn(&Path)) {
     repository(folder);
     fs::write(folder.join("evil.sh"), EVIL).unwrap();
     fs::set_permissions(folder.join("evil.sh"), fs::Permissions::from_mode(0o755)).unwrap();
-    git(folder, &["branch", "other"]);
     git(folder, &["add", "."]);
     git(folder, &["commit", "--quiet", "--message", "Second"]);
+    git(folder, &["branch", "other"]);
+    fs::write(folder.join("a.txt"), "two\n").unwrap();
+    git(folder, &["commit", "--quiet", "--all", "--message", "Third"]);
     trick(folder);
     fs::write(folder.join("a.txt"), "one\nchanged\n").unwrap();
 }
@@ -356,7 +358,7 @@ fn tricks() -> Vec<Trick> {
                     folder,
                     ".git/config",
                     "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tpartialClone = origin\n[remote \"origin\"]\n\turl = \
-                     ./nowhere\n\tpromisor = true\n\tuploadpack = ./evil.sh;\n",
+                     ./nowhere\n\tpromisor = true\n\tuploadpack = touch marker; false\n",
                 );
                 let blob = git(folder, &["rev-parse", "other:a.txt"]);
                 let (start, rest) = blob.split_at(2);
@@ -379,7 +381,7 @@ fn no_trick_of_a_hostile_repository_runs_anything() {
             &["status"][..],
             &["diff"],
             &["add", "a.txt"],
-            &["commit", "--message", "Third"],
+            &["commit", "--message", "Fourth"],
             &["log", "-1", "-p"],
             &["checkout", "--force", "other"],
         ] {
@@ -397,7 +399,7 @@ fn no_trick_of_a_hostile_repository_runs_anything() {
             ("git_diff", json!({"from": "other"})),
             ("git_add", json!({"files": ["a.txt"]})),
             ("git_diff", json!({"staged": true})),
-            ("git_commit", json!({"message": "Third", "all": true})),
+            ("git_commit", json!({"message": "Fourth", "all": true})),
             ("git_log", json!({})),
             ("git_branch", json!({"action": "create", "name": "new"})),
             ("git_checkout", json!({"target": "other", "force": true})),

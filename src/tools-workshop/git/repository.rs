@@ -4,7 +4,7 @@ use super::{
     config,
     run::{self, Access, Ran},
 };
-use crate::Workshop;
+use crate::{Workshop, program::mounted};
 use process_sandbox::{Job, Mount};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use std::{
@@ -110,16 +110,15 @@ impl Repository {
         };
         let (files, caller) = (tools.workspaces.clone(), cx.clone());
         let mounts = on_disk(move || files.mounts(&caller, wanted)).await?;
-        let place = mounts.into_iter().filter(|mount| mount.place == self.top.place_id());
-        job.mounts = place.map(|mount| mounted(mount.source, mount.target, mount.read_only, mount.covered)).collect();
-        job.mounts.push(mounted(reduced.handle()?, top.join(".git/config"), true, vec![]));
+        job.mounts = mounts.into_iter().filter(|mount| mount.place == self.top.place_id()).map(mounted).collect();
+        job.mounts.push(Mount {
+            source: reduced.handle()?,
+            target: top.join(".git/config"),
+            access: process_sandbox::Access::ReadOnly,
+            covered: vec![],
+        });
         run::run(tools, cx, job, input).await
     }
-}
-
-fn mounted(source: OwnedFd, target: PathBuf, read_only: bool, covered: Vec<PathBuf>) -> Mount {
-    let access = if read_only { process_sandbox::Access::ReadOnly } else { process_sandbox::Access::ReadWrite };
-    Mount { source, target, access, covered }
 }
 
 /// Runs what waits for the disk on a thread of its own.
