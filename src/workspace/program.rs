@@ -367,15 +367,9 @@ impl Shared {
         self.announce(cx, &located, "changed");
         let written: Vec<&String> = diff.added.iter().chain(&diff.changed).collect();
         let fresh = self.program_marks(&place, &written, diff.truncated, label)?;
-        let mut stale = vec![];
-        for path in diff.deleted.iter().take(MOST_MARKS) {
-            stale.extend(self.mark_tree(&place.key, path)?);
-        }
-        let gone: HashSet<Id> = stale.iter().map(|(id, _)| *id).collect();
-        stale.retain({
-            let mut left = gone;
-            move |(id, _)| left.remove(id)
-        });
+        let deleted: HashSet<&String> = diff.deleted.iter().collect();
+        let mut stale = self.mark_tree(&place.key, "")?;
+        stale.retain(|(_, mark)| deleted.contains(&mark.path));
         let (shared, held, parts) = (self.clone(), diff.held, diff.parts);
         let note = move |tx: &Tx| {
             marks::remove(&shared.marks, tx, &stale)?;
