@@ -12,6 +12,7 @@ mod graph;
 mod home_assistant;
 mod known_hosts;
 mod notify;
+mod programs;
 pub mod restart;
 pub mod serve;
 mod sql;
@@ -303,6 +304,8 @@ fn build_with(
     undo::schedule_pruning(store.clone(), closing.clone());
     sql::schedule_tidying(databases.clone());
     sql::add_check(&care.checks, &databases);
+    let programs = programs::sandbox(data);
+    care.checks.add(move || Some(programs::check(&programs)));
     let (requests, used_agent) = (RequestCounts::default(), agent.clone());
     let (started, desk) = (Id::new(), settings.clone());
     let (kept, checking) = (store.clone(), ports.clone());
