@@ -191,6 +191,8 @@ fn build_with(
     families.push(tools_home::mqtt::family(mqtt.clone()).into_parts());
     let web = Guarded::new(config.http.allow.clone());
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
+    let workspaces = Workspaces::open(&store, data, config.workspace.clone().with_environment())?;
+    undo.register(workspace::UNDO_TABLE, undo::files(&workspaces));
     let workshop =
         workshop::workshop(&config.workshop, data, &store, &workspaces, &web, &entry.scrubber, &sandbox);
     families.push(tools_workshop::code(workshop.clone()).into_parts());
@@ -208,8 +210,6 @@ fn build_with(
     let files = VirtualFiles::new(&store, meaning.clone(), Arc::new(documents.clone()));
     undo.register(documents::COLLECTION, undo::documents(&files));
     families.push(tools_knowledge::memory_documents(files.clone()).into_parts());
-    let workspaces = Workspaces::open(&store, data, config.workspace.clone().with_environment())?;
-    undo.register(workspace::UNDO_TABLE, undo::files(&workspaces));
     let skills = Skills::open(&store, meaning, data);
     families.push(persona::family(documents.clone()).into_parts());
     families.push(interaction::family(interactions.clone()).into_parts());
