@@ -98,7 +98,7 @@ pub(crate) fn with_shell(family: Family<Workshop>) -> Family<Workshop> {
         .example(json!({"command": "ls -la"}))
 }
 
-/// Run a shell command in a sandbox with the files of the workspace. It has no network unless `network` is true, which a person
+/// Run a shell command in a sandbox with the files of the workspace. Other places are at /places/NAME. It has no network unless `network` is true, which a person
 /// has to approve.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

@@ -186,8 +186,8 @@ fn parsed(manager: Option<&str>, command: &str) -> Result<Parsed> {
     }
     let mut rest: Vec<String> = single.words.iter().map(|word| word.text.clone()).collect();
     let by_name = |name: &str| MANAGERS.iter().find(|m| m.names.contains(&name));
-    let first = rest.first().map(String::as_str).unwrap_or_default();
-    let found = match by_name(first) {
+    let first = rest.first().cloned().unwrap_or_default();
+    let found = match by_name(&first) {
         Some(found) => {
             rest.remove(0);
             Some(found)
@@ -195,7 +195,7 @@ fn parsed(manager: Option<&str>, command: &str) -> Result<Parsed> {
         None => by_name(manager.unwrap_or_default().trim().to_lowercase().as_str()),
     };
     let Some(found) = found else {
-        let name = text_kit::truncate(manager.unwrap_or(first), 40);
+        let name = text_kit::truncate(manager.unwrap_or(&first), 40);
         return Err(Error::bad_args(format!("`{name}` is no package manager that is used here: use pip or npm")));
     };
     let verb = rest.first().cloned().unwrap_or_default();

@@ -66,7 +66,7 @@ impl Reader<'_> {
     /// Reads commands until the end, or until `until` closes them.
     fn script(&mut self, into: &mut Script, until: Option<u8>) {
         let mut now = Command::default();
-        let mut finish = |now: &mut Command, into: &mut Script| {
+        let finish = |now: &mut Command, into: &mut Script| {
             let mut done = std::mem::take(now);
             while done.words.first().is_some_and(|word| word.is_plain && KEYWORDS.contains(&&*word.text)) {
                 done.words.remove(0);

@@ -123,9 +123,22 @@ impl Workspaces {
     /// # Errors
     /// `Unavailable` where a place is too large to find the names in it that are denied.
     pub fn mounts(&self, cx: &Cx, access: WorkspaceAccess) -> Result<Vec<WorkspaceMount>> {
+        self.mounts_of(cx, access, |_| true)
+    }
+
+    /// The same for some places, by their ids.
+    ///
+    /// # Errors
+    /// As [`Workspaces::mounts`].
+    pub fn mounts_of(
+        &self,
+        cx: &Cx,
+        access: WorkspaceAccess,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Vec<WorkspaceMount>> {
         self.0.refresh_guard();
         let mut mounts = vec![];
-        for (at, place) in self.0.visible(cx).iter().enumerate() {
+        for (at, place) in self.0.visible(cx).iter().enumerate().filter(|(_, place)| wanted(&place.id)) {
             let root = match self.0.root(place) {
                 Ok(root) => root,
                 Err(why) if at == 0 => return Err(why),
@@ -153,9 +166,22 @@ impl Workspaces {
     /// # Errors
     /// `Unavailable` where the disk fails.
     pub fn before_program(&self, cx: &Cx, access: WorkspaceAccess) -> Result<ProgramWatch> {
+        self.before_program_of(cx, access, |_| true)
+    }
+
+    /// The same for a program that sees some places only, by their ids.
+    ///
+    /// # Errors
+    /// As [`Workspaces::before_program`].
+    pub fn before_program_of(
+        &self,
+        cx: &Cx,
+        access: WorkspaceAccess,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<ProgramWatch> {
         let (mut snapshots, mut readable) = (vec![], Label::Own);
         let mut left = CONTENTS;
-        for (at, place) in self.0.visible(cx).into_iter().enumerate() {
+        for (at, place) in self.0.visible(cx).into_iter().enumerate().filter(|(_, place)| wanted(&place.id)) {
             let Ok(root) = self.0.root(&place) else { continue };
             readable = readable.max(self.0.worst_in(cx.user(), &place, &RelPath::default())?);
             let writes =

@@ -1,6 +1,6 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
-    tests/bench/run [start memory request size writes embedding javascript page dispatch decide home search scheduler tasks
+    tests/bench/run [start memory request size writes embedding javascript shells page dispatch decide home search scheduler tasks
                      recall relevance vectors turns decade reflex mqtt pins rules update files]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import decade as years
 import scripted_home
+import shells as commands
 import sentences as strangers
 import turns as around
 import updates
@@ -215,6 +216,15 @@ def javascript(_):
             ["making the engine, once", number(found["startCpuMs"], 1), ""]]
     table("JavaScript in the sandbox (CPU ms)", ["", "measured", "aim"], rows)
     return found
+
+
+def shells(scratch):
+    folder = scratch / "shells"
+    folder.mkdir()
+    (folder / "hob.toml").write_text("[limits]\ncalls = 0\n")
+    with Daemon(HOB, folder) as daemon:
+        daemon.ready()
+        return commands.measure(daemon)
 
 
 def rules(scratch):
@@ -498,7 +508,7 @@ def mqtt(_):
     return found
 
 
-ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, pins, home, search, scheduler, tasks,
+ALL = [size, page, request, start, memory, writes, embedding, javascript, shells, dispatch, decide, pins, home, search, scheduler, tasks,
        recall, relevance, vectors, turns, decade, reflex, mqtt, rules, update, files]
 
 
