@@ -9,8 +9,8 @@ use crate::{
     query::Query,
     tools::{Execute, Ran},
 };
-use axum::{Extension, extract::State};
 use ::command_tools::{Change, CommandTool, Created, Draft, Patch, Status};
+use axum::{Extension, extract::State};
 use identity::TokenScope;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -60,9 +60,8 @@ async fn list(
     Query(filter): Query<Filter>,
 ) -> Answer<Tools> {
     let mut tools = house.command_tools.list(&house.cx(&caller))?;
-    tools.retain(|t| {
-        filter.status.is_none_or(|s| t.status == s) && filter.created_by.is_none_or(|c| t.created_by == c)
-    });
+    tools
+        .retain(|t| filter.status.is_none_or(|s| t.status == s) && filter.created_by.is_none_or(|c| t.created_by == c));
     Ok(ok(Tools { count: tools.len(), tools }))
 }
 

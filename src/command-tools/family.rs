@@ -69,7 +69,8 @@ async fn create(tools: CommandTools, cx: Cx, args: Create) -> Result<Output> {
         _ => "It can be called by its name now.",
     };
     let say = format!("I made the tool {}. {next}", made.name);
-    let content = json!({"id": made.id, "name": made.name, "version": made.version, "status": made.status, "note": next});
+    let content =
+        json!({"id": made.id, "name": made.name, "version": made.version, "status": made.status, "note": next});
     Ok(Output { content, ..Output::default() }.say(say))
 }
 

@@ -11,8 +11,8 @@ mod template;
 pub use family::family;
 pub use record::{CommandTool, Created, Draft, Patch, Status};
 
-use record::{Environment, Stored, checked, handle_of};
 use process_sandbox::Limits;
+use record::{Environment, Stored, checked, handle_of};
 use registry::Registry;
 use scrub::{How, Scrubber};
 use serde_json::{Map, Value};

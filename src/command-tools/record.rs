@@ -22,8 +22,20 @@ const VARIABLES: usize = 50;
 const VALUE: usize = 16 * 1024;
 /// Variables that would change how a shell or the loader of programs works, or that values and the sandbox use.
 const RESERVED: &[&str] = &[
-    "BASHOPTS", "BASH_ENV", "CDPATH", "ENV", "GLIBC_TUNABLES", "HOME", "IFS", "LOGNAME", "PATH", "PS4", "SHELL", "SHELLOPTS",
-    "TMPDIR", "USER",
+    "BASHOPTS",
+    "BASH_ENV",
+    "CDPATH",
+    "ENV",
+    "GLIBC_TUNABLES",
+    "HOME",
+    "IFS",
+    "LOGNAME",
+    "PATH",
+    "PS4",
+    "SHELL",
+    "SHELLOPTS",
+    "TMPDIR",
+    "USER",
 ];
 
 /// The author of a tool.
@@ -351,7 +363,9 @@ pub(crate) fn checked(draft: Draft, by: Created) -> Result<(Stored, Environment)
     let agent = match draft.agent.as_deref().map(str::trim).filter(|agent| !agent.is_empty()) {
         None => None,
         Some("general") => Some(AgentId::GENERAL.0),
-        Some(id) => Some(id.parse::<Id>().map_err(|_| Error::bad_args("`agent` is the id of an agent: leave it out for all"))?),
+        Some(id) => {
+            Some(id.parse::<Id>().map_err(|_| Error::bad_args("`agent` is the id of an agent: leave it out for all"))?)
+        }
     };
     let mut handle = [0; 8];
     handle.copy_from_slice(&Id::new().as_bytes()[8..]);
@@ -425,10 +439,16 @@ fn check_environment(env: &Environment) -> Result<()> {
             && chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
             && chars.all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !good {
-            return Err(Error::bad_args(format!("`{shown}` is no name of a variable: use letters, digits and underscores")));
+            return Err(Error::bad_args(format!(
+                "`{shown}` is no name of a variable: use letters, digits and underscores"
+            )));
         }
-        if RESERVED.contains(&name.as_str()) || ["LD_", "HOB_", "DYLD_", "BASH_FUNC"].iter().any(|start| name.starts_with(start)) {
-            return Err(Error::bad_args(format!("the variable `{shown}` is reserved: set it in the command, or choose another name")));
+        if RESERVED.contains(&name.as_str())
+            || ["LD_", "HOB_", "DYLD_", "BASH_FUNC"].iter().any(|start| name.starts_with(start))
+        {
+            return Err(Error::bad_args(format!(
+                "the variable `{shown}` is reserved: set it in the command, or choose another name"
+            )));
         }
         // The value may be a secret and is not shown.
         if value.len() > VALUE || value.contains('\0') {
@@ -456,7 +476,10 @@ mod tests {
     #[test]
     fn a_draft_is_checked() {
         let (stored, env) = checked(draft(), Created::User).unwrap();
-        assert_eq!((stored.status, stored.timeout_seconds, &stored.env_names[..]), (Status::Active, 60, &["API_KEY".to_owned()][..]));
+        assert_eq!(
+            (stored.status, stored.timeout_seconds, &stored.env_names[..]),
+            (Status::Active, 60, &["API_KEY".to_owned()][..])
+        );
         assert_eq!(env["API_KEY"], "s3cret-value");
         let (stored, _) = checked(Draft { enabled: Some(true), ..draft() }, Created::Llm).unwrap();
         assert_eq!((stored.status, stored.requires_approval), (Status::PendingApproval, true));

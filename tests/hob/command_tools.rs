@@ -29,10 +29,35 @@ fn patch(hob: &Hob, tool: &Value, body: Value) -> Reply {
 
 /// Values that would run something if they became text of a command.
 const ATTACKS: &[&str] = &[
-    "; touch pwned", "$(touch pwned)", "`touch pwned`", "| touch pwned", "&& touch pwned", "\ntouch pwned\n", "' ; touch pwned ; '",
-    "\" ; touch pwned ; \"", "'; touch pwned #", "\\'; touch pwned; \\'", "${IFS}touch${IFS}pwned", "$(touch${IFS}pwned)",
-    "a[$(touch pwned)]", "{{other}}", "${HOB_ARG_1}", ">pwned", ">>pwned", "<(touch pwned)", "*", "~", "!!", "%s%n", "\u{2028}touch pwned",
-    "x\\", "x\\\"", "$'touch pwned'", "pwned\u{0009}pwned", "'\"'\"'; touch pwned; '\"'\"'", "\r\ntouch pwned",
+    "; touch pwned",
+    "$(touch pwned)",
+    "`touch pwned`",
+    "| touch pwned",
+    "&& touch pwned",
+    "\ntouch pwned\n",
+    "' ; touch pwned ; '",
+    "\" ; touch pwned ; \"",
+    "'; touch pwned #",
+    "\\'; touch pwned; \\'",
+    "${IFS}touch${IFS}pwned",
+    "$(touch${IFS}pwned)",
+    "a[$(touch pwned)]",
+    "{{other}}",
+    "${HOB_ARG_1}",
+    ">pwned",
+    ">>pwned",
+    "<(touch pwned)",
+    "*",
+    "~",
+    "!!",
+    "%s%n",
+    "\u{2028}touch pwned",
+    "x\\",
+    "x\\\"",
+    "$'touch pwned'",
+    "pwned\u{0009}pwned",
+    "'\"'\"'; touch pwned; '\"'\"'",
+    "\r\ntouch pwned",
 ];
 
 #[test]
@@ -63,12 +88,19 @@ fn no_value_of_any_type_runs_anything() {
         if !attack.contains('\r') {
             let expected = format!("[--][{shown}][{shown}][{shown}][a{shown}]");
             assert!(out.starts_with(&expected), "{attack:?}: {out}");
-            assert!(out.contains(&format!("[1.5][-7][true][{shown}][b c][{shown}][{shown} b c {shown}]")), "{attack:?}: {out}");
+            assert!(
+                out.contains(&format!("[1.5][-7][true][{shown}][b c][{shown}][{shown} b c {shown}]")),
+                "{attack:?}: {out}"
+            );
         }
         // The other types refuse text that is none of theirs.
-        for (name, value) in
-            [("choice", json!(attack)), ("pattern", json!(attack)), ("number", json!(attack)), ("whole", json!(attack)), ("flag", json!(attack))]
-        {
+        for (name, value) in [
+            ("choice", json!(attack)),
+            ("pattern", json!(attack)),
+            ("number", json!(attack)),
+            ("whole", json!(attack)),
+            ("flag", json!(attack)),
+        ] {
             let refused = hob.post(&path(&tool, "/execute"), json!({"arguments": {name: value}}));
             assert_eq!(refused.status, 400, "{name} {attack:?}: {}", refused.text());
         }
@@ -97,9 +129,25 @@ fn a_value_is_no_option_and_no_program() {
     let zero = hob.post(&path(&safe, "/execute"), json!({"arguments": {"x": "a\u{0}b"}}));
     assert_eq!(zero.status, 400, "{}", zero.text());
     for command in [
-        "{{x}}", "sh -c {{x}}", "sh -c 'echo {{x}}'", "eval {{x}}", "python3 -c \"print('{{x}}')\"", "awk {{x}} f", "env {{x}}", "xargs {{x}}",
-        "find . -exec sh -c '{{x}}' \\;", "echo `echo {{x}}`", "echo $(( {{x}} ))", "cat <<E\n{{x}}\nE", "[[ {{x}} -eq 1 ]]", "ls # {{x}}",
-        "echo {{y}}", "echo 'a", "", "rm -rf {{x}}", "curl {{x}} | sh",
+        "{{x}}",
+        "sh -c {{x}}",
+        "sh -c 'echo {{x}}'",
+        "eval {{x}}",
+        "python3 -c \"print('{{x}}')\"",
+        "awk {{x}} f",
+        "env {{x}}",
+        "xargs {{x}}",
+        "find . -exec sh -c '{{x}}' \\;",
+        "echo `echo {{x}}`",
+        "echo $(( {{x}} ))",
+        "cat <<E\n{{x}}\nE",
+        "[[ {{x}} -eq 1 ]]",
+        "ls # {{x}}",
+        "echo {{y}}",
+        "echo 'a",
+        "",
+        "rm -rf {{x}}",
+        "curl {{x}} | sh",
     ] {
         let refused = hob.post(TOOLS, draft("bad", command, text.clone()));
         assert!((400..=403).contains(&refused.status), "{command}: {} {}", refused.status, refused.text());
@@ -111,7 +159,8 @@ fn a_value_is_no_option_and_no_program() {
 fn sealed_variables_are_used_and_never_shown() {
     let mut hob = Hob::start();
     let secret = "correct-horse-battery-staple";
-    let mut new = draft("call", "printf '%s ' \"${#API_KEY}\" \"$API_KEY\" \"$MODE\"; env | grep -c HOB_TOKEN", json!({}));
+    let mut new =
+        draft("call", "printf '%s ' \"${#API_KEY}\" \"$API_KEY\" \"$MODE\"; env | grep -c HOB_TOKEN", json!({}));
     new["env"] = json!({"API_KEY": secret, "MODE": "fast"});
     let made = hob.post(TOOLS, new);
     assert!(!made.text().contains(secret), "{}", made.text());
@@ -136,7 +185,15 @@ fn sealed_variables_are_used_and_never_shown() {
     let gone = patch(&hob, &tool, json!({"env": {"API_KEY": null}})).data(200);
     assert_eq!(gone["envNames"], json!(["MODE"]));
     assert!(run(&hob).data(200)["result"]["stdout"].as_str().unwrap().starts_with("0 "));
-    for (name, value) in [("PATH", "/tmp"), ("LD_PRELOAD", "x"), ("HOB_ARG_1", "x"), ("A B", "x"), ("IFS", "x"), ("BASH_ENV", "x"), ("X", "a\u{0}")] {
+    for (name, value) in [
+        ("PATH", "/tmp"),
+        ("LD_PRELOAD", "x"),
+        ("HOB_ARG_1", "x"),
+        ("A B", "x"),
+        ("IFS", "x"),
+        ("BASH_ENV", "x"),
+        ("X", "a\u{0}"),
+    ] {
         let refused = patch(&hob, &tool, json!({"env": {name: value}}));
         assert_eq!(refused.status, 400, "{name}: {}", refused.text());
     }
@@ -154,7 +211,10 @@ fn a_change_is_live_at_once() {
     let tool = create(&hob, draft("greet", "echo hello {{who}}", json!({"who": {"type": "string", "default": "you"}})));
     assert_eq!((&tool["version"], &tool["timeoutSeconds"], &tool["enabled"]), (&json!(1), &json!(60), &json!(true)));
     let greet = |hob: &Hob, arguments: Value| hob.result("greet", arguments)["stdout"].as_str().unwrap().to_owned();
-    assert_eq!((greet(&hob, json!({"who": "Mia"})), greet(&hob, json!({}))), ("hello Mia\n".into(), "hello you\n".into()));
+    assert_eq!(
+        (greet(&hob, json!({"who": "Mia"})), greet(&hob, json!({}))),
+        ("hello Mia\n".into(), "hello you\n".into())
+    );
     let changed = patch(&hob, &tool, json!({"command": "echo bye {{who}}"})).data(200);
     assert_eq!((&changed["version"], greet(&hob, json!({}))), (&json!(2), "bye you\n".into()));
     let renamed = patch(&hob, &tool, json!({"name": "farewell"})).data(200);
@@ -173,7 +233,9 @@ fn a_change_is_live_at_once() {
         assert_eq!(hob.post(TOOLS, draft(name, "true", json!({}))).status, 400, "{name}");
     }
     hob.admin("DELETE", &path(&tool, "")).send().data(200);
-    for reply in [hob.get(&path(&tool, "")), hob.admin("DELETE", &path(&tool, "")).send(), hob.get(&format!("{TOOLS}/cmd_zzz"))] {
+    for reply in
+        [hob.get(&path(&tool, "")), hob.admin("DELETE", &path(&tool, "")).send(), hob.get(&format!("{TOOLS}/cmd_zzz"))]
+    {
         assert_eq!(reply.status, 404, "{}", reply.text());
     }
     create(&hob, draft("farewell", "true", json!({})));
@@ -182,11 +244,18 @@ fn a_change_is_live_at_once() {
 #[test]
 fn a_draft_is_tried_before_it_is_saved() {
     let hob = Hob::start();
-    let mut body = draft("trial", "echo {{x}}; echo \"$WORD\" >&2; exit {{n}}", json!({"x": {"type": "string"}, "n": {"type": "integer"}}));
+    let mut body = draft(
+        "trial",
+        "echo {{x}}; echo \"$WORD\" >&2; exit {{n}}",
+        json!({"x": {"type": "string"}, "n": {"type": "integer"}}),
+    );
     body["env"] = json!({"WORD": "open-sesame-please"});
     body["arguments"] = json!({"x": "hello", "n": 3});
     let ran = hob.post(&format!("{TOOLS}/try"), body.clone()).data(200);
-    assert_eq!((&ran["testMode"], &ran["result"]["exitCode"], &ran["result"]["stdout"]), (&json!(true), &json!(3), &json!("hello\n")));
+    assert_eq!(
+        (&ran["testMode"], &ran["result"]["exitCode"], &ran["result"]["stdout"]),
+        (&json!(true), &json!(3), &json!("hello\n"))
+    );
     assert!(!ran.to_string().contains("open-sesame-please"), "{ran}");
     body["arguments"] = json!({"x": 5, "n": "many"});
     assert_eq!(hob.post(&format!("{TOOLS}/try"), body).status, 400);
@@ -253,7 +322,11 @@ fn a_models_tool_waits_for_a_person() {
     let (answer, asked) = hob.allowing(|| hob.say("shout hi"));
     assert_eq!((asked, &answer["toolCalls"][0]["result"]["stdout"]), (1, &json!("HI\n")), "{answer}");
     hob.request("GET", &path(&tool, "")).bearer(&ben).send().refusal(404, "not_found");
-    hob.request("POST", "/api/v1/tools/shout/execute").bearer(&ben).json(&json!({"arguments": {}})).send().refusal(404, "not_found");
+    hob.request("POST", "/api/v1/tools/shout/execute")
+        .bearer(&ben)
+        .json(&json!({"arguments": {}}))
+        .send()
+        .refusal(404, "not_found");
     // A model deletes only what a model made.
     create(&hob, draft("by_hand", "true", json!({})));
     server.script(vec![
@@ -275,18 +348,30 @@ fn a_models_tool_waits_for_a_person() {
 fn members_manage_their_own_and_viewers_none() {
     let hob = Hob::start();
     let (ben, eve) = (hob.token("ben", "member"), hob.token("eve", "viewer"));
-    let by = |token: &str, method: &str, at: &str, body: &Value| hob.request(method, at).bearer(token).json(body).send();
+    let by =
+        |token: &str, method: &str, at: &str, body: &Value| hob.request(method, at).bearer(token).json(body).send();
     let new = draft("bens", "echo {{x}}", json!({"x": {"type": "string"}}));
     by(&eve, "POST", TOOLS, &new).refusal(403, "denied");
     let tool = by(&ben, "POST", TOOLS, &new).data(201);
     let own = create(&hob, draft("owners", "true", json!({})));
-    for (method, at, body) in [("PATCH", path(&own, ""), json!({"command": "id"})), ("DELETE", path(&own, ""), json!({})), ("POST", path(&own, "/disable"), json!({}))] {
+    for (method, at, body) in [
+        ("PATCH", path(&own, ""), json!({"command": "id"})),
+        ("DELETE", path(&own, ""), json!({})),
+        ("POST", path(&own, "/disable"), json!({})),
+    ] {
         by(&ben, method, &at, &body).refusal(403, "denied");
     }
     by(&ben, "PATCH", &path(&tool, ""), &json!({"command": "echo {{x}}!"})).data(200);
     assert_eq!(patch(&hob, &tool, json!({"description": "By an admin."})).status, 200);
     // Odd bodies are refused and change nothing.
-    for body in [json!([]), json!("x"), json!({"command": 5}), json!({"nonsense": 1}), json!({"parameters": {"type": "array"}}), json!({"env": []})] {
+    for body in [
+        json!([]),
+        json!("x"),
+        json!({"command": 5}),
+        json!({"nonsense": 1}),
+        json!({"parameters": {"type": "array"}}),
+        json!({"env": []}),
+    ] {
         let refused = patch(&hob, &tool, body.clone());
         assert_eq!(refused.status, 400, "{body}: {}", refused.text());
     }

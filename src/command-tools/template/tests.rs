@@ -22,7 +22,11 @@ fn run(command: &str, args: Value) -> String {
     let rendered = render(command, args).unwrap();
     let run = |shell: &str| {
         let mut shell = Command::new(shell);
-        shell.arg("-c").arg(&rendered.script).env_clear().envs(rendered.variables.iter().map(|(name, value)| (name, value)));
+        shell
+            .arg("-c")
+            .arg(&rendered.script)
+            .env_clear()
+            .envs(rendered.variables.iter().map(|(name, value)| (name, value)));
         String::from_utf8(shell.output().unwrap().stdout).unwrap()
     };
     let printed = run("/bin/sh");
@@ -32,7 +36,9 @@ fn run(command: &str, args: Value) -> String {
 
 #[test]
 fn values_are_words_in_all_quotes() {
-    for value in ["a b", "$(id)", "`id`", "'; id; '", "\"; id; \"", "a\nb", "*", "~", "$HOME", "\\", "!!", "", "${x}", "&& id"] {
+    for value in
+        ["a b", "$(id)", "`id`", "'; id; '", "\"; id; \"", "a\nb", "*", "~", "$HOME", "\\", "!!", "", "${x}", "&& id"]
+    {
         let command = "printf '[%s]' {{x}} a{{.x}}b \"{{ x }}\" '{{x}}' pre\"$(printf '%s.' {{x}})\"";
         let expected = format!("[{value}][a{value}b][{value}][{value}][pre{value}.]");
         assert_eq!(run(command, json!({"x": value})), expected, "{value:?}");
@@ -82,16 +88,69 @@ fn a_value_is_no_option() {
 #[test]
 fn no_value_is_where_code_is() {
     for command in [
-        "{{x}}", "{{x}} a", "a; {{x}}", "a | {{x}}", "a && \"{{x}}\"", "a $({{x}})", "a \"$({{x}})\"", "if {{x}}; then a; fi",
-        "A=1 {{x}}", "./{{x}}", "env {{x}}", "env A=1 {{x}}", "timeout 5 {{x}}", "nice -n 5 {{x}}", "xargs {{x}}", "exec {{x}}",
-        "sh -c {{x}}", "sh -c 'a {{x}}'", "bash -ec \"a {{x}}\"", "/bin/sh -c {{x}}", "env sh -c {{x}}", "sh -c 'a' -- {{x}}",
-        "python3 -c {{x}}", "python3.12 -c 'print({{x}})'", "node -e {{x}}", "node --eval={{x}}", "perl -ne {{x}} f",
-        "perl -e{{x}}", "php -r {{x}}", "eval {{x}}", "eval \"a {{x}}\"", ". {{x}}", "source {{x}}", "trap {{x}} EXIT",
-        "export {{x}}", "export A={{x}}", "read {{x}}", "let {{x}}", "declare {{x}}", "unset {{x}}", "[[ {{x}} -eq 1 ]]",
-        "awk {{x}} f", "awk '{print {{x}}}' f", "sed {{x}} f", "sed 's/a/{{x}}/' f", "sed -e 's/a/{{x}}/' f", "sed x={{x}} f",
-        "ssh host {{x}}", "watch {{x}}", "su -c {{x}}", "flock f {{x}}", "parallel {{x}}", "sqlite3 db {{x}}",
-        "xargs -I {} sh -c '{{x}}'", "find . -exec sh -c '{{x}}' \\;", "find . -exec awk {{x}} \\;", "echo a\n{{x}}", "(a; {{x}})",
-        "f() { {{x}}; }", "! {{x}}", "while {{x}}; do a; done", "time {{x}}", "command {{x}}",
+        "{{x}}",
+        "{{x}} a",
+        "a; {{x}}",
+        "a | {{x}}",
+        "a && \"{{x}}\"",
+        "a $({{x}})",
+        "a \"$({{x}})\"",
+        "if {{x}}; then a; fi",
+        "A=1 {{x}}",
+        "./{{x}}",
+        "env {{x}}",
+        "env A=1 {{x}}",
+        "timeout 5 {{x}}",
+        "nice -n 5 {{x}}",
+        "xargs {{x}}",
+        "exec {{x}}",
+        "sh -c {{x}}",
+        "sh -c 'a {{x}}'",
+        "bash -ec \"a {{x}}\"",
+        "/bin/sh -c {{x}}",
+        "env sh -c {{x}}",
+        "sh -c 'a' -- {{x}}",
+        "python3 -c {{x}}",
+        "python3.12 -c 'print({{x}})'",
+        "node -e {{x}}",
+        "node --eval={{x}}",
+        "perl -ne {{x}} f",
+        "perl -e{{x}}",
+        "php -r {{x}}",
+        "eval {{x}}",
+        "eval \"a {{x}}\"",
+        ". {{x}}",
+        "source {{x}}",
+        "trap {{x}} EXIT",
+        "export {{x}}",
+        "export A={{x}}",
+        "read {{x}}",
+        "let {{x}}",
+        "declare {{x}}",
+        "unset {{x}}",
+        "[[ {{x}} -eq 1 ]]",
+        "awk {{x}} f",
+        "awk '{print {{x}}}' f",
+        "sed {{x}} f",
+        "sed 's/a/{{x}}/' f",
+        "sed -e 's/a/{{x}}/' f",
+        "sed x={{x}} f",
+        "ssh host {{x}}",
+        "watch {{x}}",
+        "su -c {{x}}",
+        "flock f {{x}}",
+        "parallel {{x}}",
+        "sqlite3 db {{x}}",
+        "xargs -I {} sh -c '{{x}}'",
+        "find . -exec sh -c '{{x}}' \\;",
+        "find . -exec awk {{x}} \\;",
+        "echo a\n{{x}}",
+        "(a; {{x}})",
+        "f() { {{x}}; }",
+        "! {{x}}",
+        "while {{x}}; do a; done",
+        "time {{x}}",
+        "command {{x}}",
     ] {
         let read = parse(command);
         assert!(read.is_err(), "{command}: {read:?}");
@@ -101,12 +160,29 @@ fn no_value_is_where_code_is() {
 #[test]
 fn values_are_allowed_where_they_are_data() {
     for command in [
-        "dig +short {{x}} {{y}}", "python3 tool.py {{x}}", "python3 -m tool {{x}}", "sh script.sh {{x}}", "grep -e {{x}} -- {{list}}",
-        "grep \"{{x}}\" file | sort -u", "A={{x}} ./tool", "env A={{x}} ./tool",
-        "timeout 5 ./tool {{x}}", "xargs grep {{x}}", "if test -f {{x}}; then cat -- {{x}}; fi", "for f in {{list}}; do echo \"$f\"; done",
-        "echo {{x}} > out.txt", "awk '{print $1}' {{x}}", "awk -v a={{x}} '{print a}' f", "sed -n 1p {{x}}", "sed -e 1d {{x}}",
-        "find {{x}} -name \"*{{y}}*\"", "echo $(cat {{x}}) \"$(date +%s)\" ${HOME}", "echo '#' # no place here", "echo \\{\\{x",
-        "(cd {{x}} && ls)", "curl --data-urlencode q={{x}} https://example.org",
+        "dig +short {{x}} {{y}}",
+        "python3 tool.py {{x}}",
+        "python3 -m tool {{x}}",
+        "sh script.sh {{x}}",
+        "grep -e {{x}} -- {{list}}",
+        "grep \"{{x}}\" file | sort -u",
+        "A={{x}} ./tool",
+        "env A={{x}} ./tool",
+        "timeout 5 ./tool {{x}}",
+        "xargs grep {{x}}",
+        "if test -f {{x}}; then cat -- {{x}}; fi",
+        "for f in {{list}}; do echo \"$f\"; done",
+        "echo {{x}} > out.txt",
+        "awk '{print $1}' {{x}}",
+        "awk -v a={{x}} '{print a}' f",
+        "sed -n 1p {{x}}",
+        "sed -e 1d {{x}}",
+        "find {{x}} -name \"*{{y}}*\"",
+        "echo $(cat {{x}}) \"$(date +%s)\" ${HOME}",
+        "echo '#' # no place here",
+        "echo \\{\\{x",
+        "(cd {{x}} && ls)",
+        "curl --data-urlencode q={{x}} https://example.org",
     ] {
         let read = parse(command);
         assert!(read.is_ok(), "{command}: {read:?}");
@@ -116,9 +192,26 @@ fn values_are_allowed_where_they_are_data() {
 #[test]
 fn what_cannot_be_read_is_refused() {
     for command in [
-        "", "  ", "a {{x", "a {{}}", "a {{x y}}", "a {{z}}", "a 'b", "a \"b", "a $(b", "a `b {{x}}`", "cat <<E\n{{x}}\nE",
-        "echo $((1 + {{x}}))", "echo $[{{x}}]", "((x = {{x}}))", "echo ${a:-{{x}}}", "echo ${a", "echo ${a:-$(id)}", "echo $'{{x}}'",
-        "ls # {{x}}", "a\0b",
+        "",
+        "  ",
+        "a {{x",
+        "a {{}}",
+        "a {{x y}}",
+        "a {{z}}",
+        "a 'b",
+        "a \"b",
+        "a $(b",
+        "a `b {{x}}`",
+        "cat <<E\n{{x}}\nE",
+        "echo $((1 + {{x}}))",
+        "echo $[{{x}}]",
+        "((x = {{x}}))",
+        "echo ${a:-{{x}}}",
+        "echo ${a",
+        "echo ${a:-$(id)}",
+        "echo $'{{x}}'",
+        "ls # {{x}}",
+        "a\0b",
     ] {
         assert!(parse(command).is_err(), "{command:?}");
     }
@@ -129,7 +222,8 @@ fn what_cannot_be_read_is_refused() {
 
 #[test]
 fn the_command_is_shown_with_its_values_in_quotes() {
-    let rendered = render("grep {{x}} \"{{y}}\" {{list}}", json!({"x": "it's", "y": "b", "list": ["c", "d e"]})).unwrap();
+    let rendered =
+        render("grep {{x}} \"{{y}}\" {{list}}", json!({"x": "it's", "y": "b", "list": ["c", "d e"]})).unwrap();
     assert_eq!(rendered.shown, "grep 'it'\\''s' \"b\" 'c' 'd e'");
 }
 

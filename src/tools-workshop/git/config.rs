@@ -57,11 +57,12 @@ pub struct Described {
 /// # Errors
 /// `Failed` when it cannot be read, or when the repository needs an extension that is not known here.
 pub fn describe(config: &str) -> Result<Described> {
-    let settings = parse(config)
-        .ok_or_else(|| Error::failed("`.git/config` is not a valid git configuration: correct or remove the line in it"))?;
-    let known = |s: &Setting| KEYS.iter().any(|(section, key, named)| {
-        s.section == *section && s.key == *key && s.name.is_some() == *named
-    });
+    let settings = parse(config).ok_or_else(|| {
+        Error::failed("`.git/config` is not a valid git configuration: correct or remove the line in it")
+    })?;
+    let known = |s: &Setting| {
+        KEYS.iter().any(|(section, key, named)| s.section == *section && s.key == *key && s.name.is_some() == *named)
+    };
     let unknown = settings.iter().find(|s| s.section == "extensions" && !known(s) && !LEFT_OUT.contains(&&*s.key));
     if let Some(unknown) = unknown {
         return Err(Error::failed(format!(

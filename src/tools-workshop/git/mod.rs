@@ -3,12 +3,21 @@
 //! Each tool runs the real git in the process sandbox, over one repository. Nothing that a repository brings along runs
 //! with it: see [`run`]. git reads a reduced copy of the repository's configuration: see [`config`].
 
+mod branches;
 mod config;
+mod names;
 mod parse;
 mod repository;
 mod run;
+mod status;
 
-use self::{repository::Repository, run::Access};
+use self::{
+    branches::{branch, checkout, overwrites},
+    names::{check_text, has_commits, pathspecs, resolve},
+    repository::Repository,
+    run::Access,
+    status::{LISTED, read_status, shown_status, status},
+};
 use crate::Workshop;
 use scrub::How;
 use std::time::Duration;
@@ -17,16 +26,10 @@ use tool::prelude::*;
 
 /// The default and the largest number of commits of `git_log`.
 const LOG: (u32, u32) = (10, 50);
-/// The maximum number of entries of each list in an answer.
-const LISTED: usize = 500;
 /// The maximum length of a diff in an answer, in bytes.
 const DIFF: usize = 64 * 1024;
 /// The maximum length of a commit message, in characters.
 const MESSAGE: usize = 20_000;
-/// The maximum length of the name of a branch or commit, in bytes.
-const NAME: usize = 250;
-/// The maximum number of paths a call may name.
-const PATHS: usize = 500;
 /// Names that other APIs give the parameters.
 macro_rules! names {
     ($($name:literal => $to:literal),*) => {
@@ -49,7 +52,8 @@ const PATH_NAMES: &[(&str, &str)] = names!();
 const DIFF_NAMES: &[(&str, &str)] = names!("base" => "from", "cached" => "staged", "commit" => "from", "file" => "files", "paths" => "files", "summary" => "stat");
 const LOG_NAMES: &[(&str, &str)] = names!("count" => "limit", "file" => "files", "maxCount" => "limit", "max_count" => "limit", "offset" => "skip", "paths" => "files", "query" => "grep", "ref" => "branch");
 const ADD_NAMES: &[(&str, &str)] = names!("file" => "files", "paths" => "files");
-const BRANCH_NAMES: &[(&str, &str)] = names!("branch" => "name", "remote" => "remotes", "start" => "from", "startPoint" => "from");
+const BRANCH_NAMES: &[(&str, &str)] =
+    names!("branch" => "name", "remote" => "remotes", "start" => "from", "startPoint" => "from");
 const CHECKOUT_NAMES: &[(&str, &str)] = names!("branch" => "target", "createBranch" => "create", "create_branch" => "create", "file" => "files", "paths" => "files", "ref" => "target");
 
 /// The time limit of a call, which runs git a few times.
@@ -113,76 +117,6 @@ pub fn family(workshop: Workshop) -> Family<Workshop> {
         .example(json!({"path": "website", "target": "main"}))
 }
 
-/// Whether a checkout overwrites changes that no commit has.
-fn overwrites(args: &Value) -> bool {
-    let names_files = match &args["files"] {
-        Value::Null => false,
-        Value::Array(files) => !files.is_empty(),
-        _ => true,
-    };
-    names_files || !matches!(&args["force"], Value::Null | Value::Bool(false))
-}
-
-/// Show the state of a git repository: branch, staged, changed, untracked and conflicted files.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Status {
-    /// Folder of the repository; the workspace by default.
-    #[serde(default)]
-    path: String,
-}
-
-async fn status(tools: Workshop, cx: Cx, args: Status) -> Result<Output> {
-    let repository = Repository::find(&tools, &cx, &args.path)?;
-    let status = read_status(&tools, &cx, &repository).await?;
-    let at = status.branch.clone().unwrap_or_else(|| "no branch".into());
-    let say = match (status.is_clean(), status.staged.len(), status.unstaged.len() + status.conflicted.len()) {
-        (true, ..) => format!("Nothing is changed on {at}."),
-        (_, staged, changed) => format!(
-            "On {at}: {} staged, {} not staged, {} untracked.",
-            counted_one(staged, "change"),
-            counted_one(changed, "change"),
-            counted_one(status.untracked.len(), "file")
-        ),
-    };
-    Ok(repository.output(shown_status(&repository, &status)).say(say))
-}
-
-async fn read_status(tools: &Workshop, cx: &Cx, repository: &Repository) -> Result<parse::Status> {
-    let args = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=all"];
-    let ran = repository.git(tools, cx, Access::Read, &args).await?;
-    Ok(parse::status(ran.whole("the state of this repository")?))
-}
-
-fn shown_status(repository: &Repository, status: &parse::Status) -> Value {
-    let mut shown = json!({
-        "repository": repository.shown(),
-        "branch": status.branch,
-        "commit": status.commit,
-        "clean": status.is_clean(),
-    });
-    if let Some(upstream) = &status.upstream {
-        shown["upstream"] = upstream.as_str().into();
-    }
-    if let Some((ahead, behind)) = status.ahead_behind {
-        shown["ahead"] = ahead.into();
-        shown["behind"] = behind.into();
-    }
-    let lists = [
-        ("staged", &status.staged),
-        ("unstaged", &status.unstaged),
-        ("untracked", &status.untracked),
-        ("conflicted", &status.conflicted),
-    ];
-    for (name, list) in lists {
-        shown[name] = list.iter().take(LISTED).cloned().collect();
-        if list.len() > LISTED {
-            shown[format!("{name}Total")] = list.len().into();
-        }
-    }
-    shown
-}
-
 /// Show changes: of the working tree, staged ones, or between commits.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -221,16 +155,17 @@ async fn diff(tools: Workshop, cx: Cx, args: Diff) -> Result<Output> {
         compared.push(resolve(&tools, &cx, &repository, name).await?);
     }
     let context = format!("--unified={}", args.context.unwrap_or(3).min(100));
-    let run = async |form: &[&str]| {
+    let words = |form: &[&'static str]| {
         let mut words = vec!["diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-color", "-M"];
         words.extend(form);
         words.extend(args.staged.then_some("--cached"));
         words.extend(compared.iter().map(String::as_str));
         words.push("--");
         words.extend(files.iter().map(String::as_str));
-        repository.git(&tools, &cx, Access::Read, &words).await
+        words
     };
-    let changed = parse::numstat(run(&["--numstat", "-z"]).await?.whole("the list of changes")?);
+    let ran = repository.git(&tools, &cx, Access::Read, &words(&["--numstat", "-z"])).await?;
+    let changed = parse::numstat(ran.whole("the list of changes")?);
     let lines = |field: &str| changed.iter().filter_map(|file| file[field].as_u64()).sum::<u64>();
     let (added, removed) = (lines("added"), lines("removed"));
     let mut shown = json!({
@@ -241,7 +176,9 @@ async fn diff(tools: Workshop, cx: Cx, args: Diff) -> Result<Output> {
         "removed": removed,
     });
     if !args.stat && !changed.is_empty() {
-        let ran = run(&["--patch", "--src-prefix=a/", "--dst-prefix=b/", &context]).await?;
+        let mut words = words(&["--patch", "--src-prefix=a/", "--dst-prefix=b/"]);
+        words.insert(1, &context);
+        let ran = repository.git(&tools, &cx, Access::Read, &words).await?;
         let (text, is_whole) = ran.text(&tools, DIFF)?;
         shown["diff"] = text.into();
         if !is_whole {
@@ -294,9 +231,10 @@ async fn log(tools: Workshop, cx: Cx, args: Log) -> Result<Output> {
         }
         None => None,
     };
-    let mut words: Vec<String> = ["log", "-z", "--no-show-signature", "--no-color", "--decorate=short", parse::LOG_FORMAT]
-        .map(str::to_owned)
-        .into();
+    let mut words: Vec<String> =
+        ["log", "-z", "--no-show-signature", "--no-color", "--decorate=short", parse::LOG_FORMAT]
+            .map(str::to_owned)
+            .into();
     words.push(format!("--max-count={}", limit + 1));
     words.push(format!("--skip={}", args.skip));
     let conditions = [("author", &args.author), ("since", &args.since), ("until", &args.until), ("grep", &args.grep)];
@@ -320,7 +258,11 @@ async fn log(tools: Workshop, cx: Cx, args: Log) -> Result<Output> {
         [] => "No commit matches.".to_owned(),
         [last, ..] => {
             let subject = truncate(last["subject"].as_str().unwrap_or_default(), 80);
-            format!("{}, the last: {subject} ({}).", counted_one(commits.len(), "commit"), last["author"].as_str().unwrap_or_default())
+            format!(
+                "{}, the last: {subject} ({}).",
+                counted_one(commits.len(), "commit"),
+                last["author"].as_str().unwrap_or_default()
+            )
         }
     };
     let shown = json!({"repository": repository.shown(), "commits": commits, "hasMore": has_more});
@@ -369,10 +311,21 @@ async fn commit(tools: Workshop, cx: Cx, args: Commit) -> Result<Output> {
     words.extend(["--cleanup=whitespace", "--file=-"]);
     words.extend(args.all.then_some("--all"));
     repository.change(&tools, &cx, &words, message.as_bytes()).await?;
-    let head = repository.git(&tools, &cx, Access::Read, &["log", "-z", "-1", "--no-show-signature", parse::LOG_FORMAT]);
+    let head =
+        repository.git(&tools, &cx, Access::Read, &["log", "-z", "-1", "--no-show-signature", parse::LOG_FORMAT]);
     let made = parse::log(head.await?.whole("the commit")?).pop().unwrap_or_default();
-    let counted =
-        ["diff-tree", "--root", "--no-commit-id", "-r", "-M", "--no-ext-diff", "--no-textconv", "--numstat", "-z", "HEAD"];
+    let counted = [
+        "diff-tree",
+        "--root",
+        "--no-commit-id",
+        "-r",
+        "-M",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--numstat",
+        "-z",
+        "HEAD",
+    ];
     let files = parse::numstat(repository.git(&tools, &cx, Access::Read, &counted).await?.whole("the commit")?);
     let shown = json!({
         "repository": repository.shown(),
@@ -412,262 +365,4 @@ async fn add(tools: Workshop, cx: Cx, args: Add) -> Result<Output> {
     let status = read_status(&tools, &cx, &repository).await?;
     let say = format!("{} staged for the next commit.", counted_one(status.staged.len(), "change"));
     Ok(repository.output(shown_status(&repository, &status)).say(say))
-}
-
-/// What to do with branches.
-#[derive(Deserialize, JsonSchema, Default, Clone, Copy, PartialEq)]
-#[serde(rename_all = "lowercase")]
-enum Action {
-    #[default]
-    List,
-    Create,
-    Delete,
-}
-
-/// List, create or delete branches. Creating one does not switch to it: see git_checkout.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Branch {
-    /// Folder of the repository; the workspace by default.
-    #[serde(default)]
-    path: String,
-    /// list by default.
-    #[serde(default)]
-    action: Action,
-    /// Name of the branch to create or delete.
-    name: Option<String>,
-    /// Create it at this commit or branch, instead of the current commit.
-    from: Option<String>,
-    /// Delete it although its commits are in no other branch.
-    #[serde(default)]
-    force: bool,
-    /// List the branches of remote repositories too, as they were last fetched.
-    #[serde(default)]
-    remotes: bool,
-}
-
-async fn branch(tools: Workshop, cx: Cx, args: Branch) -> Result<Output> {
-    let repository = Repository::find(&tools, &cx, &args.path)?;
-    let name = || {
-        let name = args.name.as_deref().unwrap_or_default();
-        check_branch(name).map(|()| name)
-    };
-    match args.action {
-        Action::List => {
-            let mut words = vec!["for-each-ref", "--count=501", "--sort=-committerdate", parse::BRANCH_FORMAT, "refs/heads"];
-            words.extend(args.remotes.then_some("refs/remotes"));
-            let ran = repository.git(&tools, &cx, Access::Read, &words).await?;
-            let mut branches = parse::branches(ran.whole("the branches")?);
-            let has_more = branches.len() > LISTED;
-            branches.truncate(LISTED);
-            let current = branches.iter().find(|b| b["current"] == true).and_then(|b| b["name"].as_str());
-            let say = match current {
-                Some(current) => format!("{}; the current one is {current}.", branches_counted(branches.len())),
-                None => format!("{}.", branches_counted(branches.len())),
-            };
-            let shown = json!({
-                "repository": repository.shown(), "current": current, "branches": branches, "hasMore": has_more,
-            });
-            Ok(repository.output(shown).say(say))
-        }
-        Action::Create => {
-            let name = name()?;
-            let from = args.from.as_deref().unwrap_or("HEAD");
-            let at = resolve(&tools, &cx, &repository, from).await?;
-            repository.change(&tools, &cx, &["branch", "--no-track", "--", name, &at], &[]).await?;
-            let shown = json!({"repository": repository.shown(), "created": name, "at": at});
-            Ok(repository.output(shown).say(format!("I created the branch {name}.")))
-        }
-        Action::Delete => {
-            let name = name()?;
-            let how = if args.force { "-D" } else { "-d" };
-            let at = resolve(&tools, &cx, &repository, &format!("refs/heads/{name}")).await.map_err(|_| {
-                Error::not_found(format!("there is no branch `{name}`: git_branch lists those there are"))
-            })?;
-            repository.change(&tools, &cx, &["branch", how, "--", name], &[]).await?;
-            let note = format!("It was at {at}: create a branch there to get it back.");
-            let shown = json!({"repository": repository.shown(), "deleted": name, "wasAt": at, "note": note});
-            Ok(repository.output(shown).say(format!("I deleted the branch {name}.")))
-        }
-    }
-}
-
-fn branches_counted(count: usize) -> String {
-    if count == 1 { "There is 1 branch".into() } else { format!("There are {count} branches") }
-}
-
-/// Switch to a branch or commit, or restore files from it. Switching keeps changes that are not committed, and is refused
-/// where it would overwrite them; restoring files and `force` overwrite them.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Checkout {
-    /// Branch, tag or commit; HEAD to restore files as they were last committed.
-    target: String,
-    /// Folder of the repository; the workspace by default.
-    #[serde(default)]
-    path: String,
-    /// Create the branch `target` at the current commit, and switch to it.
-    #[serde(default)]
-    create: bool,
-    /// Restore only these files or folders, and overwrite their changes.
-    #[serde(default)]
-    files: Vec<String>,
-    /// Overwrite changes that are not committed.
-    #[serde(default)]
-    force: bool,
-}
-
-async fn checkout(tools: Workshop, cx: Cx, args: Checkout) -> Result<Output> {
-    let files = pathspecs(&args.files)?;
-    let target = args.target.trim();
-    let repository = Repository::find(&tools, &cx, &args.path)?;
-    if !files.is_empty() {
-        if args.create {
-            return Err(Error::bad_args("`create` makes a branch, and `files` restores files: give one of them"));
-        }
-        let at = resolve(&tools, &cx, &repository, target).await?;
-        let mut words = vec!["checkout", "--quiet", "--no-recurse-submodules", "--no-overlay", &at, "--"];
-        words.extend(files.iter().map(String::as_str));
-        repository.change(&tools, &cx, &words, &[]).await?;
-        let shown = json!({"repository": repository.shown(), "restored": args.files, "from": target});
-        let say = format!("I restored {} from {}.", counted_one(files.len(), "path"), truncate(target, 60));
-        return Ok(repository.output(shown).say(say));
-    }
-    let mut words = vec!["checkout", "--quiet", "--no-recurse-submodules", "--no-guess", "--no-track"];
-    words.extend(args.force.then_some("--force"));
-    let at;
-    if args.create {
-        check_branch(target)?;
-        words.extend(["-b", target]);
-    } else {
-        at = resolve(&tools, &cx, &repository, target).await?;
-        let is_branch = check_branch(target).is_ok()
-            && resolve(&tools, &cx, &repository, &format!("refs/heads/{target}")).await.is_ok();
-        if is_branch {
-            words.push(target);
-        } else {
-            words.extend(["--detach", &at]);
-        }
-        words.push("--");
-    }
-    // `--no-track` is for new branches only.
-    words.retain(|word| args.create || *word != "--no-track");
-    repository.change(&tools, &cx, &words, &[]).await?;
-    let status = read_status(&tools, &cx, &repository).await?;
-    let shown = shown_status(&repository, &status);
-    let say = match &status.branch {
-        Some(branch) => format!("You are on the branch {branch} now."),
-        None => format!("You are at {} now, on no branch.", truncate(target, 60)),
-    };
-    Ok(repository.output(shown).say(say))
-}
-
-/// The full id of a commit that a name stands for.
-async fn resolve(tools: &Workshop, cx: &Cx, repository: &Repository, name: &str) -> Result<String> {
-    let shown = truncate(name, 60);
-    if name.is_empty() || name.len() > NAME || name.starts_with('-') || name.contains(|c: char| c.is_control()) {
-        return Err(Error::bad_args(format!("`{shown}` names no commit: use a branch, a tag, a commit's id or HEAD")));
-    }
-    let words = ["rev-parse", "--quiet", "--verify", "--end-of-options", &format!("{name}^{{commit}}")];
-    let ran = repository.try_git(tools, cx, Access::Read, &words).await?;
-    let id = String::from_utf8_lossy(&ran.out).trim().to_owned();
-    if ran.is_ok() && !id.is_empty() && id.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Ok(id);
-    }
-    let hint = match name {
-        "HEAD" => "there are no commits yet",
-        _ => "see git_branch and git_log; to restore files, pass them in `files` of git_checkout",
-    };
-    Err(Error::not_found(format!("there is no branch, tag or commit `{shown}` here: {hint}")))
-}
-
-async fn has_commits(tools: &Workshop, cx: &Cx, repository: &Repository) -> Result<bool> {
-    let words = ["rev-parse", "--quiet", "--verify", "--end-of-options", "HEAD^{commit}"];
-    Ok(repository.try_git(tools, cx, Access::Read, &words).await?.is_ok())
-}
-
-/// The paths of a call as git takes them: no magic, and nothing that could be read as an option.
-fn pathspecs(files: &[String]) -> Result<Vec<String>> {
-    if files.len() > PATHS {
-        return Err(Error::bad_args(format!("there are more than {PATHS} paths: name their folder instead")));
-    }
-    let wrong = |file: &&String| file.is_empty() || file.starts_with(':') || file.contains('\0') || file.len() > 4096;
-    if let Some(file) = files.iter().find(wrong) {
-        return Err(Error::bad_args(format!(
-            "`{}` is no path of a file: write it relative to the repository's folder",
-            truncate(file, 60)
-        )));
-    }
-    Ok(files.to_vec())
-}
-
-/// A name that a branch may have.
-fn check_branch(name: &str) -> Result<()> {
-    let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
-    let good = !name.is_empty()
-        && name.len() <= NAME
-        && !name.starts_with('-')
-        && !name.ends_with('.')
-        && name != "HEAD"
-        && name != "@"
-        && !["..", "@{"].iter().any(|bad| name.contains(bad))
-        && !name.chars().any(|c| c.is_control() || c.is_whitespace() || "~^:?*[\\".contains(c))
-        && name.split('/').all(is_part);
-    if good {
-        return Ok(());
-    }
-    Err(Error::bad_args(match name {
-        "" => "the branch has no name: pass `name`".to_owned(),
-        name => format!("`{}` cannot be the name of a branch: use letters, digits, dashes and slashes", truncate(name, 60)),
-    }))
-}
-
-fn check_text(what: &str, text: &str) -> Result<()> {
-    if text.len() > 500 || text.contains(|c: char| c.is_control()) {
-        return Err(Error::bad_args(format!("`{what}` must be a short text in one line")));
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_branches_are_checked() {
-        for good in ["main", "feature/a-b_c", "v1.2", "größe", "a@b"] {
-            assert!(check_branch(good).is_ok(), "{good}");
-        }
-        for bad in [
-            "", "-d", "--force", "a b", "a..b", "a~1", "a^", "a:b", "a?b", "*", "a[b", "a\\b", "/a", "a/", "a//b", ".a", "a/.b",
-            "a.lock", "a.", "@", "a@{1}", "HEAD", "a\nb", "a\0b",
-        ] {
-            assert!(check_branch(bad).is_err(), "{bad:?}");
-        }
-    }
-
-    #[test]
-    fn a_checkout_that_overwrites_is_known_before_it_runs() {
-        for (args, expected) in [
-            (json!({"target": "main"}), false),
-            (json!({"target": "main", "force": false, "files": []}), false),
-            (json!({"target": "main", "force": true}), true),
-            (json!({"target": "HEAD", "files": ["a"]}), true),
-            (json!({"target": "HEAD", "files": "a"}), true),
-            (json!({"target": "HEAD", "force": "true"}), true),
-        ] {
-            assert_eq!(overwrites(&args), expected, "{args}");
-        }
-    }
-
-    #[test]
-    fn paths_have_no_magic() {
-        let check = |path: &str| pathspecs(&[path.to_owned()]).is_ok();
-        for good in [".", "a b", "src/*.rs", "-n", "ü"] {
-            assert!(check(good), "{good}");
-        }
-        for bad in ["", ":/", ":(attr:x)", ":!x", "a\0b"] {
-            assert!(!check(bad), "{bad:?}");
-        }
-    }
 }

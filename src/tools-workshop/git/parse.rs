@@ -171,7 +171,8 @@ pub fn branches(output: &[u8]) -> Vec<Value> {
             (_, Some(name)) => (name, true),
             _ => (name, false),
         };
-        let mut branch = json!({"name": name, "commit": commit, "current": head == "*", "date": date, "subject": subject});
+        let mut branch =
+            json!({"name": name, "commit": commit, "current": head == "*", "date": date, "subject": subject});
         if is_remote {
             branch["remote"] = true.into();
         }
@@ -260,7 +261,10 @@ mod tests {
         let output = b"refs/heads/main\0aa\0*\0origin/main\0ahead 1\x002026-01-01T00:00:00Z\0First\n\
                        refs/remotes/origin/x\0bb\0 \0\0\x002026-01-01T00:00:00Z\0Other\n";
         let read = branches(output);
-        assert_eq!((&read[0]["name"], &read[0]["current"], &read[0]["compared"]), (&json!("main"), &json!(true), &json!("ahead 1")));
+        assert_eq!(
+            (&read[0]["name"], &read[0]["current"], &read[0]["compared"]),
+            (&json!("main"), &json!(true), &json!("ahead 1"))
+        );
         assert_eq!((&read[1]["name"], &read[1]["remote"]), (&json!("origin/x"), &json!(true)));
     }
 }

@@ -134,9 +134,9 @@ impl ConfigFile {
         let path = std::env::temp_dir().join(format!("hob-git-{}", tool::Id::new()));
         let file = Self(path);
         let written = File::options().write(true).create_new(true).open(&file.0);
-        written.and_then(|mut f| f.write_all(text.as_bytes())).map_err(|e| {
-            Error::unavailable(format!("git needs a temporary file, which could not be written: {e}"))
-        })?;
+        written
+            .and_then(|mut f| f.write_all(text.as_bytes()))
+            .map_err(|e| Error::unavailable(format!("git needs a temporary file, which could not be written: {e}")))?;
         Ok(file)
     }
 
@@ -201,7 +201,9 @@ fn kind(folder: impl AsFd, name: &str) -> Option<FileType> {
 
 /// Reads the configuration, which must be a plain file.
 fn read_file(git: &OwnedFd, name: &str) -> Result<String> {
-    let odd = || Error::failed(format!("`.git/{name}` of this repository is no plain file of {} KB at most", config::MAX >> 10));
+    let odd = || {
+        Error::failed(format!("`.git/{name}` of this repository is no plain file of {} KB at most", config::MAX >> 10))
+    };
     // Devices and pipes are not even opened.
     if kind(git, name) != Some(FileType::RegularFile) {
         return Err(odd());

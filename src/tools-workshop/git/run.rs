@@ -186,8 +186,12 @@ impl Ran {
         }
         let said = [&self.err[..], &self.out[..]].concat();
         let said = output::finished(&said, self.truncated, &tools.scrubber);
-        let lines: Vec<&str> =
-            said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("hint:")).take(12).collect();
+        let lines: Vec<&str> = said
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with("hint:"))
+            .take(12)
+            .collect();
         let said = truncate(&lines.join("\n"), 1500);
         Err(Error::failed(match said.as_str() {
             "" => "git failed and gave no reason".to_owned(),
@@ -198,7 +202,9 @@ impl Ran {
     /// Its output, if all of it is there.
     pub fn whole(&self, what: &str) -> Result<&[u8]> {
         if self.truncated {
-            return Err(Error::failed(format!("{what} is longer than git may print here: name a folder or fewer files")));
+            return Err(Error::failed(format!(
+                "{what} is longer than git may print here: name a folder or fewer files"
+            )));
         }
         Ok(&self.out)
     }
