@@ -35,6 +35,7 @@ use anyhow::Result;
 use api::{AppParts, AppState, DeviceSettings, EventStreams, Network, RequestCounts, Restart};
 use background::{BackgroundTasks, publish_pin_changes, schedule_maintenance};
 use board::{Board, Device};
+use command_tools::CommandTools;
 use compacting::IdleHours;
 use config_center::ConfigCenter;
 use custom::CustomTools;
@@ -204,6 +205,9 @@ fn build_with(
     families.push(tools_workshop::credentialed(&credentialed).into_parts());
     families.push(tools_workshop::cli_tools(&cli_tools).into_parts());
     families.push(tools_workshop::coding_agents(&coding_agents).into_parts());
+    families.push(tools_workshop::git(workshop.clone()).into_parts());
+    let command_tools = CommandTools::new(&store, registry.clone(), workshop.clone());
+    families.push(command_tools::family(command_tools.clone()).into_parts());
     let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
     families.push(custom::family(custom.clone()).into_parts());
     let agent_type = config.agent.kind;
@@ -293,6 +297,7 @@ fn build_with(
     families.push(agent::family(agent.clone()).into_parts());
     registry.add_families(families)?;
     custom.load()?;
+    command_tools.load()?;
 
     publish_pin_changes(&board, ports.bus.clone());
     tools_home::publish_changes(&things, ports.bus.clone(), closing.clone());
@@ -325,6 +330,7 @@ fn build_with(
         scheduler: scheduler.clone(),
         rule_home: home,
         custom,
+        command_tools,
         graph,
         documents,
         files: files.clone(),

@@ -175,7 +175,7 @@ async fn delete(
 }
 
 /// Decides a request like a call of the tool that does the same. Approval is not needed: the person acts themselves.
-fn authorize(house: &AppState, caller: &Caller, tool: &str) -> Result<(), Failure> {
+pub(crate) fn authorize(house: &AppState, caller: &Caller, tool: &str) -> Result<(), Failure> {
     let gone = || Error::unavailable(format!("`{tool}` is not there: this Hob is shutting down"));
     let tool = house.registry.get(tool).ok_or_else(gone)?;
     let (decision, _) = house.registry.explain(&house.cx(caller), &tool, &json!({}));
@@ -264,7 +264,7 @@ async fn test(
 }
 
 /// The result of a call; failed code is a result too.
-fn call_response(name: &str, result: Result<Output, Error>, began: Instant) -> Result<Ran, Failure> {
+pub(crate) fn call_response(name: &str, result: Result<Output, Error>, began: Instant) -> Result<Ran, Failure> {
     let (output, is_error) = match result {
         Ok(output) => (output, false),
         Err(Error::Failed(text)) => (Output::text(text), true),

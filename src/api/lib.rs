@@ -16,6 +16,7 @@ mod chat;
 mod check;
 mod cli_tools;
 mod coding_agents;
+mod command_tools;
 mod config_services;
 mod connection_limiter;
 mod conversations;
@@ -84,6 +85,7 @@ pub use update::{
 use ::models::Models;
 use agent::Agent;
 use axum::{Router, extract::State, middleware};
+use ::command_tools::CommandTools;
 use config_center::ConfigCenter;
 use custom::CustomTools;
 use describe::{Routes, delete, get, post};
@@ -131,6 +133,8 @@ pub struct AppParts {
     pub rule_home: ::rules::Home,
     /// Custom tools.
     pub custom: CustomTools,
+    /// Command tools.
+    pub command_tools: CommandTools,
     /// People's knowledge graphs.
     pub graph: ::graph::Graph,
     /// The documents that define the agent.
@@ -264,6 +268,7 @@ fn routes() -> Routes<AppState> {
         .merge(update::routes())
         .merge(factory_reset::routes())
         .merge(document::routes())
+        .nest("/command-tools", command_tools::routes())
         .nest("/custom-tools", custom_tools::routes())
         .nest("/config-services", config_services::routes())
         .nest("/credentialed-binaries", credentialed_binaries::routes())

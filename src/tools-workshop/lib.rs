@@ -1,7 +1,7 @@
 //! Layer 3: tools that run programs in the process sandbox: shell commands and code, and sessions for those that go on.
 //!
 //! ```text
-//! exec, code, packages ─┬─▶ program (files, limits, marks) ─▶ process_sandbox
+//! exec, code, packages ─┬─▶ program (files, limits, marks) ─▶ process_sandbox ◀─ git (over one repository)
 //!                       └─▶ sessions (what goes on after its call)
 //! credentialed, cli_tools, coding ─▶ program, with what Hob gives (given) and a gate to some hosts (gate)
 //! deny, destroys ─▶ words: what a command would do, judged by its words before it runs
@@ -17,6 +17,7 @@ mod destroys;
 mod exec;
 mod gate;
 mod given;
+mod git;
 mod languages;
 mod output;
 mod packages;
@@ -33,6 +34,7 @@ pub use self::{
     credentialed::{BinarySettings, BinaryView, Credentialed, Files, Preset, credentialed},
     deny::check as check_command,
     exec::{commands, would_destroy},
+    git::family as git,
     program::{Details, Program, Ran},
     result::{Form, answer},
     sessions::{Part, Session, Sessions, Status},

@@ -361,7 +361,7 @@ fn environment(own: Vec<(String, String)>) -> Vec<(String, String)> {
     all
 }
 
-fn mounted(mount: WorkspaceMount) -> Mount {
+pub(crate) fn mounted(mount: WorkspaceMount) -> Mount {
     let access = if mount.read_only { Access::ReadOnly } else { Access::ReadWrite };
     Mount { source: mount.source, target: mount.target, access, covered: mount.covered }
 }

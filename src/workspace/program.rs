@@ -153,6 +153,14 @@ impl Workspaces {
         Ok(mounts)
     }
 
+    /// The worst label of anything in a folder, for what is read of all of it. Blocks on the disk.
+    ///
+    /// # Errors
+    /// `Failed` where the data cannot be read.
+    pub fn label_below(&self, cx: &Cx, folder: &Located) -> Result<Label> {
+        self.0.worst_in(cx.user(), &folder.place, &folder.path)
+    }
+
     /// Looks at what a program may change. Blocks on the disk.
     ///
     /// # Errors

@@ -54,6 +54,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("tools-utilities", 3),
     ("tools-workshop", 3),
     ("agent", 4),
+    ("command-tools", 4),
     ("custom", 4),
     ("reflex", 4),
     ("rules", 4),

@@ -234,6 +234,7 @@ const UNASKED: &[(&str, &str)] = &[
     ("create_vector_collection", "adds; one that is there keeps its name"),
     ("db_sql", "reads, or adds rows and tables; statements that replace, change everything or delete ask"),
     ("decompose_goal", "adds steps to a goal"),
+    ("git_branch", "lists branches, or adds one; deleting asks"),
     ("log_reading", "adds a row, or a table of a new name with it"),
     ("notify", "adds a notice, ten a run, and drives out no unseen one that no model added"),
     ("remember", "adds"),
