@@ -15,6 +15,7 @@ import { lazy } from './lazy';
 import { useLine, useLive } from './live';
 import { Memory } from './memory/memory';
 import { Notices } from './notices';
+import { useProcessWatch } from './processes/state';
 import { isApproval, pendingQuestions, useQuestionUpdates, type InteractionQuestion } from './questions';
 import { Bar, currentPlace, go, mark, useFindKeys, type RoomProps } from './rooms';
 import { Talk } from './talk/talk';
@@ -89,6 +90,7 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
   // Tools that need approval have a badge in every room.
   useToolsRead();
   useQuestionUpdates();
+  useProcessWatch();
   // The session holds the device's name and the person's role.
   useLive(['device:changed', 'model:changed'], ({ topic }) => topic !== 'resync' && onChanged());
 
