@@ -161,7 +161,7 @@ function TextFileView({ at, entry, writable, editing, onEdit, onEditable }: Text
   }, []);
   // The editor follows the file by itself.
   useEffect(() => {
-    if (!away && !editing && entry) void read();
+    if (!away && entry && (!editing || !file)) void read();
   }, [away, version, entry?.modified, editing, entry === null]);
   useEffect(() => {
     if (file) void import('./highlight').then(({ languageOf }) => setLanguage(languageOf(name, file.language)), () => undefined);

@@ -10,12 +10,14 @@ import { wrongName } from './paths';
 interface Props {
   label: string;
   begin?: string;
+  /** Leaving the name as it begins changes nothing. */
+  renames?: boolean;
   yes: string;
   onSave: (name: string) => Promise<void>;
   onCancel: () => void;
 }
 
-export function NameForm({ label, begin = '', yes, onSave, onCancel }: Props): JSX.Element {
+export function NameForm({ label, begin = '', renames = false, yes, onSave, onCancel }: Props): JSX.Element {
   const [name, setName] = useState(begin);
   const [wrong, setWrong] = useState('');
   const [problem, setProblem] = useState('');
@@ -33,7 +35,7 @@ export function NameForm({ label, begin = '', yes, onSave, onCancel }: Props): J
     if (busy) return;
     const code = wrongName(name);
     if (code) return setWrong(words.wrong[code]);
-    if (name === begin) return onCancel();
+    if (renames && name === begin) return onCancel();
     setBusy(true);
     setProblem('');
     try {

@@ -73,7 +73,7 @@ export function Row({ entry, place, writable, writer, doing, onDo, onChanged, on
           {writable && <button type="button" class="bad" onClick={() => onDo('delete')}>{words.remove}</button>}
         </div>
       )}
-      {doing === 'rename' && <NameForm label={words.renameTo(entry.name)} begin={entry.name} yes={words.rename} onSave={rename} onCancel={() => onDo('')} />}
+      {doing === 'rename' && <NameForm label={words.renameTo(entry.name)} begin={entry.name} renames yes={words.rename} onSave={rename} onCancel={() => onDo('')} />}
       {doing === 'delete' && (
         <Confirm title={words.removeAsk(entry.name)} yes={words.remove} busy={busy} onYes={onDelete} onNo={() => onDo('')}>
           <p class="small soft">{words.removeWhy}</p>
