@@ -72,7 +72,7 @@ test('places are tabs; folders open with the keyboard, the way back is a breadcr
   await becomes(() => names(page), ['song.txt']);
   await counted(page.getByRole('button', { name: 'Upload' }), 0, 'a read-only place takes nothing');
   await page.getByRole('link', { name: 'nas' }).click();
-  await page.getByText('“nas” is not available now.').waitFor();
+  await page.getByText('There is no folder at /mnt/nas now').waitFor();
   await page.goto(`${hob}/#/files/in/own/nowhere`);
   await page.getByText('There is no such file').waitFor();
   await context.close();

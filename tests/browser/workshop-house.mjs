@@ -17,10 +17,10 @@ export function workspace(files = {}, change = {}) {
   const it = {
     calls: [], refuse: {}, trash: [],
     places: [
-      { id: 'own', name: 'My files', kind: 'own', readOnly: false, usedBytes: 1.2 * GB, quotaBytes: 10 * GB, available: true },
-      { id: 'household', name: 'Household files', kind: 'household', readOnly: false, usedBytes: 9.8 * GB, quotaBytes: 10 * GB, available: true },
-      { id: 'usb', name: 'usb', kind: 'added', readOnly: true, usedBytes: 0, quotaBytes: null, available: true },
-      { id: 'nas', name: 'nas', kind: 'added', readOnly: false, usedBytes: 0, quotaBytes: null, available: false },
+      { id: 'own', name: 'My files', kind: 'own', readOnly: false, usedBytes: 1.2 * GB, quotaBytes: 10 * GB, available: true, trusted: true, removable: false },
+      { id: 'household', name: 'Household files', kind: 'household', readOnly: false, usedBytes: 9.8 * GB, quotaBytes: 10 * GB, available: true, trusted: true, removable: false },
+      { id: 'usb', name: 'usb', kind: 'added', readOnly: true, usedBytes: 0, quotaBytes: null, available: true, trusted: false, removable: true, path: '/media/usb' },
+      { id: 'nas', name: 'nas', kind: 'added', readOnly: false, usedBytes: 0, quotaBytes: null, available: false, reason: 'there is no folder at /mnt/nas now: plug it in or mount it', trusted: true, removable: true, path: '/mnt/nas' },
     ],
     files: Object.fromEntries(Object.entries(files).map(([place, all]) => [place, new Map(Object.entries(all))])),
     ...change,
@@ -45,7 +45,7 @@ export function answersOf(it) {
   const all = (place) => it.files[place] ?? new Map();
   const below = (place, path) => [...all(place).keys()].filter((one) => one === path || one.startsWith(`${path}/`));
   const gone = () => bad(404, 'not_found', 'there is no such file: list the folder to see what is there');
-  const taken = () => bad(409, 'exists', 'there is something of that name already: choose another name');
+  const taken = () => bad(400, 'bad_args', 'this exists already: pass `overwrite`, or choose another name');
   const transfer = (keep) => ({ body: { place, path, toPlace, toPath, overwrite } }) => {
     if (!all(place).has(path)) return gone();
     if (all(toPlace).has(toPath) && !overwrite) return taken();
@@ -59,7 +59,7 @@ export function answersOf(it) {
     'GET /places': () => good({ places: it.places }),
     'POST /places': ({ body }) => {
       if (!body.path.startsWith('/media/')) return bad(400, 'bad_request', `there is no folder ${body.path} on this device: check the path`);
-      const fresh = { id: body.name, name: body.name, kind: 'added', readOnly: body.readOnly, usedBytes: 0, quotaBytes: null, available: true };
+      const fresh = { id: body.name, name: body.name, kind: 'added', readOnly: body.readOnly, usedBytes: null, quotaBytes: null, available: true, trusted: body.trusted, removable: true };
       it.places = [...it.places, fresh];
       it.files[fresh.id] = new Map();
       return good(fresh, 201);
@@ -69,7 +69,7 @@ export function answersOf(it) {
       const found = [...all(place)].filter(([one]) => parentOf(one) === (path ?? '')).map(([one, what]) => entry(one, what))
         .sort((a, b) => Number(b.kind === 'folder') - Number(a.kind === 'folder') || a.name.localeCompare(b.name));
       const entries = found.slice(Number(offset ?? 0), Number(offset ?? 0) + Number(limit));
-      return good({ entries, total: found.length, hasMore: found.length > Number(offset ?? 0) + entries.length });
+      return good({ entries, total: found.length, truncated: false });
     },
     'GET /text': ({ query: { place, path } }) => {
       const found = all(place).get(path);
@@ -79,14 +79,15 @@ export function answersOf(it) {
       const found = all(place).get(path);
       return found ? { status: 200, contentType: found.mediaType, body: found.body, headers: { 'content-security-policy': "default-src 'none'", 'x-frame-options': 'SAMEORIGIN' } } : gone();
     },
-    'PUT /file': ({ query: { place, path }, headers, bytes }) => {
+    'PUT /file': ({ query, headers, bytes }) => {
+      const { place, path } = query;
       const found = all(place).get(path);
-      if (headers['if-none-match'] && found) return bad(412, 'exists', 'there is a file of that name already');
-      if (headers['if-match'] && headers['if-match'] !== found?.version) return bad(412, 'changed', 'this file was changed meanwhile: read it again');
-      all(place).set(path, { ...file(bytes), mediaType: found?.mediaType ?? 'text/plain', outside: found?.outside ?? false, modified: Date.now() });
+      if (headers['if-none-match'] && found) return bad(412, 'changed', 'there is a file of that name already');
+      if (headers['if-match'] && headers['if-match'] !== `"${found?.version}"`) return bad(412, 'changed', 'this file was changed meanwhile: read it again');
+      all(place).set(path, { ...file(bytes), mediaType: found?.mediaType ?? 'text/plain', outside: found?.outside ?? !query.own, modified: Date.now() });
       return good(entry(path, all(place).get(path)));
     },
-    'POST /folders': ({ body: { place, path } }) => (all(place).has(path) ? taken() : (all(place).set(path, folder()), good({}))),
+    'POST /folders': ({ body: { place, path } }) => (all(place).has(path) || all(place).set(path, folder()), good({})),
     'POST /move': transfer(false),
     'POST /copy': transfer(true),
     'POST /delete': ({ body: { place, path } }) => {
@@ -97,10 +98,11 @@ export function answersOf(it) {
       return good({});
     },
     'POST /vouch': ({ body: { place, path } }) => ((all(place).get(path).outside = false), good({})),
-    'GET /trash': () => good({ trash: it.trash.map(({ held, ...one }) => one) }),
+    'GET /trash': () => good({ entries: it.trash.map(({ held, ...one }) => one) }),
     'POST /trash/empty': () => ((it.trash = []), good({})),
     'GET /search': ({ query }) => good({
-      found: it.places.flatMap(({ id }) => [...all(id)].filter(([path]) => nameOf(path).toLowerCase().includes(query.query.toLowerCase())).map(([path, what]) => ({ ...entry(path, what), place: id }))),
+      truncated: false,
+      files: it.places.flatMap(({ id }) => [...all(id)].filter(([path]) => nameOf(path).toLowerCase().includes(query.query.toLowerCase())).map(([path, what]) => ({ ...entry(path, what), place: id }))),
     }),
   };
   const answer = async (route) => {

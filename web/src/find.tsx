@@ -134,8 +134,8 @@ function sources(): Record<Group, Source> {
 
     files: async (query) => {
       if (query.length < MEANING) return [];
-      const [{ found }] = await Promise.all([search(query), places.value ? undefined : renewPlaces()]);
-      return found.map((one) => ({
+      const [{ files }] = await Promise.all([search(query), places.value ? undefined : renewPlaces()]);
+      return files.map((one) => ({
         key: `file-${one.place}-${one.path}`, title: one.name, more: [placeName(one.place), parentOf(one.path)].filter(Boolean).join(' › '), room: 'files', to: entryHref(one, one.place),
       }));
     },

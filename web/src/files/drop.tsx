@@ -55,7 +55,7 @@ export function DropZone({ into, name, children }: Props): JSX.Element {
         if (!hasFiles(event) || !event.dataTransfer) return;
         event.preventDefault();
         end();
-        if (into) void droppedFiles(event.dataTransfer).then((chosen) => (chosen.length ? addUploads(into, chosen) : undefined));
+        if (into) void droppedFiles(event.dataTransfer).then((chosen) => chosen.length > 0 && addUploads(into, chosen));
       }}
     >
       {children}

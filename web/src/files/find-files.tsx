@@ -14,20 +14,18 @@ import { placeName } from './use-places';
 
 /** The debounce of typing. */
 const REST_MS = 250;
-/** The device answers no more than this at a time. */
-const MOST = 50;
 
 export function FindFiles({ query }: { query: string }): JSX.Element {
-  const [found, setFound] = useState<{ of: string; files: Found[] } | null>(null);
+  const [found, setFound] = useState<{ of: string; files: Found[]; truncated: boolean } | null>(null);
   const [problem, setProblem] = useState('');
   const turn = useRef(0);
   useEffect(() => {
     const mine = ++turn.current;
     const timer = setTimeout(() => {
       search(query).then(
-        ({ found: files }) => {
+        ({ files, truncated }) => {
           if (mine !== turn.current) return;
-          setFound({ of: query, files });
+          setFound({ of: query, files, truncated });
           setProblem('');
         },
         (cause: unknown) => mine === turn.current && cause instanceof Refused && setProblem(trouble(cause)),
@@ -36,10 +34,10 @@ export function FindFiles({ query }: { query: string }): JSX.Element {
     return () => clearTimeout(timer);
   }, [query]);
   useEffect(() => () => void turn.current++, []);
-  const files = found?.files.slice(0, MOST) ?? [];
+  const files = found?.files ?? [];
   return (
     <>
-      <p class="unseen" role="status">{found?.of === query ? words.hits(found.files.length) : ''}</p>
+      <p class="unseen" role="status">{found?.of === query ? words.hits(files.length) : ''}</p>
       {problem && <Notice bad>{problem}</Notice>}
       {!found && !problem && <p class="soft nothing">{words.searching}</p>}
       {found && !files.length && <p class="soft nothing">{words.noHits(found.of)}</p>}
@@ -62,7 +60,7 @@ export function FindFiles({ query }: { query: string }): JSX.Element {
           );
         })}
       </ul>
-      {found && found.files.length > MOST && <p class="soft small">{words.hitsMost(MOST)}</p>}
+      {found?.truncated && <p class="soft small">{words.hitsMost(files.length)}</p>}
     </>
   );
 }

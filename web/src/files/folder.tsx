@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Confirm, Notice } from '../form';
 import { Bring, Fresh } from '../icons';
 import { go } from '../rooms';
+import { sentence } from '../text';
 import { files as words } from '../text/files';
 import { makeFolder, saveText, type Entry, type Place, type Spot } from './api';
 import { Crumbs } from './crumbs';
@@ -13,7 +14,7 @@ import { NameForm } from './name-form';
 import { Picker } from './picker';
 import { Row, type Doing } from './row';
 import { addUploads } from './uploads';
-import { useFolder } from './use-folder';
+import { isTaken, useFolder } from './use-folder';
 import { saidOf, useOperations } from './use-operations';
 import { placeName } from './use-places';
 
@@ -121,7 +122,7 @@ export function FolderView({ at, place, writable, writer }: Props): JSX.Element 
     <>
       {at.path && <Crumbs at={at} name={place.name} />}
       {!place.available ? (
-        <Notice quiet>{words.notThere(place.name)}</Notice>
+        <Notice quiet>{place.reason ? sentence(place.reason) : words.notThere(place.name)}</Notice>
       ) : (
         <>
           {(writable || writer) && (
@@ -135,7 +136,7 @@ export function FolderView({ at, place, writable, writer }: Props): JSX.Element 
                     multiple
                     hidden
                     onChange={(event) => {
-                      void addUploads(at, [...(event.currentTarget.files ?? [])].map((file) => ({ file, path: file.name })));
+                      addUploads(at, [...(event.currentTarget.files ?? [])].map((file) => ({ file, path: file.name })));
                       event.currentTarget.value = '';
                     }}
                   />
@@ -155,6 +156,7 @@ export function FolderView({ at, place, writable, writer }: Props): JSX.Element 
               onSave={async (name) => {
                 const fresh = { place: at.place, path: within(at.path, name) };
                 if (making === 'folder') {
+                  if (await isTaken(fresh)) return words.taken(name);
                   await makeFolder(fresh);
                   setMaking('');
                   changed(words.folderMade(name), fresh.path);
@@ -163,6 +165,7 @@ export function FolderView({ at, place, writable, writer }: Props): JSX.Element 
                   openInEditor(fresh);
                   location.hash = fileHref(fresh);
                 }
+                return '';
               }}
             />
           )}

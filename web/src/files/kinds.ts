@@ -5,9 +5,9 @@ import type { Entry } from './api';
 
 export type Shown = 'text' | 'picture' | 'pdf' | 'sound' | 'film' | 'none';
 
-/** What browsers draw; anything else of `image/` is offered as a download. */
-const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml|x-icon|vnd\.microsoft\.icon)$/;
-const TEXTS = /^(text\/.*|application\/([\w.-]+\+)?(json|xml|yaml|toml|javascript|sql|x-sh|x-shellscript|x-httpd-php|x-ndjson|typescript|graphql|x-tex|rtf|x-subrip))$/;
+/** What the device sends as a picture; an SVG is shown as the text it is. */
+const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
+const TEXTS = /^(text\/.*|image\/svg\+xml|application\/([\w.-]+\+)?(json|xml|yaml|toml|javascript|sql|x-sh|x-shellscript|x-httpd-php|x-ndjson|typescript|graphql|x-tex|rtf|x-subrip))$/;
 /** Names of text files that have no type of their own. */
 const NAMES = /(^|[/.])(txt|md|log|conf|cfg|ini|toml|ya?ml|lock|env|gitignore|gitattributes|editorconfig|service|rs|go|kt|swift|lua|nix|zig|vue|svelte|proto|gradle|cmake|mk|diff|patch|csv|tsv|sql|rules|tf|hcl|jsonl|ndjson|dockerfile|makefile|license|readme|changelog)$/i;
 

@@ -13,7 +13,8 @@ interface Props {
   /** Leaving the name as it begins changes nothing. */
   renames?: boolean;
   yes: string;
-  onSave: (name: string) => Promise<void>;
+  /** Resolves to what is wrong with the name, '' where nothing is. */
+  onSave: (name: string) => Promise<string | void>;
   onCancel: () => void;
 }
 
@@ -39,9 +40,10 @@ export function NameForm({ label, begin = '', renames = false, yes, onSave, onCa
     setBusy(true);
     setProblem('');
     try {
-      await onSave(name);
+      const problem = await onSave(name);
+      if (problem) setWrong(problem);
     } catch (cause) {
-      if (cause instanceof Refused && (cause.status === 409 || cause.status === 412)) setWrong(words.taken(name));
+      if (cause instanceof Refused && cause.status === 412) setWrong(words.taken(name));
       else setProblem(trouble(cause));
     }
     setBusy(false);

@@ -7,7 +7,7 @@ import { files as words } from '../text/files';
 import { makeFolder, type Entry, type Spot } from './api';
 import { NameForm } from './name-form';
 import { parentOf, partsOf, within } from './paths';
-import { useFolder } from './use-folder';
+import { isTaken, useFolder } from './use-folder';
 import { placeOf, places } from './use-places';
 
 interface Props {
@@ -85,8 +85,10 @@ export function Picker({ how, entries, from, busy, onPick, onCancel }: Props): J
           onCancel={() => setMaking(false)}
           onSave={async (fresh) => {
             const made = { place: at.place, path: within(at.path, fresh) };
+            if (await isTaken(made)) return words.taken(fresh);
             await makeFolder(made);
             open(made);
+            return '';
           }}
         />
       )}

@@ -12,6 +12,7 @@ import { iconOf } from './kinds';
 import { NameForm } from './name-form';
 import { OutsideMark, VouchButton } from './outside';
 import { entryHref, parentOf, within } from './paths';
+import { isTaken } from './use-folder';
 
 export type Doing = 'menu' | 'rename' | 'move' | 'copy' | 'delete';
 
@@ -39,9 +40,11 @@ export function Row({ entry, place, writable, writer, doing, onDo, onChanged, on
   const isFile = entry.kind === 'file';
   const rename = async (name: string) => {
     const to = { place, path: within(parentOf(entry.path), name) };
+    if (await isTaken(to)) return words.taken(name);
     await move(at, to);
     moveEdits(at, to);
     onChanged(words.renamed(name), to.path);
+    return '';
   };
   return (
     <li class={picked ? 'file picked' : 'file'} data-path={entry.path}>

@@ -36,7 +36,7 @@ export function Trash({ writer }: { writer: boolean }): JSX.Element {
     if (await act.run(emptyTrash)) await done(words.emptied);
     else setAsking(false);
   };
-  const all = read.data?.trash;
+  const all = read.data?.entries;
   return (
     <div class="trash" ref={room} tabIndex={-1} aria-label={words.trash} role="group">
       <p class="soft small">{words.trashWhy}</p>

@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals';
 import { Refused } from '../api';
 import { text, trouble } from '../text';
 import { files as words } from '../text/files';
-import { makeFolder, upload, type Spot } from './api';
+import { upload, type Spot } from './api';
 import { nameOf, nextName, parentOf, partsOf, within } from './paths';
 
 /** How many are sent at once, and the most that are taken at a time. */
@@ -49,7 +49,7 @@ async function send(one: Upload): Promise<void> {
     put(one.key, { state: 'done', part: 1 });
   } catch (cause) {
     if (line.signal.aborted) put(one.key, { state: 'cancelled' });
-    else if (cause instanceof Refused && (cause.status === 412 || cause.status === 409)) put(one.key, { state: 'clash' });
+    else if (cause instanceof Refused && cause.status === 412) put(one.key, { state: 'clash' });
     else put(one.key, { state: 'failed', problem: cause instanceof DOMException ? words.unreadable(one.file.name) : trouble(cause) });
   } finally {
     lines.delete(one.key);
@@ -65,32 +65,10 @@ function next(): void {
   }
 }
 
-/** Makes the folders that dropped folders bring along; one that is there already is used. */
-async function makeFolders(into: Spot, chosen: Chosen[]): Promise<void> {
-  const wanted = new Set<string>();
-  for (const { path } of chosen) {
-    for (let folder = parentOf(path); folder; folder = parentOf(folder)) wanted.add(folder);
-  }
-  const shallowFirst = [...wanted].sort((a, b) => partsOf(a).length - partsOf(b).length);
-  for (const folder of shallowFirst) {
-    try {
-      await makeFolder({ place: into.place, path: within(into.path, folder) });
-    } catch (cause) {
-      if (!(cause instanceof Refused && cause.status === 409)) throw cause;
-    }
-  }
-}
-
 /** Takes files for a folder. */
-export async function addUploads(into: Spot, chosen: Chosen[]): Promise<void> {
+export function addUploads(into: Spot, chosen: Chosen[]): void {
   uploadsProblem.value = chosen.length > MOST ? words.tooMany(MOST) : '';
   const taken = chosen.slice(0, MOST);
-  try {
-    await makeFolders(into, taken);
-  } catch (cause) {
-    uploadsProblem.value = trouble(cause);
-    return;
-  }
   const settled = uploads.value.every(({ state }) => state === 'done' || state === 'cancelled');
   const fresh = taken.map(({ file, path }): Upload => ({
     key: ++serial, file, at: { place: into.place, path: within(into.path, path || text.talk.file) }, state: 'waiting', part: 0, overwrite: false, problem: '',

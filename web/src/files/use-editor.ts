@@ -13,7 +13,7 @@ export type Base = Pick<TextFile, 'text' | 'version'> | null;
 /** The changes are kept this long after the last key. */
 const KEPT_MS = 250;
 
-const isClash = (cause: unknown) => cause instanceof Refused && (cause.status === 412 || cause.status === 409);
+const isClash = (cause: unknown) => cause instanceof Refused && cause.status === 412;
 const isGone = (cause: unknown) => cause instanceof Refused && cause.status === 404;
 
 /** A text area knows only `\n`; the file keeps the line ends it had. */

@@ -10,8 +10,9 @@ import { FILE_EVENTS } from './use-places';
 
 /** How many a page has. */
 const PAGE = 200;
-/** How many pages are searched for one file. */
-const SEARCHED = 25;
+/** The most the device lists at once, and how many such pages are searched for one file. */
+const MOST = 1000;
+const SEARCHED = 20;
 
 export interface Folder {
   entries: Entry[];
@@ -23,7 +24,7 @@ async function read(at: Spot, wanted: number): Promise<Folder> {
   for (;;) {
     const page = await list(at, entries.length, PAGE);
     entries.push(...page.entries);
-    const more = page.hasMore ?? (page.total ?? 0) > entries.length;
+    const more = page.total > entries.length;
     if (!more || !page.entries.length || entries.length >= wanted) return { entries, more };
   }
 }
@@ -81,11 +82,26 @@ export async function entryAt(at: Spot): Promise<Entry | null> {
   const folder = { place: at.place, path: parentOf(at.path) };
   const name = nameOf(at.path);
   for (let page = 0, offset = 0; page < SEARCHED; page++) {
-    const { entries, hasMore, total } = await list(folder, offset, PAGE);
+    const { entries, total } = await list(folder, offset, MOST);
     const found = entries.find((entry) => entry.name === name);
     if (found) return found;
     offset += entries.length;
-    if (!entries.length || !(hasMore ?? (total ?? 0) > offset)) return null;
+    if (!entries.length || offset >= total) return null;
   }
   return null;
+}
+
+/** Whether there is something of this name: the device would put a file into a folder that is called so. */
+export const isTaken = async (at: Spot): Promise<boolean> => (await entryAt(at)) !== null;
+
+/** The names in a folder. */
+export async function namesIn(folder: Spot): Promise<Set<string>> {
+  const names = new Set<string>();
+  for (let page = 0, offset = 0; page < SEARCHED; page++) {
+    const { entries, total } = await list(folder, offset, MOST);
+    for (const { name } of entries) names.add(name);
+    offset += entries.length;
+    if (!entries.length || offset >= total) break;
+  }
+  return names;
 }

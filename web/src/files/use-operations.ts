@@ -1,11 +1,11 @@
 // Moving, copying and deleting several files: one after the other, with a question where a name is taken.
 import { useRef, useState } from 'preact/hooks';
-import { Refused } from '../api';
 import { trouble } from '../text';
 import { files as words } from '../text/files';
 import { copy, move, remove, type Entry, type Spot } from './api';
 import { moveEdits } from './edits';
 import { nextName, within } from './paths';
+import { namesIn } from './use-folder';
 
 export type Choice = 'replace' | 'both' | 'skip';
 
@@ -21,9 +21,6 @@ export interface Operations {
   transfer: (how: 'move' | 'copy', entries: Entry[], from: string, to: Spot) => Promise<number>;
   remove: (entries: Entry[], place: string) => Promise<number>;
 }
-
-/** How often another name is tried before the refusal is shown. */
-const NAMES = 50;
 
 export function useOperations(): Operations {
   const [progress, setProgress] = useState<Operations['progress']>(null);
@@ -54,27 +51,28 @@ export function useOperations(): Operations {
     return done;
   };
 
-  const transfer: Operations['transfer'] = (how, entries, from, to) => each(entries, async (entry) => {
-    const at = { place: from, path: entry.path };
-    const act = how === 'move' ? move : copy;
-    let name = entry.name;
-    let overwrite = false;
-    for (let tries = 0; ; tries++) {
-      const target = { place: to.place, path: within(to.path, name) };
-      try {
-        await act(at, target, overwrite);
-        if (how === 'move') moveEdits(at, target);
-        return true;
-      } catch (cause) {
-        if (!(cause instanceof Refused && cause.status === 409) || overwrite || tries > NAMES) throw cause;
-        // A copy beside the original is always another name.
-        const choice = name !== entry.name || (target.place === at.place && target.path === at.path) ? 'both' : await ask(entry);
+  const transfer: Operations['transfer'] = async (how, entries, from, to) => {
+    let names: Set<string> | undefined;
+    return each(entries, async (entry) => {
+      names ??= await namesIn(to);
+      const at = { place: from, path: entry.path };
+      const isSame = from === to.place && within(to.path, entry.name) === entry.path;
+      let name = entry.name;
+      let overwrite = false;
+      if (names.has(name)) {
+        // A copy beside the original always has another name.
+        const choice = isSame ? 'both' : await ask(entry);
         if (choice === 'skip') return false;
-        if (choice === 'replace') overwrite = true;
-        else name = nextName(name);
+        overwrite = choice === 'replace';
+        while (!overwrite && names.has(name)) name = nextName(name);
       }
-    }
-  });
+      const target = { place: to.place, path: within(to.path, name) };
+      await (how === 'move' ? move : copy)(at, target, overwrite);
+      if (how === 'move') moveEdits(at, target);
+      names.add(name);
+      return true;
+    });
+  };
 
   return {
     progress,

@@ -28,8 +28,8 @@ export interface Part {
 }
 
 export const processes = () => call<{ processes: Process[] }>('GET /api/v1/processes');
-export const process = (which: string, from?: number) => call<Process & { output: Part }>('GET /api/v1/processes/{id}', { path: { id: which }, query: { from } });
+export const process = (which: string, from?: number, limit?: number) => call<Process & { output: string; from: number; next: number }>('GET /api/v1/processes/{id}', { path: { id: which }, query: { from, limit } });
 /** Without text its input ends. */
-export const input = (which: string, text?: string) => call<unknown>('POST /api/v1/processes/{id}/input', { path: { id: which }, body: text === undefined ? { end: true } : { text } });
+export const input = (which: string, text?: string) => call<unknown>('POST /api/v1/processes/{id}/input', { path: { id: which }, body: text === undefined ? { close: true } : { text } });
 export const stop = (which: string) => call<unknown>('POST /api/v1/processes/{id}/stop', { path: { id: which } });
 export const resize = (which: string, columns: number, rows: number) => call<unknown>('POST /api/v1/processes/{id}/resize', { path: { id: which }, body: { columns, rows } });

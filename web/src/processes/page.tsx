@@ -47,7 +47,7 @@ function One({ id }: { id: string }): JSX.Element {
   const running = !!process && isRunning(process);
   useSeconds(running);
   useEffect(() => {
-    api.process(id, 0).then(({ output: _, ...found }) => setProcess(found), (cause: unknown) => setProblem(cause instanceof Refused && cause.status === 404 ? words.gone : trouble(cause)));
+    api.process(id, 0, 1).then(({ output: _output, from: _from, next: _next, ...found }) => setProcess(found), (cause: unknown) => setProblem(cause instanceof Refused && cause.status === 404 ? words.gone : trouble(cause)));
   }, []);
   return (
     <Page title={process?.title || words.title} back={words.all} to={href('device', 'programs')}>

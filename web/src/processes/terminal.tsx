@@ -61,7 +61,6 @@ export function Terminal({ process, mine, onStatus }: Props): JSX.Element {
     });
   }, []);
   const write = (part: api.Part) => {
-    if (part.from > next.current && next.current) setCut(true);
     next.current = part.next;
     // Without a terminal in between, a line end does not say that the next line begins at the left.
     screen.current?.write(terminal ? part.text : part.text.replace(/\r?\n/g, '\r\n'));
@@ -71,12 +70,12 @@ export function Terminal({ process, mine, onStatus }: Props): JSX.Element {
   const read = useCallback((): Promise<void> => (reading.current ??= (async () => {
     try {
       for (;;) {
-        const { output, ...now } = await api.process(id, next.current);
-        if (output.from > 0 && next.current === 0) setCut(true);
         const before = next.current;
-        write(output);
+        const { output: text, from, next: after, ...now } = await api.process(id, before);
+        if (from > before) setCut(true);
+        write({ text, from, next: after });
         onStatus(now);
-        if (!output.text || output.next === before) return;
+        if (!text || after === before) return;
       }
     } catch (cause) {
       if (!(cause instanceof Refused)) return;
