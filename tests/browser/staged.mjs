@@ -47,7 +47,7 @@ function line() {
 }
 
 /**
- * A signed-in page whose API answers come from `answers`, by "METHOD path"; a function handles the route itself.
+ * A signed-in page whose API answers come from `answers`, by "METHOD path", or "ANY start of a path"; a function handles the route itself.
  * `live` gives the page a line of events to be told over, `init` runs in the page before its own script, `at` is a hash.
  */
 export async function staged(browser, answers, { live = false, init, at = '', ...options } = {}) {
@@ -55,7 +55,8 @@ export async function staged(browser, answers, { live = false, init, at = '', ..
   const all = { 'GET /api/v1/session': good(owner), 'GET /healthz': good({}), ...answers };
   await opened.page.route((url) => /^\/(api\/|healthz$)/.test(url.pathname), (route) => {
     const request = route.request();
-    const found = all[`${request.method()} ${new URL(request.url()).pathname}`];
+    const { pathname } = new URL(request.url());
+    const found = all[`${request.method()} ${pathname}`] ?? Object.entries(all).find(([key]) => key.startsWith('ANY ') && pathname.startsWith(key.slice(4)))?.[1];
     if (typeof found === 'function') return found(route);
     return route.fulfill(found ?? bad(404, 'not_found', 'Nothing here.'));
   });

@@ -1,8 +1,11 @@
-// One search over everything: rooms, devices, pins, tools, memories, conversations. `/` or Ctrl+K opens it from anywhere.
+// One search over everything: rooms, devices, pins, tools, memories, files, conversations. `/` or Ctrl+K opens it from anywhere.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
 import './find.css';
+import { search } from './files/api';
+import { entryHref, parentOf } from './files/paths';
+import { placeName, places, renewPlaces } from './files/use-places';
 import { HEADER } from './home/header';
 import { Close, Find } from './icons';
 import { stateWords, thingsIn } from './home/things/thing';
@@ -20,7 +23,7 @@ interface Hit {
   to: string;
 }
 
-type Group = 'rooms' | 'things' | 'pins' | 'tools' | 'memories' | 'lists' | 'conversations';
+type Group = 'rooms' | 'things' | 'pins' | 'tools' | 'memories' | 'files' | 'lists' | 'conversations';
 type Source = (query: string) => Promise<Hit[]> | Hit[];
 
 const DEBOUNCE_MS = 180;
@@ -129,6 +132,14 @@ function sources(): Record<Group, Source> {
       return memories.map((one) => ({ key: `memory-${one.id}`, title: one.content, room: 'memory', to: href('memory', one.id, query) }));
     },
 
+    files: async (query) => {
+      if (query.length < MEANING) return [];
+      const [{ files }] = await Promise.all([search(query), places.value ? undefined : renewPlaces()]);
+      return files.map((one) => ({
+        key: `file-${one.place}-${one.path}`, title: one.name, more: [placeName(one.place), parentOf(one.path)].filter(Boolean).join(' › '), room: 'files', to: entryHref(one, one.place),
+      }));
+    },
+
     lists: (query) => (query.length < MEANING ? [] : inLists(query)),
 
     conversations: async (query) => {
@@ -145,7 +156,7 @@ function sources(): Record<Group, Source> {
   };
 }
 
-const ORDER: Group[] = ['rooms', 'things', 'pins', 'tools', 'memories', 'lists', 'conversations'];
+const ORDER: Group[] = ['rooms', 'things', 'pins', 'tools', 'memories', 'files', 'lists', 'conversations'];
 
 export function Finder({ onClose }: { onClose: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);

@@ -161,9 +161,9 @@ export async function* streamed(operation: Operation, params: AnyParams, abort: 
 }
 
 /** Sends bytes to an address, and reads the answer. Throws `Refused` or `Unreachable`. */
-export function sentBytes(method: 'POST' | 'PUT', address: string, bytes: Blob, timeoutMs: number): Promise<unknown> {
+export function sentBytes(method: 'POST' | 'PUT', address: string, bytes: Blob, timeoutMs: number, more: Record<string, string> = {}): Promise<unknown> {
   return retried(async () => {
-    const headers = { accept: 'application/json', 'content-type': 'application/octet-stream', ...(csrf && { 'x-csrf-token': csrf }) };
+    const headers = { accept: 'application/json', 'content-type': 'application/octet-stream', ...more, ...(csrf && { 'x-csrf-token': csrf }) };
     let answer: Response;
     try {
       answer = await fetch(address, { method, headers, body: bytes, cache: 'no-store', signal: AbortSignal.timeout(timeoutMs) });
@@ -178,11 +178,11 @@ export function sentBytes(method: 'POST' | 'PUT', address: string, bytes: Blob, 
 }
 
 /** Uploads a file; `onProgress` gets the fraction sent, which only XMLHttpRequest reports. */
-export function uploaded(address: string, file: File, onProgress: (fraction: number) => void, signal: AbortSignal, headers: Record<string, string> = {}): Promise<unknown> {
+export function uploaded(address: string, file: File, onProgress: (fraction: number) => void, signal: AbortSignal, headers: Record<string, string> = {}, method: 'POST' | 'PUT' = 'POST'): Promise<unknown> {
   return retried(async () => open(await new Promise<Response>((resolve, reject) => {
     const request = new XMLHttpRequest();
     const lose = () => reject(new Unreachable('no answer'));
-    request.open('POST', address);
+    request.open(method, address);
     request.setRequestHeader('accept', 'application/json');
     request.setRequestHeader('content-type', file.type || 'application/octet-stream');
     if (csrf) request.setRequestHeader('x-csrf-token', csrf);
@@ -192,6 +192,7 @@ export function uploaded(address: string, file: File, onProgress: (fraction: num
     request.onerror = () => (reportUnreachable(), lose());
     request.onabort = lose;
     signal.addEventListener('abort', () => request.abort());
+    if (signal.aborted) return lose();
     request.send(file);
   })));
 }

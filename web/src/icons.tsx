@@ -34,6 +34,14 @@ export const Fork = line('M7 4v16M7 13c6 0 10-2 10-8M14 8l3-3 3 3');
 export const Save = line('M12 4v11M7 11l5 5 5-5M5 20h14');
 export const Bring = line('M12 16V5M7 9l5-5 5 5M5 20h14');
 
+export const FolderIcon = line('M3 6h6l2 2h10v11H3z');
+export const PictureIcon = line('M4 5h16v14H4zM4 16l5-5 4 4 3-3 4 4M15 9h.01');
+export const SoundIcon = line('M9 18a2.5 2.5 0 1 1-2.5-2.5H9zM9 15.5V5l10-2v10.5M19 16a2.5 2.5 0 1 1-2.5-2.5H19z');
+export const FilmIcon = line('M4 5h16v14H4zM10 9l5 3-5 3z');
+export const LinkIcon = line('M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1');
+export const More = line('M6 12h.01M12 12h.01M18 12h.01');
+
+export const FilesIcon = FolderIcon;
 export const TalkIcon = line('M4 5h16v11H9l-5 4z');
 export const HomeIcon = line('M4 11l8-7 8 7v9H4zM10 20v-6h4v6');
 export const ToolsIcon = line('M14 7a4 4 0 0 1 5-4l-3 3 2 2 3-3a4 4 0 0 1-5 5L8 18a2 2 0 0 1-3-3z');

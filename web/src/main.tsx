@@ -15,6 +15,7 @@ import { lazy } from './lazy';
 import { useLine, useLive } from './live';
 import { Memory } from './memory/memory';
 import { Notices } from './notices';
+import { useProcessWatch } from './processes/state';
 import { isApproval, pendingQuestions, useQuestionUpdates, type InteractionQuestion } from './questions';
 import { Bar, currentPlace, go, mark, useFindKeys, type RoomProps } from './rooms';
 import { Talk } from './talk/talk';
@@ -39,6 +40,7 @@ const SignIn = lazy<{ note?: string | undefined; onDone: () => Promise<void> }>(
 /** Seen once: the set-up after the claim, and joining with an invitation. */
 const Arrival = lazy<{ session: api.Session; onChanged: () => Promise<void> }>(() => import('./arrival/arrival').then((part) => part.Arrival));
 const Join = lazy<JoinProps>(() => import('./arrival/join').then((part) => part.Join));
+const Files = lazy<RoomProps>(() => import('./files/files').then((part) => part.Files));
 const Tools = lazy<RoomProps>(() => import('./tools/tools').then((part) => part.Tools));
 const Device = lazy<RoomProps>(() => import('./device/device').then((part) => part.Device));
 const Finder = lazy<{ onClose: () => void }>(() => import('./find').then((part) => part.Finder));
@@ -79,6 +81,7 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
   useFindKeys(find);
   useEffect(() => {
     Home.prefetch();
+    Files.prefetch();
     Tools.prefetch();
     Device.prefetch();
     Finder.prefetch();
@@ -87,6 +90,7 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
   // Tools that need approval have a badge in every room.
   useToolsRead();
   useQuestionUpdates();
+  useProcessWatch();
   // The session holds the device's name and the person's role.
   useLive(['device:changed', 'model:changed'], ({ topic }) => topic !== 'resync' && onChanged());
 
@@ -128,6 +132,7 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
     const props: RoomProps = { session, path: place.path, onChanged };
     switch (place.room) {
       case 'home': return <Home {...props} onSay={say} />;
+      case 'files': return <Files {...props} />;
       case 'tools': return <Tools {...props} />;
       case 'memory': return <Memory {...props} />;
       case 'device': return <Device {...props} />;

@@ -1,12 +1,12 @@
-// The five rooms: the current place (the hash of the address), the bar that links them, and its badges.
+// The rooms: the current place (the hash of the address), the bar that links them, and its badges.
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Session } from './api';
-import { DeviceIcon, Find, Flame, HomeIcon, MemoryIcon, TalkIcon, ToolsIcon } from './icons';
+import { DeviceIcon, FilesIcon, Find, Flame, HomeIcon, MemoryIcon, TalkIcon, ToolsIcon } from './icons';
 import { text } from './text';
 
-export const ROOMS = ['talk', 'home', 'tools', 'memory', 'device'] as const;
+export const ROOMS = ['talk', 'home', 'files', 'tools', 'memory', 'device'] as const;
 export type Room = (typeof ROOMS)[number];
 
 /** The props of every room. */
@@ -46,6 +46,17 @@ export function href(room: Room, ...path: string[]): string {
   return `#/${[room, ...path].map(encodeURIComponent).join('/')}`;
 }
 
+/** Asked before the page leaves its place: `false` stays, and has to ask the person. */
+let stays: ((to: string) => boolean) | undefined;
+
+/** Sets what is asked before the page leaves its place, such as text that is not saved; answers how to end that. */
+export function holdPlace(leave: (to: string) => boolean): () => void {
+  stays = leave;
+  return () => {
+    if (stays === leave) stays = undefined;
+  };
+}
+
 /** Navigates; with `replace` the back button skips the current place. */
 export function go(room: Room, path: string[] = [], replace = false): void {
   const to = href(room, ...path);
@@ -60,7 +71,16 @@ export function go(room: Room, path: string[] = [], replace = false): void {
 
 /** The place the address names. */
 export const currentPlace = signal(placeIn(location.hash));
-addEventListener('hashchange', () => void (currentPlace.value = placeIn(location.hash)));
+let current = location.hash;
+addEventListener('hashchange', () => {
+  if (location.hash === current) return;
+  if (stays && !stays(location.hash)) {
+    history.pushState(null, '', current);
+    return;
+  }
+  current = location.hash;
+  currentPlace.value = placeIn(current);
+});
 
 const marks = signal<Partial<Record<Room, string>>>({});
 
@@ -86,7 +106,7 @@ export function useFindKeys(open: () => void): void {
 }
 
 export const ICONS: Record<Room, () => JSX.Element> = {
-  talk: TalkIcon, home: HomeIcon, tools: ToolsIcon, memory: MemoryIcon, device: DeviceIcon,
+  talk: TalkIcon, home: HomeIcon, files: FilesIcon, tools: ToolsIcon, memory: MemoryIcon, device: DeviceIcon,
 };
 
 /** The bar: at the bottom on a phone, at the left on a desktop. */

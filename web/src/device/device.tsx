@@ -5,6 +5,7 @@ import * as api from '../api';
 import { useLive } from '../live';
 import type { RoomProps } from '../rooms';
 import { facts, text } from '../text';
+import { processes as programs } from '../text/processes';
 import { Top } from '../top';
 import { lazy } from '../lazy';
 import { AboutYou } from './about-you';
@@ -28,16 +29,18 @@ const SETTLED_MS = 3000;
 const MOVES = ['wheel', 'touchstart', 'keydown', 'pointerdown'] as const;
 
 /** Parts with their own page, loaded on demand. */
-const PAGES = new Set(['services', 'activity', 'models', 'persona', 'prompt', 'runs', 'skills']);
+const PAGES = new Set(['services', 'activity', 'models', 'persona', 'prompt', 'runs', 'skills', 'programs']);
 const Services = lazy<{ wanted: string; fresh?: boolean }>(() => import('./services').then((part) => part.Services));
 const Activity = lazy<object>(() => import('./activity').then((part) => part.Activity));
 const Model = lazy<{ onward?: boolean }>(() => import('./model').then((part) => part.Model));
+const Programs = lazy<{ wanted: string }>(() => import('../processes/page').then((part) => part.Processes));
 const MindPages = lazy<{ path: string[] }>(() => import('../mind/pages').then((part) => part.MindPages));
 
 function pageAt(path: string[]): JSX.Element | null {
   switch (path[0]) {
     case 'services': return <Services wanted={path[1] ?? ''} fresh={path[2] === 'new'} />;
     case 'activity': return <Activity />;
+    case 'programs': return <Programs wanted={path[1] ?? ''} />;
     case 'models': case 'persona': case 'prompt': case 'runs': case 'skills': return <MindPages path={path} />;
     default: return null;
   }
@@ -66,6 +69,7 @@ function Parts({ admin }: { admin: boolean }): JSX.Element {
       {admin && <Tokens round={round} onChanged={next} />}
       <Sessions />
       <LinkedPart id="services" title={text.services.title} why={text.services.why} open={text.services.open} />
+      <LinkedPart id="programs" title={programs.title} why={programs.why} open={programs.open} />
       <LinkedPart id="activity" title={text.activity.title} why={text.activity.why} open={text.activity.open} />
       {admin && <Backup />}
       {admin && <Updates />}

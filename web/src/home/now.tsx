@@ -1,7 +1,9 @@
-// What is going on: timers that count down or ring, and answers that Hob is working on.
+// What is going on: timers that count down or ring, answers that Hob is working on, and programs that run.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import * as api from '../api';
+import { isRunning, known } from '../processes/state';
+import { RunningPrograms } from '../processes/strip';
 import { href } from '../rooms';
 import { trouble } from '../text';
 import { timers as timerWords } from '../text/timers';
@@ -51,12 +53,14 @@ interface Props {
 export function Now({ writer, quiet, onSay }: Props): JSX.Element | null {
   const { runs, renew } = useRuns();
   const all = timers.value;
-  if (quiet && !all.length && !runs.length) return null;
+  const programs = known.value?.some(isRunning) ?? false;
+  if (quiet && !all.length && !runs.length && !programs) return null;
   return (
     <Part name="now" title={words.now}>
       {all.length > 0 && <div class="timers"><ul aria-label={timerWords.label}>{all.map((one) => <li key={one.id}><TimerRow timer={one} /></li>)}</ul></div>}
       {runs.length > 0 && <ul class="day-runs">{runs.map((run) => <Run key={run.id} run={run} writer={writer} onChanged={() => void renew()} />)}</ul>}
-      {!all.length && !runs.length && <Nothing why={words.nothingNow} idea={words.timerIdea} onSay={onSay} />}
+      {programs && <RunningPrograms rows />}
+      {!all.length && !runs.length && !programs && <Nothing why={words.nothingNow} idea={words.timerIdea} onSay={onSay} />}
     </Part>
   );
 }

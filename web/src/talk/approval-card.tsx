@@ -22,8 +22,9 @@ function ending(asked: ApprovalQuestion): string {
   return asked.decision === 'allow_always' ? words.allowedAlways(tool) : words.allowed(tool);
 }
 
-/** Calls to the home, which are asked about in plain words. */
-const PLAIN = /^(control_thing|ha_call_service|ha_run|gpio_(write|toggle|pulse))$/;
+/** Calls to the home and of the workshop, which are asked about in plain words. */
+const PLAIN = new RegExp(`^(control_thing|ha_call_service|ha_run|gpio_(write|toggle|pulse)|exec|execute_(python|javascript|shell)|compile_code|package_manager|credentialed_exec|(run|install)_cli_tool|run_coding_task`
+  + `|(write|stop)_process|(write|edit|delete|copy|move|download)_file|edit|create_folder|git_(commit|add|checkout|branch))$`);
 
 /** The question of a call: the device's own words until it has been put plainly. */
 function useQuestion({ tool, about, arguments: args }: ApprovalQuestion): string {

@@ -1,7 +1,8 @@
-// A call to something in the home as a question: "Unlock the front door?" Loaded when such a call waits for a decision.
+// A call to something in the home, or of the workshop, as a question: "Unlock the front door?" Loaded when such a call waits for a decision.
 import * as api from '../api';
 import { thingIn } from '../home/things/thing';
 import { things as words, theName } from '../text/things';
+import { WORKSHOP } from './plain-workshop';
 
 type Args = Record<string, unknown>;
 
@@ -64,6 +65,7 @@ const QUESTIONS: Record<string, (args: Args) => Promise<string>> = {
   },
   gpio_write: async (args) => asked(args['high'] === true ? 'turn_on' : 'turn_off', await called(`pin:${String(args['pin'])}`), '', args),
   gpio_toggle: async (args) => asked('toggle', await called(`pin:${String(args['pin'])}`), '', {}),
+  ...WORKSHOP,
   gpio_pulse: async (args) => asked('activate', await called(`pin:${String(args['pin'])}`), '', {}),
 };
 

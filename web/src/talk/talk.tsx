@@ -10,6 +10,7 @@ import { homeName } from '../rooms';
 import { forgetSettled, isPending, questions, type Question } from '../questions';
 import { text, trouble } from '../text';
 import './talk.css';
+import { isRunning, known } from '../processes/state';
 import { TalkTimers } from '../timers/strip';
 import { Top } from '../top';
 import type { Act } from './actions';
@@ -28,6 +29,7 @@ interface Props {
 }
 
 /** Fetched after the first load, where a model is chosen. */
+const RunningPrograms = lazy<{ rows?: boolean }>(() => import('../processes/strip').then((part) => part.RunningPrograms), true);
 const ModelTrouble = lazy<{ admin: boolean }>(() => import('./model-trouble').then((part) => part.ModelTrouble), true);
 
 /** With less free space than this below a new message, the page scrolls once and the answer grows into the space. */
@@ -63,6 +65,7 @@ export function Talk({ session, talk }: Props): JSX.Element {
   const opener = useRef<HTMLButtonElement>(null);
   const following = useRef(false);
   const newest = talk.turns.at(-1);
+  const programsRun = known.value?.some(isRunning) ?? false;
   const here = talk.turns.length ? questions.value.filter((one) => one.conversationId && one.conversationId === talk.conversationId) : [];
   const elsewhere = questions.value.filter((one) => !here.includes(one));
   // A question stands at the end of the conversation until it is answered, also when others were answered since.
@@ -304,6 +307,7 @@ export function Talk({ session, talk }: Props): JSX.Element {
           {over && <p class="drop-here" role="status">{text.talk.dropHere}</p>}
           {session.model !== 'reflex' && <ModelTrouble admin={session.role === 'admin'} />}
           <TalkTimers />
+          {programsRun && <RunningPrograms />}
           <Composer
             value={talk.draft}
             busy={talk.busy}

@@ -4,6 +4,7 @@ import type { Call } from '../turns';
 import './cards.css';
 import { Checklist } from './checklist';
 import { Events, Expenses, Hits, Readings, Spent } from './lists';
+import { DiffCard, FilesCard, ProcessCard, ProgramCard, RepositoryCard } from './workshop';
 import { kindOf, merged, type Kind } from './read';
 
 function OneKind({ of }: { of: Kind }): JSX.Element | null {
@@ -13,6 +14,11 @@ function OneKind({ of }: { of: Kind }): JSX.Element | null {
     case 'expenses': return <Expenses expenses={of.items} />;
     case 'summary': return <Spent summary={of.summary} />;
     case 'hits': return <Hits hits={of.items} more={of.more} />;
+    case 'program': return <ProgramCard run={of.run} />;
+    case 'process': return <ProcessCard process={of.process} />;
+    case 'diff': return <DiffCard {...of} />;
+    case 'repository': return <RepositoryCard status={of.status} />;
+    case 'files': return <FilesCard files={of.files} more={of.more} />;
     case 'readings': return <Readings values={of.values} />;
   }
 }

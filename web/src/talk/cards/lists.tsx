@@ -139,12 +139,12 @@ export function Readings({ values }: { values: Fields }): JSX.Element | null {
   );
 }
 
-const TITLES = ['title', 'name', 'content', 'text', 'question', 'description', 'url', 'tool'];
+const TITLES = ['title', 'name', 'subject', 'content', 'text', 'question', 'description', 'url', 'tool'];
 
 function Hit({ hit }: { hit: Fields }): JSX.Element {
   const main = TITLES.find((name) => words(hit[name]));
   if (!main) return <li class="found-line"><span>{lines(hit).map(([name, one]) => `${name}: ${one}`).slice(0, 4).join(' · ') || texts.untitled}</span></li>;
-  const more = ['content', 'description', 'phone', 'email', 'url', 'why'].filter((name) => name !== main).map((name) => words(hit[name])).filter(Boolean).slice(0, 2);
+  const more = ['content', 'description', 'author', 'phone', 'email', 'url', 'why'].filter((name) => name !== main).map((name) => words(hit[name])).filter(Boolean).slice(0, 2);
   const at = words(hit['createdAt']) || (typeof hit['createdMs'] === 'number' ? hit['createdMs'] : undefined);
   return (
     <li class="found-line">

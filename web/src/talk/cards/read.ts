@@ -31,20 +31,45 @@ export type Kind =
   | { kind: 'tasks' | 'events' | 'expenses'; items: Fields[] }
   | { kind: 'summary'; summary: Summary }
   | { kind: 'hits'; items: Fields[]; more: number }
+  | { kind: 'program'; run: Fields }
+  | { kind: 'process'; process: Fields }
+  | { kind: 'diff'; diff: string; path: string; added: number; removed: number }
+  | { kind: 'repository'; status: Fields }
+  | { kind: 'files'; files: Fields[]; more: number }
   | { kind: 'readings'; values: Fields };
+
+/** Tools whose lists are of files, and those whose result is one file. */
+const FILES = /^(list_(directory|files)|search_files|search|glob|read_file|write_file|file_info|copy_file|move_file|create_folder|download_file|delete_file)$/;
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-/;
+
+/** What a result of the workshop is: of programs, differences and files. */
+function workshopKind(call: Call, fields: Fields, items: Fields[], isList: boolean): Kind | null {
+  if (typeof fields['stdout'] === 'string') return { kind: 'program', run: fields };
+  if (typeof fields['diff'] === 'string') {
+    return { kind: 'diff', diff: fields['diff'], path: words(fields['path']), added: Number(fields['added']) || 0, removed: Number(fields['removed']) || 0 };
+  }
+  if (Array.isArray(fields['untracked']) && Array.isArray(fields['unstaged'])) return { kind: 'repository', status: fields };
+  if (typeof fields['status'] === 'string' && typeof fields['command'] === 'string' && ID.test(words(fields['id']))) return { kind: 'process', process: fields };
+  if (!FILES.test(nameOf(call))) return null;
+  const paths = list(Object.values(fields).find((value) => Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string'))).map((path) => ({ path }));
+  const files = (isList || paths.length ? (isList ? items : paths) : [fields]).filter((file) => words(file['path']));
+  return files.length ? { kind: 'files', files, more: typeof fields['count'] === 'number' ? Math.max(0, fields['count'] - files.length) : 0 } : null;
+}
 
 /** What a result is; null for plain words and numbers. */
 export function kindOf(call: Call): Kind | null {
   const result = resultOf(call);
   const items = all(result);
   const fields = object(result);
+  const isList = items.length > 0 && items[0] !== result;
+  const ofWorkshop = workshopKind(call, fields, items, isList);
+  if (ofWorkshop) return ofWorkshop;
   if (Array.isArray(fields['byCategory']) && Array.isArray(fields['totals'])) {
     return { kind: 'summary', summary: { totals: list(fields['totals']).map(object), byCategory: list(fields['byCategory']).map(object) } };
   }
   if (items.length && items.every(isTask)) return { kind: 'tasks', items };
   if (items.length && items.every(isEvent)) return { kind: 'events', items };
   if (items.length && items.every(isExpense)) return { kind: 'expenses', items };
-  const isList = items.length > 0 && items[0] !== result;
   if (isList) return { kind: 'hits', items, more: typeof fields['count'] === 'number' ? Math.max(0, fields['count'] - items.length) : 0 };
   if (isObject(result) && Object.keys(result).length) return { kind: 'readings', values: result };
   return null;
