@@ -193,8 +193,7 @@ fn build_with(
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let workspaces = Workspaces::open(&store, data, config.workspace.clone().with_environment())?;
     undo.register(workspace::UNDO_TABLE, undo::files(&workspaces));
-    let workshop =
-        workshop::workshop(&config.workshop, data, &store, &workspaces, &web, &entry.scrubber, &sandbox);
+    let workshop = workshop::workshop(&config.workshop, data, &store, &workspaces, &web, &entry.scrubber, &sandbox);
     families.push(tools_workshop::code(workshop.clone()).into_parts());
     families.push(tools_workshop::commands(workshop.clone()).into_parts());
     families.push(tools_workshop::git(workshop.clone()).into_parts());

@@ -15,8 +15,8 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio_util::sync::CancellationToken;
 use store::ChangeSource;
+use tokio_util::sync::CancellationToken;
 use tool::{Consult, Cx, Error, Id, Label, Result, Risk};
 use workspace::{ChangedFiles, ProgramWatch, WorkspaceAccess, WorkspaceMount};
 
@@ -289,8 +289,9 @@ impl Workshop {
             let mounts = workspaces.mounts_of(&caller, access, &wanted)?;
             Ok((workspaces.before_program_of(&caller, access, &wanted)?, mounts))
         });
-        let (files, mounts) =
-            looked.await.unwrap_or_else(|_| Err(Error::failed("looking at the files broke inside; this is a fault of Hob")))?;
+        let (files, mounts) = looked
+            .await
+            .unwrap_or_else(|_| Err(Error::failed("looking at the files broke inside; this is a fault of Hob")))?;
         let mut label = files.readable();
         if matches!(program.network, Network::Guarded(_)) {
             label = Label::Outside;
@@ -337,8 +338,7 @@ impl Gate for Judged {
 }
 
 /// Makes what is stored with a program at its end, from its status, exit code and the last of its output.
-pub type Details =
-    Box<dyn FnOnce(crate::sessions::Status, Option<i32>, &str) -> serde_json::Value + Send>;
+pub type Details = Box<dyn FnOnce(crate::sessions::Status, Option<i32>, &str) -> serde_json::Value + Send>;
 
 /// What every program finds in its environment, under what its tool sets.
 fn environment(own: Vec<(String, String)>) -> Vec<(String, String)> {

@@ -292,7 +292,9 @@ impl Sessions {
         match locked(&self.0.live).get(&id) {
             Some(live) => live.view(),
             // It ended with the Hob that started it.
-            None if record.status == Status::Running => view(id, SessionRecord { status: Status::Lost, ..record }, label),
+            None if record.status == Status::Running => {
+                view(id, SessionRecord { status: Status::Lost, ..record }, label)
+            }
             None => view(id, record, label),
         }
     }
