@@ -34,7 +34,12 @@ impl Repository {
     ///
     /// # Errors
     /// `NotFound` when there is none; `Failed` when it is one that refers to other places.
-    pub fn find(tools: &Workshop, cx: &Cx, path: &str) -> Result<Self> {
+    pub async fn find(tools: &Workshop, cx: &Cx, path: &str) -> Result<Self> {
+        let (tools, cx, path) = (tools.clone(), cx.clone(), path.to_owned());
+        on_disk(move || Self::look(&tools, &cx, &path)).await
+    }
+
+    fn look(tools: &Workshop, cx: &Cx, path: &str) -> Result<Self> {
         let asked = tools.workspaces.locate(cx, path)?;
         let folder = match (tools.workspaces.open_dir(&asked), asked.parent()) {
             (Err(_), Some(parent)) if tools.workspaces.open_dir(&parent).is_ok() => parent,
