@@ -272,10 +272,11 @@ impl Workshop {
         let dir = if sees_files { folder.inside() } else { PathBuf::from("/tmp") };
         let changes = sees_files && !program.read_only;
         let access = if changes { WorkspaceAccess::ReadWrite } else { WorkspaceAccess::ReadOnly };
-        // It sees the place where paths begin, that of its folder, and those that its arguments name. All it can read counts as
+        // It sees the place where paths begin, that of its folder, and those that its arguments or variables name. All it can read counts as
         // read, and all it can change is looked at before and after.
         let first = self.workspaces.locate(cx, ".")?.place_id().to_owned();
-        let words: Vec<String> = program.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let args = program.args.iter().map(|arg| arg.to_string_lossy().into_owned());
+        let words: Vec<String> = args.chain(program.env.iter().map(|(_, value)| value.clone())).collect();
         let here = folder.place_id().to_owned();
         let wanted = move |id: &str| {
             let path = format!("/places/{id}");

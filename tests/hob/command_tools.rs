@@ -79,7 +79,7 @@ fn no_value_of_any_type_runs_anything() {
     let tool = create(&hob, draft("show", places, properties));
     for attack in ATTACKS {
         let arguments = json!({
-            "text": attack, "number": 1.5, "whole": -7, "flag": true, "list": [attack, "b c", attack], "object": {"k": attack, attack: 1},
+            "text": attack, "number": 1.5, "whole": -7, "flag": true, "list": [attack, "b c", attack], "object": {"k": attack, (*attack): 1},
             "any": [attack, {"deep": attack}],
         });
         let ran = hob.post(&path(&tool, "/execute"), json!({"arguments": arguments})).data(200);

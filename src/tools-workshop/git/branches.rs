@@ -54,7 +54,7 @@ pub struct Branch {
 }
 
 pub async fn branch(tools: Workshop, cx: Cx, args: Branch) -> Result<Output> {
-    let repository = Repository::find(&tools, &cx, &args.path)?;
+    let repository = Repository::find(&tools, &cx, &args.path).await?;
     let name = || {
         let name = args.name.as_deref().unwrap_or_default();
         check_branch(name).map(|()| name)
@@ -128,7 +128,7 @@ pub struct Checkout {
 pub async fn checkout(tools: Workshop, cx: Cx, args: Checkout) -> Result<Output> {
     let files = pathspecs(&args.files)?;
     let target = args.target.trim();
-    let repository = Repository::find(&tools, &cx, &args.path)?;
+    let repository = Repository::find(&tools, &cx, &args.path).await?;
     if !files.is_empty() {
         if args.create {
             return Err(Error::bad_args("`create` makes a branch, and `files` restores files: give one of them"));

@@ -149,7 +149,7 @@ async fn diff(tools: Workshop, cx: Cx, args: Diff) -> Result<Output> {
     if args.to.is_some() && args.staged {
         return Err(Error::bad_args("`staged` compares with what is staged, and `to` with a commit: give one of them"));
     }
-    let repository = Repository::find(&tools, &cx, &args.path)?;
+    let repository = Repository::find(&tools, &cx, &args.path).await?;
     let mut compared = vec![];
     for name in [&args.from, &args.to].into_iter().flatten() {
         compared.push(resolve(&tools, &cx, &repository, name).await?);
@@ -222,7 +222,7 @@ struct Log {
 async fn log(tools: Workshop, cx: Cx, args: Log) -> Result<Output> {
     let files = pathspecs(&args.files)?;
     let limit = args.limit.unwrap_or(LOG.0).clamp(1, LOG.1) as usize;
-    let repository = Repository::find(&tools, &cx, &args.path)?;
+    let repository = Repository::find(&tools, &cx, &args.path).await?;
     let from = match &args.branch {
         Some(name) => Some(resolve(&tools, &cx, &repository, name).await?),
         None if !has_commits(&tools, &cx, &repository).await? => {
@@ -293,7 +293,7 @@ async fn commit(tools: Workshop, cx: Cx, args: Commit) -> Result<Output> {
     }
     // A secret in a message would stay in the history.
     let message = tools.scrubber.text(message, How::Digests).into_owned();
-    let repository = Repository::find(&tools, &cx, &args.path)?;
+    let repository = Repository::find(&tools, &cx, &args.path).await?;
     let status = read_status(&tools, &cx, &repository).await?;
     if !status.conflicted.is_empty() {
         return Err(Error::failed(format!(
@@ -358,7 +358,7 @@ async fn add(tools: Workshop, cx: Cx, args: Add) -> Result<Output> {
     if files.is_empty() {
         return Err(Error::bad_args("`files` is empty: name the files to stage, or [\".\"] for all"));
     }
-    let repository = Repository::find(&tools, &cx, &args.path)?;
+    let repository = Repository::find(&tools, &cx, &args.path).await?;
     let mut words = vec!["add", "--all", "--"];
     words.extend(files.iter().map(String::as_str));
     repository.change(&tools, &cx, &words, &[]).await?;

@@ -34,7 +34,12 @@ impl Repository {
     ///
     /// # Errors
     /// `NotFound` when there is none; `Failed` when it is one that refers to other places.
-    pub fn find(tools: &Workshop, cx: &Cx, path: &str) -> Result<Self> {
+    pub async fn find(tools: &Workshop, cx: &Cx, path: &str) -> Result<Self> {
+        let (tools, cx, path) = (tools.clone(), cx.clone(), path.to_owned());
+        on_disk(move || Self::look(&tools, &cx, &path)).await
+    }
+
+    fn look(tools: &Workshop, cx: &Cx, path: &str) -> Result<Self> {
         let asked = tools.workspaces.locate(cx, path)?;
         let folder = match (tools.workspaces.open_dir(&asked), asked.parent()) {
             (Err(_), Some(parent)) if tools.workspaces.open_dir(&parent).is_ok() => parent,
@@ -85,8 +90,9 @@ impl Repository {
         let (this, tools, cx, input) = (self.clone(), tools.clone(), cx.clone(), input.to_vec());
         // A task of its own: what git wrote is marked even if nobody waits for it any more.
         let work = async move {
-            let (files, caller) = (tools.workspaces.clone(), cx.clone());
-            let watch = on_disk(move || files.before_program(&caller, WorkspaceAccess::ReadWrite)).await?;
+            let (files, caller, place) = (tools.workspaces.clone(), cx.clone(), this.top.place_id().to_owned());
+            let look = move || files.before_program_of(&caller, WorkspaceAccess::ReadWrite, |id| id == place);
+            let watch = on_disk(look).await?;
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let ran = this.run(&tools, &cx, Access::Write, &words, &input).await;
             // Also after a failure: it may have written something.
@@ -108,9 +114,9 @@ impl Repository {
             Access::Read => WorkspaceAccess::ReadOnly,
             Access::Write => WorkspaceAccess::ReadWrite,
         };
-        let (files, caller) = (tools.workspaces.clone(), cx.clone());
-        let mounts = on_disk(move || files.mounts(&caller, wanted)).await?;
-        job.mounts = mounts.into_iter().filter(|mount| mount.place == self.top.place_id()).map(mounted).collect();
+        let (files, caller, place) = (tools.workspaces.clone(), cx.clone(), self.top.place_id().to_owned());
+        let mounts = on_disk(move || files.mounts_of(&caller, wanted, |id| id == place)).await?;
+        job.mounts = mounts.into_iter().map(mounted).collect();
         job.mounts.push(Mount {
             source: reduced.handle()?,
             target: top.join(".git/config"),

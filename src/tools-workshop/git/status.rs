@@ -18,7 +18,7 @@ pub struct Status {
 }
 
 pub async fn status(tools: Workshop, cx: Cx, args: Status) -> Result<Output> {
-    let repository = Repository::find(&tools, &cx, &args.path)?;
+    let repository = Repository::find(&tools, &cx, &args.path).await?;
     let status = read_status(&tools, &cx, &repository).await?;
     let at = status.branch.clone().unwrap_or_else(|| "no branch".into());
     let say = match (status.is_clean(), status.staged.len(), status.unstaged.len() + status.conflicted.len()) {
