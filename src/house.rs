@@ -12,6 +12,7 @@ mod graph;
 mod home_assistant;
 mod known_hosts;
 mod notify;
+mod programs;
 pub mod restart;
 pub mod serve;
 mod sql;
@@ -63,6 +64,7 @@ use tools_home::mqtt::MqttHome;
 use tools_workshop::{CliTools, CodingAgents, Credentialed};
 use uploads::Uploads;
 use vectors::Vectors;
+use workspace::Workspaces;
 
 /// Idle time after which the model and the JavaScript engine are unloaded.
 const IDLE: Duration = Duration::from_secs(600);
@@ -189,8 +191,9 @@ fn build_with(
     families.push(tools_home::mqtt::family(mqtt.clone()).into_parts());
     let web = Guarded::new(config.http.allow.clone());
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
-    let workshop =
-        workshop::workshop(&config.workshop, data, &store, &workspaces, &web, &entry.scrubber, &sandbox);
+    let workspaces = Workspaces::open(&store, data, config.workspace.clone().with_environment())?;
+    undo.register(workspace::UNDO_TABLE, undo::files(&workspaces));
+    let workshop = workshop::workshop(&config.workshop, data, &store, &workspaces, &web, &entry.scrubber, &sandbox);
     families.push(tools_workshop::code(workshop.clone()).into_parts());
     families.push(tools_workshop::commands(workshop.clone()).into_parts());
     let installed = data.join(workshop::TOOLS);
@@ -299,11 +302,14 @@ fn build_with(
     embedding::schedule(memories, ports.clone(), closing.clone());
     background::schedule_indexing(files.memory().clone(), closing.clone());
     background::schedule_skills(skills.clone(), closing.clone());
+    background::maintain_workspace(workspaces.clone(), closing.clone());
     background::maintain_vectors(vectors, closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
     sql::schedule_tidying(databases.clone());
     sql::add_check(&care.checks, &databases);
+    let programs = programs::sandbox(data);
+    care.checks.add(move || Some(programs::check(&programs)));
     let (requests, used_agent) = (RequestCounts::default(), agent.clone());
     let (started, desk) = (Id::new(), settings.clone());
     let (kept, checking) = (store.clone(), ports.clone());
@@ -319,6 +325,7 @@ fn build_with(
         documents,
         files: files.clone(),
         skills,
+        workspaces,
         interactions,
         databases,
         uploads,

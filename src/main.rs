@@ -12,6 +12,9 @@ use std::{
 };
 use tokio::signal::unix::SignalKind;
 
+#[cfg(test)]
+process_sandbox::enter_in_tests!();
+
 /// Writes the log to standard error without secrets. Never fails: a closed reader must not stop the daemon.
 struct Log(Scrubber);
 
@@ -39,6 +42,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 fn main() -> ExitCode {
+    process_sandbox::enter_if_asked();
     let command = cli::parse();
     care::begin();
     // Keep other programs of the same user from reading keys in this process's memory.

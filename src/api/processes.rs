@@ -80,8 +80,7 @@ async fn one(
     Query(part): Query<OutputPart>,
 ) -> Answer<ProcessView> {
     let most = part.limit.unwrap_or(PART).clamp(1, PART) as usize;
-    let (process, part) =
-        house.workshop.sessions.read(&house.cx(&caller), id, Some(part.from.unwrap_or(0)), most)?;
+    let (process, part) = house.workshop.sessions.read(&house.cx(&caller), id, Some(part.from.unwrap_or(0)), most)?;
     Ok(ok(ProcessView { process, output: part.text, from: part.from, next: part.next }))
 }
 

@@ -116,11 +116,13 @@ trait Peer: AsyncRead + AsyncWrite + Unpin + Send + 'static {
 }
 
 impl Peer for UnixStream {
-    /// Reads the peer from the kernel (SO_PEERCRED).
+    /// Reads the peer from the kernel (SO_PEERCRED). A program of the sandbox may have the same user, and is trusted with nothing.
     fn entrance(&self, _: bool) -> Entrance {
-        let peer = self.peer_cred().map(|c| c.uid());
         let own = rustix::process::getuid().as_raw();
-        Entrance::Socket { trusted: peer.is_ok_and(|peer| peer == own || peer == 0) }
+        let trusted = self.peer_cred().is_ok_and(|peer| {
+            (peer.uid() == own || peer.uid() == 0) && !peer.pid().is_none_or(process_sandbox::is_inside_sandbox)
+        });
+        Entrance::Socket { trusted }
     }
 }
 

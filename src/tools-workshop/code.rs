@@ -70,7 +70,8 @@ pub fn code(workshop: Workshop) -> Family<Workshop> {
     let family = with_shell(family)
         .tool("compile_code", Risk::Execute, compile_code)
         .destroys_here(|workshop, cx, args| {
-            let overwrites = args["output"].as_str().is_some_and(|path| Here { workshop, cx, folder: "." }.is_there(path));
+            let overwrites =
+                args["output"].as_str().is_some_and(|path| Here { workshop, cx, folder: "." }.is_there(path));
             overwrites || args["readOnly"] != true && args["run"] != false && names_deletion(args)
         })
         .additive_where(|_, _, args| args["output"].is_null() && (args["readOnly"] == true || args["run"] == false))

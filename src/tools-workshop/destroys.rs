@@ -42,9 +42,31 @@ const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fi
 const INTERPRETERS: &[&str] = &["python", "pypy", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua"];
 /// Words in code that deletes or empties files.
 const CODE: &[&str] = &[
-    "os.remove", "os.unlink", "os.rmdir", "os.removedirs", "os.truncate", "rmtree", ".unlink(", ".rmdir(", "unlink ", "unlink(",
-    "rmdir ", "rmdir(", "rmsync", "unlinksync", "rmdirsync", "truncatesync", "fs.rm", "fspromises.rm", "file.delete", "dir.delete",
-    "fileutils.rm", "fileutils.remove", "rimraf", ".delete()", "remove-item",
+    "os.remove",
+    "os.unlink",
+    "os.rmdir",
+    "os.removedirs",
+    "os.truncate",
+    "rmtree",
+    ".unlink(",
+    ".rmdir(",
+    "unlink ",
+    "unlink(",
+    "rmdir ",
+    "rmdir(",
+    "rmsync",
+    "unlinksync",
+    "rmdirsync",
+    "truncatesync",
+    "fs.rm",
+    "fspromises.rm",
+    "file.delete",
+    "dir.delete",
+    "fileutils.rm",
+    "fileutils.remove",
+    "rimraf",
+    ".delete()",
+    "remove-item",
 ];
 
 /// What is already there, for commands that overwrite it.
@@ -120,7 +142,9 @@ impl Judge<'_> {
                 let files = || rest.iter().filter(|word| !word.text.starts_with('-'));
                 !has(&["-a", "--append"]) && files().any(|file| self.overwrites(file))
             }
-            "rsync" => rest.iter().any(|w| w.text.starts_with("--delete") || w.text == "--remove-source-files" || w.text == "--inplace"),
+            "rsync" => rest
+                .iter()
+                .any(|w| w.text.starts_with("--delete") || w.text == "--remove-source-files" || w.text == "--inplace"),
             "tar" => has(&["--remove-files", "--overwrite", "--unlink-first", "--recursive-unlink", "-U"]),
             "unzip" | "7z" => has(&["-o", "-aoa"]),
             "sqlite3" | "psql" | "mysql" => rest.iter().any(|word| {
@@ -201,7 +225,9 @@ impl Judge<'_> {
         if ["/tmp/", "/dev/", "/proc/self/fd/"].iter().any(|folder| path.starts_with(folder)) && !path.contains("..") {
             return false;
         }
-        !file.is_plain || self.is_lost && !path.starts_with('/') || self.any(path, |existing, path| existing.is_there(path))
+        !file.is_plain
+            || self.is_lost && !path.starts_with('/')
+            || self.any(path, |existing, path| existing.is_there(path))
     }
 
     fn any(&self, path: &str, holds: impl Fn(&dyn Existing, &str) -> bool) -> bool {
@@ -298,8 +324,14 @@ fn git(words: &[Word]) -> bool {
         "stash" => rest.first().is_some_and(|word| matches!(&*word.text, "drop" | "clear")),
         "branch" | "tag" => short('D') || short('d') || has(&["--delete", "--force"]) || short('f'),
         "rm" => !has(&["--cached"]),
-        "push" => has(&["--force", "--delete", "--mirror", "--prune"]) || short('f') || short('d')
-            || rest.iter().any(|word| word.text.starts_with("--force") || word.text.starts_with('+') || word.text.starts_with(':')),
+        "push" => {
+            has(&["--force", "--delete", "--mirror", "--prune"])
+                || short('f')
+                || short('d')
+                || rest.iter().any(|word| {
+                    word.text.starts_with("--force") || word.text.starts_with('+') || word.text.starts_with(':')
+                })
+        }
         "reflog" => rest.first().is_some_and(|word| matches!(&*word.text, "expire" | "delete")),
         "gc" | "prune" | "filter-branch" | "filter-repo" => true,
         "worktree" => rest.first().is_some_and(|word| word.text == "remove"),

@@ -1,8 +1,7 @@
 //! Tools that run shell commands: `exec`, `execute_shell`, and those for commands that go on in the background.
 
 use crate::{
-    Program, Workshop,
-    deny,
+    Program, Workshop, deny,
     destroys::{Existing, command_destroys},
     result::{Form, answer},
     sessions::{INPUT, NewSession, Session, Status},
@@ -98,7 +97,7 @@ pub(crate) fn with_shell(family: Family<Workshop>) -> Family<Workshop> {
         .example(json!({"command": "ls -la"}))
 }
 
-/// Run a shell command in a sandbox with the files of the workspace. It has no network unless `network` is true, which a person
+/// Run a shell command in a sandbox with the files of the workspace. Other places are at /places/NAME. It has no network unless `network` is true, which a person
 /// has to approve.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -179,7 +178,8 @@ struct ExecuteShell {
 
 async fn execute_shell(workshop: Workshop, cx: Cx, args: ExecuteShell) -> Result<Output> {
     let program = shell(&workshop, &args.command, args.input)?;
-    let network = if args.network { workshop.network(&cx, "execute_shell", &args.command).await? } else { Network::None };
+    let network =
+        if args.network { workshop.network(&cx, "execute_shell", &args.command).await? } else { Network::None };
     let wall = seconds(args.timeout, CODE_TIME, false);
     let limits = Limits { wall, cpu: wall, output: CODE_OUTPUT, ..workshop.limits() };
     let program = Program { folder: args.working_dir, read_only: args.read_only, limits, network, ..program };
@@ -300,7 +300,8 @@ async fn list(workshop: Workshop, cx: Cx, args: List) -> Result<Output> {
     if all.iter().any(|session| session.outside) {
         cx.taint(tool::Label::Outside);
     }
-    let named: Vec<String> = all.iter().map(|session| format!("{} ({})", session.title, word(session.status))).collect();
+    let named: Vec<String> =
+        all.iter().map(|session| format!("{} ({})", session.title, word(session.status))).collect();
     let sentence = match named.len() {
         0 => "No command runs in the background.".to_owned(),
         n => listing(&counted_one(n, "command"), &named, More::None),

@@ -106,7 +106,8 @@ impl Language {
             return self.file.to_owned();
         }
         let class = code.split("public class ").nth(1).or_else(|| code.split("class ").nth(1));
-        let name: String = class.unwrap_or_default().chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+        let name: String =
+            class.unwrap_or_default().chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
         if name.is_empty() || name.len() > 100 { self.file.to_owned() } else { format!("{name}.java") }
     }
 
@@ -137,7 +138,9 @@ mod tests {
 
     #[test]
     fn languages_have_several_names() {
-        for (name, file) in [("C", "main.c"), (" c++ ", "main.cpp"), ("rs", "main.rs"), ("golang", "main.go"), ("ts", "main.ts")] {
+        for (name, file) in
+            [("C", "main.c"), (" c++ ", "main.cpp"), ("rs", "main.rs"), ("golang", "main.go"), ("ts", "main.ts")]
+        {
             assert_eq!(find(name).unwrap().file(""), file, "{name}");
         }
         assert!(find("python").unwrap_err().message().contains("execute_python"));

@@ -76,7 +76,9 @@ impl Config {
             return Err("`workshop.memory_mb` is no size for a program: use 32 or more".into());
         }
         match self.folders.iter().find(|folder| !folder.starts_with('/')) {
-            Some(folder) => Err(format!("`workshop.folders`: `{folder}` is no absolute path: write it as /opt/compiler")),
+            Some(folder) => {
+                Err(format!("`workshop.folders`: `{folder}` is no absolute path: write it as /opt/compiler"))
+            }
             None => Ok(()),
         }
     }

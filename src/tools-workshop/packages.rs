@@ -43,9 +43,25 @@ const MANAGERS: &[Manager] = &[
         removes: &["uninstall"],
         hosts: &["pypi.org", "files.pythonhosted.org"],
         refused: &[
-            "-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--trusted-host", "--proxy", "--target", "-t",
-            "--root", "--prefix", "--python", "--log", "--cert", "--client-cert", "--config-settings", "--global-option",
-            "--editable", "-e",
+            "-i",
+            "--index-url",
+            "--extra-index-url",
+            "-f",
+            "--find-links",
+            "--trusted-host",
+            "--proxy",
+            "--target",
+            "-t",
+            "--root",
+            "--prefix",
+            "--python",
+            "--log",
+            "--cert",
+            "--client-cert",
+            "--config-settings",
+            "--global-option",
+            "--editable",
+            "-e",
         ],
         env: &[
             ("PIP_USER", "1"),
@@ -66,8 +82,21 @@ const MANAGERS: &[Manager] = &[
         removes: &["uninstall", "remove", "rm", "un"],
         hosts: &["registry.npmjs.org"],
         refused: &[
-            "--registry", "--prefix", "-g", "--global", "--location", "--userconfig", "--globalconfig", "--proxy",
-            "--https-proxy", "--ignore-scripts", "--script-shell", "--node-options", "--git", "--cafile", "--foreground-scripts",
+            "--registry",
+            "--prefix",
+            "-g",
+            "--global",
+            "--location",
+            "--userconfig",
+            "--globalconfig",
+            "--proxy",
+            "--https-proxy",
+            "--ignore-scripts",
+            "--script-shell",
+            "--node-options",
+            "--git",
+            "--cafile",
+            "--foreground-scripts",
         ],
         env: &[
             ("npm_config_cache", "/tmp/npm"),
@@ -84,7 +113,9 @@ const MANAGERS: &[Manager] = &[
 pub(crate) fn with_packages(family: Family<Workshop>) -> Family<Workshop> {
     family
         .tool("package_manager", Risk::Execute, package_manager)
-        .destroys_where(|args| parsed(args["manager"].as_str(), args["command"].as_str().unwrap_or_default()).is_ok_and(|p| p.removes()))
+        .destroys_where(|args| {
+            parsed(args["manager"].as_str(), args["command"].as_str().unwrap_or_default()).is_ok_and(|p| p.removes())
+        })
         .additive_where(|_, _, args| {
             let parsed = parsed(args["manager"].as_str(), args["command"].as_str().unwrap_or_default());
             parsed.is_ok_and(|p| p.only_looks())
@@ -140,7 +171,8 @@ async fn package_manager(workshop: Workshop, cx: Cx, args: PackageManager) -> Re
     let wall = seconds(args.timeout, TIME, false);
     // pip asks before it removes something, and a person has said yes already.
     let confirms = manager.removes.contains(&&*verb) && manager.names[0] == "pip";
-    let words = manager.prefix.iter().map(|word| (*word).to_owned()).chain(rest).chain(confirms.then(|| "-y".to_owned()));
+    let words =
+        manager.prefix.iter().map(|word| (*word).to_owned()).chain(rest).chain(confirms.then(|| "-y".to_owned()));
     let program = Program {
         env: manager.env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         folder: args.working_dir,
@@ -169,8 +201,11 @@ impl Parsed {
         self.manager.removes.contains(&&*self.verb)
     }
     fn only_looks(&self) -> bool {
-        ["list", "show", "freeze", "check", "help", "ls", "ll", "explain", "root", "view", "info", "search", "index", "outdated"]
-            .contains(&&*self.verb)
+        [
+            "list", "show", "freeze", "check", "help", "ls", "ll", "explain", "root", "view", "info", "search",
+            "index", "outdated",
+        ]
+        .contains(&&*self.verb)
     }
 }
 
@@ -182,12 +217,14 @@ fn parsed(manager: Option<&str>, command: &str) -> Result<Parsed> {
     };
     if script.is_unclear || !single.writes.is_empty() || command.contains(['<', '>', '|', ';', '&', '`', '$', '\n']) {
         let at = "the version of a package is written as `requests==2.31.0`";
-        return Err(Error::bad_args(format!("the command has something for a shell in it, and there is none here: leave it out; {at}")));
+        return Err(Error::bad_args(format!(
+            "the command has something for a shell in it, and there is none here: leave it out; {at}"
+        )));
     }
     let mut rest: Vec<String> = single.words.iter().map(|word| word.text.clone()).collect();
     let by_name = |name: &str| MANAGERS.iter().find(|m| m.names.contains(&name));
-    let first = rest.first().map(String::as_str).unwrap_or_default();
-    let found = match by_name(first) {
+    let first = rest.first().cloned().unwrap_or_default();
+    let found = match by_name(&first) {
         Some(found) => {
             rest.remove(0);
             Some(found)
@@ -195,7 +232,7 @@ fn parsed(manager: Option<&str>, command: &str) -> Result<Parsed> {
         None => by_name(manager.unwrap_or_default().trim().to_lowercase().as_str()),
     };
     let Some(found) = found else {
-        let name = text_kit::truncate(manager.unwrap_or(first), 40);
+        let name = text_kit::truncate(manager.unwrap_or(&first), 40);
         return Err(Error::bad_args(format!("`{name}` is no package manager that is used here: use pip or npm")));
     };
     let verb = rest.first().cloned().unwrap_or_default();
@@ -216,13 +253,21 @@ impl Manager {
         }
         let is_refused = |word: &&String| {
             let name = word.split('=').next().unwrap_or_default();
-            self.refused.contains(&name) || self.refused.iter().any(|r| r.len() == 2 && !word.starts_with("--") && word.starts_with(r))
+            self.refused.contains(&name)
+                || self.refused.iter().any(|r| r.len() == 2 && !word.starts_with("--") && word.starts_with(r))
         };
         if let Some(word) = rest.iter().find(is_refused) {
-            return Err(Error::denied(format!("the option `{}` is not used here: leave it out", text_kit::truncate(word, 60))));
+            return Err(Error::denied(format!(
+                "the option `{}` is not used here: leave it out",
+                text_kit::truncate(word, 60)
+            )));
         }
         // A package by address would come from somewhere else.
-        if let Some(word) = rest.iter().skip(1).find(|word| word.contains("://") || word.starts_with("git+") || word.starts_with("github:")) {
+        if let Some(word) = rest
+            .iter()
+            .skip(1)
+            .find(|word| word.contains("://") || word.starts_with("git+") || word.starts_with("github:"))
+        {
             return Err(Error::denied(format!(
                 "packages come from {} only: name `{}` instead of its address",
                 self.hosts[0],

@@ -15,8 +15,9 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use store::ChangeSource;
 use tokio_util::sync::CancellationToken;
-use tool::{Consult, Cx, Error, Label, Result, Risk};
+use tool::{Consult, Cx, Error, Id, Label, Result, Risk};
 use workspace::{ChangedFiles, ProgramWatch, WorkspaceAccess, WorkspaceMount};
 
 /// How long a program waits for its turn while too many others run.
@@ -234,10 +235,21 @@ impl Workshop {
             cx.taint(Label::Outside);
         }
         let (this, read) = (self.clone(), label.max(cx.label()));
+        // What it changes is a change of its own, whenever it ends.
+        let change = ChangeSource {
+            id: Id::new(),
+            user: cx.user(),
+            tool: "exec".into(),
+            conversation: cx.conversation(),
+            run: cx.run(),
+            unattended: true,
+            undoes: None,
+        };
         let finish: Finish = Box::new(move |status, code, output| {
             let details = details.map(|details| details(status, code, output));
             Box::pin(async move {
-                if let Err(error) = this.workspaces.after_program(files, read).await {
+                let marked = store::with_change(Some(change), this.workspaces.after_program(files, read));
+                if let Err(error) = marked.await {
                     tracing::warn!(%error, "what a program changed could not be marked");
                 }
                 Outcome { label: read, details }
@@ -260,14 +272,27 @@ impl Workshop {
         let dir = if sees_files { folder.inside() } else { PathBuf::from("/tmp") };
         let changes = sees_files && !program.read_only;
         let access = if changes { WorkspaceAccess::ReadWrite } else { WorkspaceAccess::ReadOnly };
+        // It sees the place where paths begin, that of its folder, and those that its arguments name. All it can read counts as
+        // read, and all it can change is looked at before and after.
+        let first = self.workspaces.locate(cx, ".")?.place_id().to_owned();
+        let words: Vec<String> = program.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let here = folder.place_id().to_owned();
+        let wanted = move |id: &str| {
+            let path = format!("/places/{id}");
+            sees_files && (id == first || id == here || words.iter().any(|word| word.contains(&path)))
+        };
         let (workspaces, caller) = (self.workspaces.clone(), cx.clone());
         let looked = tokio::task::spawn_blocking(move || {
-            let mounts = if sees_files { workspaces.mounts(&caller, access)? } else { vec![] };
-            Ok((workspaces.before_program(&caller, access)?, mounts))
+            if sees_files {
+                workspaces.open_dir(&folder)?;
+            }
+            let mounts = workspaces.mounts_of(&caller, access, &wanted)?;
+            Ok((workspaces.before_program_of(&caller, access, &wanted)?, mounts))
         });
-        let (files, mounts) =
-            looked.await.unwrap_or_else(|_| Err(Error::failed("looking at the files broke inside; this is a fault of Hob")))?;
-        let mut label = if sees_files { files.readable() } else { Label::Own };
+        let (files, mounts) = looked
+            .await
+            .unwrap_or_else(|_| Err(Error::failed("looking at the files broke inside; this is a fault of Hob")))?;
+        let mut label = files.readable();
         if matches!(program.network, Network::Guarded(_)) {
             label = Label::Outside;
         }
@@ -313,8 +338,7 @@ impl Gate for Judged {
 }
 
 /// Makes what is stored with a program at its end, from its status, exit code and the last of its output.
-pub type Details =
-    Box<dyn FnOnce(crate::sessions::Status, Option<i32>, &str) -> serde_json::Value + Send>;
+pub type Details = Box<dyn FnOnce(crate::sessions::Status, Option<i32>, &str) -> serde_json::Value + Send>;
 
 /// What every program finds in its environment, under what its tool sets.
 fn environment(own: Vec<(String, String)>) -> Vec<(String, String)> {

@@ -64,7 +64,9 @@ pub fn ended_words(ended: &Ended) -> Option<&'static str> {
     Some(match ended {
         Ended::Exited(_) => return None,
         Ended::Signaled(_) => "a signal ended it, as a crash does",
-        Ended::TimedOut => "it took longer than it may, and was stopped: give it more time (`timeout`), or do less at once",
+        Ended::TimedOut => {
+            "it took longer than it may, and was stopped: give it more time (`timeout`), or do less at once"
+        }
         Ended::OutOfMemory => "it used more memory than it may, and was stopped",
         Ended::OutputLimit => "it printed more than it may, and was stopped",
         Ended::DiskFull => "it wrote more to the disk than it may, and was stopped",

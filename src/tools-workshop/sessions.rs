@@ -292,7 +292,9 @@ impl Sessions {
         match locked(&self.0.live).get(&id) {
             Some(live) => live.view(),
             // It ended with the Hob that started it.
-            None if record.status == Status::Running => view(id, SessionRecord { status: Status::Lost, ..record }, label),
+            None if record.status == Status::Running => {
+                view(id, SessionRecord { status: Status::Lost, ..record }, label)
+            }
             None => view(id, record, label),
         }
     }
@@ -518,19 +520,17 @@ impl Pump {
         let (shared, id, scope) = (self.sessions.0.clone(), live.id, Scope::User(live.user));
         let stamp = Stamp { scope, owner: live.user, audience: Audience::Private, label, source: "process".into() };
         let output = OutputRecord { text: tail.text, start: tail.from };
-        let stored = shared.records.store().clone().write({
-            let shared = shared.clone();
-            move |tx| {
-                shared.outputs.put(tx, id, &stamp, &output)?;
-                shared.records.change(tx, scope, label, id, &mut |record| {
-                    (record.status, record.code, record.ended) = (status, code, Some(at));
-                    if let Some(details) = &details {
-                        record.details.clone_from(details);
-                    }
-                    Ok(())
-                })?;
+        let (store, records) = (shared.records.store().clone(), shared.clone());
+        let stored = store.write(move |tx| {
+            records.outputs.put(tx, id, &stamp, &output)?;
+            records.records.change(tx, scope, label, id, &mut |record| {
+                (record.status, record.code, record.ended) = (status, code, Some(at));
+                if let Some(details) = &details {
+                    record.details.clone_from(details);
+                }
                 Ok(())
-            }
+            })?;
+            Ok(())
         });
         if let Err(error) = stored.await {
             tracing::warn!(%error, %id, "the end of a program could not be stored");

@@ -66,7 +66,7 @@ impl Reader<'_> {
     /// Reads commands until the end, or until `until` closes them.
     fn script(&mut self, into: &mut Script, until: Option<u8>) {
         let mut now = Command::default();
-        let mut finish = |now: &mut Command, into: &mut Script| {
+        let finish = |now: &mut Command, into: &mut Script| {
             let mut done = std::mem::take(now);
             while done.words.first().is_some_and(|word| word.is_plain && KEYWORDS.contains(&&*word.text)) {
                 done.words.remove(0);
@@ -138,7 +138,7 @@ impl Reader<'_> {
     }
 
     fn deeper(&mut self, into: &mut Script, until: Option<u8>) {
-        if self.depth == DEPTH {
+        if self.depth >= DEPTH {
             into.is_unclear = true;
             self.at = self.text.len();
             return;
@@ -198,11 +198,9 @@ impl Reader<'_> {
                     break;
                 }
                 // An unquoted document runs what is substituted in it.
-                if line.contains("$(") || line.contains('`') {
-                    let inner = read_at(line, self.depth + 1);
-                    into.is_unclear |= inner.is_unclear;
-                    into.commands.extend(inner.commands);
-                }
+                let inner = expanded(line, self.depth + 1);
+                into.is_unclear |= inner.is_unclear;
+                into.commands.extend(inner.commands);
             }
         }
     }
@@ -262,8 +260,10 @@ impl Reader<'_> {
                 }
                 b'$' | b'`' => plain &= self.expansion(&mut text, into),
                 b'*' | b'?' | b'[' | b'{' | b'~' => {
-                    // Braces alone are keywords.
-                    plain &= c == b'{' && matches!(self.text.get(self.at + 1), None | Some(b' ' | b'\n' | b'\t' | b'}'));
+                    // A brace alone is a keyword, and a bracket alone a test.
+                    let ends = matches!(self.text.get(self.at + 1), None | Some(b' ' | b'\n' | b'\t' | b'}'));
+                    plain &= text.is_empty() && ends && matches!(c, b'{' | b'[')
+                        || c == b'[' && (text == b"[" || self.starts("[[ "));
                     text.push(c);
                     self.at += 1;
                 }
@@ -347,6 +347,20 @@ impl Reader<'_> {
     }
 }
 
+/// The commands that are substituted in a text as in double quotes.
+fn expanded(text: &str, depth: usize) -> Script {
+    let mut script = Script::default();
+    let mut reader = Reader { text: text.as_bytes(), source: text, at: 0, depth, here: vec![] };
+    while let Some(c) = reader.peek() {
+        match c {
+            b'\\' => reader.at += 2,
+            b'$' | b'`' => _ = reader.expansion(&mut vec![], &mut script),
+            _ => reader.at += 1,
+        }
+    }
+    script
+}
+
 fn read_at(text: &str, depth: usize) -> Script {
     let mut script = Script::default();
     if depth > DEPTH {
@@ -370,8 +384,10 @@ mod tests {
             .iter()
             .map(|command| {
                 let words = command.words.iter().map(shown);
-                let writes =
-                    command.writes.iter().map(|w| format!("{}{}", if w.appends { ">>" } else { ">" }, shown(&w.target)));
+                let writes = command
+                    .writes
+                    .iter()
+                    .map(|w| format!("{}{}", if w.appends { ">>" } else { ">" }, shown(&w.target)));
                 words.chain(writes).collect::<Vec<_>>().join(" ")
             })
             .collect()

@@ -13,22 +13,25 @@ use tool::{Cx, Id, Label, Result, Scope, UserId};
 /// The most marks of a place; beyond that a folder is marked as a whole.
 pub(crate) const MOST: usize = 10_000;
 
-/// The labels of what is in one folder.
+/// The labels of what is below one folder.
 pub(crate) struct FolderMarks {
-    /// Of all that is not marked itself.
+    /// Of all that is not marked.
     rest: Label,
     /// By path.
     single: HashMap<String, MarkRecord>,
+    /// Folders that are marked as a whole, with `/` at the end.
+    whole: Vec<(String, MarkRecord)>,
 }
 
 impl FolderMarks {
     /// The label of one path for a reader; `version` is what is there now.
     pub fn label(&self, path: &str, version: &str, reader: UserId) -> Label {
-        match self.single.get(path) {
-            Some(mark) if mark.label == Label::Own && mark.version == version => Label::Own,
-            Some(mark) => mark.label_for(reader).max(self.rest),
-            None => self.rest,
+        let single = self.single.get(path);
+        if single.is_some_and(|mark| mark.label == Label::Own && mark.version == version) {
+            return Label::Own;
         }
+        let within = self.whole.iter().filter(|(folder, _)| path.starts_with(folder.as_str())).map(|(_, mark)| mark);
+        within.chain(single).fold(self.rest, |label, mark| label.max(mark.label_for(reader)))
     }
 }
 
@@ -86,11 +89,13 @@ impl Shared {
         Ok(found)
     }
 
-    /// The labels of what is in a folder, for a list of it.
+    /// The labels of what is below a folder, for a list of it or a walk.
     pub(crate) fn folder_marks(&self, cx: &Cx, place: &PlaceRef, folder: &RelPath) -> Result<FolderMarks> {
         let rest = self.label_above(Some(cx.user()), place, &folder.join("_"))?;
         let marks = self.marks_in(&place.key, folder)?;
-        Ok(FolderMarks { rest, single: marks.into_iter().map(|mark| (mark.path.clone(), mark)).collect() })
+        let whole =
+            marks.iter().filter(|mark| mark.whole).map(|mark| (format!("{}/", mark.path), mark.clone())).collect();
+        Ok(FolderMarks { rest, whole, single: marks.into_iter().map(|mark| (mark.path.clone(), mark)).collect() })
     }
 
     /// The worst label of anything in a folder, for a program that may read all of it.

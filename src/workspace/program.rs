@@ -123,9 +123,22 @@ impl Workspaces {
     /// # Errors
     /// `Unavailable` where a place is too large to find the names in it that are denied.
     pub fn mounts(&self, cx: &Cx, access: WorkspaceAccess) -> Result<Vec<WorkspaceMount>> {
+        self.mounts_of(cx, access, |_| true)
+    }
+
+    /// The same for some places, by their ids.
+    ///
+    /// # Errors
+    /// As [`Workspaces::mounts`].
+    pub fn mounts_of(
+        &self,
+        cx: &Cx,
+        access: WorkspaceAccess,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Vec<WorkspaceMount>> {
         self.0.refresh_guard();
         let mut mounts = vec![];
-        for (at, place) in self.0.visible(cx).iter().enumerate() {
+        for (at, place) in self.0.visible(cx).iter().enumerate().filter(|(_, place)| wanted(&place.id)) {
             let root = match self.0.root(place) {
                 Ok(root) => root,
                 Err(why) if at == 0 => return Err(why),
@@ -145,9 +158,22 @@ impl Workspaces {
     /// # Errors
     /// `Unavailable` where the disk fails.
     pub fn before_program(&self, cx: &Cx, access: WorkspaceAccess) -> Result<ProgramWatch> {
+        self.before_program_of(cx, access, |_| true)
+    }
+
+    /// The same for a program that sees some places only, by their ids.
+    ///
+    /// # Errors
+    /// As [`Workspaces::before_program`].
+    pub fn before_program_of(
+        &self,
+        cx: &Cx,
+        access: WorkspaceAccess,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<ProgramWatch> {
         let (mut snapshots, mut readable) = (vec![], Label::Own);
         let mut left = CONTENTS;
-        for (at, place) in self.0.visible(cx).into_iter().enumerate() {
+        for (at, place) in self.0.visible(cx).into_iter().enumerate().filter(|(_, place)| wanted(&place.id)) {
             let Ok(root) = self.0.root(&place) else { continue };
             readable = readable.max(self.0.worst_in(cx.user(), &place, &RelPath::default())?);
             let writes =
@@ -359,15 +385,9 @@ impl Shared {
         self.announce(cx, &located, "changed");
         let written: Vec<&String> = diff.added.iter().chain(&diff.changed).collect();
         let fresh = self.program_marks(&place, &written, diff.truncated, label)?;
-        let mut stale = vec![];
-        for path in diff.deleted.iter().take(MOST_MARKS) {
-            stale.extend(self.mark_tree(&place.key, path)?);
-        }
-        let gone: HashSet<Id> = stale.iter().map(|(id, _)| *id).collect();
-        stale.retain({
-            let mut left = gone;
-            move |(id, _)| left.remove(id)
-        });
+        let deleted: HashSet<&String> = diff.deleted.iter().collect();
+        let mut stale = self.mark_tree(&place.key, "")?;
+        stale.retain(|(_, mark)| deleted.contains(&mark.path));
         let (shared, held, parts) = (self.clone(), diff.held, diff.parts);
         let note = move |tx: &Tx| {
             marks::remove(&shared.marks, tx, &stale)?;

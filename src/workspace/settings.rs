@@ -101,6 +101,21 @@ impl Shared {
 }
 
 impl Workspaces {
+    /// The places that this caller sees, with the bytes in them.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub async fn places_counted(&self, cx: &Cx) -> Result<Vec<Place>> {
+        let (this, cx) = (self.clone(), cx.clone());
+        self.blocking(move |shared| {
+            for place in shared.visible(&cx).iter().filter(|place| place.is_counted()) {
+                shared.used(place)?;
+            }
+            this.places(&cx)
+        })
+        .await
+    }
+
     /// Adds a folder of this machine, for admins. Links in its path are followed once, now.
     ///
     /// # Errors

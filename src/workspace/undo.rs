@@ -76,14 +76,14 @@ impl Workspaces {
     }
 
     /// The state after a part was undone, without the end of the sentence.
-    pub fn undone_words(&self, part: &Part) -> Option<String> {
+    pub fn undone_words(&self, part: &Part) -> String {
         let name = &part.title;
-        Some(match (part.before.as_deref().map(postcard::from_bytes::<Before>), part.after.is_empty()) {
+        match (part.before.as_deref().map(postcard::from_bytes::<Before>), part.after.is_empty()) {
             (None, _) => format!("`{name}` is gone again"),
             (Some(Ok(Before::Moved { path, .. })), _) => format!("`{name}` is at `{path}` again"),
             (Some(_), true) => format!("`{name}` is back"),
             (Some(_), false) => format!("`{name}` is as it was before"),
-        })
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
 };
 use rustix::fs::{AtFlags, Dir, FileType, Stat, fstat, statat};
 use std::{ffi::CString, fs::File, os::fd::OwnedFd, sync::Arc};
-use tool::{Cx, Label, Result};
+use tool::{Cx, Label, Result, UserId};
 
 /// Bounds of a walk.
 #[derive(Debug, Clone)]
@@ -57,10 +57,10 @@ impl Walked {
 
 /// A walk over a tree; an iterator that blocks on the disk. Folders come before what is in them, each folder's names in order.
 pub struct Walker {
-    shared: Arc<crate::Shared>,
-    cx: Cx,
+    reader: UserId,
     located: Located,
     guard: Guard,
+    marks: FolderMarks,
     options: WalkOptions,
     /// Folders that are open on the way down: each with the names that are left in it, the next last.
     open: Vec<Level>,
@@ -73,7 +73,6 @@ pub struct Walker {
 struct Level {
     folder: Arc<OwnedFd>,
     path: RelPath,
-    marks: FolderMarks,
     names: Vec<CString>,
     device: u64,
 }
@@ -92,15 +91,15 @@ impl Workspaces {
         let folder = resolved.open_folder(&located.display())?;
         let at = Located { path: resolved.path, ..located.clone() };
         let mut walker = Walker {
-            shared: self.0.clone(),
-            cx: cx.clone(),
-            located: at,
+            reader: cx.user(),
+            marks: self.0.folder_marks(cx, &at.place, &at.path)?,
             guard: root.guard.clone(),
             options,
             open: vec![],
             seen: 0,
             enter: None,
             truncated: false,
+            located: at,
         };
         walker.push(Arc::new(folder), RelPath::default())?;
         Ok(walker)
@@ -120,7 +119,6 @@ impl Walker {
 
     fn push(&mut self, folder: Arc<OwnedFd>, path: RelPath) -> Result<()> {
         let shown = &self.located.path.text();
-        let marks = self.shared.folder_marks(&self.cx, &self.located.place, &self.full(&path))?;
         let device = fstat(&*folder).map_err(|e| error(e, shown))?.st_dev as u64;
         let open = readable(&*folder).map_err(|e| error(e, shown))?;
         let mut names = vec![];
@@ -135,12 +133,8 @@ impl Walker {
             }
         }
         names.sort_unstable_by(|a, b| b.cmp(a));
-        self.open.push(Level { folder, path, marks, names, device });
+        self.open.push(Level { folder, path, names, device });
         Ok(())
-    }
-
-    fn full(&self, path: &RelPath) -> RelPath {
-        RelPath::from_names([self.located.path.names(), path.names()].concat())
     }
 
     /// Enters the folder that came last, if it is still one and of people's files.
@@ -189,7 +183,7 @@ impl Iterator for Walker {
             }
             let (path, folder) = (level.path.join(&text), level.folder.clone());
             let full = RelPath::from_names([self.located.path.names(), path.names()].concat()).text();
-            let label = level.marks.label(&full, &version_of(&stat), self.cx.user());
+            let label = self.marks.label(&full, &version_of(&stat), self.reader);
             if file_type(&stat) == FileType::Directory && name.to_str().is_ok() {
                 self.enter = Some(path.clone());
             }

@@ -1,7 +1,7 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
-    tests/bench/run [start memory request size writes embedding javascript page dispatch decide home search scheduler tasks
-                     recall relevance vectors turns decade reflex mqtt pins rules update]
+    tests/bench/run [start memory request size writes embedding javascript shells page dispatch decide home search scheduler tasks
+                     recall relevance vectors turns decade reflex mqtt pins rules update files]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -20,10 +20,12 @@ from pathlib import Path
 
 import decade as years
 import scripted_home
+import shells as commands
 import sentences as strangers
 import turns as around
 import updates
 from daemon import Daemon, ModelServer, copy_of
+from files import files
 from knowledge import recall, relevance, vectors
 from programs import HERE, HOB, OUT, ROOT, build, line, parts, peers
 from tables import middle, number, table, tenth
@@ -214,6 +216,15 @@ def javascript(_):
             ["making the engine, once", number(found["startCpuMs"], 1), ""]]
     table("JavaScript in the sandbox (CPU ms)", ["", "measured", "aim"], rows)
     return found
+
+
+def shells(scratch):
+    folder = scratch / "shells"
+    folder.mkdir()
+    (folder / "hob.toml").write_text("[limits]\ncalls = 0\n")
+    with Daemon(HOB, folder) as daemon:
+        daemon.ready()
+        return commands.measure(daemon)
 
 
 def rules(scratch):
@@ -497,8 +508,8 @@ def mqtt(_):
     return found
 
 
-ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, pins, home, search, scheduler, tasks,
-       recall, relevance, vectors, turns, decade, reflex, mqtt, rules, update]
+ALL = [size, page, request, start, memory, writes, embedding, javascript, shells, dispatch, decide, pins, home, search, scheduler, tasks,
+       recall, relevance, vectors, turns, decade, reflex, mqtt, rules, update, files]
 
 
 def main():

@@ -251,6 +251,7 @@ fn the_doctor_speaks_plainly() {
         "power    The voltage is right.",
         "network  Only this device reaches Hob",
         "claimed  The device has an owner.",
+        "programs Programs run apart from everything else: namespaces, files, system calls, rights, limits",
         "backup   Careful: There is no backup yet.",
         "         To do: download one on the page",
     ] {

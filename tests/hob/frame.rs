@@ -18,6 +18,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("http-client", 1),
     ("mqtt", 1),
     ("policy", 1),
+    ("process-sandbox", 1),
     ("sandbox", 1),
     ("scrub", 1),
     ("store", 1),

@@ -108,3 +108,5 @@ mod vectors;
 mod visitor;
 mod voice;
 mod wires;
+mod workspace;
+mod workspace_kills;

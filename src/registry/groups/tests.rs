@@ -41,7 +41,8 @@ fn catalogue() -> Catalogue {
         family("files", &["stat_file"]),
         family("git", &["git_status", "git_blame"]).needs(&["filesystem"]),
         family("webFetch", &["search_web"]).also_in(&["web"]).alias("web_search"),
-        family("codeExecution", &["execute_shell"]).also_in(&["runtime"]).start(Start::Off),
+        family("codeExecution", &["execute_shell"]).start(Start::Off),
+        family("runtime", &["exec"]),
         family("knowledge", &[]),
         family("skills", &[]),
         family("memoryDocs", &[]),
@@ -142,13 +143,10 @@ fn groups_mean_canonical_names_in_lists() {
     let names =
         |id: &str| Names::group(&catalogue, id).map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>());
     assert_eq!(names("web").unwrap(), ["search_web"]);
-    assert_eq!(names("runtime").unwrap(), ["execute_shell"]);
+    assert_eq!(names("runtime").unwrap(), ["exec"]);
     assert_eq!(names("memory").unwrap(), ["recall", "remember", "update_memory"]);
     assert_eq!(names("automation").unwrap(), ["get_current_datetime"]);
-    assert_eq!(
-        names("goclaw").unwrap(),
-        ["list_directory", "read_file", "execute_shell", "search_web", "get_current_datetime"]
-    );
+    assert_eq!(names("goclaw").unwrap(), ["list_directory", "read_file", "exec", "search_web", "get_current_datetime"]);
     assert_eq!(names("mcp:home").unwrap(), ["mcp_home_lamp"]);
     assert_eq!(names("custom").unwrap(), ["tally"]);
     assert_eq!(names("delegation").unwrap(), [] as [&str; 0]);
