@@ -171,7 +171,9 @@ fn check_admin(cx: &Cx) -> Result<()> {
 
 fn no_such(name: &str) -> Error {
     let name = text_kit::truncate(name, 40);
-    Error::not_found(format!("there is no command-line tool `{name}`: list_cli_tools lists them, and an admin can add others"))
+    Error::not_found(format!(
+        "there is no command-line tool `{name}`: list_cli_tools lists them, and an admin can add others"
+    ))
 }
 
 fn view(tool: &CliTool, found: Option<&discover::Installed>) -> CliToolView {

@@ -50,7 +50,8 @@ fn a_tool_runs_in_the_workspace_without_a_shell() {
     let mut hob = Hob::start();
     set(&hob, "say", json!({"program": "sh", "riskLevel": "low", "about": "Say something."})).data(200);
     let run = |args: Value| hob.call("run_cli_tool", args);
-    let told = run(json!({"name": "say", "args": ["-c", "echo one two > x; mkdir in; cd in; pwd; echo oh >&2; exit 3"]}));
+    let told =
+        run(json!({"name": "say", "args": ["-c", "echo one two > x; mkdir in; cd in; pwd; echo oh >&2; exit 3"]}));
     let told = told.data(200)["result"].take();
     assert_eq!((&told["exitCode"], &told["success"]), (&json!(3), &json!(false)), "{told}");
     assert_eq!((&told["stdout"], &told["stderr"]), (&json!("/workspace/in\n"), &json!("oh\n")));
@@ -61,10 +62,12 @@ fn a_tool_runs_in_the_workspace_without_a_shell() {
     let hob_says = |args: Value| hob.result("run_cli_tool", json!({"name": "say", "args": args}))["stdout"].clone();
     assert_eq!(hob_says(json!(["-c", "echo \"$1\"", "x", "$HOME; *"])), "$HOME; *\n");
     // It has no network, and not more time than it is given.
-    let closed = run(json!({"name": "say", "args": ["-c", "ls /sys/class/net 2>/dev/null; exec 3<>/dev/tcp/127.0.0.1/1"]}));
+    let closed =
+        run(json!({"name": "say", "args": ["-c", "ls /sys/class/net 2>/dev/null; exec 3<>/dev/tcp/127.0.0.1/1"]}));
     assert_ne!(closed.data(200)["result"]["exitCode"], 0);
     let begun = std::time::Instant::now();
-    let slow = hob.result("run_cli_tool", json!({"name": "say", "args": ["-c", "echo begun; sleep 60"], "timeout": 500}));
+    let slow =
+        hob.result("run_cli_tool", json!({"name": "say", "args": ["-c", "echo begun; sleep 60"], "timeout": 500}));
     assert!(begun.elapsed().as_secs() < 20);
     assert_eq!((&slow["exitCode"], &slow["stdout"]), (&Value::Null, &json!("begun\n")), "{slow}");
     // What is wrong is said.
@@ -140,9 +143,8 @@ impl Registry {
     fn start(hob: &crate::harness::Folder, scripts: &str) -> Self {
         let folder = hob.path("package");
         fs::create_dir_all(&folder).unwrap();
-        let about = format!(
-            r#"{{"name": "greet", "version": "1.2.3", "bin": {{"greet": "greet.js"}}, "scripts": {scripts}}}"#
-        );
+        let about =
+            format!(r#"{{"name": "greet", "version": "1.2.3", "bin": {{"greet": "greet.js"}}, "scripts": {scripts}}}"#);
         fs::write(folder.join("package.json"), about).unwrap();
         let program = "#!/usr/bin/env node\nconst word = process.argv[2];\nconsole.log(word === '--version' ? 'greet 1.2.3' : 'hello ' + word);\n";
         fs::write(folder.join("greet.js"), program).unwrap();
@@ -205,11 +207,10 @@ pub fn ready(hob: &Hob, host: &str) {
 #[test]
 fn a_tool_is_installed_from_a_registry_once_a_person_agrees() {
     let folder = crate::harness::Folder::new();
-    let registry = Registry::start(&folder, r#"{"preinstall": "touch /tmp/ran", "postinstall": "echo evil > greet.js"}"#);
-    let mut hob = Hob::over(
-        folder,
-        Setup { config: format!("[http]\nallow = [{:?}]\n", registry.host), ..Setup::default() },
-    );
+    let registry =
+        Registry::start(&folder, r#"{"preinstall": "touch /tmp/ran", "postinstall": "echo evil > greet.js"}"#);
+    let mut hob =
+        Hob::over(folder, Setup { config: format!("[http]\nallow = [{:?}]\n", registry.host), ..Setup::default() });
     let address = format!("http://{}/", registry.host);
     let settings = json!({"package": "greet", "registry": address, "riskLevel": "low", "policy": "allowed"});
     set(&hob, "greet", settings).data(200);

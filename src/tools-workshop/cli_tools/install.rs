@@ -92,14 +92,17 @@ impl CliTools {
     fn check_room(&self, folder: &Path) -> Result<()> {
         let there = fs::read_dir(&self.folder).map_or(0, |all| all.flatten().count());
         match there >= INSTALLED && !folder.is_dir() {
-            true => Err(Error::unavailable(format!("{INSTALLED} tools are installed, the most: an admin can remove one"))),
+            true => {
+                Err(Error::unavailable(format!("{INSTALLED} tools are installed, the most: an admin can remove one")))
+            }
             false => Ok(()),
         }
     }
 
     async fn run_npm(&self, cx: &Cx, tool: &CliTool, npm: PathBuf, part: &Path) -> Result<()> {
         let registry = if tool.registry.is_empty() { REGISTRY } else { &tool.registry };
-        let host = registry_host(registry).ok_or_else(|| Error::bad_args("the registry of the tool is not an address"))?;
+        let host =
+            registry_host(registry).ok_or_else(|| Error::bad_args("the registry of the tool is not an address"))?;
         let mut job = Job::new(npm).args([
             "install",
             "--prefix",

@@ -86,7 +86,9 @@ impl Credentialed {
             text = text.replace(&format!("{{{name}}}"), binary.settings.get(name).map_or("", String::as_str));
         }
         let (file, inside) = (self.folder.join(&binary.name), Path::new(GIVEN).join(&binary.name));
-        let failed = |error: std::io::Error| Error::failed(format!("the settings of `{}` cannot be written: {error}", binary.name));
+        let failed = |error: std::io::Error| {
+            Error::failed(format!("the settings of `{}` cannot be written: {error}", binary.name))
+        };
         if fs::read_to_string(&file).ok().as_deref() != Some(&text) {
             fs::create_dir_all(&self.folder).map_err(failed)?;
             let part = file.with_extension("part");
@@ -108,7 +110,9 @@ async fn credentialed_exec(state: Credentialed, cx: Cx, call: CredentialedExec) 
     let binary = state.find(name)?.ok_or_else(|| unknown(&state, &cx, name))?.value;
     if !may_use(&cx, &binary) {
         let whom = if cx.principal().role < Role::Member { "members and admins" } else { "admins" };
-        return Err(Error::denied(format!("only {whom} may use `{name}` with its credential: ask an admin to allow it")));
+        return Err(Error::denied(format!(
+            "only {whom} may use `{name}` with its credential: ask an admin to allow it"
+        )));
     }
     if !binary.enabled {
         return Err(Error::unavailable(format!("`{name}` is switched off: an admin can switch it on")));
