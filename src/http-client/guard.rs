@@ -165,7 +165,6 @@ impl Resolver {
             AddressClass::Nowhere => false,
         }
     }
-}
 
     /// The permitted addresses of a name.
     pub(crate) async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>> {

@@ -16,9 +16,9 @@ mod model;
 mod pinned;
 mod service;
 mod stream;
-mod tunnel;
 #[cfg(test)]
 mod testing;
+mod tunnel;
 
 pub use bytes::Bytes;
 pub use download::DownloadHttp;

@@ -25,7 +25,9 @@ impl Guarded {
         }
         let (way, lookup) = self.way(&url)?;
         if way == Way::Outside && !PORTS.contains(&port) {
-            return Err(Error::BadRequest(format!("port {port} of `{host}` is no web server's: only 80 and 443 are reached")));
+            return Err(Error::BadRequest(format!(
+                "port {port} of `{host}` is no web server's: only 80 and 443 are reached"
+            )));
         }
         let addresses = match url.host() {
             Some(Host::Domain(name)) => Resolver { way, lookup }.addresses(name).await?,
@@ -51,13 +53,20 @@ mod tests {
     #[tokio::test]
     async fn programs_reach_what_tools_may_reach() {
         let server = Server::start(|_| answer("200 OK", "", "secret")).await;
-        for (host, port) in
-            [("127.0.0.1", server.port), ("localhost", 80), ("::1", 80), ("10.1.2.3", 443), ("169.254.169.254", 80), ("nas.local", 80)]
-        {
+        for (host, port) in [
+            ("127.0.0.1", server.port),
+            ("localhost", 80),
+            ("::1", 80),
+            ("10.1.2.3", 443),
+            ("169.254.169.254", 80),
+            ("nas.local", 80),
+        ] {
             let error = Guarded::default().connect(host, port).await.unwrap_err();
             assert!(matches!(error, Error::Blocked { .. }), "{host}: {error}");
         }
-        for (host, port) in [("example.com", 25), ("8.8.8.8", 22), ("a/b", 443), ("a?b", 443), ("user@host", 443), ("", 443)] {
+        for (host, port) in
+            [("example.com", 25), ("8.8.8.8", 22), ("a/b", 443), ("a?b", 443), ("user@host", 443), ("", 443)]
+        {
             let error = Guarded::default().connect(host, port).await.unwrap_err();
             assert!(matches!(error, Error::BadRequest(_)), "{host}: {error}");
         }
