@@ -75,6 +75,7 @@ pub struct CliToolView {
 impl CliTools {
     /// The tools over the data in `store`, with those that were installed in `folder`.
     pub fn new(store: &Store, workshop: Workshop, folder: &Path) -> Self {
+        install::remove_parts(folder);
         Self {
             records: store.collection(),
             workshop,
