@@ -16,6 +16,8 @@ use process_sandbox::{Limits, Mount};
 use std::{fs, path::Path, path::PathBuf, time::Duration};
 use tool::{Role, prelude::*};
 
+/// Keeps a program in Python from loading packages of the workspace.
+const ALONE: [(&str, &str); 2] = [("PYTHONNOUSERSITE", "1"), ("PYTHONUSERBASE", "/tmp")];
 /// The most that a program may print, in bytes.
 const OUTPUT: u64 = 4 << 20;
 /// Names that other APIs give the parameters.
@@ -134,6 +136,7 @@ async fn credentialed_exec(state: Credentialed, cx: Cx, call: CredentialedExec) 
     })?;
 
     let mut program = Program::new(path.clone(), permitted.args);
+    program.env.extend(ALONE.map(|(name, value)| (name.to_owned(), value.to_owned())));
     program.env.extend(binary.of().into_iter().flat_map(|preset| preset.env.clone()));
     program.env.extend(binary.settings.clone());
     program.env.extend(sealed.secrets);
