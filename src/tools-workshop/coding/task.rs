@@ -91,6 +91,7 @@ pub fn family(state: &CodingAgents) -> Family<CodingAgents> {
     Family::new("codingAgents", "Coding agents of other makers, in the sandbox.", state.clone())
         .title("Coding agents")
         .category("Coding Agents")
+        .area(Area::CodeExecute)
         .tool("run_coding_task", Risk::Execute, run_coding_task)
         .confirm()
         .additive_where(|_, _, _| false)

@@ -55,6 +55,7 @@ pub fn family(state: &Credentialed) -> Family<Credentialed> {
     Family::new("credentialed", "Command-line programs that work with a credential of the household.", state.clone())
         .title("Programs with a credential")
         .category("runtime")
+        .area(Area::CodeExecute)
         .tool("credentialed_exec", Risk::Execute, credentialed_exec)
         .also_in(&["runtime"])
         .destroys_here(|state, _, args| state.changes(args))
