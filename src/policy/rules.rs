@@ -126,6 +126,15 @@ fn path(c: &Case) -> Option<String> {
         Area::FileRead | Area::FileWrite => true,
         // Deletions in this area need not concern a file.
         Area::FileDelete => false,
+        // A program reaches all of the workspace, whatever its arguments name.
+        Area::CodeExecute if c.tool.owner == Owner::Core => {
+            let allowed = c.user?.paths.as_deref()?;
+            disallowed_path(&serde_json::Value::Null, Some(allowed), true)?;
+            return Some(format!(
+                "`{}` runs programs, which reach all of the workspace, and this user may touch only some of it: ask an admin",
+                c.tool.name
+            ));
+        }
         _ => return None,
     };
     let allowed = c.user.and_then(|u| u.paths.as_deref());

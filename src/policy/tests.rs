@@ -344,6 +344,10 @@ fn paths() {
         ("delete_file", json!({"path": "b"}), Some(&["a"]), false),
         ("delete_file", json!({"id": "7"}), Some(&["a"]), true),
         ("add_note", json!({"path": "/etc/passwd"}), Some(&["a"]), true),
+        ("execute_python", json!({"code": "print(1)"}), Some(&["a"]), false),
+        ("execute_python", json!({"code": "print(1)", "workingDir": "a"}), Some(&["a"]), false),
+        ("execute_python", json!({"code": "print(1)"}), Some(&["."]), true),
+        ("execute_python", json!({"code": "print(1)"}), None, true),
     ];
     for (name, args, allowed, fits) in rows {
         let mut user = json!({});

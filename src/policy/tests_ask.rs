@@ -92,6 +92,14 @@ fn taint_and_risk() {
     check("… untainted", json!({}), &call("cron"), Allow, "default");
     check("changes what is there", json!({}), &call("update_note").tainted(), Ask, "tainted");
     check("… by hand", json!({}), &call("update_note").direct(), Allow, "default");
+    // Code that says for which calls it changes no file asks for all others.
+    for (changes, verdict, rule) in [(true, Ask, "tainted"), (false, Allow, "default")] {
+        let mut code = call("execute_python");
+        code.tool.additive = Some(std::sync::Arc::new(move |_, _| !changes));
+        code.additive = !changes;
+        check("code that says so", json!({}), &code, Allow, "default");
+        check("code that says so, tainted", json!({}), &code.tainted(), verdict, rule);
+    }
     // Ordinary use needs no approval: search, read a page that the search returned, note it.
     let page = "https://example.org/a";
     check("search", json!({}), &call("search_web").tainted().args(json!({"query": "weather"})), Allow, "default");

@@ -3,7 +3,7 @@
 
 use crate::{
     approvals::{asked, autonomy, decide, questions, that_waits},
-    harness::{Hob, Setup, until},
+    harness::{Hob, Setup, TOKEN, until},
     hijack::{Page, read, with_a_page},
     model_server::{calls, says},
 };
@@ -61,9 +61,7 @@ fn a_program_sees_nothing_else_of_the_device() {
     let data = hob.data();
     std::fs::write(data.join("secret.txt"), "do not read").unwrap();
     let data = data.display();
-    let look = format!(
-        "cat {data}/secret.txt; ls {data}; cat {data}/hob.redb | head -c 4; cat /etc/shadow; ls /root /home; id -u; env"
-    );
+    let look = format!("cat {data}/secret.txt; ls {data}; cat /etc/shadow; ls /root /home; id -u; env");
     let ran = run(&hob, &look);
     let text = ran.to_string();
     for hidden in ["do not read", "hob.redb\n", "root:", "HOB_", hob.setup.environment.first().map_or("HOB_", |e| &e.1)]
@@ -395,4 +393,74 @@ fn twenty_shells_run_at_once() {
     }
     let why = start(9).refusal(409, "unavailable");
     assert!(why.contains("8 programs run already"), "{why}");
+}
+
+#[test]
+fn what_a_program_changed_can_be_undone() {
+    let hob = with_code("");
+    run(&hob, "echo one > a.txt; echo two > b.txt");
+    run(&hob, "echo more >> a.txt; mkdir new && echo x > new/c.txt && rm b.txt");
+    let told = hob.result("undo", json!({}));
+    assert!(!told.is_null());
+    let ran = run(&hob, "cat a.txt b.txt; ls");
+    assert_eq!(out(&ran), "one\ntwo\na.txt\nb.txt\n", "{ran}");
+}
+
+#[test]
+fn what_a_tainted_run_wrote_taints_those_that_can_read_it() {
+    let (hob, server, page) = with_a_page(30);
+    switch_on(&hob);
+    run(&hob, "echo mine > own.txt");
+    // Clean files taint nothing.
+    let pin = |high: bool| calls(&[("gpio_write", json!({"pin": 24, "high": high}))]);
+    server.script(vec![calls(&[("exec", json!({"command": "cat own.txt"}))]), pin(true), says("done")]);
+    hob.say("read it");
+    assert!(questions(&hob, "all").is_empty());
+    server.script(vec![read(&page), calls(&[("exec", json!({"command": "echo theirs > theirs.txt"}))]), says("done")]);
+    thread::scope(|scope| {
+        let told = scope.spawn(|| hob.say("note what it says"));
+        let question = asked(&hob, 1).remove(0);
+        assert_eq!((&question["rule"], &question["tainted"]), (&json!("tainted"), &json!(true)));
+        decide(&hob, &question, "allow_once");
+        told.join().unwrap();
+    });
+    let shown = hob.get("/api/v1/workspace/text?place=mine&path=theirs.txt").data(200);
+    assert_eq!((&shown["text"], &shown["outside"]), (&json!("theirs\n"), &json!(true)), "{shown}");
+    assert_eq!(hob.get("/api/v1/workspace/text?place=mine&path=own.txt").data(200)["outside"], false);
+    // In another run: whatever the command says that it reads, it could read the marked file.
+    server.script(vec![
+        calls(&[("exec", json!({"command": "cat own.txt", "readOnly": true}))]),
+        pin(false),
+        says("done"),
+    ]);
+    let before = questions(&hob, "all").len();
+    thread::scope(|scope| {
+        let told = scope.spawn(|| hob.say("read it again"));
+        let question = asked(&hob, 1).remove(0);
+        assert_eq!((&question["tool"], &question["rule"]), (&json!("gpio_write"), &json!("tainted")));
+        decide(&hob, &question, "deny");
+        told.join().unwrap();
+    });
+    assert_eq!(questions(&hob, "all").len(), before + 1);
+}
+
+#[test]
+fn a_stopped_call_stops_its_program_and_marks_what_it_wrote() {
+    let (hob, server) = that_waits(30, "");
+    let command = "echo begun > begun.txt; sleep 300; echo late > late.txt";
+    server.script(vec![calls(&[("exec", json!({"command": command, "timeout": 300}))]), says("done")]);
+    thread::scope(|scope| {
+        let told = scope.spawn(|| hob.post("/api/v1/chat", json!({"message": "run it"})));
+        until("the program", || hob.get("/api/v1/workspace/text?place=mine&path=begun.txt").status == 200);
+        let runs = hob.get("/api/v1/runs?state=running").data(200);
+        let id = runs["runs"][0]["id"].as_str().unwrap().to_owned();
+        hob.post(&format!("/api/v1/runs/{id}/cancel"), json!({}));
+        told.join().unwrap();
+    });
+    // The call that changed it can be undone, although nobody waited for its end.
+    until("the change", || {
+        hob.get("/api/v1/changes").data(200)["changes"].as_array().unwrap().iter().any(|c| c["tool"] == "exec")
+    });
+    assert!(run(&hob, "ls").to_string().contains("begun.txt"));
+    assert!(!run(&hob, "sleep 1; ls").to_string().contains("late.txt"));
 }
