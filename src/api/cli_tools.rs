@@ -21,10 +21,7 @@ pub(crate) fn routes() -> Routes<AppState> {
                 .delete(unset, "Take back what was set for a command-line tool; one that was added is gone then.")
                 .admin(),
         )
-        .route(
-            "/{name}/installation",
-            delete(uninstall, "Remove a command-line tool that Hob installed.").admin(),
-        )
+        .route("/{name}/installation", delete(uninstall, "Remove a command-line tool that Hob installed.").admin())
         .scope(TokenScope::Admin)
 }
 

@@ -18,7 +18,10 @@ pub(crate) fn routes() -> Routes<AppState> {
             "/{name}",
             get(one, "Get a program that works with a credential, without its secrets.")
                 .admin()
-                .put(set, "Set up a program with a credential, or replace its settings; secrets that are left out stay.")
+                .put(
+                    set,
+                    "Set up a program with a credential, or replace its settings; secrets that are left out stay.",
+                )
                 .admin()
                 .secret()
                 .delete(remove, "Remove a program with its secrets.")

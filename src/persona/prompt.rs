@@ -331,7 +331,12 @@ fn instructions(s: &Sections, room: usize) -> String {
 fn tools(s: &Sections, room: usize) -> String {
     let mut left = room;
     let notes = document("About the tools here:", &s.tool_notes, &mut left, "TOOLS.md is longer");
-    let programs = document("Programs that credentialed_exec runs, with their credential:", &s.programs, &mut left, "there are more");
+    let programs = document(
+        "Programs that credentialed_exec runs, with their credential:",
+        &s.programs,
+        &mut left,
+        "there are more",
+    );
     let agents = document("Other agents:", &s.agents, &mut left, "AGENTS.md is longer");
     let team = if s.leads { s.team.as_str() } else { "" };
     let team = document("You lead a team:", team, &mut left, "TEAM.md is longer");

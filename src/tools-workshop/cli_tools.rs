@@ -75,6 +75,7 @@ pub struct CliToolView {
 impl CliTools {
     /// The tools over the data in `store`, with those that were installed in `folder`.
     pub fn new(store: &Store, workshop: Workshop, folder: &Path) -> Self {
+        install::remove_parts(folder);
         Self {
             records: store.collection(),
             workshop,
@@ -171,7 +172,9 @@ fn check_admin(cx: &Cx) -> Result<()> {
 
 fn no_such(name: &str) -> Error {
     let name = text_kit::truncate(name, 40);
-    Error::not_found(format!("there is no command-line tool `{name}`: list_cli_tools lists them, and an admin can add others"))
+    Error::not_found(format!(
+        "there is no command-line tool `{name}`: list_cli_tools lists them, and an admin can add others"
+    ))
 }
 
 fn view(tool: &CliTool, found: Option<&discover::Installed>) -> CliToolView {

@@ -166,7 +166,8 @@ impl CodingAgents {
     async fn view(&self, cx: &Cx, agent: &CodingAgent) -> CodingAgentView {
         let located = self.locate(agent);
         let key = agent.environment(cx);
-        let version = if located.is_ok() && agent.path.is_empty() { self.programs.version_of(&agent.tool).await } else { None };
+        let version =
+            if located.is_ok() && agent.path.is_empty() { self.programs.version_of(&agent.tool).await } else { None };
         let usable = check_use(cx, agent);
         let (installed, configured) = (located.is_ok(), key.is_ok());
         let problem = usable.err().or(located.err()).or(key.err()).map(|error| error.message().to_owned());

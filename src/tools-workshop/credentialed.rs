@@ -86,12 +86,7 @@ impl Credentialed {
     /// # Errors
     /// `Failed` when the data cannot be read.
     pub fn open(store: &Store, workshop: Workshop, folder: &Path) -> Result<Self> {
-        let this = Self {
-            records: store.collection(),
-            workshop,
-            folder: folder.to_owned(),
-            changing: Arc::default(),
-        };
+        let this = Self { records: store.collection(), workshop, folder: folder.to_owned(), changing: Arc::default() };
         this.register_secrets()?;
         Ok(this)
     }
@@ -262,7 +257,8 @@ impl Credentialed {
 
     fn view(&self, binary: &Binary) -> BinaryView {
         let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let problem = self.workshop.sandbox.refusal().or_else(|| self.path(binary).err().map(|e| e.message().to_owned()));
+        let problem =
+            self.workshop.sandbox.refusal().or_else(|| self.path(binary).err().map(|e| e.message().to_owned()));
         BinaryView {
             name: binary.name.clone(),
             preset: text(&binary.preset),
@@ -297,5 +293,7 @@ fn check_admin(cx: &Cx) -> Result<()> {
 
 fn no_such(name: &str) -> Error {
     let name = text_kit::truncate(name, 40);
-    Error::not_found(format!("no program `{name}` is set up with a credential: GET /api/v1/credentialed-binaries lists them"))
+    Error::not_found(format!(
+        "no program `{name}` is set up with a credential: GET /api/v1/credentialed-binaries lists them"
+    ))
 }

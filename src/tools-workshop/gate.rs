@@ -4,10 +4,7 @@ use crate::Workshop;
 use futures::future::BoxFuture;
 use process_sandbox::{Connection, Gate, Network};
 use std::{io, sync::Arc};
-use tool::{
-    Consult, Cx, Risk,
-    prelude::json,
-};
+use tool::{Consult, Cx, Risk, prelude::json};
 
 /// The ports that a host without one may be reached at.
 const PORTS: [u16; 2] = [443, 80];
@@ -71,7 +68,8 @@ fn leads_to(hosts: &[String], host: &str, port: u16) -> bool {
         if entry == "*" {
             return true;
         }
-        let (name, own) = entry.rsplit_once(':').map_or((entry.as_str(), None), |(name, port)| (name, port.parse().ok()));
+        let (name, own) =
+            entry.rsplit_once(':').map_or((entry.as_str(), None), |(name, port)| (name, port.parse().ok()));
         let at_port = own.map_or_else(|| PORTS.contains(&port), |own: u16| own == port);
         let name = name.to_ascii_lowercase();
         let is_it = match name.strip_prefix("*.") {

@@ -60,7 +60,11 @@ pub(crate) fn is_variable(name: &str) -> bool {
     let ours = ["path", "home", "ifs", "bash_env", "env", "shell", "pwd", "user"].contains(&lower.as_str())
         || lower.starts_with("ld_")
         || lower.ends_with("_proxy");
-    !name.is_empty() && name.len() <= 64 && name.chars().all(fits) && !name.starts_with(|c: char| c.is_ascii_digit()) && !ours
+    !name.is_empty()
+        && name.len() <= 64
+        && name.chars().all(fits)
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && !ours
 }
 
 #[cfg(test)]

@@ -50,7 +50,8 @@ fn a_tool_runs_in_the_workspace_without_a_shell() {
     let mut hob = Hob::start();
     set(&hob, "say", json!({"program": "sh", "riskLevel": "low", "about": "Say something."})).data(200);
     let run = |args: Value| hob.call("run_cli_tool", args);
-    let told = run(json!({"name": "say", "args": ["-c", "echo one two > x; mkdir in; cd in; pwd; echo oh >&2; exit 3"]}));
+    let told =
+        run(json!({"name": "say", "args": ["-c", "echo one two > x; mkdir in; cd in; pwd; echo oh >&2; exit 3"]}));
     let told = told.data(200)["result"].take();
     assert_eq!((&told["exitCode"], &told["success"]), (&json!(3), &json!(false)), "{told}");
     assert_eq!((&told["stdout"], &told["stderr"]), (&json!("/workspace/in\n"), &json!("oh\n")));
@@ -61,17 +62,17 @@ fn a_tool_runs_in_the_workspace_without_a_shell() {
     let hob_says = |args: Value| hob.result("run_cli_tool", json!({"name": "say", "args": args}))["stdout"].clone();
     assert_eq!(hob_says(json!(["-c", "echo \"$1\"", "x", "$HOME; *"])), "$HOME; *\n");
     // It has no network, and not more time than it is given.
-    let closed = run(json!({"name": "say", "args": ["-c", "ls /sys/class/net 2>/dev/null; exec 3<>/dev/tcp/127.0.0.1/1"]}));
+    let closed =
+        run(json!({"name": "say", "args": ["-c", "ls /sys/class/net 2>/dev/null; exec 3<>/dev/tcp/127.0.0.1/1"]}));
     assert_ne!(closed.data(200)["result"]["exitCode"], 0);
     let begun = std::time::Instant::now();
-    let slow = hob.result("run_cli_tool", json!({"name": "say", "args": ["-c", "echo begun; sleep 60"], "timeout": 500}));
+    let slow =
+        hob.result("run_cli_tool", json!({"name": "say", "args": ["-c", "echo begun; sleep 60"], "timeout": 500}));
     assert!(begun.elapsed().as_secs() < 20);
     assert_eq!((&slow["exitCode"], &slow["stdout"]), (&Value::Null, &json!("begun\n")), "{slow}");
     // What is wrong is said.
     for (args, status, why) in [
         (json!({"name": "nothing"}), 404, "no command-line tool"),
-        (json!({"name": "say", "cwd": "/etc"}), 400, ""),
-        (json!({"name": "say", "cwd": "nowhere/else"}), 404, ""),
         (json!({"name": "say", "args": ["a\u{0}b"]}), 400, "zero bytes"),
         (json!({"name": "say", "args": {"x": 1}}), 400, ""),
         (json!({"args": ["x"]}), 400, "name"),
@@ -80,8 +81,11 @@ fn a_tool_runs_in_the_workspace_without_a_shell() {
     ] {
         let refused = run(args.clone());
         let text = refused.text();
-        let right = refused.status == status || (status == 404 && refused.status == 400);
-        assert!(right && text.contains(why), "{args}: {text}");
+        assert!(refused.status == status && text.contains(why), "{args}: {text}");
+    }
+    for cwd in ["/etc", "../..", "nowhere:/else"] {
+        let refused = run(json!({"name": "say", "args": ["-c", "pwd"], "cwd": cwd}));
+        assert!((400..500).contains(&refused.status), "{cwd}: {}", refused.text());
     }
     hob.assert_alive();
 }
@@ -140,9 +144,8 @@ impl Registry {
     fn start(hob: &crate::harness::Folder, scripts: &str) -> Self {
         let folder = hob.path("package");
         fs::create_dir_all(&folder).unwrap();
-        let about = format!(
-            r#"{{"name": "greet", "version": "1.2.3", "bin": {{"greet": "greet.js"}}, "scripts": {scripts}}}"#
-        );
+        let about =
+            format!(r#"{{"name": "greet", "version": "1.2.3", "bin": {{"greet": "greet.js"}}, "scripts": {scripts}}}"#);
         fs::write(folder.join("package.json"), about).unwrap();
         let program = "#!/usr/bin/env node\nconst word = process.argv[2];\nconsole.log(word === '--version' ? 'greet 1.2.3' : 'hello ' + word);\n";
         fs::write(folder.join("greet.js"), program).unwrap();
@@ -203,11 +206,10 @@ pub fn ready(hob: &Hob, host: &str) {
 #[test]
 fn a_tool_is_installed_from_a_registry_once_a_person_agrees() {
     let folder = crate::harness::Folder::new();
-    let registry = Registry::start(&folder, r#"{"preinstall": "touch /tmp/ran", "postinstall": "echo evil > greet.js"}"#);
-    let mut hob = Hob::over(
-        folder,
-        Setup { config: format!("[http]\nallow = [{:?}]\n", registry.host), ..Setup::default() },
-    );
+    let registry =
+        Registry::start(&folder, r#"{"preinstall": "touch /tmp/ran", "postinstall": "echo evil > greet.js"}"#);
+    let mut hob =
+        Hob::over(folder, Setup { config: format!("[http]\nallow = [{:?}]\n", registry.host), ..Setup::default() });
     let address = format!("http://{}/", registry.host);
     let settings = json!({"package": "greet", "registry": address, "riskLevel": "low", "policy": "allowed"});
     set(&hob, "greet", settings).data(200);

@@ -71,9 +71,14 @@ fn the_secret_reaches_the_program_and_nobody_else() {
     let text = listed.text();
     let listed = listed.data(200);
     assert!(!text.contains(SECRET), "{text}");
-    assert_eq!((&listed["binaries"][0]["secretsSet"], &listed["binaries"][0]["preset"]), (&json!(["GH_TOKEN"]), &json!("gh")));
+    assert_eq!(
+        (&listed["binaries"][0]["secretsSet"], &listed["binaries"][0]["preset"]),
+        (&json!(["GH_TOKEN"]), &json!("gh"))
+    );
     assert_eq!(listed["presets"].as_array().unwrap().len(), 5);
-    for args in [json!(["issue", "list", "--repo", "a/b"]), json!("issue list --repo a/b"), json!(["issue list --repo a/b"])] {
+    for args in
+        [json!(["issue", "list", "--repo", "a/b"]), json!("issue list --repo a/b"), json!(["issue list --repo a/b"])]
+    {
         let ran = exec(&hob, args);
         let text = ran.text();
         let result = ran.data(200)["result"].take();
@@ -243,7 +248,10 @@ fn a_program_reaches_its_own_hosts_only_and_no_files_of_the_household() {
     };
     let printed = run(&own.host);
     assert!(printed.contains("its own service") && printed.contains("direct is closed"), "{printed}");
-    assert!(!printed.contains("/workspace") && !printed.contains("hob.redb") && printed.ends_with("end\n"), "{printed}");
+    assert!(
+        !printed.contains("/workspace") && !printed.contains("hob.redb") && printed.ends_with("end\n"),
+        "{printed}"
+    );
     assert_eq!(own.heard().len(), 1);
     assert!(!run(&other.host).contains("another"));
     assert_eq!(other.heard(), [] as [String; 0]);

@@ -144,6 +144,14 @@ const AREAS: &[(&str, &str)] = &[
     ("mqtt_publish", "home"),
     ("mqtt_read", "home"),
     ("mqtt_status", "home"),
+    ("credentialed_exec", "code_execute"),
+    ("get_task_result", "code_execute"),
+    ("install_cli_tool", "code_execute"),
+    ("list_cli_tools", "code_execute"),
+    ("list_coding_agents", "code_execute"),
+    ("list_task_results", "code_execute"),
+    ("run_cli_tool", "code_execute"),
+    ("run_coding_task", "code_execute"),
 ];
 
 #[test]

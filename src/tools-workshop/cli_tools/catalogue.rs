@@ -196,13 +196,14 @@ struct Catalogue {
     tool: Vec<CliTool>,
 }
 
-static CATALOGUE: LazyLock<Vec<CliTool>> = LazyLock::new(|| match toml::from_str::<Catalogue>(include_str!("catalogue.toml")) {
-    Ok(catalogue) => catalogue.tool,
-    Err(error) => {
-        tracing::error!(%error, "the catalogue of command-line tools cannot be read");
-        vec![]
-    }
-});
+static CATALOGUE: LazyLock<Vec<CliTool>> =
+    LazyLock::new(|| match toml::from_str::<Catalogue>(include_str!("catalogue.toml")) {
+        Ok(catalogue) => catalogue.tool,
+        Err(error) => {
+            tracing::error!(%error, "the catalogue of command-line tools cannot be read");
+            vec![]
+        }
+    });
 
 /// Whether the catalogue has a tool of this name.
 pub(super) fn is_known(name: &str) -> bool {
@@ -211,8 +212,7 @@ pub(super) fn is_known(name: &str) -> bool {
 
 /// The catalogue with what an admin changed and added, by name.
 pub(super) fn merged(stored: &[StoredTool]) -> BTreeMap<String, CliTool> {
-    let mut all: BTreeMap<String, CliTool> =
-        CATALOGUE.iter().map(|tool| (tool.name.clone(), tool.clone())).collect();
+    let mut all: BTreeMap<String, CliTool> = CATALOGUE.iter().map(|tool| (tool.name.clone(), tool.clone())).collect();
     for own in stored {
         match all.get_mut(&own.name) {
             Some(tool) => tool.set = own.policy,
@@ -291,7 +291,9 @@ impl StoredTool {
         };
         if !is_name(name) {
             let name = text_kit::truncate(name, 40);
-            return bad(format!("`{name}` is not the name of a tool: use letters, digits, dots, dashes and underscores"));
+            return bad(format!(
+                "`{name}` is not the name of a tool: use letters, digits, dots, dashes and underscores"
+            ));
         }
         let policy = given.policy.map_or(SetPolicy::ByRisk, SetPolicy::Set);
         if is_known(name) {
@@ -305,7 +307,9 @@ impl StoredTool {
                 || given.hosts.is_some()
                 || given.writes.is_some();
             return match more {
-                true => bad(format!("`{name}` is in the catalogue, where only `policy` can be set: add a tool of another name")),
+                true => bad(format!(
+                    "`{name}` is in the catalogue, where only `policy` can be set: add a tool of another name"
+                )),
                 false => Ok(Self { name: name.to_owned(), policy, ..Self::default() }),
             };
         }
@@ -327,7 +331,9 @@ impl StoredTool {
         };
         let long = |text: &str, most: usize| text.chars().count() > most || text.chars().any(char::is_control);
         if long(&tool.title, TITLE) || long(&tool.category, TITLE) || long(&tool.about, ABOUT) {
-            return bad(format!("`title` and `category` have {TITLE} characters at most, and `about` {ABOUT}, in one line"));
+            return bad(format!(
+                "`title` and `category` have {TITLE} characters at most, and `about` {ABOUT}, in one line"
+            ));
         }
         if !is_name(&tool.program) {
             return bad("`program` must be the name of a file, such as `prettier`, and no path".into());
@@ -441,7 +447,8 @@ mod tests {
         let stored = [
             read("docker", json!({"policy": "allowed"})).unwrap(),
             read("jq", json!({"policy": "blocked"})).unwrap(),
-            read("greet", json!({"package": "greet@1.0.0", "registry": "http://127.0.0.1:4873/", "riskLevel": "low"})).unwrap(),
+            read("greet", json!({"package": "greet@1.0.0", "registry": "http://127.0.0.1:4873/", "riskLevel": "low"}))
+                .unwrap(),
         ];
         let all = merged(&stored);
         assert_eq!(all["docker"].policy_of(&args("rm x")), ToolPolicy::Allowed);

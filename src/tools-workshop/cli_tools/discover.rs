@@ -73,7 +73,10 @@ impl CliTools {
     }
 
     /// The installed ones of these tools, by name.
-    pub(super) async fn discover<'a>(&self, tools: impl IntoIterator<Item = &'a CliTool>) -> BTreeMap<String, Installed> {
+    pub(super) async fn discover<'a>(
+        &self,
+        tools: impl IntoIterator<Item = &'a CliTool>,
+    ) -> BTreeMap<String, Installed> {
         let found: Vec<(CliTool, Installed)> =
             tools.into_iter().filter_map(|tool| Some((tool.clone(), self.locate(tool)?))).collect();
         let asked = stream::iter(found).map(|(tool, installed)| async move {
@@ -128,7 +131,8 @@ impl CliTools {
 
 /// The version number in what a program says.
 fn number_in(text: &str) -> Option<String> {
-    let number = NUMBER.as_ref()?.find(text.lines().take(5).collect::<Vec<_>>().join("\n").as_str())?.as_str().to_owned();
+    let number =
+        NUMBER.as_ref()?.find(text.lines().take(5).collect::<Vec<_>>().join("\n").as_str())?.as_str().to_owned();
     Some(text_kit::truncate(&number, VERSION))
 }
 

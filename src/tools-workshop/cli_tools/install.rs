@@ -17,6 +17,8 @@ use tool::{Cx, Error, Result};
 const REGISTRY: &str = "https://registry.npmjs.org/";
 /// Where a package is installed, in the sandbox.
 const TARGET: &str = "/run/hob/install";
+/// The end of the name of a folder that is being installed.
+const PART: &str = ".part";
 /// How long an installation may take, how much it may write, and how much memory it may use.
 pub(super) const PATIENCE: Duration = Duration::from_secs(300);
 const DISK: u64 = 600 << 20;
@@ -43,7 +45,7 @@ impl CliTools {
         let Ok(_installing) = self.installing.try_lock() else {
             return Err(Error::unavailable("another tool is being installed: try again when that is done"));
         };
-        let (folder, part) = (self.folder_of(&tool.name), self.folder_of(&format!(".{}.part", tool.name)));
+        let (folder, part) = (self.folder_of(&tool.name), self.folder_of(&format!(".{}{PART}", tool.name)));
         self.check_room(&folder)?;
         let fresh = part.clone();
         blocking(move || {
@@ -92,14 +94,17 @@ impl CliTools {
     fn check_room(&self, folder: &Path) -> Result<()> {
         let there = fs::read_dir(&self.folder).map_or(0, |all| all.flatten().count());
         match there >= INSTALLED && !folder.is_dir() {
-            true => Err(Error::unavailable(format!("{INSTALLED} tools are installed, the most: an admin can remove one"))),
+            true => {
+                Err(Error::unavailable(format!("{INSTALLED} tools are installed, the most: an admin can remove one")))
+            }
             false => Ok(()),
         }
     }
 
     async fn run_npm(&self, cx: &Cx, tool: &CliTool, npm: PathBuf, part: &Path) -> Result<()> {
         let registry = if tool.registry.is_empty() { REGISTRY } else { &tool.registry };
-        let host = registry_host(registry).ok_or_else(|| Error::bad_args("the registry of the tool is not an address"))?;
+        let host =
+            registry_host(registry).ok_or_else(|| Error::bad_args("the registry of the tool is not an address"))?;
         let mut job = Job::new(npm).args([
             "install",
             "--prefix",
@@ -143,6 +148,18 @@ impl CliTools {
         // What npm says comes from the registry.
         cx.taint(tool::Label::Outside);
         Err(Error::failed(format!("npm could not install `{}`: {why}", tool.package)))
+    }
+}
+
+/// Removes what installations left that a power cut ended.
+pub(super) fn remove_parts(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if name.to_string_lossy().ends_with(PART)
+            && let Err(error) = remove_all(&entry.path())
+        {
+            tracing::warn!(%error, "what is left of an installation could not be removed");
+        }
     }
 }
 

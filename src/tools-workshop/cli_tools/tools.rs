@@ -64,6 +64,7 @@ pub fn family(state: &CliTools) -> Family<CliTools> {
     Family::new("cliTools", "Command-line tools of a catalogue, in the sandbox.", state.clone())
         .title("Command-line tools")
         .category("CLI Tools")
+        .area(Area::CodeExecute)
         .tool("run_cli_tool", Risk::Execute, run_cli_tool)
         .additive_where(|state, _, args| state.only_reads(args))
         .synonyms(&[

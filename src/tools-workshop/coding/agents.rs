@@ -51,13 +51,14 @@ struct Known {
     agent: Vec<CodingAgent>,
 }
 
-static KNOWN: LazyLock<Vec<CodingAgent>> = LazyLock::new(|| match toml::from_str::<Known>(include_str!("agents.toml")) {
-    Ok(known) => known.agent,
-    Err(error) => {
-        tracing::error!(%error, "the coding agents cannot be read");
-        vec![]
-    }
-});
+static KNOWN: LazyLock<Vec<CodingAgent>> =
+    LazyLock::new(|| match toml::from_str::<Known>(include_str!("agents.toml")) {
+        Ok(known) => known.agent,
+        Err(error) => {
+            tracing::error!(%error, "the coding agents cannot be read");
+            vec![]
+        }
+    });
 
 /// The agents that Hob knows, with what an admin changed, and those that they added.
 pub(super) fn merged(stored: &[AgentRecord]) -> Vec<CodingAgent> {
@@ -206,9 +207,15 @@ impl AgentRecord {
         let bad = |text: String| Err(Error::bad_args(text));
         let name = name.strip_prefix("custom:").unwrap_or(name);
         let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        if name.is_empty() || name.len() > 40 || !name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !name.chars().all(fits) {
+        if name.is_empty()
+            || name.len() > 40
+            || !name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            || !name.chars().all(fits)
+        {
             let name = text_kit::truncate(name, 40);
-            return bad(format!("`{name}` is not the name of a coding agent: use letters, digits, dots, dashes and underscores"));
+            return bad(format!(
+                "`{name}` is not the name of a coding agent: use letters, digits, dots, dashes and underscores"
+            ));
         }
         if given.hosts.len() > HOSTS || !given.hosts.iter().all(|host| is_host(host)) {
             return bad(format!("`hosts` lists at most {HOSTS} hosts, such as `api.example.org`"));
@@ -243,7 +250,11 @@ impl AgentRecord {
         }
         let new = Self {
             custom: true,
-            title: given.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty()).unwrap_or(name.to_owned()),
+            title: given
+                .title
+                .map(|title| title.trim().to_owned())
+                .filter(|title| !title.is_empty())
+                .unwrap_or(name.to_owned()),
             args: given.args.unwrap_or_else(|| vec!["{prompt}".into()]),
             model_args: given.model_args.unwrap_or_default(),
             service: given.service.unwrap_or_default(),
@@ -265,7 +276,9 @@ impl AgentRecord {
         if self.title.chars().count() > TITLE || self.title.chars().any(char::is_control) {
             return bad(format!("`title` has {TITLE} characters at most, in one line"));
         }
-        let long = |args: &[String]| args.len() > ARGUMENTS || args.iter().any(|arg| arg.len() > ARGUMENT || arg.contains('\0'));
+        let long = |args: &[String]| {
+            args.len() > ARGUMENTS || args.iter().any(|arg| arg.len() > ARGUMENT || arg.contains('\0'))
+        };
         if long(&self.args) || long(&self.model_args) {
             return bad(format!("`args` and `modelArgs` have at most {ARGUMENTS} arguments of {ARGUMENT} bytes"));
         }
@@ -279,7 +292,8 @@ impl AgentRecord {
             return bad("`keyVariables` is missing: name the variables that the key of the service goes into".into());
         }
         let named = self.key_variables.iter().chain(self.env.keys());
-        let named: Vec<&String> = named.chain((!self.address_variable.is_empty()).then_some(&self.address_variable)).collect();
+        let named: Vec<&String> =
+            named.chain((!self.address_variable.is_empty()).then_some(&self.address_variable)).collect();
         let values = self.env.values().all(|value| value.len() <= ARGUMENT && !value.contains('\0'));
         match named.iter().find(|name| !verify::is_variable(name)) {
             Some(wrong) => bad(format!("`{}` is not a variable that can be set here", text_kit::truncate(wrong, 40))),
@@ -326,9 +340,14 @@ mod tests {
         let names: Vec<&str> = all.iter().map(|agent| agent.name.as_str()).collect();
         assert_eq!(names, ["claude-code", "codex", "gemini-cli", "aider"]);
         for agent in &all {
-            assert!(agent.args.iter().any(|arg| arg == "{prompt}") && agent.enabled && !agent.members, "{}", agent.name);
+            assert!(
+                agent.args.iter().any(|arg| arg == "{prompt}") && agent.enabled && !agent.members,
+                "{}",
+                agent.name
+            );
         }
-        let called = |provider: &str| all.iter().find(|agent| agent.is_called(provider)).map(|agent| agent.name.as_str());
+        let called =
+            |provider: &str| all.iter().find(|agent| agent.is_called(provider)).map(|agent| agent.name.as_str());
         assert_eq!(called("claude"), Some("claude-code"));
         assert_eq!((called("custom:codex"), called("nothing")), (None, None));
     }

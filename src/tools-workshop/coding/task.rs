@@ -91,6 +91,7 @@ pub fn family(state: &CodingAgents) -> Family<CodingAgents> {
     Family::new("codingAgents", "Coding agents of other makers, in the sandbox.", state.clone())
         .title("Coding agents")
         .category("Coding Agents")
+        .area(Area::CodeExecute)
         .tool("run_coding_task", Risk::Execute, run_coding_task)
         .confirm()
         .additive_where(|_, _, _| false)
@@ -298,8 +299,10 @@ async fn list_task_results(state: CodingAgents, cx: Cx, call: ListTaskResults) -
 
 /// A result with its output.
 fn with_output(state: &CodingAgents, cx: &Cx, id: Id) -> Result<Output> {
-    let not_found = || Error::not_found("there is no result of a coding task with this id: list_task_results lists them");
-    let session = state.workshop.sessions.get(cx, id).ok().filter(|session| session.kind == KIND).ok_or_else(not_found)?;
+    let not_found =
+        || Error::not_found("there is no result of a coding task with this id: list_task_results lists them");
+    let session =
+        state.workshop.sessions.get(cx, id).ok().filter(|session| session.kind == KIND).ok_or_else(not_found)?;
     let (session, part) = state.workshop.sessions.read(cx, session.id, None, OUTPUT)?;
     let text = output::harmless(&part.text, output::Keep::Text);
     let mut result = result_of(&session);

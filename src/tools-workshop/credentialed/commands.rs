@@ -136,8 +136,7 @@ impl Commands {
 
 impl Command {
     fn check(&self, rest: &[String]) -> Result<Permitted> {
-        let mut permitted =
-            Permitted { args: self.words.clone(), shown: self.words.clone(), changes: self.changes };
+        let mut permitted = Permitted { args: self.words.clone(), shown: self.words.clone(), changes: self.changes };
         let (mut rest, mut count) = (rest.iter(), 0);
         while let Some(arg) = rest.next() {
             if !self.any && arg.starts_with('-') && arg.len() > 1 {
@@ -179,7 +178,8 @@ impl Command {
         }
         let mut names: Vec<&str> = self.flags.iter().map(|flag| flag.name.as_str()).collect();
         names.dedup();
-        let known = if names.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", names.join(", ")) };
+        let known =
+            if names.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", names.join(", ")) };
         Err(Error::denied(format!(
             "the flag `{}` of `{}` is not permitted here: {known}",
             short(name),
@@ -280,14 +280,18 @@ pub(super) fn split(line: &str) -> Result<Vec<String>> {
                 current.get_or_insert_default();
                 quote = Some(c);
             }
-            (None, ';' | '|' | '&' | '<' | '>' | '\n') => return Err(with_operator(c.escape_default().to_string().as_str())),
+            (None, ';' | '|' | '&' | '<' | '>' | '\n') => {
+                return Err(with_operator(c.escape_default().to_string().as_str()));
+            }
             (None, '$') if chars.peek() == Some(&'(') => return Err(with_operator("$(")),
             (None, _) if c.is_whitespace() => args.extend(current.take()),
             (None, _) => current.get_or_insert_default().push(c),
         }
     }
     if quote.is_some() {
-        return Err(Error::bad_args("a quote in the arguments is not closed: pass a list with one argument for each word"));
+        return Err(Error::bad_args(
+            "a quote in the arguments is not closed: pass a list with one argument for each word",
+        ));
     }
     args.extend(current);
     Ok(args)
@@ -306,8 +310,7 @@ fn command(line: &str) -> Result<Command> {
         Some(rest) => (true, rest),
         None => (false, line.trim()),
     };
-    let mut command =
-        Command { words: vec![], flags: vec![], arguments: Some(0), changes, any: false };
+    let mut command = Command { words: vec![], flags: vec![], arguments: Some(0), changes, any: false };
     for word in rest.split_whitespace() {
         let count = word.strip_prefix('<').and_then(|word| word.strip_suffix('>'));
         match (word, count) {
@@ -318,7 +321,9 @@ fn command(line: &str) -> Result<Command> {
             },
             ("*", _) => (command.any, command.arguments) = (true, None),
             (flagged, _) if flagged.starts_with('-') => command.flags.push(flag(flagged)?),
-            (word, _) if command.flags.is_empty() && command.arguments == Some(0) => command.words.push(word.to_owned()),
+            (word, _) if command.flags.is_empty() && command.arguments == Some(0) => {
+                command.words.push(word.to_owned())
+            }
             _ => return bad("has a word after its flags: write the words first"),
         }
     }
@@ -349,8 +354,12 @@ mod tests {
     use super::*;
 
     fn commands() -> Commands {
-        let lines =
-            ["issue list --state=open|closed --web --limit=", "!issue create --title=TEXT", "get <2> -o=json|yaml", "fmt -check"];
+        let lines = [
+            "issue list --state=open|closed --web --limit=",
+            "!issue create --title=TEXT",
+            "get <2> -o=json|yaml",
+            "fmt -check",
+        ];
         Commands::read(&lines, "--repo= -R=").unwrap()
     }
 
@@ -429,7 +438,20 @@ mod tests {
         for (line, args) in rows {
             assert_eq!(split(line).unwrap(), *args, "{line}");
         }
-        for line in ["a; b", "a | b", "a && b", "a > b", "a < b", "a $(b)", "a `b`", "a \"$(b)\"", "a \"`b`\"", "a\nb", "a 'b", "a\\"] {
+        for line in [
+            "a; b",
+            "a | b",
+            "a && b",
+            "a > b",
+            "a < b",
+            "a $(b)",
+            "a `b`",
+            "a \"$(b)\"",
+            "a \"`b`\"",
+            "a\nb",
+            "a 'b",
+            "a\\",
+        ] {
             assert!(split(line).is_err(), "{line}");
         }
     }

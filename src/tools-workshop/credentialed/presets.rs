@@ -54,13 +54,14 @@ struct Presets {
     preset: Vec<Preset>,
 }
 
-static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| match toml::from_str::<Presets>(include_str!("presets.toml")) {
-    Ok(presets) => presets.preset,
-    Err(error) => {
-        tracing::error!(%error, "the presets of programs cannot be read");
-        vec![]
-    }
-});
+static PRESETS: LazyLock<Vec<Preset>> =
+    LazyLock::new(|| match toml::from_str::<Presets>(include_str!("presets.toml")) {
+        Ok(presets) => presets.preset,
+        Err(error) => {
+            tracing::error!(%error, "the presets of programs cannot be read");
+            vec![]
+        }
+    });
 
 /// All of them.
 pub(super) fn presets() -> &'static [Preset] {

@@ -163,7 +163,10 @@ pub(super) fn sealed_name(binary: &str) -> String {
 /// `BadArgs` for anything but a file name.
 pub(super) fn check_name(name: &str) -> Result<()> {
     let fits = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
-    if name.is_empty() || name.len() > 64 || !name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !name.chars().all(fits)
+    if name.is_empty()
+        || name.len() > 64
+        || !name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        || !name.chars().all(fits)
     {
         let name = text_kit::truncate(name, 40);
         return Err(Error::bad_args(format!(
@@ -238,10 +241,16 @@ impl Binary {
             check_variable(variable)?;
             let odd = |c: char| c.is_control() || "\"'\\{}".contains(c);
             if value.len() > VALUE || value.contains(odd) {
-                return bad(format!("the value of `{variable}` is too long, or contains quotes, braces or line breaks"));
+                return bad(format!(
+                    "the value of `{variable}` is too long, or contains quotes, braces or line breaks"
+                ));
             }
             if let Some(of) = of.filter(|of| !of.settings.contains(variable)) {
-                return bad(format!("`{variable}` is not a setting of {}: there are {}", of.name, of.settings.join(", ")));
+                return bad(format!(
+                    "`{variable}` is not a setting of {}: there are {}",
+                    of.name,
+                    of.settings.join(", ")
+                ));
             }
         }
         if self.hosts.len() > HOSTS {
@@ -312,7 +321,9 @@ fn check_variable(name: &str) -> Result<()> {
         true => Ok(()),
         false => {
             let name = text_kit::truncate(name, 40);
-            Err(Error::bad_args(format!("`{name}` is not a variable that can be set here: use a name such as `GH_TOKEN`")))
+            Err(Error::bad_args(format!(
+                "`{name}` is not a variable that can be set here: use a name such as `GH_TOKEN`"
+            )))
         }
     }
 }
@@ -335,7 +346,9 @@ impl Patterns {
         let compiled = args.iter().map(|pattern| {
             RegexBuilder::new(pattern).size_limit(1 << 18).build().map_err(|_| {
                 let pattern = text_kit::truncate(pattern, 60);
-                Error::bad_args(format!("`{pattern}` in `denyArgs` is not a regular expression: write one such as `^auth\\s`"))
+                Error::bad_args(format!(
+                    "`{pattern}` in `denyArgs` is not a regular expression: write one such as `^auth\\s`"
+                ))
             })
         });
         Ok(Self { args: compiled.collect::<Result<_>>()?, verbose: verbose.to_vec() })
@@ -355,11 +368,16 @@ impl Patterns {
         }
         let repeated = |flag: &str, arg: &str| {
             // `-vvv` is `-v` three times.
-            flag.len() == 2 && arg.len() > 2 && flag.starts_with('-') && arg[1..].bytes().all(|b| b == flag.as_bytes()[1])
+            flag.len() == 2
+                && arg.len() > 2
+                && flag.starts_with('-')
+                && arg[1..].bytes().all(|b| b == flag.as_bytes()[1])
         };
         let is_verbose = |arg: &str| {
             self.verbose.iter().any(|flag| {
-                arg == flag || arg.strip_prefix(flag.as_str()).is_some_and(|rest| rest.starts_with('=')) || repeated(flag, arg)
+                arg == flag
+                    || arg.strip_prefix(flag.as_str()).is_some_and(|rest| rest.starts_with('='))
+                    || repeated(flag, arg)
             })
         };
         match args.iter().find(|arg| is_verbose(arg)) {
@@ -386,8 +404,12 @@ mod tests {
         let gh = read("gh", json!({})).unwrap();
         assert_eq!((gh.preset.as_str(), gh.timeout_seconds, gh.files), ("gh", 30, Files::None));
         assert_eq!(gh.all_hosts(), ["api.github.com", "github.com"]);
-        let own = read("gh", json!({"deny_args": ["^pr\\s"], "timeout_seconds": 5, "hosts": ["ghe.example.org"]})).unwrap();
-        assert_eq!((own.deny_args, own.timeout_seconds, own.hosts), (vec!["^pr\\s".into()], 5, vec!["ghe.example.org".into()]));
+        let own =
+            read("gh", json!({"deny_args": ["^pr\\s"], "timeout_seconds": 5, "hosts": ["ghe.example.org"]})).unwrap();
+        assert_eq!(
+            (own.deny_args, own.timeout_seconds, own.hosts),
+            (vec!["^pr\\s".into()], 5, vec!["ghe.example.org".into()])
+        );
         let kube = read("kubectl", json!({"settings": {"KUBE_SERVER": "https://K8S.example.org:6443/x"}})).unwrap();
         assert_eq!(kube.all_hosts(), ["k8s.example.org:6443"]);
         let tool = read("mytool", json!({"commands": ["status"]})).unwrap();
@@ -439,7 +461,8 @@ mod tests {
 
     #[test]
     fn patterns_see_the_whole_line_and_verbose_flags_in_every_form() {
-        let patterns = Patterns::read(&["auth\\s+".into(), "ssh-key".into()], &["--verbose".into(), "-v".into()]).unwrap();
+        let patterns =
+            Patterns::read(&["auth\\s+".into(), "ssh-key".into()], &["--verbose".into(), "-v".into()]).unwrap();
         let check = |line: &str| patterns.check(&line.split(' ').map(str::to_owned).collect::<Vec<_>>()).is_ok();
         for refused in ["auth login", "auth", "x ssh-key", "x --verbose", "x --verbose=1", "x -v", "x -vvv"] {
             assert!(!check(refused), "{refused}");

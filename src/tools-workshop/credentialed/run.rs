@@ -16,6 +16,8 @@ use process_sandbox::{Limits, Mount};
 use std::{fs, path::Path, path::PathBuf, time::Duration};
 use tool::{Role, prelude::*};
 
+/// Keeps a program in Python from loading packages of the workspace.
+const ALONE: [(&str, &str); 2] = [("PYTHONNOUSERSITE", "1"), ("PYTHONUSERBASE", "/tmp")];
 /// The most that a program may print, in bytes.
 const OUTPUT: u64 = 4 << 20;
 /// Names that other APIs give the parameters.
@@ -53,6 +55,7 @@ pub fn family(state: &Credentialed) -> Family<Credentialed> {
     Family::new("credentialed", "Command-line programs that work with a credential of the household.", state.clone())
         .title("Programs with a credential")
         .category("runtime")
+        .area(Area::CodeExecute)
         .tool("credentialed_exec", Risk::Execute, credentialed_exec)
         .also_in(&["runtime"])
         .destroys_here(|state, _, args| state.changes(args))
@@ -86,7 +89,9 @@ impl Credentialed {
             text = text.replace(&format!("{{{name}}}"), binary.settings.get(name).map_or("", String::as_str));
         }
         let (file, inside) = (self.folder.join(&binary.name), Path::new(GIVEN).join(&binary.name));
-        let failed = |error: std::io::Error| Error::failed(format!("the settings of `{}` cannot be written: {error}", binary.name));
+        let failed = |error: std::io::Error| {
+            Error::failed(format!("the settings of `{}` cannot be written: {error}", binary.name))
+        };
         if fs::read_to_string(&file).ok().as_deref() != Some(&text) {
             fs::create_dir_all(&self.folder).map_err(failed)?;
             let part = file.with_extension("part");
@@ -108,7 +113,9 @@ async fn credentialed_exec(state: Credentialed, cx: Cx, call: CredentialedExec) 
     let binary = state.find(name)?.ok_or_else(|| unknown(&state, &cx, name))?.value;
     if !may_use(&cx, &binary) {
         let whom = if cx.principal().role < Role::Member { "members and admins" } else { "admins" };
-        return Err(Error::denied(format!("only {whom} may use `{name}` with its credential: ask an admin to allow it")));
+        return Err(Error::denied(format!(
+            "only {whom} may use `{name}` with its credential: ask an admin to allow it"
+        )));
     }
     if !binary.enabled {
         return Err(Error::unavailable(format!("`{name}` is switched off: an admin can switch it on")));
@@ -130,6 +137,7 @@ async fn credentialed_exec(state: Credentialed, cx: Cx, call: CredentialedExec) 
     })?;
 
     let mut program = Program::new(path.clone(), permitted.args);
+    program.env.extend(ALONE.map(|(name, value)| (name.to_owned(), value.to_owned())));
     program.env.extend(binary.of().into_iter().flat_map(|preset| preset.env.clone()));
     program.env.extend(binary.settings.clone());
     program.env.extend(sealed.secrets);
