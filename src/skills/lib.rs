@@ -22,7 +22,7 @@ use folder::{Fingerprint, SkillFolder};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, HashMap},
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
 };
 use store::{Audience, Collection, Key, Level, Record, Stamp, Store, Tx, Visit, Walk, order};
@@ -229,12 +229,6 @@ impl Skills {
             let name = text_kit::truncate(slug, 80);
             Error::not_found(format!("there is no skill `{name}`: find one with skill_search"))
         })
-    }
-
-    /// The folder of a skill within the data folder, for tools that work with its files.
-    pub fn base_dir(&self, cx: &Cx, skill: &Skill) -> PathBuf {
-        let folder = self.folder(cx.user(), skill.whose).0.join(&skill.slug);
-        folder.strip_prefix(&self.data).map(Path::to_owned).unwrap_or(folder)
     }
 
     /// The files of a skill, and their sizes.

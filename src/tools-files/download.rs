@@ -37,7 +37,9 @@ pub(crate) async fn download_file(tools: FileTools, cx: Cx, args: DownloadFile) 
     }
     if !args.overwrite && tools.workspaces.exists(&cx, &located).await? {
         let path = located.display();
-        return Err(Error::bad_args(format!("`{path}` exists already: pass `overwrite`: true, or choose another name")));
+        return Err(Error::bad_args(format!(
+            "`{path}` exists already: pass `overwrite`: true, or choose another name"
+        )));
     }
     let began = Instant::now();
     let (mut answer, url) = follow(&tools, &cx, &args.url, began).await?;
@@ -61,7 +63,10 @@ pub(crate) async fn download_file(tools: FileTools, cx: Cx, args: DownloadFile) 
         if let Some(piece) = &piece {
             block.extend_from_slice(piece);
             if staged.size() + block.len() as u64 > LARGEST {
-                return Err(Error::failed(format!("the file is larger than {}: nothing was saved", size_words(LARGEST))));
+                return Err(Error::failed(format!(
+                    "the file is larger than {}: nothing was saved",
+                    size_words(LARGEST)
+                )));
             }
         }
         if block.len() >= BLOCK || piece.is_none() && !block.is_empty() {
@@ -128,7 +133,6 @@ fn name_of(url: &str) -> String {
     let name = name.trim().trim_start_matches('.');
     if name.is_empty() { "download".to_owned() } else { name.to_owned() }
 }
-
 
 #[cfg(test)]
 mod tests {

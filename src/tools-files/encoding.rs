@@ -151,7 +151,8 @@ pub(crate) fn detect(head: &[u8], whole: bool) -> Content {
         // A character may be cut at the end of the head.
         Err(error) => !whole && error.error_len().is_none(),
     };
-    let is_control = |byte: &&u8| **byte < 0x20 && !matches!(**byte, b'\t' | b'\n' | b'\r' | 0x08 | 0x0c | 0x1b) || **byte == 0x7f;
+    let is_control =
+        |byte: &&u8| **byte < 0x20 && !matches!(**byte, b'\t' | b'\n' | b'\r' | 0x08 | 0x0c | 0x1b) || **byte == 0x7f;
     if head.iter().filter(is_control).count() * CONTROLS > head.len() {
         return Content::Binary(binary_kind(head));
     }

@@ -17,7 +17,8 @@ const LONG: Duration = Duration::from_secs(300);
 
 /// Names of the path in other APIs.
 const PATH: &[(&str, &str)] = &[("file_path", "path"), ("filename", "path"), ("file", "path"), ("filepath", "path")];
-const FOLDER: &[(&str, &str)] = &[("directory", "path"), ("dir", "path"), ("folder", "path"), ("cwd", "path"), ("dir_path", "path")];
+const FOLDER: &[(&str, &str)] =
+    &[("directory", "path"), ("dir", "path"), ("folder", "path"), ("cwd", "path"), ("dir_path", "path")];
 const READ: &[(&str, &str)] = &[
     ("file_path", "path"),
     ("filename", "path"),
@@ -94,8 +95,14 @@ const FROM_TO: &[(&str, &str)] = &[
     ("destination_path", "destination"),
     ("new_path", "destination"),
 ];
-const DOWNLOAD: &[(&str, &str)] =
-    &[("uri", "url"), ("link", "url"), ("file_path", "path"), ("filename", "path"), ("destination", "path"), ("output_path", "path")];
+const DOWNLOAD: &[(&str, &str)] = &[
+    ("uri", "url"),
+    ("link", "url"),
+    ("file_path", "path"),
+    ("filename", "path"),
+    ("destination", "path"),
+    ("output_path", "path"),
+];
 
 /// Tools for files and folders.
 pub fn family(tools: FileTools) -> Family<FileTools> {

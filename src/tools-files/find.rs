@@ -116,7 +116,15 @@ impl Start {
         // A file that is named is searched whatever it is called.
         let all = self.file.is_some();
         let (hidden, ignored) = (hidden || all, ignored || all);
-        work(&Plan { root: self.root.handle(), start: self.root.start(), unseen: &self.root, hidden, ignored, only: self.file.as_deref(), stop: &stop })
+        work(&Plan {
+            root: self.root.handle(),
+            start: self.root.start(),
+            unseen: &self.root,
+            hidden,
+            ignored,
+            only: self.file.as_deref(),
+            stop: &stop,
+        })
     }
 }
 
@@ -139,7 +147,8 @@ pub(crate) async fn search_files(tools: FileTools, cx: Cx, args: SearchFiles) ->
         if searching.cancel().is_cancelled() {
             return Err(Error::unavailable("the search was cancelled"));
         }
-        let labels = hits.files.iter().map(|hit| start.root.label(&searching, &hit.path)).collect::<Result<Vec<Label>>>()?;
+        let labels =
+            hits.files.iter().map(|hit| start.root.label(&searching, &hit.path)).collect::<Result<Vec<Label>>>()?;
         Ok((hits, labels, start))
     })
     .await?;
@@ -193,7 +202,9 @@ fn describe_walk(content: &mut Value, walked: &Walked) {
     content["filesSearched"] = walked.files.into();
     let mut notes = vec![];
     if walked.ended_early {
-        notes.push("the search ended before it had seen all files: name a folder, or search for something rarer".to_owned());
+        notes.push(
+            "the search ended before it had seen all files: name a folder, or search for something rarer".to_owned(),
+        );
     }
     if walked.unreadable > 0 {
         let folders = counted(u32::try_from(walked.unreadable).unwrap_or(u32::MAX), "folder");
@@ -237,7 +248,8 @@ pub(crate) async fn glob(tools: FileTools, cx: Cx, args: FindFiles) -> Result<Ou
         if searching.cancel().is_cancelled() {
             return Err(Error::unavailable("the search was cancelled"));
         }
-        let labels = files.iter().map(|file| start.root.label(&searching, &file.path)).collect::<Result<Vec<Label>>>()?;
+        let labels =
+            files.iter().map(|file| start.root.label(&searching, &file.path)).collect::<Result<Vec<Label>>>()?;
         Ok(((files, labels, more), start, walked))
     })
     .await?;
@@ -304,7 +316,10 @@ mod tests {
 
     #[test]
     fn a_pattern_is_a_regular_expression_of_lines() {
-        assert_eq!(by_pattern(json!({"pattern": "a.b", "path": "x"})), json!({"query": "a.b", "regex": true, "in": "content", "path": "x"}));
+        assert_eq!(
+            by_pattern(json!({"pattern": "a.b", "path": "x"})),
+            json!({"query": "a.b", "regex": true, "in": "content", "path": "x"})
+        );
         assert_eq!(by_pattern(json!({"query": "a"})), json!({"query": "a"}));
     }
 }

@@ -57,17 +57,26 @@ pub(crate) async fn list_directory(tools: FileTools, cx: Cx, args: ListDirectory
         match tools.target(&cx, path).await? {
             Target::File(located) if args.recursive => below(&tools, &cx, &located, offset + limit + 1).await?,
             Target::File(located) => in_folder(&tools, &cx, &located, offset + limit + 1).await?,
-            Target::Document(path) => return Err(Error::bad_args(format!("`{path}` is a document and no folder: read it"))),
+            Target::Document(path) => {
+                return Err(Error::bad_args(format!("`{path}` is a document and no folder: read it")));
+            }
             Target::Skill(None, _) => skills(&tools, &cx).await?,
             Target::Skill(Some(skill), folder) => {
-                let prefix = if folder.is_empty() { String::new() } else { format!("{}/", folder.trim_end_matches('/')) };
+                let prefix =
+                    if folder.is_empty() { String::new() } else { format!("{}/", folder.trim_end_matches('/')) };
                 let files = tools.skills.files(&cx, &skill).await?;
                 let of = |(path, size): (&String, &u64)| json!({"path": format!("skills:/{}/{path}", skill.slug), "kind": "file", "size": size});
                 let all: Vec<Value> = files.iter().filter(|(path, _)| path.starts_with(&prefix)).map(of).collect();
                 if all.is_empty() {
                     return Err(Error::not_found(format!("the skill `{}` has no folder `{folder}`", skill.slug)));
                 }
-                Entries { path: format!("skills:/{}/{folder}", skill.slug), total: all.len(), all, truncated: false, label: skill.label() }
+                Entries {
+                    path: format!("skills:/{}/{folder}", skill.slug),
+                    total: all.len(),
+                    all,
+                    truncated: false,
+                    label: skill.label(),
+                }
             }
         }
     };
@@ -116,7 +125,8 @@ async fn in_folder(tools: &FileTools, cx: &Cx, located: &Located, most: usize) -
     for entry in &list.entries {
         let shown = located.join(&entry.name).display();
         // A file behind a document is reached with the name of its place.
-        let shown = if names.contains(entry.name.as_str()) { format!("{}:/{shown}", located.place_id()) } else { shown };
+        let shown =
+            if names.contains(entry.name.as_str()) { format!("{}:/{shown}", located.place_id()) } else { shown };
         all.push(view(entry, &shown));
     }
     total += hidden.len();
@@ -155,7 +165,8 @@ async fn below(tools: &FileTools, cx: &Cx, located: &Located, most: usize) -> Re
 async fn documents_at_top(tools: &FileTools, cx: &Cx) -> Result<Vec<Value>> {
     let lines = tools.documents.list(cx, "").await?;
     let folder = format!("{}/", documents::MEMORY_FOLDER);
-    let (below, at_top): (Vec<&FileLine>, Vec<&FileLine>) = lines.iter().partition(|line| line.path.starts_with(&folder));
+    let (below, at_top): (Vec<&FileLine>, Vec<&FileLine>) =
+        lines.iter().partition(|line| line.path.starts_with(&folder));
     let mut all = vec![];
     if !below.is_empty() {
         let name = documents::MEMORY_FOLDER;

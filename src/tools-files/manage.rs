@@ -39,7 +39,9 @@ pub(crate) async fn copy_file(tools: FileTools, cx: Cx, args: CopyFile) -> Resul
             (to.display(), written.entry)
         }
         (_, Target::Document(path)) => {
-            return Err(Error::bad_args(format!("`{path}` is a document of the agent: read the file, and write its text there with write_file")));
+            return Err(Error::bad_args(format!(
+                "`{path}` is a document of the agent: read the file, and write its text there with write_file"
+            )));
         }
         (_, Target::Skill(..)) => return Err(read_only_skill(destination)),
     };
@@ -108,7 +110,8 @@ pub(crate) async fn create_folder(tools: FileTools, cx: Cx, args: CreateFolder) 
     let located = tools.file(&cx, &args.path, "a folder").await?;
     let (entry, created) = tools.workspaces.create_folder(&cx, &located).await?;
     let path = located.display();
-    let sentence = if created { format!("I created the folder {path}.") } else { format!("The folder {path} is there already.") };
+    let sentence =
+        if created { format!("I created the folder {path}.") } else { format!("The folder {path} is there already.") };
     Ok(Output::json(json!({"path": path, "created": created, "version": entry.version}))?.say(sentence))
 }
 
@@ -135,8 +138,11 @@ pub(crate) async fn delete_file(tools: FileTools, cx: Cx, args: DeleteFile) -> R
     };
     let path = located.display();
     let entry = tools.workspaces.stat(&cx, &located).await?;
-    if entry.kind == EntryKind::Folder && !args.recursive && tools.workspaces.list(&cx, &located, 0, 1).await?.total > 0 {
-        return Err(Error::bad_args(format!("`{path}` is a folder that is not empty: pass `recursive`: true to delete all that is in it")));
+    if entry.kind == EntryKind::Folder && !args.recursive && tools.workspaces.list(&cx, &located, 0, 1).await?.total > 0
+    {
+        return Err(Error::bad_args(format!(
+            "`{path}` is a folder that is not empty: pass `recursive`: true to delete all that is in it"
+        )));
     }
     let held = tools.workspaces.delete(&cx, &located).await?;
     let content = json!({"path": path, "deleted": true, "trashId": held.id, "size": held.size});

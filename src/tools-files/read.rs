@@ -106,21 +106,28 @@ pub(crate) async fn read_file(tools: FileTools, cx: Cx, args: ReadFile) -> Resul
                 lines,
             }
         }
-        Target::Skill(..) => return Err(Error::bad_args("this is the folder of a skill: name a file in it, such as SKILL.md")),
+        Target::Skill(..) => {
+            return Err(Error::bad_args("this is the folder of a skill: name a file in it, such as SKILL.md"));
+        }
     };
     let Source { lines, .. } = &source;
     let first = args.start_line.unwrap_or(1);
     if let Some(total) = lines.total
         && u64::from(first) > total.max(1)
     {
-        return Err(Error::bad_args(format!("`{}` has {}: pass a smaller `startLine`", source.path, counted(total.to_string().parse::<u32>().unwrap_or(u32::MAX), "line"))));
+        return Err(Error::bad_args(format!(
+            "`{}` has {}: pass a smaller `startLine`",
+            source.path,
+            counted(total.to_string().parse::<u32>().unwrap_or(u32::MAX), "line")
+        )));
     }
     Ok(output(&source, first, args.line_numbers)?)
 }
 
 fn of_text(text: &str, args: &ReadFile) -> Result<Lines> {
     let range = args.range(text.len() as u64)?;
-    lines::read(&mut text.as_bytes(), TextForm::default(), range, &|| false).map_err(|error| unreadable(&args.path, &error))
+    lines::read(&mut text.as_bytes(), TextForm::default(), range, &|| false)
+        .map_err(|error| unreadable(&args.path, &error))
 }
 
 async fn from_disk(tools: &FileTools, cx: &Cx, located: &Located, args: &ReadFile) -> Result<Source> {
@@ -174,7 +181,11 @@ pub(crate) fn unreadable(shown: &str, error: &io::Error) -> Error {
 
 fn output(source: &Source, first: u32, numbers: bool) -> Result<Output> {
     let Source { path, size, version, modified, label, form, lines } = source;
-    let text = if numbers && lines.last >= u64::from(first) { lines::numbered(&lines.text, first.into()) } else { lines.text.clone() };
+    let text = if numbers && lines.last >= u64::from(first) {
+        lines::numbered(&lines.text, first.into())
+    } else {
+        lines.text.clone()
+    };
     let mut content = json!({
         "path": path,
         "content": text,
@@ -253,8 +264,16 @@ pub(crate) async fn file_info(tools: FileTools, cx: Cx, args: FileInfo) -> Resul
             let path = format!("skills:/{}/{file}", skill.slug);
             let content = match files.get(&file) {
                 Some(size) => json!({"path": path, "kind": "file", "size": size, "readOnly": true}),
-                None if file.is_empty() => json!({"path": path, "kind": "folder", "files": files.len(), "readOnly": true}),
-                None => return Err(Error::not_found(format!("the skill `{}` has no file `{}`", skill.slug, truncate(&file, 100)))),
+                None if file.is_empty() => {
+                    json!({"path": path, "kind": "folder", "files": files.len(), "readOnly": true})
+                }
+                None => {
+                    return Err(Error::not_found(format!(
+                        "the skill `{}` has no file `{}`",
+                        skill.slug,
+                        truncate(&file, 100)
+                    )));
+                }
             };
             Ok(Output::json(content)?.say(format!("{path} is part of a skill.")))
         }
@@ -295,7 +314,9 @@ async fn info_of_file(tools: &FileTools, cx: &Cx, located: &Located) -> Result<O
             file.seek(SeekFrom::Start(form.mark_length() as u64)).map_err(failed)?;
             let range = Range { first: u64::MAX, lines: 0, room: 0, width: 0, count: true };
             let counts = size <= COUNTED;
-            let lines = counts.then(|| lines::read(&mut file, form, range, &|| cancel.is_cancelled()).map_err(failed)).transpose()?;
+            let lines = counts
+                .then(|| lines::read(&mut file, form, range, &|| cancel.is_cancelled()).map_err(failed))
+                .transpose()?;
             Ok((content, lines.and_then(|lines| lines.total)))
         });
         match looked.await? {

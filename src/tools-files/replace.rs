@@ -130,7 +130,9 @@ fn spaced_differently(text: &str, old: &str) -> Option<(Range<usize>, String)> {
     let end = wanted.iter().rposition(|line| !line.is_empty())? + 1;
     let wanted = &wanted[start..end];
     let lines: Vec<&str> = text.lines().collect();
-    let at = lines.windows(wanted.len()).position(|window| window.iter().zip(wanted).all(|(line, want)| plain(line) == *want))?;
+    let at = lines
+        .windows(wanted.len())
+        .position(|window| window.iter().zip(wanted).all(|(line, want)| plain(line) == *want))?;
     let range = at..at + wanted.len();
     Some((range.clone(), lines[range].join("\n")))
 }

@@ -4,7 +4,9 @@ use crate::walk::{Plan, Visited, Visitor, Walked, order, walk};
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
+use grep_searcher::{
+    BinaryDetection, MmapChoice, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch,
+};
 use std::{
     collections::BTreeMap,
     io,
@@ -110,7 +112,14 @@ impl Query {
     /// Searches the files of a walk.
     pub fn run(&self, plan: &Plan) -> Hits {
         let within = if plan.start.is_empty() { 0 } else { plan.start.len() + 1 };
-        let finder = Finder { query: self, within, stop: plan.stop, found: Mutex::default(), full: AtomicBool::new(false), cut: AtomicBool::new(false) };
+        let finder = Finder {
+            query: self,
+            within,
+            stop: plan.stop,
+            found: Mutex::default(),
+            full: AtomicBool::new(false),
+            cut: AtomicBool::new(false),
+        };
         let walked = walk(plan, &finder);
         let found = finder.found.into_inner().unwrap_or_else(PoisonError::into_inner);
         let (mut files, mut room, mut more) = (vec![], self.most, finder.cut.into_inner() || walked.ended_early);
@@ -132,7 +141,10 @@ impl Query {
 fn pattern_error(why: &grep_regex::Error) -> String {
     let text = why.to_string();
     let reason = text.lines().rev().find_map(|line| line.strip_prefix("error: ")).unwrap_or(text.trim());
-    format!("the pattern cannot be used: {}; write it in the syntax of ripgrep, or search without `regex`", text_kit::truncate(reason, 200))
+    format!(
+        "the pattern cannot be used: {}; write it in the syntax of ripgrep, or search without `regex`",
+        text_kit::truncate(reason, 200)
+    )
 }
 
 /// The files found so far, by the order of their paths, and how many results they are.
@@ -297,13 +309,17 @@ impl FileGlob {
             return Err("the glob is empty or too long: write one such as `**/*.md`".into());
         }
         if plain.starts_with('/') || plain.split('/').any(|part| part == "..") {
-            return Err(format!("the glob `{}` leaves its folder: begin it in the folder that `path` names", text_kit::truncate(plain, 80)));
+            return Err(format!(
+                "the glob `{}` leaves its folder: begin it in the folder that `path` names",
+                text_kit::truncate(plain, 80)
+            ));
         }
         // `./*.md` is in the folder itself.
         let anywhere = if pattern.contains('/') { plain.to_owned() } else { format!("**/{plain}") };
         let glob: Result<Glob, _> =
             GlobBuilder::new(&anywhere).literal_separator(true).backslash_escape(true).empty_alternates(true).build();
-        let glob = glob.map_err(|why| format!("the glob `{}` cannot be used: {}", text_kit::truncate(plain, 80), why.kind()))?;
+        let glob =
+            glob.map_err(|why| format!("the glob `{}` cannot be used: {}", text_kit::truncate(plain, 80), why.kind()))?;
         Ok(Self { matcher: glob.compile_matcher() })
     }
 
@@ -335,7 +351,14 @@ pub(crate) struct Matched {
 /// The files that match a glob, in the order of paths; whether there may be more; and what was walked through.
 pub(crate) fn glob(plan: &Plan, glob: &FileGlob, most: usize) -> (Vec<Matched>, bool, Walked) {
     let within = if plan.start.is_empty() { 0 } else { plan.start.len() + 1 };
-    let search = GlobSearch { glob, within, most, found: Mutex::default(), full: AtomicBool::new(false), cut: AtomicBool::new(false) };
+    let search = GlobSearch {
+        glob,
+        within,
+        most,
+        found: Mutex::default(),
+        full: AtomicBool::new(false),
+        cut: AtomicBool::new(false),
+    };
     let walked = walk(plan, &search);
     let found = search.found.into_inner().unwrap_or_else(PoisonError::into_inner);
     (found.into_values().collect(), search.cut.into_inner() || walked.ended_early, walked)

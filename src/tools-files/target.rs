@@ -4,11 +4,10 @@ use documents::VirtualFiles;
 use http_client::Guarded;
 use jiff::Timestamp;
 use skills::{Skill, Skills};
-use std::path::Path;
 use tool::prelude::*;
 use workspace::{Located, Workspaces};
 
-/// The start of paths into folders of skills: `skills:/NAME/FILE`.
+/// The start of paths into folders of skills: `skills:/NAME/FILE`, as use_skill returns them.
 const SKILLS: &str = "skills:/";
 
 /// The state of the tools; cheap to clone.
@@ -70,25 +69,18 @@ impl FileTools {
         }
     }
 
-    /// The skill that a path leads into, as `skills:/NAME/FILE` or by the folder that use_skill returns; and the path there.
+    /// The skill that a path leads into, and the path there.
     async fn skill(&self, cx: &Cx, path: &str) -> Result<Option<(Option<Skill>, String)>> {
-        if let Some(rest) = path.strip_prefix(SKILLS).or_else(|| (path == "skills:").then_some("")) {
-            let (name, file) = rest.trim_matches('/').split_once('/').unwrap_or((rest.trim_matches('/'), ""));
-            if name.is_empty() {
-                return Ok(Some((None, String::new())));
-            }
-            let skill = self.skills.get(cx, name, None).await?;
-            return Ok(Some((Some(skill), file.to_owned())));
-        }
-        if !path.starts_with('/') || path.split('/').any(|name| name == "..") {
+        let Some(rest) = path.strip_prefix(SKILLS).or_else(|| (path == "skills:").then_some("")) else {
             return Ok(None);
+        };
+        let rest = rest.trim_matches('/');
+        let (name, file) = rest.split_once('/').unwrap_or((rest, ""));
+        if name.is_empty() {
+            return Ok(Some((None, String::new())));
         }
-        for skill in self.skills.list(cx).await? {
-            if let Ok(rest) = Path::new(path).strip_prefix(self.skills.base_dir(cx, &skill)) {
-                return Ok(Some((Some(skill), rest.to_string_lossy().into_owned())));
-            }
-        }
-        Ok(None)
+        let skill = self.skills.get(cx, name, None).await?;
+        Ok(Some((Some(skill), file.to_owned())))
     }
 }
 
@@ -99,7 +91,9 @@ pub(crate) fn is_first(located: &Located) -> bool {
 
 pub(crate) fn read_only_skill(path: &str) -> Error {
     let path = text_kit::truncate(path, 100);
-    Error::denied(format!("`{path}` is a file of a skill, which is only read here: publish_skill installs a new version"))
+    Error::denied(format!(
+        "`{path}` is a file of a skill, which is only read here: publish_skill installs a new version"
+    ))
 }
 
 /// A time as other programs read it.

@@ -112,7 +112,10 @@ pub(crate) fn walk<V: Visitor>(plan: &Plan, visitor: &V) -> Walked {
     let walker = Walker {
         plan,
         visitor,
-        queue: Mutex::new(Queue { tasks: vec![Task::Folder { path: plan.start.to_owned(), depth, rules }], working: 0 }),
+        queue: Mutex::new(Queue {
+            tasks: vec![Task::Folder { path: plan.start.to_owned(), depth, rules }],
+            working: 0,
+        }),
         changed: Condvar::new(),
         entries: AtomicU64::new(0),
         files: AtomicU64::new(0),
@@ -273,7 +276,9 @@ impl<V: Visitor> Walker<'_, V> {
     /// Does a task and returns those that follow from it, in order.
     fn run(&self, task: Task, local: &mut V::Local) -> Vec<Task> {
         match task {
-            Task::Folder { path, depth, rules } if self.visitor.matters(&path) => self.folder(&path, depth, rules, local),
+            Task::Folder { path, depth, rules } if self.visitor.matters(&path) => {
+                self.folder(&path, depth, rules, local)
+            }
             Task::Folder { .. } => vec![],
             Task::Files { folder, path, names } => {
                 self.files(&folder, &path, &names, local);
@@ -315,7 +320,11 @@ impl<V: Visitor> Walker<'_, V> {
             // Names that are no text cannot be asked for.
             let Ok(name) = entry.file_name().to_str() else { continue };
             let is_other = self.plan.only.is_some_and(|only| only != name);
-            if is_other || matches!(name, "." | "..") || self.plan.unseen.hides(name) || is_dotted(name) && !self.plan.hidden {
+            if is_other
+                || matches!(name, "." | "..")
+                || self.plan.unseen.hides(name)
+                || is_dotted(name) && !self.plan.hidden
+            {
                 continue;
             }
             if self.entries.fetch_add(1, Ordering::Relaxed) >= ENTRIES {
@@ -346,7 +355,8 @@ impl<V: Visitor> Walker<'_, V> {
             self.files(&folder, path, &names, local);
         } else {
             let (folder, path): (_, Arc<str>) = (Arc::new(folder), path.into());
-            let batch = |names: &[String]| Task::Files { folder: folder.clone(), path: path.clone(), names: names.to_vec() };
+            let batch =
+                |names: &[String]| Task::Files { folder: folder.clone(), path: path.clone(), names: names.to_vec() };
             tasks.extend(names.chunks(BATCH).map(batch));
         }
         if depth >= DEEPEST && !folders.is_empty() {
@@ -473,7 +483,15 @@ pub(crate) mod tests {
         }
         assert_eq!(seen(&sandbox, "", false, false).len(), 1001);
         let (root, paths) = (sandbox.fd(), Paths::default());
-        let plan = Plan { root: &root, start: "", unseen: &Hides(""), only: None, hidden: false, ignored: false, stop: &|| true };
+        let plan = Plan {
+            root: &root,
+            start: "",
+            unseen: &Hides(""),
+            only: None,
+            hidden: false,
+            ignored: false,
+            stop: &|| true,
+        };
         assert!(walk(&plan, &paths).ended_early);
     }
 

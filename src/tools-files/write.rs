@@ -61,7 +61,9 @@ async fn write_document(tools: &FileTools, cx: &Cx, path: &str, args: WriteFile)
     let written = if args.append && tools.documents.has(cx, path)? {
         tools.documents.edit(cx, path, edit, (Place::Own, expected)).await?
     } else {
-        let (documents::Edit::Append(text) | documents::Edit::Replace(text)) = edit else { return Err(Error::failed("this edit is not written")) };
+        let (documents::Edit::Append(text) | documents::Edit::Replace(text)) = edit else {
+            return Err(Error::failed("this edit is not written"));
+        };
         tools.documents.write(cx, path, &text, (Place::Own, expected)).await?
     };
     document_output(path, written.as_ref())
@@ -70,14 +72,17 @@ async fn write_document(tools: &FileTools, cx: &Cx, path: &str, args: WriteFile)
 /// The answer after a document was written; nothing is left of an emptied one.
 fn document_output(path: &str, written: Option<&documents::VirtualFile>) -> Result<Output> {
     let Some(file) = written else {
-        return Ok(Output::json(json!({"path": path, "deleted": true}))?.say(format!("{path} is empty now, so it was deleted.")));
+        return Ok(Output::json(json!({"path": path, "deleted": true}))?
+            .say(format!("{path} is empty now, so it was deleted.")));
     };
     let content = json!({"path": file.path, "size": file.text.len(), "version": file.version.to_string()});
     Ok(Output::json(content)?.say(format!("I wrote {}.", file.path)))
 }
 
 fn version_number(version: Option<&str>) -> Result<Option<u32>> {
-    let parse = |version: &str| version.trim().parse().map_err(|_| Error::bad_args("`version` of a document is a number: read it again"));
+    let parse = |version: &str| {
+        version.trim().parse().map_err(|_| Error::bad_args("`version` of a document is a number: read it again"))
+    };
     version.map(parse).transpose()
 }
 
@@ -173,10 +178,14 @@ impl EditFile {
             return Err(Error::bad_args("there is nothing to change: pass `oldText` and `newText`, or `edits`"));
         }
         if all.len() > EDITS {
-            return Err(Error::bad_args(format!("more than {EDITS} edits at once: make them in several calls, or write the file")));
+            return Err(Error::bad_args(format!(
+                "more than {EDITS} edits at once: make them in several calls, or write the file"
+            )));
         }
         if all.iter().any(|edit| edit.old.is_empty()) {
-            return Err(Error::bad_args("`oldText` is empty: pass the passage to replace, or write a new file with write_file"));
+            return Err(Error::bad_args(
+                "`oldText` is empty: pass the passage to replace, or write a new file with write_file",
+            ));
         }
         Ok(all)
     }

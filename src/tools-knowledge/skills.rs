@@ -92,7 +92,8 @@ async fn use_skill(tools: SkillTools, cx: Cx, args: Use) -> Result<Output> {
     if !skill.enabled {
         return Err(Error::denied(format!("the skill `{name}` is switched off: a person can switch it on")));
     }
-    let base = tools.skills.base_dir(&cx, &skill).display().to_string();
+    // As read_file takes it.
+    let base = format!("skills:/{name}");
     let resolved = |text: &str| text.replace("{baseDir}", &base).replace("${CLAUDE_SKILL_DIR}", &base);
     if let Some(file) = &args.file {
         let file = file.strip_prefix(&base).and_then(|rest| rest.strip_prefix('/')).unwrap_or(file);

@@ -183,6 +183,15 @@ impl Shared {
         .await
     }
 
+    /// Whether a folder is at a path. Nothing is where its own folder is missing.
+    pub(crate) async fn has_folder(self: &Arc<Self>, located: &Located) -> Result<bool> {
+        match self.look(located, true).await {
+            Ok((_, there)) => Ok(there.is_some_and(|stat| kind_of(&stat) == EntryKind::Folder)),
+            Err(Error::NotFound(_)) => Ok(false),
+            Err(why) => Err(why),
+        }
+    }
+
     async fn write_staged(
         self: &Arc<Self>,
         cx: &Cx,
@@ -333,10 +342,7 @@ impl Shared {
             return Err(Error::bad_args("a place itself cannot be moved: name something in it"));
         }
         // Into a folder under its own name, as `mv` does.
-        if let (_, Some(stat)) = self.look(&target, true).await?
-            && kind_of(&stat) == EntryKind::Folder
-            && !(overwrite && kind_of(&stat) == EntryKind::Folder && target.name() == source.name())
-        {
+        if self.has_folder(&target).await? && !(overwrite && target.name() == source.name()) {
             target = target.join(source.name().unwrap_or_default());
         }
         if let Some(parent) = target.parent() {

@@ -74,7 +74,10 @@ fn files_are_read_in_ranges_whatever_their_encoding() {
     let read = hob.result("read_file", json!({"path": "latin.txt"}));
     assert_eq!((&read["content"], &read["encoding"]), (&json!("Grüße"), &json!("latin1")));
     let info = hob.result("file_info", json!({"path": "latin.txt"}));
-    assert_eq!((&info["encoding"], &info["lines"], &info["size"], &info["kind"]), (&json!("latin1"), &json!(1), &json!(6), &json!("file")));
+    assert_eq!(
+        (&info["encoding"], &info["lines"], &info["size"], &info["kind"]),
+        (&json!("latin1"), &json!(1), &json!(6), &json!("file"))
+    );
     // An edit leaves all other bytes as they are.
     hob.result("edit_file", json!({"path": "wide.txt", "oldText": "Ende", "newText": "Schluß"}));
     hob.result("edit_file", json!({"path": "latin.txt", "oldText": "ß", "newText": "ss"}));
@@ -129,7 +132,9 @@ fn what_is_odd_in_a_folder_neither_hangs_nor_leads_out() {
             assert!((400..500).contains(&reply.status), "{tool} {name}: {}", reply.text());
         }
     }
-    for (tool, arguments) in [("list_directory", json!({"path": "data"})), ("search_files", json!({"query": "x", "path": "etc"}))] {
+    for (tool, arguments) in
+        [("list_directory", json!({"path": "data"})), ("search_files", json!({"query": "x", "path": "etc"}))]
+    {
         assert!((400..500).contains(&hob.call(tool, arguments).status), "{tool}");
     }
     hob.result("list_directory", json!({"recursive": true}));
@@ -264,14 +269,28 @@ fn files_are_found_by_name_content_and_glob() {
     let found = hob.result("search_files", json!({"query": "boil"}));
     assert_eq!(
         paths(&found, "results"),
-        ["docs/boiler.md", "docs/boiler.md", "src/boil.py", "src/boil.py", "src/test_boil.py", "src/test_boil.py", "src/test_boil.py"]
+        [
+            "docs/boiler.md",
+            "docs/boiler.md",
+            "src/boil.py",
+            "src/boil.py",
+            "src/test_boil.py",
+            "src/test_boil.py",
+            "src/test_boil.py"
+        ]
     );
     assert_eq!((&found["results"][0]["match"], &found["results"][1]["line"]), (&json!("name"), &json!(1)));
     let found = hob.result("search", json!({"pattern": r"^def \w+\("}));
-    assert_eq!((&found["count"], &found["results"][0]["path"], &found["results"][0]["line"]), (&json!(1), &json!("src/boil.py"), &json!(1)));
+    assert_eq!(
+        (&found["count"], &found["results"][0]["path"], &found["results"][0]["line"]),
+        (&json!(1), &json!("src/boil.py"), &json!(1))
+    );
     let around = hob.result("search", json!({"pattern": "return", "context": 1, "path": "src"}));
     assert_eq!(around["results"][0]["before"], json!(["def boil(n):"]));
-    let all = hob.result("search_files", json!({"query": "boil", "hidden": true, "ignored": true, "in": "content", "caseSensitive": false}));
+    let all = hob.result(
+        "search_files",
+        json!({"query": "boil", "hidden": true, "ignored": true, "in": "content", "caseSensitive": false}),
+    );
     let all = paths(&all, "results");
     assert!(all.contains(&".env".to_owned()) && all.contains(&"build/out.py".to_owned()));
     assert!(!all.iter().any(|path| path.contains("goclaw")), "{all:?}");
@@ -283,7 +302,10 @@ fn files_are_found_by_name_content_and_glob() {
     assert_eq!(paths(&hob.result("glob", json!({"pattern": "*.md", "path": "docs"})), "files"), ["docs/boiler.md"]);
     write(&hob, "household:/menu.md", "Soup on Monday.\n");
     assert_eq!(paths(&hob.result("glob", json!({"pattern": "household:/*.md"})), "files"), ["household:/menu.md"]);
-    assert_eq!(paths(&hob.result("search_files", json!({"query": "soup", "path": "household:/"})), "results"), ["household:/menu.md"]);
+    assert_eq!(
+        paths(&hob.result("search_files", json!({"query": "soup", "path": "household:/"})), "results"),
+        ["household:/menu.md"]
+    );
     let listed = hob.result("list_files", json!({}));
     let names = paths(&listed, "entries");
     assert!(names.contains(&"docs".to_owned()) && !names.contains(&".goclaw".to_owned()), "{names:?}");
@@ -311,7 +333,11 @@ fn files_are_found_by_name_content_and_glob() {
     }
     // The one search over everything finds files too.
     let everything = hob.get("/api/v1/search?q=boiler&kinds=file").data(200)["result"].take();
-    assert_eq!((&everything["results"][0]["kind"], &everything["results"][0]["id"]), (&json!("file"), &json!("docs/boiler.md")), "{everything}");
+    assert_eq!(
+        (&everything["results"][0]["kind"], &everything["results"][0]["id"]),
+        (&json!("file"), &json!("docs/boiler.md")),
+        "{everything}"
+    );
     let everything = hob.result("search_everything", json!({"query": "hums"}));
     assert!(everything.to_string().contains("The BOILER hums."), "{everything}");
 }
@@ -358,11 +384,16 @@ fn documents_and_skills_are_reached_by_path() {
         ("copy_file", json!({"source": "boat-copy.md", "destination": "memory/x.md"})),
     ] {
         let reply = hob.call(tool, arguments.clone());
-        assert!(tool == "write_file" && arguments["path"] == "memory/../SOUL.md/x" || reply.status == 400, "{tool} {arguments}: {}", reply.text());
+        assert!(
+            tool == "write_file" && arguments["path"] == "memory/../SOUL.md/x" || reply.status == 400,
+            "{tool} {arguments}: {}",
+            reply.text()
+        );
     }
     let skill = hob.data().join("skills/bread");
     fs::create_dir_all(&skill).unwrap();
-    fs::write(skill.join("SKILL.md"), "---\nname: bread\ndescription: Bake bread.\n---\nRead {baseDir}/steps.md.\n").unwrap();
+    fs::write(skill.join("SKILL.md"), "---\nname: bread\ndescription: Bake bread.\n---\nRead {baseDir}/steps.md.\n")
+        .unwrap();
     fs::write(skill.join("steps.md"), "Mix.\nKnead.\n").unwrap();
     let base = hob.result("use_skill", json!({"name": "bread"}))["baseDir"].as_str().unwrap().to_owned();
     assert_eq!(text(&hob, &format!("{base}/steps.md")), "Mix.\nKnead.");
@@ -370,7 +401,11 @@ fn documents_and_skills_are_reached_by_path() {
     assert_eq!(paths(&hob.result("list_directory", json!({"path": "skills:/bread"})), "entries").len(), 2);
     assert_eq!(paths(&hob.result("list_directory", json!({"path": "skills:/"})), "entries"), ["skills:/bread"]);
     hob.call("write_file", json!({"path": "skills:/bread/steps.md", "content": "x"})).refusal(403, "denied");
-    hob.call("read_file", json!({"path": format!("{base}/../../hob.redb")})).refusal(400, "bad_args");
+    assert_eq!(base, "skills:/bread");
+    for path in ["../../hob.redb", "../bread/SKILL.md", "/etc/passwd"] {
+        let reply = hob.call("read_file", json!({"path": format!("{base}/{path}")}));
+        assert!((400..500).contains(&reply.status), "{path}: {}", reply.text());
+    }
 }
 
 #[test]
@@ -382,8 +417,14 @@ fn files_of_others_do_not_exist() {
     by(&hob, &mia, "read_file", json!({"path": "diary.md"})).refusal(404, "not_found");
     assert_eq!(by(&hob, &mia, "search_files", json!({"query": "heron"})).data(200)["result"]["count"], 0);
     assert_eq!(by(&hob, &mia, "glob", json!({"pattern": "**/*.md"})).data(200)["result"]["count"], 0);
-    assert_eq!(by(&hob, &mia, "read_file", json!({"path": "household:/menu.md"})).data(200)["result"]["content"], "Soup.");
-    assert_eq!(by(&hob, &vera, "read_file", json!({"path": "household:/menu.md"})).data(200)["result"]["content"], "Soup.");
+    assert_eq!(
+        by(&hob, &mia, "read_file", json!({"path": "household:/menu.md"})).data(200)["result"]["content"],
+        "Soup."
+    );
+    assert_eq!(
+        by(&hob, &vera, "read_file", json!({"path": "household:/menu.md"})).data(200)["result"]["content"],
+        "Soup."
+    );
     by(&hob, &vera, "write_file", json!({"path": "x.md", "content": "x"})).refusal(403, "denied");
     by(&hob, &vera, "delete_file", json!({"path": "household:/menu.md"})).refusal(403, "denied");
     let places = by(&hob, &mia, "workspace_dir", json!({})).data(200)["result"].take();
@@ -391,7 +432,12 @@ fn files_of_others_do_not_exist() {
     assert!(!places.to_string().contains(&hob.data().display().to_string()), "{places}");
     // Only within the paths that a person may touch.
     let people = hob.get("/api/v1/people").data(200);
-    let id = people["people"].as_array().unwrap().iter().find(|it| it["name"] == "mia").map(|it| it["id"].as_str().unwrap().to_owned());
+    let id = people["people"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|it| it["name"] == "mia")
+        .map(|it| it["id"].as_str().unwrap().to_owned());
     if let Some(id) = id {
         let rules = json!({"users": {id: {"allowedPaths": ["letters"]}}});
         if hob.admin("PUT", "/api/v1/policy").json(&rules).send().status == 200 {
@@ -400,7 +446,10 @@ fn files_of_others_do_not_exist() {
             by(&hob, &mia, "glob", json!({"pattern": "**"})).refusal(403, "denied");
         }
     }
-    assert_eq!(by(&hob, TOKEN, "read_file", json!({"path": "diary.md"})).data(200)["result"]["content"], "The heron is back.");
+    assert_eq!(
+        by(&hob, TOKEN, "read_file", json!({"path": "diary.md"})).data(200)["result"]["content"],
+        "The heron is back."
+    );
 }
 
 /// Whether the run of these calls waits for a person.

@@ -26,7 +26,10 @@ const REPOSITORIES: &[Repository] = &[
     Repository {
         name: "median",
         files: &[
-            ("median.py", "def median(numbers):\n    numbers = sorted(numbers)\n    return numbers[len(numbers) // 2]\n"),
+            (
+                "median.py",
+                "def median(numbers):\n    numbers = sorted(numbers)\n    return numbers[len(numbers) // 2]\n",
+            ),
             (
                 "test_median.py",
                 "from median import median\nassert median([3, 1, 2]) == 2\nassert median([4, 1, 2, 3]) == 2.5\nprint('ok')\n",
@@ -56,9 +59,15 @@ const REPOSITORIES: &[Repository] = &[
     Repository {
         name: "clamp",
         files: &[
-            ("clamp.c", "#include \"clamp.h\"\nint clamp(int n, int low, int high) {\n\treturn n < low ? high : n > high ? low : n;\n}\n"),
+            (
+                "clamp.c",
+                "#include \"clamp.h\"\nint clamp(int n, int low, int high) {\n\treturn n < low ? high : n > high ? low : n;\n}\n",
+            ),
             ("clamp.h", "int clamp(int n, int low, int high);\n"),
-            ("test.c", "#include \"clamp.h\"\nint main(void) {\n\treturn !(clamp(5, 1, 3) == 3 && clamp(0, 1, 3) == 1 && clamp(2, 1, 3) == 2);\n}\n"),
+            (
+                "test.c",
+                "#include \"clamp.h\"\nint main(void) {\n\treturn !(clamp(5, 1, 3) == 3 && clamp(0, 1, 3) == 1 && clamp(2, 1, 3) == 2);\n}\n",
+            ),
         ],
         test: "gcc -o /tmp/hob-clamp clamp.c test.c && /tmp/hob-clamp",
         edits: &[("clamp.c", "n < low ? high : n > high ? low : n", "n < low ? low : n > high ? high : n")],
@@ -66,7 +75,10 @@ const REPOSITORIES: &[Repository] = &[
     Repository {
         name: "totals",
         files: &[
-            ("totals.sh", "#!/bin/sh\n# Sums the second column.\nawk -F, '{ total = $2 } END { print total }' \"$1\"\n"),
+            (
+                "totals.sh",
+                "#!/bin/sh\n# Sums the second column.\nawk -F, '{ total = $2 } END { print total }' \"$1\"\n",
+            ),
             ("data.csv", "milk,2\neggs,3\nbread,4\n"),
             ("test.sh", "test \"$(sh totals.sh data.csv)\" = 9\n"),
         ],
@@ -77,13 +89,26 @@ const REPOSITORIES: &[Repository] = &[
         name: "inventory",
         files: &[
             ("shop/__init__.py", ""),
-            ("shop/stock.py", "class Stock:\n    def __init__(self, items={}):\n        self.items = items\n\n    def add(self, name, count):\n        self.items[name] = self.items.get(name, 0) + count\n"),
-            ("shop/report.py", "def report(stock):\n    return ', '.join(f'{name}: {count}' for name, count in stock.items)\n"),
-            ("test_shop.py", "from shop.stock import Stock\nfrom shop.report import report\none, two = Stock(), Stock()\none.add('tea', 2)\nassert two.items == {}\nassert report(one) == 'tea: 2'\n"),
+            (
+                "shop/stock.py",
+                "class Stock:\n    def __init__(self, items={}):\n        self.items = items\n\n    def add(self, name, count):\n        self.items[name] = self.items.get(name, 0) + count\n",
+            ),
+            (
+                "shop/report.py",
+                "def report(stock):\n    return ', '.join(f'{name}: {count}' for name, count in stock.items)\n",
+            ),
+            (
+                "test_shop.py",
+                "from shop.stock import Stock\nfrom shop.report import report\none, two = Stock(), Stock()\none.add('tea', 2)\nassert two.items == {}\nassert report(one) == 'tea: 2'\n",
+            ),
         ],
         test: "python3 test_shop.py",
         edits: &[
-            ("shop/stock.py", "items={}):\n        self.items = items", "items=None):\n        self.items = dict(items or {})"),
+            (
+                "shop/stock.py",
+                "items={}):\n        self.items = items",
+                "items=None):\n        self.items = dict(items or {})",
+            ),
             ("shop/report.py", "in stock.items)", "in stock.items.items())"),
         ],
     },

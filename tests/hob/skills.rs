@@ -92,11 +92,11 @@ fn a_folder_becomes_a_skill_without_a_restart() {
     let found = hob.result("skill_search", json!({"query": "how do I make a loaf with an oven?"}));
     assert_eq!((&found["count"], &found["results"][0]["name"]), (&json!(1), &json!("bread")), "{found}");
     let read = hob.result("use_skill", json!({"name": "bread"}));
-    assert_eq!(read["instructions"], "Follow skills/bread/steps.md for Bread.");
+    assert_eq!(read["instructions"], "Follow skills:/bread/steps.md for Bread.");
     assert_eq!(read["files"], json!(["steps.md"]));
-    for file in ["steps.md", "skills/bread/steps.md"] {
+    for file in ["steps.md", "skills:/bread/steps.md"] {
         let step = hob.result("use_skill", json!({"name": "Bread", "file": file}));
-        assert_eq!(step["content"], "Mix skills/bread.", "{file}");
+        assert_eq!(step["content"], "Mix skills:/bread.", "{file}");
     }
     until("the use to be counted", || hob.get(&format!("{AT}/bread")).data(200)["uses"] == 1);
     // It is in the prompt, and leaves it when it is switched off.
@@ -282,7 +282,7 @@ fn an_own_skill_is_read_from_its_folder() {
     upload(&hob, "?trusted=true", &zip(&files)).data(201);
     let read = |file: &str| hob.result("use_skill", json!({"name": "bread", "file": file}));
     let base = hob.result("use_skill", json!({"name": "bread"}))["baseDir"].as_str().unwrap().to_owned();
-    assert!(base.starts_with("user-skills/") && hob.data().join(&base).join("SKILL.md").exists(), "{base}");
+    assert_eq!(base, "skills:/bread");
     assert_eq!(read(&format!("{base}/bread-notes.md"))["content"], "Rye.");
     hob.call("use_skill", json!({"name": "bread", "file": format!("{base}-notes.md")})).refusal(404, "not_found");
     let cut = read("long.md");

@@ -219,7 +219,8 @@ impl World {
             interactions,
             questions,
             uploads: Uploads::new(&self.store, std::env::temp_dir().join(format!("hob-lives-{}", std::process::id()))),
-            workspaces: workspace::Workspaces::open(&self.store, &std::env::temp_dir(), workspace::Config::default()).unwrap(),
+            workspaces: workspace::Workspaces::open(&self.store, &std::env::temp_dir(), workspace::Config::default())
+                .unwrap(),
             registry,
         };
         let agent = Agent::new(self.config.clone(), &self.store, parts, provider);

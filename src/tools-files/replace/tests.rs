@@ -19,7 +19,11 @@ fn changes_are_shown_in_whole_lines() {
         (POEM, one("five", "FIVE"), "@@ -2,7 +2,7 @@\n two\n three\n four\n-five\n+FIVE\n six\n seven\n eight\n"),
         (POEM, one("one\n", ""), "@@ -1,4 +1,3 @@\n-one\n two\n three\n four\n"),
         (POEM, one("ten\n", "ten\neleven\n"), "@@ -8,3 +8,4 @@\n eight\n nine\n ten\n+eleven\n"),
-        (POEM, one("ten\n", "ten"), "@@ -7,4 +7,4 @@\n seven\n eight\n nine\n-ten\n+ten\n\\ No newline at end of file\n"),
+        (
+            POEM,
+            one("ten\n", "ten"),
+            "@@ -7,4 +7,4 @@\n seven\n eight\n nine\n-ten\n+ten\n\\ No newline at end of file\n",
+        ),
         ("a\nb\n", one("a\nb\n", "a\nx\nb\n"), "@@ -1,2 +1,3 @@\n a\n+x\n b\n"),
         ("a", one("a", "b"), "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n"),
         ("a\n", one("a\n", ""), "@@ -1 +0,0 @@\n-a\n"),
@@ -59,7 +63,10 @@ fn what_cannot_be_replaced_is_explained() {
     let text = "fn main() {\n    let total = add(1, 2);\n    print(total);\n}\n";
     let rows = [
         (one("let total = add(1, 3)", "x"), "The nearest line, 2: let total = add(1, 2);"),
-        (one("\tlet total = add(1, 2);\n\tprint(total);", "x"), "Lines 2 to 3 differ from it only in white space; they are:\n    let"),
+        (
+            one("\tlet total = add(1, 2);\n\tprint(total);", "x"),
+            "Lines 2 to 3 differ from it only in white space; they are:\n    let",
+        ),
         (one("total", "sum"), "2 times, in lines 2, 3;"),
         (one("main", "main"), "are the same"),
         (one("quite something else", "x"), "Read the file again"),

@@ -9,13 +9,22 @@ fn how() -> How {
 
 fn hits(sandbox: &Sandbox, pattern: &str, only: Option<&str>, how: How) -> Hits {
     let root = sandbox.fd();
-    let plan = Plan { root: &root, start: "", unseen: &Hides("secret"), only: None, hidden: false, ignored: false, stop: &|| false };
+    let plan = Plan {
+        root: &root,
+        start: "",
+        unseen: &Hides("secret"),
+        only: None,
+        hidden: false,
+        ignored: false,
+        stop: &|| false,
+    };
     Query::new(pattern, only, how).unwrap().run(&plan)
 }
 
 /// Path, line, text.
 fn lines(hits: &Hits) -> Vec<(String, u64, String)> {
-    let of = |hit: &Hit| hit.lines.iter().map(|line| (hit.path.clone(), line.number, line.text.clone())).collect::<Vec<_>>();
+    let of =
+        |hit: &Hit| hit.lines.iter().map(|line| (hit.path.clone(), line.number, line.text.clone())).collect::<Vec<_>>();
     hits.files.iter().flat_map(of).collect()
 }
 
@@ -36,7 +45,10 @@ fn lines_are_found_by_text_and_by_pattern() {
             ("bin", "boil\n\0\n"),
         ],
     );
-    assert_eq!(lines(&hits(&sandbox, "boil(", None, how())), [row("a/one.rs", 2, "    boil(1);"), row("a/two.py", 1, "def boil(n):")]);
+    assert_eq!(
+        lines(&hits(&sandbox, "boil(", None, how())),
+        [row("a/one.rs", 2, "    boil(1);"), row("a/two.py", 1, "def boil(n):")]
+    );
     assert_eq!(lines(&hits(&sandbox, "BOIL", None, how())), [row("a/two.py", 3, "# BOIL")], "a capital letter counts");
     assert_eq!(lines(&hits(&sandbox, "boil", None, how())).len(), 3, "and without one case does not");
     let exact = How { case_sensitive: Some(true), ..how() };
@@ -53,14 +65,18 @@ fn lines_are_found_by_text_and_by_pattern() {
 
 #[test]
 fn the_first_results_come_and_no_more() {
-    let files: Vec<(String, String)> = (0..400).map(|n| (format!("d{:02}/f{n:03}.txt", n % 20), "match\nmatch\nmatch\n".into())).collect();
+    let files: Vec<(String, String)> =
+        (0..400).map(|n| (format!("d{:02}/f{n:03}.txt", n % 20), "match\nmatch\nmatch\n".into())).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let sandbox = Sandbox::new("first", &files);
     for _ in 0..20 {
         let found = hits(&sandbox, "match", None, How { most: 7, ..how() });
         let seen: Vec<(String, u64)> = lines(&found).into_iter().map(|(path, number, _)| (path, number)).collect();
-        let expected: Vec<(String, u64)> =
-            ["d00/f000.txt", "d00/f020.txt", "d00/f040.txt"].iter().flat_map(|path| (1..=3).map(|n| ((*path).to_owned(), n))).take(7).collect();
+        let expected: Vec<(String, u64)> = ["d00/f000.txt", "d00/f020.txt", "d00/f040.txt"]
+            .iter()
+            .flat_map(|path| (1..=3).map(|n| ((*path).to_owned(), n)))
+            .take(7)
+            .collect();
         assert_eq!(seen, expected);
         assert!(found.more);
     }
@@ -126,7 +142,8 @@ fn globs_are_of_paths_and_names() {
     let sandbox = Sandbox::new("glob", &[("a/x.md", "1234"), ("a/b/y.md", ""), ("z.md", ""), ("n.txt", "")]);
     let root = sandbox.fd();
     let paths = |start: &str, pattern: &str, most: usize| {
-        let plan = Plan { root: &root, start, unseen: &Hides(""), only: None, hidden: false, ignored: false, stop: &|| false };
+        let plan =
+            Plan { root: &root, start, unseen: &Hides(""), only: None, hidden: false, ignored: false, stop: &|| false };
         let (found, more, _) = glob(&plan, &FileGlob::new(pattern).unwrap(), most);
         (found.into_iter().map(|file| file.path).collect::<Vec<_>>(), more)
     };
