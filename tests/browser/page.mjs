@@ -58,8 +58,9 @@ export async function open(browser, { size = phone, scheme = 'light', storageSta
     if (line.type() === 'error' && !line.text().startsWith('Failed to load resource')) problems.push(`console: ${line.text()}`);
   });
   page.on('request', (request) => {
-    // A picture that is about to be sent is shown from the page's own memory, and a component's worker is made in that of its frame.
-    if (![`${hob}/`, `blob:${hob}/`, 'blob:null/'].some((own) => request.url().startsWith(own))) problems.push(`left the device: ${request.url()}`);
+    // A picture that is about to be sent is shown from the page's own memory, a component's worker is made in that of its frame, and
+    // a PDF is drawn by the browser's own reader.
+    if (![`${hob}/`, `blob:${hob}/`, 'blob:null/', 'chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/'].some((own) => request.url().startsWith(own))) problems.push(`left the device: ${request.url()}`);
   });
   return { context, page, problems };
 }

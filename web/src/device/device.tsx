@@ -6,6 +6,7 @@ import { useLive } from '../live';
 import type { RoomProps } from '../rooms';
 import { facts, text } from '../text';
 import { processes as programs } from '../text/processes';
+import { forms } from '../text/workshop-forms';
 import { Top } from '../top';
 import { lazy } from '../lazy';
 import { AboutYou } from './about-you';
@@ -29,17 +30,21 @@ const SETTLED_MS = 3000;
 const MOVES = ['wheel', 'touchstart', 'keydown', 'pointerdown'] as const;
 
 /** Parts with their own page, loaded on demand. */
-const PAGES = new Set(['services', 'activity', 'models', 'persona', 'prompt', 'runs', 'skills', 'programs']);
+const PAGES = new Set(['services', 'activity', 'models', 'persona', 'prompt', 'runs', 'skills', 'programs', 'cli-tools', 'credentials']);
 const Services = lazy<{ wanted: string; fresh?: boolean }>(() => import('./services').then((part) => part.Services));
 const Activity = lazy<object>(() => import('./activity').then((part) => part.Activity));
 const Model = lazy<{ onward?: boolean }>(() => import('./model').then((part) => part.Model));
 const Programs = lazy<{ wanted: string }>(() => import('../processes/page').then((part) => part.Processes));
+const CliTools = lazy<object>(() => import('../workshop/cli-tools').then((part) => part.CliTools));
+const Credentials = lazy<object>(() => import('../workshop/credentials').then((part) => part.Credentials));
 const MindPages = lazy<{ path: string[] }>(() => import('../mind/pages').then((part) => part.MindPages));
 
 function pageAt(path: string[]): JSX.Element | null {
   switch (path[0]) {
     case 'services': return <Services wanted={path[1] ?? ''} fresh={path[2] === 'new'} />;
     case 'activity': return <Activity />;
+    case 'cli-tools': return <CliTools />;
+    case 'credentials': return <Credentials />;
     case 'programs': return <Programs wanted={path[1] ?? ''} />;
     case 'models': case 'persona': case 'prompt': case 'runs': case 'skills': return <MindPages path={path} />;
     default: return null;
@@ -70,6 +75,8 @@ function Parts({ admin }: { admin: boolean }): JSX.Element {
       <Sessions />
       <LinkedPart id="services" title={text.services.title} why={text.services.why} open={text.services.open} />
       <LinkedPart id="programs" title={programs.title} why={programs.why} open={programs.open} />
+      <LinkedPart id="cli-tools" title={forms.cli.title} why={forms.cli.why} open={forms.cli.open} />
+      {admin && <LinkedPart id="credentials" title={forms.credentials.title} why={forms.credentials.why} open={forms.credentials.open} />}
       <LinkedPart id="activity" title={text.activity.title} why={text.activity.why} open={text.activity.open} />
       {admin && <Backup />}
       {admin && <Updates />}

@@ -61,7 +61,7 @@ export function UploadList(): JSX.Element | null {
   return (
     <section class="uploads" aria-label={words.uploads}>
       <div class="uploads-head">
-        <p role="status">{over || !under ? words.uploaded(done) : `${done} / ${all.length}`}</p>
+        <p role="status">{over || !under ? words.uploaded(done) : words.progress(done, all.length)}</p>
         {under > 1 && <button type="button" class="quiet" onClick={cancelUploads}>{words.cancelAll}</button>}
         {!under && <button type="button" class="bare" aria-label={words.dismiss} onClick={dismissUploads}><Close /></button>}
       </div>

@@ -165,7 +165,8 @@ export function Editor({ tool, onDone }: Props): JSX.Element {
   );
 }
 
-function Trial({ shape, draft, onInput, problems }: { shape: Shape; draft: Draft; onInput: (draft: Draft) => void; problems: Problems }): JSX.Element {
+/** The form of the arguments a tool is tried with. */
+export function Trial({ shape, draft, onInput, problems }: { shape: Shape; draft: Draft; onInput: (draft: Draft) => void; problems: Problems }): JSX.Element {
   if (shape.kind === 'group') return <Fields group={shape} draft={draft as GroupDraft} onInput={onInput} problems={problems} />;
   return <AreaField label={words.json} code value={draft as string} onInput={onInput} error={problems['']} />;
 }
@@ -189,7 +190,7 @@ function check(written: Written, problems: Problems): object | null {
 }
 
 /** The test arguments carried over to changed parameters, where the fields still exist. */
-function carried(shape: Shape, trial: Draft): Draft {
+export function carried(shape: Shape, trial: Draft): Draft {
   const fresh = blank(shape);
   if (shape.kind !== 'group') return typeof trial === 'string' ? trial : fresh;
   const now = fresh as GroupDraft;

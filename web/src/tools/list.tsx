@@ -5,6 +5,7 @@ import type { CustomTool, Tool } from '../api';
 import { Close, Chevron, Find, Fresh } from '../icons';
 import type { Group } from '../policy';
 import { href } from '../rooms';
+import { forms } from '../text/workshop-forms';
 import { Sentence } from '../sentence';
 import { text } from '../text';
 import { StatusLine } from './marks';
@@ -61,6 +62,7 @@ export function ToolList({ known }: { known: Known }): JSX.Element {
       <p class="unseen" role="status">{looking && words.matches(count)}</p>
       {looking && !count && <p class="soft nothing">{words.noMatch(typed.trim())}</p>}
       {(!looking || custom.length > 0) && <Own tools={custom} none={!known.custom.length} />}
+      {!looking && <p class="to-groups"><a class="onward" href={href('tools', 'commands')}>{forms.commands.open}<Chevron /></a></p>}
       {!looking && known.groups.length > 0 && <GroupsLink groups={known.groups} />}
       {families(tools).map(([name, family]) => <Family key={name} name={name} tools={family} groups={known.groups} looking={looking} many={known.tools.length > MANY} />)}
     </>

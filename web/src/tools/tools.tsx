@@ -18,6 +18,7 @@ interface GroupsProps {
   admin: boolean;
   wanted: string;
 }
+const CommandTools = lazy<{ path: string[]; admin: boolean; writer: boolean }>(() => import('../workshop/command-tools').then((part) => part.CommandTools));
 const Groups = lazy<GroupsProps>(() => import('./groups').then((part) => part.Groups));
 
 export function Tools({ session, path }: RoomProps): JSX.Element {
@@ -38,9 +39,10 @@ export function Tools({ session, path }: RoomProps): JSX.Element {
   );
 }
 
-function inside(known: Known, [first, second]: string[], role: string): JSX.Element {
+function inside(known: Known, [first, second, ...rest]: string[], role: string): JSX.Element {
   if (first === undefined) return <ToolList known={known} />;
   if (first === 'groups') return <Groups known={known} admin={role === 'admin'} wanted={second ?? ''} />;
+  if (first === 'commands') return <CommandTools path={second === undefined ? [] : [second, ...rest]} admin={role === 'admin'} writer={role !== 'viewer'} />;
   if (first === 'custom' && second === 'new') return <Editor key="new" />;
   if (first === 'custom' && second !== undefined) {
     const custom = known.custom.find((tool) => tool.id === second);
