@@ -148,6 +148,8 @@ const OPENS: &[(c_long, u32, u32)] = &[
 const NAMESPACES: u32 = 0x7E02_0080;
 /// Terminal requests that type into a terminal.
 const TYPING: [u32; 2] = [0x5412, 0x541C];
+/// F_SETLEASE
+const LEASE: u32 = 1024;
 const SET_IDS: u32 = 0o6000;
 
 const fn step(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
@@ -208,6 +210,9 @@ pub fn filter() -> Vec<sock_filter> {
         step(RETURN, refuse, 0, 0),
     ];
     only_for(libc::SYS_ioctl, &typing, &mut filter);
+    // A lease delays everybody else who opens the file.
+    let lease = [step(LOAD, argument(1), 0, 0), step(JUMP_EQUAL, LEASE, 0, 1), step(RETURN, refuse, 0, 0)];
+    only_for(libc::SYS_fcntl, &lease, &mut filter);
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6].map(|family| family.unsigned_abs());
     for number in [libc::SYS_socket, libc::SYS_socketpair] {
         let body = [

@@ -1,7 +1,7 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
     tests/bench/run [start memory request size writes embedding javascript page dispatch decide home search scheduler tasks
-                     recall relevance vectors turns decade reflex mqtt pins rules update]
+                     recall relevance vectors turns decade reflex mqtt pins rules sandbox update]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -213,6 +213,21 @@ def javascript(_):
             ["fib(22), 28,657 calls of a function", number(found["fib22CpuMs"], 1), ""],
             ["making the engine, once", number(found["startCpuMs"], 1), ""]]
     table("JavaScript in the sandbox (CPU ms)", ["", "measured", "aim"], rows)
+    return found
+
+
+def sandbox(scratch):
+    bench, runs = parts(), []
+    for round_ in range(ROUNDS):
+        runs.append(line(bench, "sandbox", 60, scratch / f"sandbox-{round_}"))
+    found = {key: middle([run[key] for run in runs]) for key in runs[0]}
+    rows = [["Hob", number(found["hobMs"], 1), "10", ""]]
+    for peer, name in [("bwrapMs", "bubblewrap"), ("runcMs", "runc")]:
+        if peer in found:
+            ratio = found[f"{peer}Ratio"] = middle([run["hobMs"] / run[peer] for run in runs])
+            rows.append([name, number(found[peer], 1), "", f"{ratio:.2f}×"])
+    table(f"Start of `true` in a sandbox to its end (ms on the wall, p50 of 60, {ROUNDS} rounds in turns)",
+          ["", "measured", "aim", "Hob : peer"], rows)
     return found
 
 
@@ -498,7 +513,7 @@ def mqtt(_):
 
 
 ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, pins, home, search, scheduler, tasks,
-       recall, relevance, vectors, turns, decade, reflex, mqtt, rules, update]
+       recall, relevance, vectors, turns, decade, reflex, mqtt, rules, sandbox, update]
 
 
 def main():
