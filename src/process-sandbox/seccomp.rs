@@ -120,6 +120,9 @@ const ABSENT: &[c_long] = &[
     libc::SYS_memfd_secret,
 ];
 
+/// Has one number everywhere, and no name in libc for aarch64.
+const FCHMODAT2: c_long = 452;
+
 /// Calls with the mode of a file, and which argument that is: no set-user-ID and set-group-ID, which would count outside.
 const MODES: &[(c_long, u32)] = &[
     #[cfg(target_arch = "x86_64")]
@@ -132,7 +135,7 @@ const MODES: &[(c_long, u32)] = &[
     (libc::SYS_mknod, 1),
     (libc::SYS_fchmod, 1),
     (libc::SYS_fchmodat, 2),
-    (libc::SYS_fchmodat2, 2),
+    (FCHMODAT2, 2),
     (libc::SYS_mkdirat, 2),
     (libc::SYS_mknodat, 2),
 ];
