@@ -14,6 +14,7 @@ mod recall;
 mod reflex;
 mod relevance;
 mod rules;
+mod sandbox_start;
 mod scheduler;
 mod script;
 mod search;
@@ -35,12 +36,13 @@ use std::{
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-const USAGE: &str = "usage: bench writes hob|sqlite WRITERS SECONDS FOLDER | embed ROUNDS TEXT... | script CALLS | dispatch \
+const USAGE: &str = "usage: bench writes hob|sqlite WRITERS SECONDS FOLDER | embed ROUNDS TEXT... | script CALLS | sandbox ROUNDS FOLDER | dispatch \
                      CALLS FOLDER [log] | decide ROUNDS | search ROUNDS | scheduler ... | tasks ROUNDS FOLDER | pins ROUNDS | reflex ROWS | relevance FILE | rules ROUNDS FOLDER | \
                      recall fill|built|saved|peer COUNT ROUNDS FOLDER | collections fill|search FOLDER | decade day|decade FOLDER | \
                      update build HOB OLD|- FOLDER | update apply whole|delta OLD|- FOLDER MACHINE";
 
 fn main() -> ExitCode {
+    process_sandbox::enter_if_asked();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match measure(&arguments) {
@@ -61,6 +63,7 @@ fn measure(arguments: &[&str]) -> Result<serde_json::Value> {
             writes::measure(engine, writers.parse()?, seconds.parse()?, folder.as_ref())
         }
         ["embed", rounds, texts @ ..] if !texts.is_empty() => vectors::measure(rounds.parse()?, texts),
+        ["sandbox", rounds, folder] => sandbox_start::measure(rounds.parse()?, folder.as_ref()),
         ["script", calls] => script::measure(calls.parse()?),
         ["dispatch", calls, folder] => dispatch::measure(calls.parse()?, folder.as_ref(), false),
         ["dispatch", calls, folder, "log"] => dispatch::measure(calls.parse()?, folder.as_ref(), true),

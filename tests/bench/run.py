@@ -2,7 +2,7 @@
 
     tests/bench/run [start memory request size writes embedding javascript shells page dispatch decide home search scheduler tasks
                      recall relevance vectors turns decade reflex mqtt pins rules update files
-                     file_search]
+                     file_search sandbox]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -227,6 +227,21 @@ def shells(scratch):
     with Daemon(HOB, folder) as daemon:
         daemon.ready()
         return commands.measure(daemon)
+
+
+def sandbox(scratch):
+    bench, runs = parts(), []
+    for round_ in range(ROUNDS):
+        runs.append(line(bench, "sandbox", 60, scratch / f"sandbox-{round_}"))
+    found = {key: middle([run[key] for run in runs]) for key in runs[0]}
+    rows = [["Hob", number(found["hobMs"], 1), "10", ""]]
+    for peer, name in [("bwrapMs", "bubblewrap"), ("runcMs", "runc")]:
+        if peer in found:
+            ratio = found[f"{peer}Ratio"] = middle([run["hobMs"] / run[peer] for run in runs])
+            rows.append([name, number(found[peer], 1), "", f"{ratio:.2f}×"])
+    table(f"Start of `true` in a sandbox to its end (ms on the wall, p50 of 60, {ROUNDS} rounds in turns)",
+          ["", "measured", "aim", "Hob : peer"], rows)
+    return found
 
 
 def rules(scratch):
@@ -516,7 +531,7 @@ def mqtt(_):
 
 ALL = [size, page, request, start, memory, writes, embedding, javascript, shells, dispatch, decide, pins, home, search, scheduler, tasks,
        recall, relevance, vectors, turns, decade, reflex, mqtt, rules, update, files,
-       file_search]
+       file_search]sandbox, update]
 
 
 def main():

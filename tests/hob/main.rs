@@ -68,6 +68,7 @@ mod pins;
 mod pins_home;
 mod policy;
 mod profile;
+mod programs;
 mod pty;
 mod redirects;
 mod repairs;
