@@ -83,7 +83,7 @@ pub(crate) async fn list_directory(tools: FileTools, cx: Cx, args: ListDirectory
     cx.taint(found.label);
     let shown: Vec<Value> = found.all.into_iter().skip(offset).take(limit).collect();
     let more = found.total > offset + shown.len();
-    let names: Vec<String> = shown.iter().take(NAMED).filter_map(|entry| spoken(entry)).collect();
+    let names: Vec<String> = shown.iter().take(NAMED).filter_map(spoken).collect();
     let sentence = match found.total {
         0 => format!("{} is empty.", found.path),
         n => {
