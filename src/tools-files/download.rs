@@ -5,7 +5,7 @@ use http_client::{Fetch, MAX_REDIRECTS, Streamed};
 use std::time::{Duration, Instant};
 use text_kit::truncate;
 use tool::{Consult, Label, prelude::*};
-use workspace::{Expect, WriteOptions};
+use workspace::{EntryKind, Expect, WriteOptions};
 
 /// The largest file, in bytes.
 const LARGEST: u64 = 256 * 1024 * 1024;
@@ -31,7 +31,7 @@ pub(crate) struct DownloadFile {
 pub(crate) async fn download_file(tools: FileTools, cx: Cx, args: DownloadFile) -> Result<Output> {
     let mut located = tools.file(&cx, &args.path, "replaced by a download").await?;
     let is_folder = args.path.trim().ends_with('/')
-        || tools.workspaces.stat(&cx, &located).await.is_ok_and(|entry| crate::list::is_folder(entry.kind));
+        || tools.workspaces.stat(&cx, &located).await.is_ok_and(|entry| entry.kind == EntryKind::Folder);
     if is_folder {
         located = located.join(&name_of(&args.url));
     }

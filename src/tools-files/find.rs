@@ -207,7 +207,7 @@ fn describe_walk(content: &mut Value, walked: &Walked) {
         );
     }
     if walked.unreadable > 0 {
-        let folders = counted(u32::try_from(walked.unreadable).unwrap_or(u32::MAX), "folder");
+        let folders = counted(walked.unreadable, "folder");
         notes.push(format!("{folders} could not be read"));
     }
     if !notes.is_empty() {

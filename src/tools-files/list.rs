@@ -8,7 +8,7 @@ use documents::{FileLine, Place};
 use std::collections::BTreeSet;
 use text_kit::{More, counted_one, listing};
 use tool::{Label, prelude::*};
-use workspace::{EntryKind, Located, WalkOptions};
+use workspace::{Located, WalkOptions};
 
 /// How many entries a call returns by default and at most.
 pub(crate) const PAGE: (u32, u32) = (200, 1000);
@@ -83,7 +83,7 @@ pub(crate) async fn list_directory(tools: FileTools, cx: Cx, args: ListDirectory
     cx.taint(found.label);
     let shown: Vec<Value> = found.all.into_iter().skip(offset).take(limit).collect();
     let more = found.total > offset + shown.len();
-    let names: Vec<String> = shown.iter().take(NAMED).filter_map(|entry| spoken(entry)).collect();
+    let names: Vec<String> = shown.iter().take(NAMED).filter_map(spoken).collect();
     let sentence = match found.total {
         0 => format!("{} is empty.", found.path),
         n => {
@@ -233,9 +233,4 @@ pub(crate) async fn workspace_dir(tools: FileTools, cx: Cx, _: WorkspaceDir) -> 
                  at `inside`.",
     });
     Ok(Output::json(content)?.say(sentence))
-}
-
-/// Whether an entry is a folder, for those that look at one.
-pub(crate) fn is_folder(kind: EntryKind) -> bool {
-    kind == EntryKind::Folder
 }

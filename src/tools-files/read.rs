@@ -118,10 +118,10 @@ pub(crate) async fn read_file(tools: FileTools, cx: Cx, args: ReadFile) -> Resul
         return Err(Error::bad_args(format!(
             "`{}` has {}: pass a smaller `startLine`",
             source.path,
-            counted(total.to_string().parse::<u32>().unwrap_or(u32::MAX), "line")
+            counted(total, "line")
         )));
     }
-    Ok(output(&source, first, args.line_numbers)?)
+    output(&source, first, args.line_numbers)
 }
 
 fn of_text(text: &str, args: &ReadFile) -> Result<Lines> {

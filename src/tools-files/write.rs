@@ -251,7 +251,7 @@ fn edit_output(path: &str, version: &str, replaced: &Replaced, label: Label) -> 
     if diff.len() > DIFF {
         content["diff"] = format!("{}\n… the rest of the diff is left out", truncate(diff, DIFF)).into();
     }
-    let passages = counted(u32::try_from(*count).unwrap_or(u32::MAX), "passage");
+    let passages = counted(*count, "passage");
     let mut output = Output::json(content)?.say(format!("I changed {passages} in {path}."));
     output.label = label;
     Ok(output)
