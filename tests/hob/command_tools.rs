@@ -107,7 +107,7 @@ fn no_value_of_any_type_runs_anything() {
     }
     // What a shell would have made is not there.
     let list = create(&hob, draft("list_all", "ls -A", json!({})));
-    let files = hob.post(&path(&list, "/execute"), json!({})).data(200)["result"]["stdout"].clone();
+    let files = hob.post(&path(&list, "/execute"), json!({"arguments": {}})).data(200)["result"]["stdout"].clone();
     assert!(!files.as_str().unwrap().contains("pwned"), "{files}");
 }
 
@@ -166,7 +166,7 @@ fn sealed_variables_are_used_and_never_shown() {
     assert!(!made.text().contains(secret), "{}", made.text());
     let tool = made.data(201);
     assert_eq!(tool["envNames"], json!(["API_KEY", "MODE"]));
-    let run = |hob: &Hob| hob.post(&path(&tool, "/execute"), json!({}));
+    let run = |hob: &Hob| hob.post(&path(&tool, "/execute"), json!({"arguments": {}}));
     let ran = run(&hob).data(200)["result"]["stdout"].as_str().unwrap().to_owned();
     assert!(ran.starts_with(&format!("{} ", secret.len())), "the program has it: {ran}");
     assert!(!ran.contains(secret) && ran.contains("REDACTED") && ran.trim_end().ends_with('0'), "{ran}");
@@ -221,7 +221,7 @@ fn a_change_is_live_at_once() {
     assert_eq!((&renamed["name"], hob.call("greet", json!({})).status), (&json!("farewell"), 404));
     hob.post(&path(&tool, "/disable"), json!({})).data(200);
     assert_eq!(hob.call("farewell", json!({})).status, 404);
-    assert_eq!(hob.post(&path(&tool, "/execute"), json!({})).status, 400);
+    assert_eq!(hob.post(&path(&tool, "/execute"), json!({"arguments": {}})).status, 400);
     hob.post(&path(&tool, "/enable"), json!({})).data(200);
     assert_eq!(hob.result("farewell", json!({}))["stdout"], "bye you\n");
     hob.kill();
@@ -266,20 +266,20 @@ fn a_draft_is_tried_before_it_is_saved() {
 fn time_folder_and_agent_are_kept() {
     let hob = Hob::start();
     let made = create(&hob, draft("folder_for_tests", "mkdir -p sub && echo x > sub/file", json!({})));
-    hob.post(&path(&made, "/execute"), json!({})).data(200);
+    hob.post(&path(&made, "/execute"), json!({"arguments": {}})).data(200);
     let mut within = draft("within", "ls", json!({}));
     within["workingDir"] = "sub".into();
     let within = create(&hob, within);
-    assert_eq!(hob.post(&path(&within, "/execute"), json!({})).data(200)["result"]["stdout"], "file\n");
+    assert_eq!(hob.post(&path(&within, "/execute"), json!({"arguments": {}})).data(200)["result"]["stdout"], "file\n");
     for folder in ["../..", "/etc", "nowhere"] {
         patch(&hob, &within, json!({"workingDir": folder})).data(200);
-        let refused = hob.post(&path(&within, "/execute"), json!({}));
+        let refused = hob.post(&path(&within, "/execute"), json!({"arguments": {}}));
         assert!(refused.status >= 400 && refused.status < 500 || refused.data(200)["isError"] == true, "{folder}");
     }
     let mut slow = draft("slow", "sleep 30", json!({}));
     slow["timeoutSeconds"] = 1.into();
     let slow = create(&hob, slow);
-    let ran = hob.post(&path(&slow, "/execute"), json!({})).data(200);
+    let ran = hob.post(&path(&slow, "/execute"), json!({"arguments": {}})).data(200);
     assert!(ran["result"]["ended"].as_str().unwrap().contains("longer"), "{ran}");
     for seconds in [0, 301] {
         assert_eq!(patch(&hob, &slow, json!({"timeoutSeconds": seconds})).status, 400);
@@ -287,13 +287,13 @@ fn time_folder_and_agent_are_kept() {
     let mut other = draft("other_agents", "true", json!({}));
     other["agent"] = "0197c0de-0000-7000-8000-000000000000".into();
     let other = create(&hob, other);
-    let refused = hob.post(&path(&other, "/execute"), json!({}));
+    let refused = hob.post(&path(&other, "/execute"), json!({"arguments": {}}));
     refused.refusal(403, "denied");
     patch(&hob, &other, json!({"agent": null})).data(200);
-    hob.post(&path(&other, "/execute"), json!({})).data(200);
+    hob.post(&path(&other, "/execute"), json!({"arguments": {}})).data(200);
     // There is no network unless it is asked for.
     let net = create(&hob, draft("net", "cat /proc/net/dev | grep -vc -e lo: -e face -e Inter", json!({})));
-    assert_eq!(hob.post(&path(&net, "/execute"), json!({})).data(200)["result"]["stdout"], "0\n");
+    assert_eq!(hob.post(&path(&net, "/execute"), json!({"arguments": {}})).data(200)["result"]["stdout"], "0\n");
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn a_models_tool_waits_for_a_person() {
         assert_eq!(hob.post(&path(&tool, action), json!({})).status, 400, "{action}");
     }
     let ben = hob.token("ben", "member");
-    hob.request("POST", &path(&tool, "/approve")).bearer(&ben).json(&json!({})).send().refusal(403, "forbidden");
+    hob.request("POST", &path(&tool, "/approve")).bearer(&ben).json(&json!({})).send().refusal(403, "denied");
     assert_eq!(hob.post(&path(&tool, "/approve"), json!({})).data(200)["status"], "active");
     // Each run of it by a model asks, and nobody else sees it.
     server.script(vec![calls(&[("shout", json!({"x": "hi"}))]), says("HI")]);
