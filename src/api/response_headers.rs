@@ -5,7 +5,7 @@ use crate::{envelope::Failure, page};
 use axum::{
     body::{Body, Bytes, HttpBody},
     extract::Request,
-    http::{HeaderValue, header},
+    http::{HeaderMap, HeaderValue, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -42,6 +42,9 @@ const SECURITY: &[(&str, &str)] = &[
 /// The frame for components written by a model; only our own page may embed it. Its policy is [`page::frame_policy`].
 const FRAME: &str = "/frame.html";
 
+/// A PDF is shown in a frame of our own page, by the browser's own reader; it loads nothing.
+const PDF_POLICY: &str = "default-src 'none'; frame-ancestors 'self'";
+
 /// Turns a panic into a response, and adds the security headers to every response.
 pub(crate) async fn finish(request: Request, next: Next) -> Response {
     let framed = request.uri().path() == FRAME;
@@ -62,6 +65,10 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
         headers.remove("x-frame-options");
         headers.insert(POLICY, page::frame_policy());
     }
+    if is_pdf(headers) {
+        headers.insert("x-frame-options", HeaderValue::from_static("SAMEORIGIN"));
+        headers.insert(POLICY, HeaderValue::from_static(PDF_POLICY));
+    }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     // A refusal does not wait for the body. The rest of it would be read as the next request, so the connection ends; without this
     // header a program sends its next request into the closed connection.
@@ -69,6 +76,10 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
+}
+
+fn is_pdf(headers: &HeaderMap) -> bool {
+    headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/pdf")
 }
 
 /// The body of a request, which records that it was read to its end.

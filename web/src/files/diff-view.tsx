@@ -14,8 +14,8 @@ export function DiffView({ before, after, label = words.differences }: { before:
     <pre class="diff" tabIndex={0} role="group" aria-label={label}>
       {hunks.map((hunk, n) => (
         <div key={n}>
-          {hunk.skipped > 0 && <span class="hunk">{`⋯ ${words.lines(hunk.skipped)}\n`}</span>}
-          {hunk.lines.map((line, at) => <span key={at} class={CLASSES[line.mark]}>{`${line.mark} ${line.text}\n`}</span>)}
+          {hunk.skipped > 0 && <span class="hunk">{`⋯ ${words.lines(hunk.skipped)}`}</span>}
+          {hunk.lines.map((line, at) => <span key={at} class={CLASSES[line.mark]}>{`${line.mark} ${line.text}`}</span>)}
         </div>
       ))}
     </pre>
@@ -33,7 +33,7 @@ function classOf(line: string): string | undefined {
 export function UnifiedDiff({ diff, label = words.differences }: { diff: string; label?: string }): JSX.Element {
   return (
     <pre class="diff" tabIndex={0} role="group" aria-label={label}>
-      {diff.replace(/\n$/, '').split('\n').map((line, n) => <span key={n} class={classOf(line)}>{`${line}\n`}</span>)}
+      {diff.replace(/\n$/, '').split('\n').map((line, n) => <span key={n} class={classOf(line)}>{line}</span>)}
     </pre>
   );
 }

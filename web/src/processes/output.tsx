@@ -18,7 +18,6 @@ export function OutputLines({ lines }: { lines: Run[][] }): JSX.Element {
             const name = classOf(run.style);
             return name ? <span key={at} class={name}>{run.text}</span> : run.text;
           })}
-          {'\n'}
         </span>
       ))}
     </>

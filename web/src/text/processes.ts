@@ -43,6 +43,6 @@ export const processes = {
   endWhy: 'The program reads that nothing more comes.',
   keys: 'Keys',
   key: { enter: 'Enter', escape: 'Esc', tab: 'Tab', up: '↑', down: '↓', interrupt: 'Ctrl+C' },
-  keyNames: { enter: 'Press Enter', escape: 'Press Escape', tab: 'Press Tab', up: 'Press arrow up', down: 'Press arrow down', interrupt: 'Press Ctrl+C: interrupt it' },
+  keyNames: { enter: 'Press Enter', escape: 'Press Esc', tab: 'Press Tab', up: 'Press arrow up', down: 'Press arrow down', interrupt: 'Press Ctrl+C: interrupt it' },
   ended: (title: string, how: string) => `${title}: ${how}.`,
 };

@@ -45,7 +45,7 @@ function Row({ tool, admin, writer, onChanged }: RowProps): JSX.Element {
           </p>
         </div>
         {admin ? (
-          <label class="cli-policy">
+          <label class="field cli-policy">
             <span class="unseen">{words.policyOf(title)}</span>
             <select value={tool.policy} disabled={act.busy} onChange={(event) => void then(() => setCliTool(tool.name, { policy: event.currentTarget.value as Policy }), words.policySet(title))}>
               {optionsOf(words.policies).map(({ value, label }) => <option key={value} value={value}>{label}</option>)}

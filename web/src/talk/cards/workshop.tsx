@@ -36,7 +36,7 @@ export function ProgramCard({ run }: { run: Fields }): JSX.Element {
   const changed = list(run['changedFiles']).map(words).filter(Boolean);
   const more = Number(run['moreChangedFiles'] ?? 0);
   return (
-    <section class="card program" aria-label={texts.program}>
+    <div class="card program" role="group" aria-label={texts.program}>
       <p class={bad ? 'small problem' : 'small soft'}>
         {facts(ended || (typeof code === 'number' ? (code ? texts.failed(code) : texts.ok) : ''), typeof run['durationMs'] === 'number' && duration(run['durationMs']))}
       </p>
@@ -52,7 +52,7 @@ export function ProgramCard({ run }: { run: Fields }): JSX.Element {
           {more > 0 && <p class="small soft">{texts.moreChanged(more)}</p>}
         </>
       )}
-    </section>
+    </div>
   );
 }
 
@@ -65,10 +65,10 @@ interface Diff {
 
 export function DiffCard({ diff, path, added, removed }: Diff): JSX.Element {
   return (
-    <section class="card changes" aria-label={texts.diff}>
+    <div class="card changes" role="group" aria-label={texts.diff}>
       {(path || added > 0 || removed > 0) && <p class="card-title">{path && <FileRef path={path} />}{added + removed > 0 && <span>{texts.lines(added, removed)}</span>}</p>}
       {diff.trim() ? <UnifiedDiff diff={diff} label={texts.diff} /> : <p class="small soft">{texts.noDiff}</p>}
-    </section>
+    </div>
   );
 }
 
@@ -79,7 +79,7 @@ export function RepositoryCard({ status }: { status: Fields }): JSX.Element {
   const base = words(status['repository']).replace(/\/$/, '');
   const open = PARTS.filter((part) => list(status[part]).length);
   return (
-    <section class="card" aria-label={texts.repository}>
+    <div class="card" role="group" aria-label={texts.repository}>
       <p class="card-title">{facts(words(status['branch']), !open.length && texts.clean)}</p>
       {open.map((part) => (
         <div key={part}>
@@ -94,7 +94,7 @@ export function RepositoryCard({ status }: { status: Fields }): JSX.Element {
           {list(status[part]).length > SHOWN && <p class="soft small">{talk.card.more(list(status[part]).length - SHOWN)}</p>}
         </div>
       ))}
-    </section>
+    </div>
   );
 }
 
@@ -102,7 +102,7 @@ export function FilesCard({ files, more }: { files: Fields[]; more: number }): J
   const [whole, setWhole] = useState(false);
   const shown = whole || files.length <= SHOWN + 1 ? files : files.slice(0, SHOWN);
   return (
-    <section class="card" aria-label={texts.files}>
+    <div class="card" role="group" aria-label={texts.files}>
       <ul>
         {shown.map((file, n) => {
           const path = words(file['path']);
@@ -119,16 +119,16 @@ export function FilesCard({ files, more }: { files: Fields[]; more: number }): J
       </ul>
       {shown.length < files.length && <button type="button" class="quiet" onClick={() => setWhole(true)}>{talk.card.all(files.length)}</button>}
       {more > 0 && <p class="soft small">{talk.card.more(more)}</p>}
-    </section>
+    </div>
   );
 }
 
 export function ProcessCard({ process }: { process: Fields }): JSX.Element {
   const running = process['status'] === 'running';
   return (
-    <section class="card" aria-label={texts.program}>
+    <div class="card" role="group" aria-label={texts.program}>
       {running && <p class="small soft">{texts.runs}</p>}
       <p class="file-ref"><a href={processHref(words(process['id']))}>{running ? texts.watch : texts.look}<Chevron /></a></p>
-    </section>
+    </div>
   );
 }
