@@ -531,7 +531,7 @@ def mqtt(_):
 
 ALL = [size, page, request, start, memory, writes, embedding, javascript, shells, dispatch, decide, pins, home, search, scheduler, tasks,
        recall, relevance, vectors, turns, decade, reflex, mqtt, rules, update, files,
-       file_search]sandbox, update]
+       file_search, sandbox]
 
 
 def main():
