@@ -4,6 +4,7 @@ use super::*;
 use crate::zip::tests::packed;
 use std::{
     fs,
+    path::PathBuf,
     sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
