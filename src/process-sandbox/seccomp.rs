@@ -312,7 +312,7 @@ mod tests {
             ("vsock", libc::SYS_socket, [40, 1, 0, 0, 0, 0], error(libc::EAFNOSUPPORT)),
             ("a pair", libc::SYS_socketpair, [1, 1, 0, 0, 0, 0], ALLOW),
             ("personality", libc::SYS_personality, one(0, 0xFFFF_FFFF), ALLOW),
-            ("no random addresses", libc::SYS_personality, one(0, 0x0040_000), refuse),
+            ("no random addresses", libc::SYS_personality, one(0, 0x0004_0000), refuse),
         ] {
             assert_eq!(decide(number, args), expected, "{what}");
         }

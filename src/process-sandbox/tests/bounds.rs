@@ -118,8 +118,7 @@ async fn until(process: &mut crate::Process, expected: &str) -> String {
 #[tokio::test]
 async fn a_terminal_is_typed_into_and_resized() {
     let size = TerminalSize { rows: 30, columns: 100 };
-    let script =
-        "stty size; tty; read line; echo \"got $line\"; stty size; printf '\\033]0;title\\007\\033[31mred\\n'; exec cat";
+    let script = "stty size; tty; read line; echo \"got $line\"; stty size; printf '\\033]0;title\\007\\033[31mred\\n'; exec cat";
     let mut process = sandbox().start(Job { terminal: Some(size), ..shell(script) }).await.unwrap();
     let shown = until(&mut process, "/dev/pts/0").await;
     assert!(shown.contains("30 100"), "{shown}");
