@@ -3,14 +3,14 @@
 use crate::{
     Program, Workshop,
     destroys::{Existing, code_destroys},
-    exec::{AROUND, CODE_OUTPUT, CODE_TIME, Here, given, seconds, with_shell},
+    exec::{AROUND, CODE_TIME, Here, code_limits, given, seconds, with_shell},
     languages,
     output::harmless,
     packages::with_packages,
     result::{Form, STDERR, STDOUT, answer},
 };
 use futures::future::BoxFuture;
-use process_sandbox::{Limits, Network, Stdin};
+use process_sandbox::{Network, Stdin};
 use sandbox::{Host, Script};
 use std::time::Duration;
 use tool::{Start, prelude::*};
@@ -111,12 +111,6 @@ fn check_args(args: &[String]) -> Result<()> {
         )));
     }
     Ok(())
-}
-
-/// Limits of the tools for code.
-pub(crate) fn code_limits(workshop: &Workshop, timeout: Option<f64>) -> Limits {
-    let wall = seconds(timeout, CODE_TIME, false);
-    Limits { wall, cpu: wall, output: CODE_OUTPUT, ..workshop.limits() }
 }
 
 /// Run Python 3 code in a sandbox with the files of the workspace, within 30 seconds and 1 MB of output. Print what is wanted.

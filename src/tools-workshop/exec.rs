@@ -180,8 +180,7 @@ async fn execute_shell(workshop: Workshop, cx: Cx, args: ExecuteShell) -> Result
     let program = shell(&workshop, &args.command, args.input)?;
     let network =
         if args.network { workshop.network(&cx, "execute_shell", &args.command).await? } else { Network::None };
-    let wall = seconds(args.timeout, CODE_TIME, false);
-    let limits = Limits { wall, cpu: wall, output: CODE_OUTPUT, ..workshop.limits() };
+    let limits = code_limits(&workshop, args.timeout);
     let program = Program { folder: args.working_dir, read_only: args.read_only, limits, network, ..program };
     Ok(answer(&workshop.run(&cx, program).await?, Form::Code))
 }
@@ -218,6 +217,12 @@ pub(crate) fn seconds(given: Option<f64>, (default, most): (u32, u32), always_se
     let given = given.filter(|n| n.is_finite() && *n > 0.0).unwrap_or_else(|| default.into());
     let given = if given >= 1000.0 && !always_seconds { given / 1000.0 } else { given };
     Duration::from_secs_f64(given.clamp(0.1, most.into()))
+}
+
+/// Limits of the tools for code.
+pub(crate) fn code_limits(workshop: &Workshop, timeout: Option<f64>) -> Limits {
+    let wall = seconds(timeout, CODE_TIME, false);
+    Limits { wall, cpu: wall, output: CODE_OUTPUT, ..workshop.limits() }
 }
 
 fn destroys(workshop: &Workshop, cx: &Cx, args: &Value) -> bool {

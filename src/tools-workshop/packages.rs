@@ -2,8 +2,7 @@
 
 use crate::{
     Program, Workshop,
-    code::code_limits,
-    exec::{AROUND, seconds},
+    exec::{AROUND, code_limits, seconds},
     result::{Form, answer},
     words,
 };

@@ -119,16 +119,10 @@ fn what_nobody_runs_here_is_refused_unasked() {
         "eval $(cat here.txt)",
         "echo cm0= | base64 -d | sh",
     ] {
-        for tool in ["exec", "execute_shell"] {
-            let why = hob.call(tool, json!({"command": command})).refusal(403, "denied");
-            assert!(why.contains("was not run, because it would"), "{command}: {why}");
-            if tool == "exec" {
-                continue;
-            }
-            // Five calls of `execute_shell` a minute.
-            break;
-        }
+        let why = hob.call("exec", json!({"command": command})).refusal(403, "denied");
+        assert!(why.contains("was not run, because it would"), "{command}: {why}");
     }
+    hob.call("execute_shell", json!({"command": "rm -rf ."})).refusal(403, "denied");
     assert_eq!(out(&run(&hob, "cat here.txt")), "keep\n");
 }
 
@@ -197,7 +191,7 @@ fn after_reading_from_outside_only_what_changes_nothing_runs_unasked() {
 
 #[test]
 fn without_a_yes_there_is_no_network_and_with_it_only_the_guards() {
-    let (mut inside, mut allowed) = (Page::at("127.0.0.1", "hello"), Page::at("127.0.0.2", "hello"));
+    let (inside, allowed) = (Page::at("127.0.0.1", "hello"), Page::at("127.0.0.2", "hello"));
     let fetch = |page: &Page| {
         format!("python3 -c 'import urllib.request as u; print(u.urlopen(\"{}\", timeout=5).read())'", page.url())
     };
@@ -224,7 +218,6 @@ fn without_a_yes_there_is_no_network_and_with_it_only_the_guards() {
         });
         assert_eq!(allowed.heard().len(), heard, "{decision}");
     }
-    let _ = (&mut inside, &mut allowed);
 }
 
 #[test]
