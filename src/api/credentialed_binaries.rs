@@ -30,7 +30,7 @@ pub(crate) fn routes() -> Routes<AppState> {
         )
         .scope(TokenScope::Admin)
         // Names of variables, and none of their values.
-        .harmless(&["secretsSet", "secrets", "permitted"])
+        .harmless(&["secretsSet", "secrets"])
 }
 
 /// The programs, and what can be set up.

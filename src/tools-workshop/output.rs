@@ -1,6 +1,6 @@
 //! What programs print: made harmless for terminals, and freed of secrets before anything is cut off.
 
-use scrub::{How, Scrubber};
+use scrub::{How, MARK, Scrubber};
 
 /// Where a stream without a line break is scrubbed and passed on all the same, in bytes.
 const LONGEST_LINE: usize = 16 * 1024;
@@ -132,12 +132,18 @@ fn is_display(sequence: &str) -> bool {
 /// that broke off goes too, because half a secret is not known as one.
 pub fn finished(bytes: &[u8], cut: bool, scrubber: &Scrubber) -> String {
     let text = harmless(&String::from_utf8_lossy(bytes), Keep::Text);
-    let text = match text.rfind('\n') {
-        Some(end) if cut => &text[..=end],
-        None if cut && text.len() > LONGEST_LINE => &text[..text.floor_char_boundary(text.len() - LONGEST_LINE)],
-        _ => &text,
+    // First, so that only the end can be half a secret.
+    let text = scrubber.text(&text, How::All);
+    let kept = match text.rfind('\n') {
+        Some(end) if cut => end + 1,
+        None if cut => {
+            let word = text.rfind(char::is_whitespace).unwrap_or_default();
+            let mark = text.rfind(MARK).map_or(0, |at| at + MARK.len());
+            word.max(mark).max(text.floor_char_boundary(text.len().saturating_sub(LONGEST_LINE)))
+        }
+        _ => text.len(),
     };
-    scrubber.text(text, How::All).into_owned()
+    text[..kept].to_owned()
 }
 
 /// The text in at most `most` bytes: its start and its end, with a note between. Secrets are out of it already.
@@ -305,7 +311,10 @@ mod tests {
         let whole = finished(b"a\npassword=correct-horse-batt", false, &scrubber());
         assert!(!whole.contains("correct-horse"), "{whole}");
         assert_eq!(finished(b"a\nit is correct-horse-batt", true, &scrubber()), "a\n");
-        assert_eq!(finished(b"half", true, &scrubber()), "half");
+        let one_line = "correct-horse-battery".repeat(2000);
+        let cut = finished(&one_line.as_bytes()[..one_line.len() - 7], true, &scrubber());
+        assert!(!cut.contains("corr") && cut.ends_with("[REDACTED]"), "{cut}");
+        assert_eq!(finished(b"a half", true, &scrubber()), "a");
         assert_eq!(shortened("abcdef", 4), ("ab\n[… 2 bytes left out …]\nef".into(), true));
     }
 
