@@ -207,7 +207,8 @@ fn document(line: &FileLine) -> Value {
 }
 
 async fn skills(tools: &FileTools, cx: &Cx) -> Result<Entries> {
-    let skills = tools.skills.list(cx).await?;
+    let mut skills = tools.skills.list(cx).await?;
+    skills.retain(|skill| skill.enabled);
     let label = skills.iter().map(skills::Skill::label).fold(Label::Own, Label::max);
     let of = |skill: &skills::Skill| json!({"name": skill.slug, "path": format!("skills:/{}", skill.slug), "kind": "folder", "readOnly": true});
     let all: Vec<Value> = skills.iter().map(of).collect();

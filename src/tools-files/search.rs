@@ -149,7 +149,7 @@ fn pattern_error(why: &grep_regex::Error) -> String {
 
 /// The files found so far, by the order of their paths, and how many results they are.
 #[derive(Default)]
-struct Found {
+struct FoundFiles {
     files: BTreeMap<Vec<u8>, Hit>,
     results: usize,
 }
@@ -159,7 +159,7 @@ struct Finder<'a> {
     /// The length of the start of paths that globs do not see.
     within: usize,
     stop: &'a (dyn Fn() -> bool + Sync),
-    found: Mutex<Found>,
+    found: Mutex<FoundFiles>,
     /// Whether enough was found, so that only paths before the last of them matter.
     full: AtomicBool,
     /// Whether something was passed over.

@@ -80,6 +80,12 @@ impl FileTools {
             return Ok(Some((None, String::new())));
         }
         let skill = self.skills.get(cx, name, None).await?;
+        if !skill.enabled {
+            return Err(Error::denied(format!(
+                "the skill `{}` is switched off: a person can switch it on",
+                skill.slug
+            )));
+        }
         Ok(Some((Some(skill), file.to_owned())))
     }
 }

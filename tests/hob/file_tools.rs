@@ -402,6 +402,9 @@ fn documents_and_skills_are_reached_by_path() {
     assert_eq!(paths(&hob.result("list_directory", json!({"path": "skills:/"})), "entries"), ["skills:/bread"]);
     hob.call("write_file", json!({"path": "skills:/bread/steps.md", "content": "x"})).refusal(403, "denied");
     assert_eq!(base, "skills:/bread");
+    hob.admin("PATCH", "/api/v1/skills/bread").json(&json!({"enabled": false})).send().data(200);
+    hob.call("read_file", json!({"path": "skills:/bread/steps.md"})).refusal(403, "denied");
+    hob.admin("PATCH", "/api/v1/skills/bread").json(&json!({"enabled": true})).send().data(200);
     for path in ["../../hob.redb", "../bread/SKILL.md", "/etc/passwd"] {
         let reply = hob.call("read_file", json!({"path": format!("{base}/{path}")}));
         assert!((400..500).contains(&reply.status), "{path}: {}", reply.text());
