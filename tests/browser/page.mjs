@@ -60,7 +60,7 @@ export async function open(browser, { size = phone, scheme = 'light', storageSta
   page.on('request', (request) => {
     // A picture that is about to be sent is shown from the page's own memory, a component's worker is made in that of its frame, and
     // a PDF is drawn by the browser's own reader.
-    if (![`${hob}/`, `blob:${hob}/`, 'blob:null/', 'chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/'].some((own) => request.url().startsWith(own))) problems.push(`left the device: ${request.url()}`);
+    if (![`${hob}/`, `blob:${hob}/`, 'blob:null/', 'chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/', 'chrome://resources/'].some((own) => request.url().startsWith(own))) problems.push(`left the device: ${request.url()}`);
   });
   return { context, page, problems };
 }

@@ -27,7 +27,7 @@ type Group = 'rooms' | 'things' | 'pins' | 'tools' | 'memories' | 'files' | 'lis
 type Source = (query: string) => Promise<Hit[]> | Hit[];
 
 const DEBOUNCE_MS = 180;
-/** How many of a kind are shown. */
+/** How many of a kind are shown; of the rooms all. */
 const FEW = 5;
 /** Search by meaning needs a few letters. */
 const MEANING = 3;
@@ -176,7 +176,7 @@ export function Finder({ onClose }: { onClose: () => void }): JSX.Element {
       const first = ORDER.map(async (group) => {
         // A source that fails is left out.
         const hits = await Promise.resolve(all[group](words)).catch(() => []);
-        if (!over) setFound((old) => ({ ...old, [group]: hits.slice(0, FEW) }));
+        if (!over) setFound((old) => ({ ...old, [group]: hits.slice(0, group === 'rooms' ? ROOMS.length : FEW) }));
       });
       await Promise.all(first);
       if (!over) setLooking(false);
