@@ -13,7 +13,7 @@ use store::Store;
 use tools_workshop::{Config, Sessions, Workshop};
 use workspace::Workspaces;
 
-/// What runs programs. They see the workspaces in the data folder and nothing else of it.
+/// The state of the tools that run programs. These see the workspaces in the data folder and nothing else of it.
 pub fn workshop(
     config: &Config,
     data: &Path,

@@ -39,7 +39,8 @@ fn own(hob: &Hob) -> PathBuf {
 /// Undoes the caller's latest change.
 fn undo(hob: &Hob) {
     let changes = hob.get("/api/v1/changes?limit=20").data(200);
-    let latest = changes["changes"].as_array().unwrap().iter().find(|change| change["undoes"].is_null()).unwrap().clone();
+    let latest =
+        changes["changes"].as_array().unwrap().iter().find(|change| change["undoes"].is_null()).unwrap().clone();
     hob.post(&format!("/api/v1/changes/{}/undo", latest["id"].as_str().unwrap()), json!({})).data(200);
 }
 
@@ -48,13 +49,18 @@ fn a_file_comes_back_whole_and_in_ranges() {
     let hob = Hob::start();
     let content: Vec<u8> = (0..300_000u32).flat_map(|n| n.to_le_bytes()).collect();
     let new = put(&hob, "path=deep/in/data.bin", content.clone()).chunked().send().data(200);
-    assert_eq!((&new["created"], &new["size"], &new["outside"]), (&json!(true), &json!(1_200_000), &json!(true)), "{new}");
+    assert_eq!(
+        (&new["created"], &new["size"], &new["outside"]),
+        (&json!(true), &json!(1_200_000), &json!(true)),
+        "{new}"
+    );
     let whole = get(&hob, "file?path=deep/in/data.bin");
     assert_eq!((whole.status, whole.body == content), (200, true));
     assert_eq!(whole.header("x-content-type-options"), Some("nosniff"));
     assert_eq!(whole.header("content-type"), Some("application/octet-stream"));
     let tag = whole.header("etag").unwrap().to_owned();
-    let ranged = |range: &str| hob.admin("GET", &format!("{AT}/file?path=deep/in/data.bin")).header("Range", range).send();
+    let ranged =
+        |range: &str| hob.admin("GET", &format!("{AT}/file?path=deep/in/data.bin")).header("Range", range).send();
     let part = ranged("bytes=1000-1999");
     assert_eq!((part.status, &part.body[..]), (206, &content[1000..2000]));
     assert_eq!(part.header("content-range"), Some("bytes 1000-1999/1200000"));
@@ -64,7 +70,10 @@ fn a_file_comes_back_whole_and_in_ranges() {
     let same = hob.admin("GET", &format!("{AT}/file?path=deep/in/data.bin")).header("If-None-Match", &tag).send();
     assert_eq!((same.status, same.body.len()), (304, 0));
     let list = get(&hob, "list?path=deep").data(200);
-    assert_eq!((&list["total"], &list["entries"][0]["name"], &list["entries"][0]["kind"]), (&json!(1), &json!("in"), &json!("folder")));
+    assert_eq!(
+        (&list["total"], &list["entries"][0]["name"], &list["entries"][0]["kind"]),
+        (&json!(1), &json!("in"), &json!("folder"))
+    );
     let empty = put(&hob, "path=empty", vec![]).send().data(200);
     assert_eq!(empty["size"], 0);
     assert_eq!(get(&hob, "file?path=empty").status, 200);
@@ -182,7 +191,8 @@ fn people_reach_their_own_and_viewers_change_nothing() {
     as_ben("GET", "text?place=household&path=../people").send().refusal(400, "bad_args");
     as_ben("POST", "places").json(&json!({"name": "etc", "path": "/etc"})).send().refusal(403, "denied");
     let viewer = hob.token("Eve", "viewer");
-    let refused = hob.request("PUT", &format!("{AT}/file?place=household&path=x")).bearer(&viewer).body(b"x".to_vec()).send();
+    let refused =
+        hob.request("PUT", &format!("{AT}/file?place=household&path=x")).bearer(&viewer).body(b"x".to_vec()).send();
     assert_eq!(refused.status, 403, "{}", refused.text());
     let person = json!({"name": "Ana", "role": "member", "password": "correct horse battery"});
     hob.post("/api/v1/people", person).data(201);
@@ -207,9 +217,18 @@ fn added_folders_are_reached_and_say_when_they_are_gone() {
     let mut hob = Hob::with(Setup { config, ..Setup::default() });
     let new = json!({"name": "usb", "path": real.join("stick"), "deny": ["private"]});
     let place = post(&hob, "places", new.clone()).data(201);
-    assert_eq!((&place["kind"], &place["readOnly"], &place["available"]), (&json!("added"), &json!(false), &json!(true)));
+    assert_eq!(
+        (&place["kind"], &place["readOnly"], &place["available"]),
+        (&json!("added"), &json!(false), &json!(true))
+    );
     post(&hob, "places", new).refusal(400, "bad_args");
-    for (name, path) in [("root", "/"), ("proc", "/proc"), ("data", hob.data().to_str().unwrap()), ("mine", "/srv"), ("none", "/nowhere")] {
+    for (name, path) in [
+        ("root", "/"),
+        ("proc", "/proc"),
+        ("data", hob.data().to_str().unwrap()),
+        ("mine", "/srv"),
+        ("none", "/nowhere"),
+    ] {
         post(&hob, "places", json!({"name": name, "path": path})).refusal(400, "bad_args");
     }
     let shown = get(&hob, "text?place=usb&path=a.txt").data(200);
@@ -274,7 +293,8 @@ fn bad_input_is_refused_and_nothing_hangs() {
     get(&hob, "search?query=").refusal(400, "bad_args");
     get(&hob, "file?path=a.txt&download=maybe").refusal(400, "bad_args");
     // An upload that breaks off leaves nothing behind.
-    let request = format!("PUT {AT}/file?path=half.txt HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n");
+    let request =
+        format!("PUT {AT}/file?path=half.txt HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n");
     let mut socket = std::net::TcpStream::connect(("127.0.0.1", hob.port)).unwrap();
     socket.write_all(format!("{request}Content-Length: 1000\r\n\r\nonly this").as_bytes()).unwrap();
     drop(socket);
@@ -293,10 +313,14 @@ fn a_quota_bounds_uploads_and_what_is_refused_is_gone() {
     put(&hob, "path=a", vec![b'x'; 700 << 10]).send().data(200);
     put(&hob, "path=b", vec![b'x'; 700 << 10]).send().refusal(409, "unavailable");
     let places = get(&hob, "places").data(200);
-    assert_eq!((&places["places"][0]["usedBytes"], &places["places"][0]["quotaBytes"]), (&json!(700 << 10), &json!(1 << 20)));
+    assert_eq!(
+        (&places["places"][0]["usedBytes"], &places["places"][0]["quotaBytes"]),
+        (&json!(700 << 10), &json!(1 << 20))
+    );
     let config = "[workspace]\nfolder = \"relative\"\n".to_owned();
     let folder = Folder::new();
     fs::write(folder.path("bad.toml"), config).unwrap();
-    let ran = crate::harness::hob(&folder.path("data"), &["serve", "--config", folder.path("bad.toml").to_str().unwrap()]);
+    let ran =
+        crate::harness::hob(&folder.path("data"), &["serve", "--config", folder.path("bad.toml").to_str().unwrap()]);
     assert!(ran.code != Some(0) && ran.err.contains("workspace.folder"), "{ran:?}");
 }

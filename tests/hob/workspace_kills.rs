@@ -49,7 +49,8 @@ impl Caller {
     fn next(&mut self, port: u16) -> (Request, u64, Option<(String, u64)>) {
         let file = self.dice.below(FILES);
         self.version += 1;
-        let post = |what: &str, body: Value| Request::new(port, "POST", &format!("{AT}/{what}")).bearer(TOKEN).json(&body);
+        let post =
+            |what: &str, body: Value| Request::new(port, "POST", &format!("{AT}/{what}")).bearer(TOKEN).json(&body);
         match (self.known.get(&file).cloned().flatten(), self.dice.below(6)) {
             (Some((path, _)), 0) => (post("delete", json!({"path": path})), file, None),
             (Some((path, version)), 1 | 2) => {
