@@ -84,7 +84,7 @@ async fn one(
     Ok(ok(ProcessView { process, output: part.text, from: part.from, next: part.next }))
 }
 
-/// What to type.
+/// Text to type.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Typed {

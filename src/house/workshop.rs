@@ -17,7 +17,7 @@ use workspace::Workspaces;
 pub const TOOLS: &str = "tools";
 pub const GIVEN: &str = "given";
 
-/// What runs programs. They see the workspaces in the data folder and nothing else of it.
+/// The state of the tools that run programs. These see the workspaces in the data folder and nothing else of it.
 pub fn workshop(
     config: &Config,
     data: &Path,

@@ -251,7 +251,7 @@ fn tainted(c: &Case) -> Option<String> {
         Risk::Actuate | Risk::Send | Risk::Destroy | Risk::Admin => true,
         // Any change, removal or replacement of existing data. Tools not declared additive count as such.
         Risk::Write => c.tool.persists_instructions || !c.asked.additive,
-        // What runs may change files, unless the tool says for which calls it does not.
+        // Code may change files, unless the tool says for which calls it does not.
         Risk::Execute => c.tool.persists_instructions || c.tool.additive.is_some() && !c.asked.additive,
         Risk::Observe => c.tool.persists_instructions,
     };

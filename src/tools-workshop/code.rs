@@ -162,13 +162,13 @@ struct ExecuteJavascript {
     code: String,
     /// Value that the code finds as `args`.
     args: Option<Value>,
-    /// Where Node runs it: text for its standard input.
+    /// Text for its standard input, with Node.
     input: Option<String>,
-    /// Where Node runs it: folder to run it in, relative to the workspace.
+    /// Folder to run it in, relative to the workspace, with Node.
     working_dir: Option<String>,
     /// Seconds it may take, 30 at most.
     timeout: Option<f64>,
-    /// Where Node runs it: let it change no file.
+    /// Let it change no file, with Node.
     #[serde(default)]
     read_only: bool,
 }
@@ -345,7 +345,7 @@ async fn compile_code(workshop: Workshop, cx: Cx, args: CompileCode) -> Result<O
     Ok(output)
 }
 
-/// What stands before the line with a mark, and after it.
+/// The text before the line with a mark, and after it.
 fn parted(text: &str, mark: &str) -> (String, Option<String>) {
     match text.split_once(mark) {
         Some((before, after)) => (before.to_owned(), Some(after.strip_prefix('\n').unwrap_or(after).to_owned())),

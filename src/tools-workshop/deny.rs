@@ -7,13 +7,13 @@ use tool::{Error, Result};
 
 /// One kind of command.
 pub struct Group {
-    /// What it does, as a refusal says it.
+    /// Its effect, as a refusal words it.
     pub what: &'static str,
     /// Regular expressions over the command; upper and lower case are the same.
     pub patterns: &'static [&'static str],
 }
 
-/// What a command begins with: the start of the text, or after something that ends another command.
+/// The place where a command begins: the start of the text, or after something that ends another command.
 const START: &str = r"(?:^|[\n;&|(`{!]|\$\(|\b(?:then|do|else|sudo|doas|exec|nohup|time|env|xargs|command)\b)[\s\\]*";
 
 /// Every kind.
@@ -101,7 +101,7 @@ static COMPILED: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     all.filter_map(compile).collect()
 });
 
-/// What a command does that nobody runs here.
+/// The effect for which a command is refused; `None` for one that may run.
 pub fn forbidden(command: &str) -> Option<&'static str> {
     // A backslash before a letter and quotes inside a word change nothing for a shell.
     let plain: String = command.replace("\\\n", " ").replace(['\\', '\'', '"'], "");

@@ -1,6 +1,6 @@
 //! Whether a command deletes or overwrites something, judged by its words before it runs.
 //!
-//! What a program does with files inside itself (a script, a makefile, a compiled program) is not in its words. Such a program
+//! The words do not show what a program does within itself (a script, a makefile, a compiled program). Such a program
 //! changes only what can be restored: see `Workspaces::after_program`.
 
 use crate::words::{self, Command, Word};
@@ -69,7 +69,7 @@ const CODE: &[&str] = &[
     "remove-item",
 ];
 
-/// What is already there, for commands that overwrite it.
+/// The files that are there already, for commands that overwrite them.
 pub trait Existing {
     /// Whether something has this path, which is absolute or relative to the working directory.
     fn is_there(&self, path: &str) -> bool;
@@ -219,7 +219,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether writing a file anew destroys what is there.
+    /// Whether rewriting a file destroys its content.
     fn overwrites(&self, file: &Word) -> bool {
         let path = &*file.text;
         if ["/tmp/", "/dev/", "/proc/self/fd/"].iter().any(|folder| path.starts_with(folder)) && !path.contains("..") {

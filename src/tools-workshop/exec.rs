@@ -326,7 +326,7 @@ fn word(status: Status) -> String {
 struct Read {
     /// Id of the process.
     id: Id,
-    /// Where to begin: `next` of the answer before. Default: at the end of what it has printed.
+    /// Offset to begin at: `next` of the answer before. Default: at the end of what it has printed.
     from: Option<u64>,
     /// The most bytes; 16384 by default, 65536 at most.
     limit: Option<u32>,

@@ -15,7 +15,7 @@ pub struct Language {
     compile: &'static str,
     /// The command that runs it.
     run: &'static str,
-    /// What is stored of it.
+    /// The file or folder that is stored of it.
     product: &'static str,
     env: &'static [(&'static str, &'static str)],
 }

@@ -52,7 +52,7 @@ const AT_ONCE: usize = 12;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// What runs JavaScript.
+    /// The engine of JavaScript.
     pub javascript: JavaScript,
     /// How much memory a program may use, in MB.
     pub memory_mb: u64,
@@ -84,7 +84,7 @@ impl Config {
     }
 }
 
-/// What runs JavaScript.
+/// The engine of JavaScript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JavaScript {
@@ -97,7 +97,7 @@ pub enum JavaScript {
 /// The state of the tools. Cheap to clone.
 #[derive(Clone)]
 pub struct Workshop {
-    /// Where programs run.
+    /// Runs programs.
     pub sandbox: ProcessSandbox,
     /// The files that they see.
     pub workspaces: Workspaces,

@@ -1,8 +1,8 @@
-//! What programs print: made harmless for terminals, and freed of secrets before anything is cut off.
+//! The output of programs: made harmless for terminals, and freed of secrets before anything is cut off.
 
 use scrub::{How, MARK, Scrubber};
 
-/// Where a stream without a line break is scrubbed and passed on all the same, in bytes.
+/// The length at which a line without an end is scrubbed and passed on all the same, in bytes.
 const LONGEST_LINE: usize = 16 * 1024;
 /// The same for a key that began and has not ended.
 const LONGEST_KEY: usize = 64 * 1024;
@@ -182,7 +182,7 @@ impl Stream {
         self.pass_on(ready)
     }
 
-    /// What is held back and no start of a secret, such as a question without a line break; for when the program is silent.
+    /// The text held back that is no start of a secret, such as a question without a line break; for when the program is silent.
     pub fn quiet(&mut self) -> String {
         let ready = match open_key(&self.held) {
             Some(key) => key,
@@ -223,7 +223,7 @@ impl Stream {
         self.scrubber.text(&harmless(&text, self.keep), How::All).into_owned()
     }
 
-    /// Where the last word begins that may go on as a secret. A word that ends a question does not.
+    /// The start of the last word, which may go on as a secret. A word that ends a question does not.
     fn before_last_word(&self) -> usize {
         let word = self.held.rfind(|c: char| c.is_whitespace() || c.is_control());
         let start = word.map_or(0, |at| at + self.held[at..].chars().next().map_or(1, char::len_utf8));
@@ -235,7 +235,7 @@ impl Stream {
     }
 }
 
-/// Where a key begins that has no end yet.
+/// The start of a key that has no end yet.
 fn open_key(text: &str) -> Option<usize> {
     let begins = text.rfind(KEY_BEGINS)?;
     let closes = text[begins..].find(KEY_ENDS).and_then(|at| text[begins + at..].find('\n'));

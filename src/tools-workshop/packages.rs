@@ -168,7 +168,7 @@ async fn package_manager(workshop: Workshop, cx: Cx, args: PackageManager) -> Re
         Network::None
     };
     let wall = seconds(args.timeout, TIME, false);
-    // pip asks before it removes something, and a person has said yes already.
+    // pip asks before it removes something, and a person has approved it already.
     let confirms = manager.removes.contains(&&*verb) && manager.names[0] == "pip";
     let words =
         manager.prefix.iter().map(|word| (*word).to_owned()).chain(rest).chain(confirms.then(|| "-y".to_owned()));

@@ -39,7 +39,7 @@ pub struct Program {
     pub read_only: bool,
     /// Whether it sees the caller's files at all.
     pub sees_files: bool,
-    /// What it sees besides.
+    /// Further folders and files that it sees.
     pub mounts: Vec<Mount>,
     pub limits: Limits,
     pub network: Network,
@@ -76,7 +76,7 @@ pub struct Ran {
     /// Whether output is missing because it was too much.
     pub is_cut: bool,
     pub wall: Duration,
-    /// What it changed.
+    /// The files that it changed.
     pub changed: ChangedFiles,
     /// The label of what it printed.
     pub label: Label,
@@ -130,8 +130,8 @@ impl Workshop {
         }
     }
 
-    /// Network access for a call that asks for it: through Hob's guard, and only once a person has said yes. A call that a
-    /// person makes by hand is their yes.
+    /// Network access for a call that asks for it: through Hob's guard, and only once a person approved it. A call that a
+    /// person makes by hand is their approval.
     ///
     /// # Errors
     /// `Denied` where a rule or a person refuses.
@@ -151,7 +151,7 @@ impl Workshop {
         Ok(Network::Guarded(Arc::new(Judged { gate: self.gate.clone(), cx: cx.clone(), tool: tool.to_owned() })))
     }
 
-    /// Runs a program to its end. What it prints is reported as progress of the call.
+    /// Runs a program to its end. Its output is reported as progress of the call.
     ///
     /// # Errors
     /// `Unavailable` where nothing can be run, or too much runs; `BadArgs` and `NotFound` for its working directory; `Failed`
@@ -235,7 +235,7 @@ impl Workshop {
             cx.taint(Label::Outside);
         }
         let (this, read) = (self.clone(), label.max(cx.label()));
-        // What it changes is a change of its own, whenever it ends.
+        // Its changes of files are one change of their own, whenever it ends.
         let change = ChangeSource {
             id: Id::new(),
             user: cx.user(),
@@ -340,7 +340,7 @@ impl Gate for Judged {
 /// Makes what is stored with a program at its end, from its status, exit code and the last of its output.
 pub type Details = Box<dyn FnOnce(crate::sessions::Status, Option<i32>, &str) -> serde_json::Value + Send>;
 
-/// What every program finds in its environment, under what its tool sets.
+/// The environment of every program, under the variables that its tool sets.
 fn environment(own: Vec<(String, String)>) -> Vec<(String, String)> {
     let defaults = [
         ("LANG", "C.UTF-8"),
@@ -386,7 +386,7 @@ pub fn sandbox_error(error: process_sandbox::Error) -> Error {
     }
 }
 
-/// What a program prints, as progress of its call.
+/// The output of a program, as progress of its call.
 struct Progress<'a> {
     cx: &'a Cx,
     stream: Stream,

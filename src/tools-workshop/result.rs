@@ -1,4 +1,4 @@
-//! What a call answers of a program that ended.
+//! The answer of a call whose program has ended.
 
 use crate::{output::shortened, program::Ran};
 use process_sandbox::Ended;

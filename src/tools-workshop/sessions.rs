@@ -50,24 +50,24 @@ const READS_INPUT: Duration = Duration::from_secs(5);
 const COMMAND: usize = 4 * 1024;
 const TITLE: usize = 200;
 
-/// What is to be known of a program that starts.
+/// The facts of a program that starts.
 #[derive(Debug, Clone)]
 pub struct NewSession {
     /// Its family: `command` or `coding`.
     pub kind: &'static str,
-    /// What it does, in a few words.
+    /// Its purpose, in a few words.
     pub title: String,
-    /// What runs, as a person reads it.
+    /// The command, as a person reads it.
     pub command: String,
     /// Its working directory, as its caller wrote it.
     pub folder: String,
     /// Whether it has a terminal that a person watches.
     pub terminal: bool,
-    /// What its family stores with it, as an object.
+    /// Further facts that its family stores, as an object.
     pub details: Value,
 }
 
-/// What its family adds once a program has ended.
+/// The facts that its family adds once a program has ended.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// The label of what it printed, at the end.
@@ -84,11 +84,11 @@ pub type Finish = Box<dyn FnOnce(Status, Option<i32>, &str) -> BoxFuture<'static
 #[serde(rename_all = "camelCase")]
 pub struct Session {
     pub id: Id,
-    /// What started it: `command` or `coding`.
+    /// Its kind: `command` or `coding`.
     pub kind: String,
-    /// What it does, in a few words.
+    /// Its purpose, in a few words.
     pub title: String,
-    /// What runs.
+    /// The command.
     pub command: String,
     /// Its working directory.
     pub folder: String,
@@ -337,7 +337,7 @@ impl Sessions {
         self.get(cx, id)
     }
 
-    /// Tells a program with a terminal how large that is now.
+    /// Sets the size of a program's terminal.
     ///
     /// # Errors
     /// `BadArgs` for a size that no terminal has; `Unavailable` where it has ended.
@@ -435,7 +435,7 @@ struct Pump {
     bus: Bus,
     clock: Arc<dyn tool::Clock>,
     live: Arc<Live>,
-    /// How much of the output events have told of.
+    /// The offset up to which events reported the output.
     reported: u64,
     last_event: Option<Instant>,
 }
@@ -490,7 +490,7 @@ impl Pump {
         locked(&self.live.state).ring.end() > self.reported
     }
 
-    /// Tells the person's listeners of new output, not too often.
+    /// Publishes new output to the person, not too often.
     fn report(&mut self, is_due: bool) {
         let is_due = is_due || self.last_event.is_none_or(|last| last.elapsed() >= EVENT_EVERY);
         if !is_due || !self.is_behind() {

@@ -27,7 +27,7 @@ pub struct Command {
     pub writes: Vec<Redirection>,
 }
 
-/// What a text holds.
+/// The commands of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Script {
     pub commands: Vec<Command>,

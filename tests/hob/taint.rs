@@ -493,7 +493,10 @@ fn what_a_model_changes_of_itself_is_noticed_and_undone() {
 
 /// The tools that run code and may be called unasked in a run that read from outside, whatever their arguments. All others ask
 /// unless the call says that it changes no file.
-const RUNS_UNASKED: &[(&str, &str)] = &[("execute_javascript", "reaches neither files nor the network")];
+const RUNS_UNASKED: &[(&str, &str)] = &[
+    ("execute_javascript", "reaches neither files nor the network"),
+    ("stop_process", "ends a program of the person"),
+];
 
 #[test]
 fn every_tool_that_runs_code_has_been_decided_about() {

@@ -63,7 +63,7 @@ pub(super) struct SessionRecord {
     pub ended: Option<u64>,
     /// Whether it has a terminal.
     pub terminal: bool,
-    /// What its family stores with it, as a JSON object.
+    /// Further facts that its family stores, as a JSON object.
     pub details: String,
     pub conversation: Option<Id>,
     pub run: Option<Id>,
