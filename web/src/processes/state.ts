@@ -27,7 +27,7 @@ export function useProcessWatch(): void {
   useEffect(() => {
     if (!away) void renewProcesses();
   }, [away]);
-  useLive(['process:started', 'process:output', 'process:ended'], ({ topic, data }) => {
+  useLive(['process:output', 'process:ended', 'run:ended'], ({ topic, data }) => {
     // Output of a program that is known says nothing new here.
     if (topic === 'process:output' && known.value?.some((one) => one.id === data['id'] && isRunning(one))) return;
     void renewProcesses();

@@ -60,7 +60,6 @@ export const files = {
   doings: (name: string) => `Actions for ${name}`,
   doingsLabel: 'Actions',
   pick: (name: string) => `Select ${name}`,
-  open: 'Open',
   download: 'Download',
   rename: 'Rename',
   renameTo: (name: string) => `New name of “${name}”`,
@@ -123,8 +122,6 @@ export const files = {
   content: 'Content',
   lines: (n: number) => count(n, 'line', 'lines'),
   truncated: (shown: string, size: string) => `Only the first ${shown} of ${size} are shown. Download the file to see all of it.`,
-  previous: 'Previous picture',
-  next: 'Next picture',
 
   edit: 'Edit',
   editor: (name: string) => `Text of ${name}`,

@@ -28,8 +28,6 @@ export const processes = {
   kinds: { command: 'command', coding: 'coding task' } as Record<string, string>,
   command: 'Command',
   folder: 'Folder',
-  started: 'Started',
-  took: 'Took',
   outside: 'Its output may have words from outside. Hob asks before it acts on them.',
   output: 'Output',
   noOutput: 'It has printed nothing yet.',
@@ -44,5 +42,4 @@ export const processes = {
   keys: 'Keys',
   key: { enter: 'Enter', escape: 'Esc', tab: 'Tab', up: '↑', down: '↓', interrupt: 'Ctrl+C' },
   keyNames: { enter: 'Press Enter', escape: 'Press Esc', tab: 'Press Tab', up: 'Press arrow up', down: 'Press arrow down', interrupt: 'Press Ctrl+C: interrupt it' },
-  ended: (title: string, how: string) => `${title}: ${how}.`,
 };

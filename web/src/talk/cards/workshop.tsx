@@ -111,7 +111,8 @@ export function FilesCard({ files, more }: { files: Fields[]; more: number }): J
           const found = words(file['text']) || words(file['snippet']);
           return (
             <li key={n} class="file-ref">
-              <FileRef path={path} isFolder={isFolder}>{`${path}${line}`}</FileRef>
+              {/* Documents of a person have paths, too, and are no files. */}
+              {words(file['kind']) === 'document' ? <span>{path}</span> : <FileRef path={path} isFolder={isFolder}>{`${path}${line}`}</FileRef>}
               {found ? <code>{found}</code> : typeof file['size'] === 'number' && !isFolder && <small>{size(file['size'])}</small>}
             </li>
           );
