@@ -184,7 +184,7 @@ struct Spot {
     path: String,
 }
 
-/// Where something goes.
+/// The destination of a change.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Transfer {
@@ -204,13 +204,13 @@ struct Transfer {
 
 /// An entry in its place.
 #[derive(Serialize, JsonSchema)]
-struct Placed {
+struct PlacedEntry {
     /// The id of its place.
     place: String,
     entry: Entry,
 }
 
-impl Placed {
+impl PlacedEntry {
     fn new(at: &Located, entry: Entry) -> Self {
         Self { place: at.place_id().to_owned(), entry }
     }
@@ -220,40 +220,40 @@ async fn create_folder(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(spot): Json<Spot>,
-) -> Answer<Placed> {
+) -> Answer<PlacedEntry> {
     let cx = house.cx(&caller);
     let at = house.workspaces.locate_in(&cx, &spot.place, &spot.path)?;
     require_allowed(&house, &cx, "create_folder", &json!({"path": at.display()}))?;
     let (entry, _) = as_change(&cx, "create_folder", house.workspaces.create_folder(&cx, &at)).await?;
-    Ok(ok(Placed::new(&at, entry)))
+    Ok(ok(PlacedEntry::new(&at, entry)))
 }
 
 async fn move_to(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(body): Json<Transfer>,
-) -> Answer<Placed> {
+) -> Answer<PlacedEntry> {
     let cx = house.cx(&caller);
     let from = house.workspaces.locate_in(&cx, &body.place, &body.path)?;
     let to = house.workspaces.locate_in(&cx, body.to_place.as_deref().unwrap_or(&body.place), &body.to_path)?;
     let args = json!({"source": from.display(), "destination": to.display(), "overwrite": body.overwrite});
     require_allowed(&house, &cx, "move_file", &args)?;
     let entry = as_change(&cx, "move_file", house.workspaces.move_to(&cx, &from, &to, body.overwrite)).await?;
-    Ok(ok(Placed::new(&to, entry)))
+    Ok(ok(PlacedEntry::new(&to, entry)))
 }
 
 async fn copy(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(body): Json<Transfer>,
-) -> Answer<Placed> {
+) -> Answer<PlacedEntry> {
     let cx = house.cx(&caller);
     let from = house.workspaces.locate_in(&cx, &body.place, &body.path)?;
     let to = house.workspaces.locate_in(&cx, body.to_place.as_deref().unwrap_or(&body.place), &body.to_path)?;
     let args = json!({"source": from.display(), "destination": to.display(), "overwrite": body.overwrite});
     require_allowed(&house, &cx, "copy_file", &args)?;
     let entry = as_change(&cx, "copy_file", house.workspaces.copy(&cx, &from, &to, body.overwrite)).await?;
-    Ok(ok(Placed::new(&to, entry)))
+    Ok(ok(PlacedEntry::new(&to, entry)))
 }
 
 async fn remove(
@@ -271,15 +271,15 @@ async fn vouch(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(spot): Json<Spot>,
-) -> Answer<Placed> {
+) -> Answer<PlacedEntry> {
     let cx = house.cx(&caller);
     let at = house.workspaces.locate_in(&cx, &spot.place, &spot.path)?;
     let entry = house.workspaces.vouch(&cx, &at).await?;
     house.registry.audit_change(&cx, "file vouched for", &json!({"path": at.display()}));
-    Ok(ok(Placed::new(&at, entry)))
+    Ok(ok(PlacedEntry::new(&at, entry)))
 }
 
-/// What was deleted.
+/// The deleted entries.
 #[derive(Serialize, JsonSchema)]
 struct Trash {
     /// The latest first.
@@ -294,10 +294,10 @@ async fn restore(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
-) -> Answer<Placed> {
+) -> Answer<PlacedEntry> {
     let cx = house.cx(&caller);
     let (place, entry) = as_change(&cx, "restore_file", house.workspaces.restore(&cx, id)).await?;
-    Ok(ok(Placed { place, entry }))
+    Ok(ok(PlacedEntry { place, entry }))
 }
 
 /// Which trash.
@@ -308,7 +308,7 @@ struct Emptied {
     place: Option<String>,
 }
 
-/// What was removed.
+/// The removed entries.
 #[derive(Serialize, JsonSchema)]
 struct Removed {
     /// How many entries of the trash.

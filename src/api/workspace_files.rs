@@ -263,7 +263,7 @@ fn language_of(name: &str) -> String {
     language.to_owned()
 }
 
-/// Where a file is written.
+/// The file to write.
 #[derive(Deserialize, JsonSchema)]
 struct Target {
     /// The id of the place; the caller's own files by default.
@@ -322,7 +322,7 @@ async fn store_file(
     }
 }
 
-/// What the headers say must be there.
+/// The version that the headers expect.
 fn expected(headers: &HeaderMap) -> Result<Expect, Failure> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default().trim());
     match (text(header::IF_MATCH), text(header::IF_NONE_MATCH)) {

@@ -69,7 +69,7 @@ impl Skills {
         for (user, whose) in self.everybody().map_err(Error::unavailable)? {
             for (slug, _) in self.folder(user, whose).scan(crate::MOST).map_err(crate::unreadable)? {
                 let name = (user, whose, slug);
-                // What cannot be read has no copy.
+                // An unreadable folder has no copy.
                 let lacks = !copied.contains(&name) && self.folder(user, whose).package(&name.2).is_ok();
                 all.found.pending += u64::from(lacks && !all.found.cut_short);
             }

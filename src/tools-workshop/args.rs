@@ -11,18 +11,18 @@ pub(crate) struct ArgList(pub Vec<String>);
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Given {
+enum ListOrText {
     List(Vec<String>),
     Text(String),
 }
 
 impl<'de> Deserialize<'de> for ArgList {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        Ok(match Option::<Given>::deserialize(d)? {
+        Ok(match Option::<ListOrText>::deserialize(d)? {
             None => Self::default(),
-            Some(Given::List(list)) => Self(list),
-            Some(Given::Text(text)) if text.trim().is_empty() => Self::default(),
-            Some(Given::Text(text)) => Self(vec![text]),
+            Some(ListOrText::List(list)) => Self(list),
+            Some(ListOrText::Text(text)) if text.trim().is_empty() => Self::default(),
+            Some(ListOrText::Text(text)) => Self(vec![text]),
         })
     }
 }

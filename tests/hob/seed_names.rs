@@ -212,7 +212,7 @@ pub const CALLS: &[(&str, &str)] = &[
     ("package_manager", r#"{"command": "pip list"}"#),
     ("credentialed_exec", r#"{"binary": "gh", "args": ["issue", "list"]}"#),
     ("list_cli_tools", "{}"),
-    ("run_cli_tool", r#"{"name": "tar", "args": ["--version"], "timeout": 20000}"#),
+    ("run_cli_tool | args timeout", r#"{"name": "tar", "args": ["--version"], "timeout": 20000}"#),
     ("install_cli_tool", r#"{"name": "greet"}"#),
     ("run_coding_task", r#"{"provider": "custom:script", "prompt": "Write the sum.", "timeout_seconds": 60}"#),
     ("list_coding_agents", "{}"),

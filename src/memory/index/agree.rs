@@ -66,7 +66,7 @@ impl Index {
             Some(vector) => {
                 self.rows.with_vector.has(row)
                     && self.rows.sketches.get(row) == Some(&vector.signature().0)
-                    // Where the file cannot be read, the stored vector is used.
+                    // Without a readable file, the stored vector is used.
                     && self.vectors.get(row, memory.facts.id).is_none_or(|known| known == *vector)
             }
         };
