@@ -1,6 +1,7 @@
 //! Assembly of the application: builds every part once, lower layers first, and fills the ports. `serve` runs the result as a
 //! daemon.
 
+mod agreement;
 mod awaited;
 mod background;
 mod care_parts;
@@ -28,6 +29,7 @@ use crate::config::{
 use ::documents::VirtualFiles;
 use ::graph::Graph;
 use agent::Agent;
+use agreement::{Agreement, Derived};
 use anyhow::Result;
 use api::{AppParts, AppState, DeviceSettings, EventStreams, Network, RequestCounts, Restart};
 use background::{BackgroundTasks, publish_pin_changes, schedule_maintenance};
@@ -249,8 +251,6 @@ fn build_with(
     uploads.tidy();
     families.push(tools_knowledge::skills(skills.clone(), uploads.clone()).into_parts());
     let care = care_parts::care(care_config, &store, &uploads, &board, &ports, &entry.scrubber);
-    let checked = vectors.clone();
-    care.checks.add(move || care_parts::vectors_check(checked.repaired()));
     families.push(tools_home::voice::family(voice_servers.clone(), uploads.clone()).into_parts());
     let parts = agent::Parts {
         registry: registry.clone(),
@@ -279,6 +279,14 @@ fn build_with(
         (agent.clone(), models.clone(), ports.clone()),
         closing.clone(),
     );
+    let agreement = Agreement::new(Derived {
+        memories: memories.clone(),
+        documents: files.memory().clone(),
+        graph: graph.clone(),
+        vectors: vectors.clone(),
+        databases: databases.clone(),
+        skills: skills.clone(),
+    });
     embedding::add_check(&care.checks, memories.clone());
     embedding::schedule(memories, ports.clone(), closing.clone());
     background::schedule_indexing(files.memory().clone(), closing.clone());
@@ -288,6 +296,8 @@ fn build_with(
     undo::schedule_pruning(store.clone(), closing.clone());
     sql::schedule_tidying(databases.clone());
     sql::add_check(&care.checks, &databases);
+    agreement.add_check(&care.checks);
+    agreement.schedule(closing.clone());
     let (requests, used_agent) = (RequestCounts::default(), agent.clone());
     let (started, desk) = (Id::new(), settings.clone());
     let (kept, checking) = (store.clone(), ports.clone());

@@ -4,7 +4,7 @@
 use crate::chunk::{CHUNKER, Chunk, chunks};
 use embed::{Embedder, Quantized};
 use serde::{Deserialize, Serialize};
-use store::{Key, Level, Record};
+use store::{Key, Level, Record, order};
 use tool::{AgentId, Scope, UserId};
 
 /// The bytes of a hash of a term, and of the digest of a text.
@@ -42,13 +42,8 @@ impl Record for DocumentIndex {
     /// Computed again after a restore.
     const STAYS: bool = true;
     fn keys(&self) -> Vec<Key> {
-        vec![Key::unique(BY_PATH, path_key(&self.path))]
+        vec![Key::unique(BY_PATH, order::name(&self.path))]
     }
-}
-
-/// A path as an index key, terminated so that no path is a prefix of another.
-pub(crate) fn path_key(path: &str) -> Vec<u8> {
-    [path.as_bytes(), &[0]].concat()
 }
 
 /// The digest of a text.
@@ -104,6 +99,12 @@ impl DocumentIndex {
         self.is_current() && self.digest == digest(text)
     }
 
+    /// Whether it has the same words of the same chunks as another one, whatever their vectors.
+    pub fn has_words_of(&self, other: &Self) -> bool {
+        (&self.digest, self.chunker, &self.spans, &self.terms)
+            == (&other.digest, other.chunker, &other.spans, &other.terms)
+    }
+
     /// The digest of its text.
     pub fn digest(&self) -> &[u8] {
         &self.digest
@@ -126,7 +127,7 @@ impl DocumentIndex {
         let size = Quantized::bytes(embedder.dimensions());
         let mut vectors = Vec::with_capacity(texts.len() * size);
         for text in texts {
-            match embedder.embed(&text).await.and_then(|vector| Quantized::quantize(&vector)) {
+            match embedder.embed_quantized(&text).await {
                 Ok(vector) => vectors.extend(vector.to_bytes()),
                 Err(embed::Error::Empty | embed::Error::NotAVector(_)) => {
                     vectors.resize(vectors.len() + size, 0);

@@ -2,6 +2,7 @@
 //! the agent's as fallback, and are found by words and by meaning. The seven context files of an agent are reached by
 //! path as well, through the [`ContextFiles`] of `persona`. [`route`] decides which path is which.
 
+mod check;
 mod chunk;
 mod edit;
 mod files;

@@ -2,13 +2,13 @@
 
 use crate::{
     Edit, VirtualPath,
-    index::{BY_PATH, DocumentIndex, path_key},
+    index::{BY_PATH, DocumentIndex},
     path::{FOLDER, Place, fold},
 };
 use embed::Embedder;
 use serde::{Deserialize, Serialize};
 use std::{collections::HashSet, sync::Arc};
-use store::{Audience, Collection, Entry, Key, Level, Part, Record, Stamp, Store, Tx, Visit, Walk};
+use store::{Audience, Collection, Entry, Key, Level, Part, Record, Stamp, Store, Tx, Visit, Walk, order};
 use tokio::sync::Mutex;
 use tool::{AgentId, Cx, Error, Id, Label, Result, Role, Scope, prelude::json};
 
@@ -50,16 +50,16 @@ impl Record for Stored {
         self.version = now.map_or(self.version, |now| now.version) + 1;
     }
     fn keys(&self) -> Vec<Key> {
-        vec![Key::unique(BY_PATH, path_key(&fold(&self.path)))]
+        vec![Key::unique(BY_PATH, order::name(&fold(&self.path)))]
     }
 }
 
 impl Stored {
-    fn scope(&self, owner: tool::UserId) -> Scope {
+    pub(crate) fn scope(&self, owner: tool::UserId) -> Scope {
         if self.agents { Scope::Agent(self.agent) } else { Scope::AgentUser(self.agent, owner) }
     }
 
-    fn index(&self) -> DocumentIndex {
+    pub(crate) fn index(&self) -> DocumentIndex {
         DocumentIndex::of(fold(&self.path), (self.agent, self.agents), &self.text)
     }
 }
@@ -106,7 +106,7 @@ impl MemoryDocuments {
 
     /// The document of a path, in this place. It does not taint.
     pub(crate) fn peek(&self, cx: &Cx, path: &VirtualPath, place: Place) -> Result<Option<Entry<Stored>>> {
-        let walk = Walk::prefix(BY_PATH, path_key(&path.folded()));
+        let walk = Walk::prefix(BY_PATH, order::name(&path.folded()));
         let found = self.records.walk_in(scope_of(cx, place), &walk, |_| Visit::Yes)?.pop();
         match found {
             Some(entry) if entry.value.path != path.as_str() => {
@@ -181,7 +181,7 @@ impl MemoryDocuments {
         let label = if change.edit.keeps_old_text() { cx.label().max(before.label) } else { cx.label() };
         let audience = if agents { Audience::Household } else { Audience::Private };
         let stamp = Stamp { scope, owner: cx.user(), audience, label, source: change.edit.operation().into() };
-        let (this, key) = (self.clone(), path_key(&path.folded()));
+        let (this, key) = (self.clone(), order::name(&path.folded()));
         let write = move |tx: &Tx| {
             let found = this.records.find(tx, scope, BY_PATH, &key)?.pop();
             let now = found.as_ref().map(|entry| (entry.id, entry.value.version));
@@ -255,7 +255,7 @@ impl MemoryDocuments {
     /// did; without the model, its words are indexed, and it did not.
     async fn embed_stored(&self, scope: Scope, id: Id) -> Result<bool> {
         let Some(entry) = self.records.get_in(scope, id)? else { return Ok(false) };
-        let key = path_key(&fold(&entry.value.path));
+        let key = order::name(&fold(&entry.value.path));
         let old = self.indexes.walk_in(scope, &Walk::prefix(BY_PATH, &key), |_| Visit::Yes)?.pop();
         let old = old.map(|old| old.value).filter(|old| old.fits(&entry.value.text));
         if old.as_ref().is_some_and(|old| old.has_vectors(&self.embedder)) {
@@ -318,7 +318,7 @@ impl MemoryDocuments {
         let this = self.clone();
         let remove = move |tx: &Tx| {
             for (scope, id, path) in &orphans {
-                if this.records.find(tx, *scope, BY_PATH, &path_key(path))?.is_empty() {
+                if this.records.find(tx, *scope, BY_PATH, &order::name(path))?.is_empty() {
                     this.indexes.remove(tx, *scope, *id)?;
                 }
             }

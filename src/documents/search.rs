@@ -4,13 +4,13 @@
 use crate::{
     VirtualFiles, VirtualPath,
     chunk::chunks,
-    index::{BY_PATH, DocumentIndex, digest, path_key, query_terms},
+    index::{BY_PATH, DocumentIndex, digest, query_terms},
     memory::scope_of,
     path::{ContextFile, FOLDER, Place, Versions},
 };
 use embed::Quantized;
 use std::collections::{HashMap, HashSet};
-use store::{Audience, Stamp, Tx, Visit, Walk};
+use store::{Audience, Stamp, Tx, Visit, Walk, order};
 use text_kit::{fused, relevance, truncate};
 use tool::{Cx, Error, Id, Label, Result};
 
@@ -140,7 +140,7 @@ impl VirtualFiles {
     }
 
     async fn meaning(&self, query: &str) -> Option<Quantized> {
-        let vector = self.memory.embedder.embed_query(query).await.and_then(|vector| Quantized::quantize(&vector));
+        let vector = self.memory.embedder.embed_query_quantized(query).await;
         vector.inspect_err(|error| tracing::warn!(%error, "documents are searched by words alone")).ok()
     }
 
@@ -149,7 +149,7 @@ impl VirtualFiles {
         if document.text.is_some() {
             return Ok(document.text.clone());
         }
-        let walk = Walk::prefix(BY_PATH, path_key(&document.path));
+        let walk = Walk::prefix(BY_PATH, order::name(&document.path));
         let found = self.memory.records.walk_in(scope_of(cx, document.place), &walk, |_| Visit::Yes)?.pop();
         let fitting = found.filter(|entry| digest(&entry.value.text) == document.digest);
         Ok(fitting.map(|entry| (entry.value.path, entry.value.text, entry.label)))
@@ -195,7 +195,7 @@ impl VirtualFiles {
     /// in the background for the next.
     fn context_index(&self, cx: &Cx, place: Place, text: &str) -> Result<DocumentIndex> {
         let (scope, path) = (scope_of(cx, place), VirtualPath::parse(ContextFile::Memory.path())?.folded());
-        let key = path_key(&path);
+        let key = order::name(&path);
         let stored = self.memory.indexes.walk_in(scope, &Walk::prefix(BY_PATH, &key), |_| Visit::Yes)?.pop();
         if let Some(stored) =
             stored.filter(|stored| stored.value.fits(text) && stored.value.has_vectors(&self.memory.embedder))
@@ -239,7 +239,7 @@ impl VirtualFiles {
 
     /// Removes, in the background, the index of a `MEMORY.md` that is no longer there.
     fn forget_context_index(&self, cx: &Cx) -> Result<()> {
-        let key = path_key(&VirtualPath::parse(ContextFile::Memory.path())?.folded());
+        let key = order::name(&VirtualPath::parse(ContextFile::Memory.path())?.folded());
         for scope in [scope_of(cx, Place::Own), scope_of(cx, Place::Agents)] {
             let (this, caller, key) = (self.clone(), cx.clone(), key.clone());
             if this.memory.indexes.walk_in(scope, &Walk::prefix(BY_PATH, &key), |_| Visit::Yes)?.is_empty() {

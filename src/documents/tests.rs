@@ -61,13 +61,13 @@ impl ContextFiles for Files {
     }
 }
 
-struct House {
-    files: VirtualFiles,
+pub(crate) struct House {
+    pub files: VirtualFiles,
     context: Arc<Files>,
-    store: Store,
+    pub store: Store,
 }
 
-fn house(of: AgentType) -> House {
+pub(crate) fn house(of: AgentType) -> House {
     let store = Store::in_memory().unwrap();
     let context = Arc::new(Files { of, ..Files::default() });
     let files = VirtualFiles::new(&store, Embedder::new(Duration::from_secs(60)), context.clone());
@@ -78,16 +78,16 @@ fn ports() -> Ports {
     Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()))
 }
 
-fn person(role: Role) -> Cx {
+pub(crate) fn person(role: Role) -> Cx {
     let user = if role == Role::Admin { UserId::OWNER } else { UserId(Id::new()) };
     let principal = Principal { user, role, agent: tool::AgentId::GENERAL };
     Cx::root(ports(), principal, Via::direct(Channel::Api))
 }
 
-const OWN: (Place, Option<u32>) = (Place::Own, None);
+pub(crate) const OWN: (Place, Option<u32>) = (Place::Own, None);
 const AGENTS: (Place, Option<u32>) = (Place::Agents, None);
 
-async fn search(house: &House, cx: &Cx, text: &str) -> Vec<Hit> {
+pub(crate) async fn search(house: &House, cx: &Cx, text: &str) -> Vec<Hit> {
     let query = SearchQuery { text: text.into(), limit: 5, least: 0.35, own: false, memory_file: true };
     house.files.search(cx, query).await.unwrap().hits
 }

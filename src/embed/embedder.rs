@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::model::Model;
 use crate::own::{self, Centres, Purpose, Session, Settings};
-use crate::{DIM, Error, MODEL, allocator};
+use crate::{DIM, Error, MODEL, Quantized, allocator};
 
 /// After a failed load of a household's model the next attempt: reading a large file again for each text would occupy the device.
 const LOAD_AGAIN: Duration = Duration::from_secs(300);
@@ -141,6 +141,22 @@ impl Embedder {
     /// questions in another way than answers.
     pub async fn embed_query(&self, text: &str) -> Result<Vec<f32>, Error> {
         self.ask(text, Purpose::Query, false).await.map(|(vector, _)| vector)
+    }
+
+    /// The vector of [`Embedder::embed`] in bytes, for storing.
+    ///
+    /// # Errors
+    /// As there; `NotAVector` when the model returned numbers that are none.
+    pub async fn embed_quantized(&self, text: &str) -> Result<Quantized, Error> {
+        self.embed(text).await.and_then(|vector| Quantized::quantize(&vector))
+    }
+
+    /// The vector of [`Embedder::embed_query`] in bytes, for comparing.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed_quantized`].
+    pub async fn embed_query_quantized(&self, text: &str) -> Result<Quantized, Error> {
+        self.embed_query(text).await.and_then(|vector| Quantized::quantize(&vector))
     }
 
     /// The unit vector of all of `text`, and how many tokens the model reads for it.

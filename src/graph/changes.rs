@@ -2,13 +2,12 @@
 
 use crate::{
     EntityView, FactView, Graph,
-    entities::rejected,
     extract::{SELF, is_self},
     records::{self, ALIASES, ALL_FACTS, FACTS, FactOrigin, FactRecord, KIND, NAME, SUMMARY, VALUE},
     scope,
     views::entity_view,
 };
-use store::{Entry, Error as StoreError, Stamp, Tx};
+use store::{Entry, Error as StoreError, Stamp, Tx, rejected};
 use tool::{Cx, Error, Id, Result};
 
 /// A fact to add.

@@ -4,13 +4,8 @@ use crate::{
     Graph,
     records::{ALIASES, ALL, BY_NAME, BY_OBJECT, BY_SUBJECT, ENTITIES, EntityRecord, FactOrigin, FactRecord},
 };
-use store::{Entry, Error as StoreError, Stamp, Tx, order};
+use store::{Entry, Error as StoreError, Stamp, Tx, order, rejected};
 use tool::{Id, Label, Scope};
-
-/// A refusal by a write's own check.
-pub(crate) fn rejected(text: impl Into<String>) -> StoreError {
-    StoreError::Conflict(text.into())
-}
 
 /// Whether something of this kind may be the same as something of that one: a thing may turn out to be anything.
 fn fits(one: &str, other: &str) -> bool {

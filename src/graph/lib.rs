@@ -5,6 +5,7 @@
 //! what is around them, and paths between them.
 
 mod changes;
+mod check;
 mod entities;
 mod extract;
 mod meaning;
@@ -29,7 +30,7 @@ pub use views::{EntityView, FactView, NodeRef, SourceView};
 use embed::Embedder;
 use records::{EntityRecord, FactRecord, VectorRecord};
 use store::{Collection, Store};
-use tool::{Cx, Error, Result, Scope};
+use tool::{Cx, Scope};
 
 /// The graphs of the household; cheap to clone.
 #[derive(Clone)]
@@ -47,11 +48,8 @@ impl Graph {
     }
 }
 
-/// Runs work that takes time on a thread for it.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    let ended = tokio::task::spawn_blocking(work).await;
-    ended.unwrap_or_else(|error| Err(Error::failed(format!("the work on the graph stopped: {error}"))))
-}
+/// The work that an error names.
+const WORK: &str = "the work on the graph";
 
 /// The scope of a caller's graph.
 fn scope(cx: &Cx) -> Scope {

@@ -1,10 +1,10 @@
 //! Vectors of entities: each is that of its name, its summary and its facts.
 
-use crate::{Graph, records::VectorRecord};
+use crate::{Graph, WORK, records::VectorRecord};
 use embed::Quantized;
 use std::collections::{BTreeMap, HashSet};
 use store::{Audience, Entry, Stamp};
-use tool::{Id, Label, Scope, UserId};
+use tool::{Id, Label, Scope, UserId, blocking};
 
 /// How many facts of an entity its vector takes in.
 const FACTS: usize = 12;
@@ -28,7 +28,7 @@ impl Graph {
                     continue;
                 }
             };
-            match self.embedder.embed(&text).await.and_then(|vector| Quantized::quantize(&vector)) {
+            match self.embedder.embed_quantized(&text).await {
                 Ok(vector) => vectors.push((id, vector.to_bytes().to_vec())),
                 Err(error) => {
                     tracing::debug!(%error, "an entity is found by words alone");
@@ -62,7 +62,7 @@ impl Graph {
     /// `Failed` when the data cannot be read, `Unavailable` when the disk is full.
     pub async fn complete_entities(&self) -> tool::Result<()> {
         let this = self.clone();
-        let missing = crate::blocking(move || {
+        let missing = blocking(WORK, move || {
             let mut made = HashSet::new();
             this.vectors.scan(|vector| {
                 if vector.value.model == this.embedder.model() {
@@ -120,7 +120,7 @@ impl Graph {
 
     /// The vector of a question; `None` without the model.
     pub(crate) async fn asked(&self, text: &str) -> Option<Quantized> {
-        self.embedder.embed_query(text).await.and_then(|vector| Quantized::quantize(&vector)).ok()
+        self.embedder.embed_query_quantized(text).await.ok()
     }
 
     /// The entities nearest in meaning to a question, best first.

@@ -1,7 +1,7 @@
 //! Searches: entities by name, words and meaning, with what is around them.
 
 use crate::{
-    EntityView, FactView, Graph, blocking,
+    EntityView, FactView, Graph, WORK,
     extract::{SELF, is_self},
     records::{ALL, BY_NAME, EntityRecord},
     scope,
@@ -9,7 +9,7 @@ use crate::{
 };
 use std::collections::HashMap;
 use store::{Entry, Listing, Visit, Walk, Words, order};
-use tool::{Cx, Error, Id, Result};
+use tool::{Cx, Error, Id, Result, blocking};
 
 /// The most facts of a result.
 const FACTS: usize = 200;
@@ -73,10 +73,10 @@ impl Graph {
         }
         let (this, cx, search) = (self.clone(), cx.clone(), search.clone());
         let (here, asking, wanted) = (this.clone(), cx.clone(), search.clone());
-        let (mut found, exact) = blocking(move || here.begin(&asking, &wanted)).await?;
+        let (mut found, exact) = blocking(WORK, move || here.begin(&asking, &wanted)).await?;
         // Where a question names somebody, things of similar meaning are noise.
         let asked = if exact { None } else { this.asked(search.query.trim()).await };
-        blocking(move || {
+        blocking(WORK, move || {
             if let Some(asked) = asked {
                 let near = this.near(scope(&cx), &asked, FOUND);
                 for entry in this.entities.get_all_in(scope(&cx), &near)? {

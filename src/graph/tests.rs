@@ -5,7 +5,7 @@ use crate::records::FactRecord;
 use std::{sync::Arc, time::Duration};
 use tool::{Channel, Id, Label, Ports, Principal, SystemClock, UserId, Via};
 
-fn house() -> (Graph, Cx) {
+pub(crate) fn house() -> (Graph, Cx) {
     let store = Store::in_memory().unwrap();
     (Graph::new(&store, Embedder::new(Duration::from_secs(600))), person(UserId::OWNER))
 }
@@ -16,17 +16,17 @@ fn person(user: UserId) -> Cx {
 }
 
 /// A memory of the owner at a time.
-async fn memory(graph: &Graph, text: &str, at_ms: u64) -> Id {
+pub(crate) async fn memory(graph: &Graph, text: &str, at_ms: u64) -> Id {
     let (id, content) = (Id::new(), MemoryText { text: text.into(), label: Label::Own, at_ms });
     graph.read_memory(UserId::OWNER, id, Some(content)).await.unwrap();
     id
 }
 
-fn search(query: &str) -> Search {
+pub(crate) fn search(query: &str) -> Search {
     Search { query: query.into(), depth: 1, at: "2026-11-27".into(), most: 20, ..Search::default() }
 }
 
-fn words(facts: &[FactView]) -> Vec<String> {
+pub(crate) fn words(facts: &[FactView]) -> Vec<String> {
     facts.iter().map(FactView::words).collect()
 }
 

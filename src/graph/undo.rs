@@ -2,10 +2,9 @@
 
 use crate::{
     Graph,
-    entities::rejected,
     records::{EntityRecord, FactRecord},
 };
-use store::{Did, Part, Record, Tx};
+use store::{Did, Part, Record, Tx, rejected};
 use tool::{Id, Scope, UserId};
 
 fn place(part: &Part) -> Option<(UserId, Id)> {

@@ -29,8 +29,6 @@ const DAMAGED: &str = "Some stored records are damaged and cannot be shown. `hob
                        backup that has them; `hob restore FILE` brings that back.";
 /// Interval of maintenance.
 pub(super) const MAINTENANCE_EVERY: Duration = Duration::from_secs(600);
-/// The rounds of maintenance between two checks of the collections of vectors: a day.
-const VECTORS_CHECKED_AT: u64 = 144;
 /// Delay after a start before the slow check of stored records begins, and its interval.
 const CHECK_AFTER: Duration = Duration::from_secs(300);
 const CHECK_EVERY: Duration = Duration::from_secs(60);
@@ -128,17 +126,12 @@ pub(super) fn schedule_maintenance(agent: Agent, ports: Ports, closing: Cancella
     tokio::spawn(closing.run_until_cancelled_owned(maintenance));
 }
 
-/// Drops collections of vectors that nobody uses from memory; once a day compares counts and records, and corrects them.
+/// Drops collections of vectors that nobody uses from memory.
 pub(super) fn maintain_vectors(vectors: Vectors, closing: CancellationToken) {
     let maintenance = async move {
-        for round in 1_u64.. {
+        loop {
             tokio::time::sleep(MAINTENANCE_EVERY).await;
             vectors.maintain();
-            if round % VECTORS_CHECKED_AT == 1
-                && let Err(error) = vectors.repair().await
-            {
-                tracing::warn!(%error, "the collections of vectors could not be checked");
-            }
         }
     };
     tokio::spawn(closing.run_until_cancelled_owned(maintenance));

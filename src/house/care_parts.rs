@@ -56,12 +56,6 @@ pub fn care(
     care
 }
 
-/// The doctor's line about collections of vectors that did not agree with their records.
-pub fn vectors_check(repaired: usize) -> Option<care::Check> {
-    let text = || format!("{repaired} disagreements between vector collections and their records were corrected");
-    (repaired > 0).then(|| care::Check::careful("vectors", text(), "report it, with a support bundle"))
-}
-
 /// Notices of Hob's own for everybody.
 fn telling(store: &Store, ports: &Ports) -> Telling {
     let (records, ports) = (store.collection(), ports.clone());

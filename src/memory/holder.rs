@@ -143,7 +143,7 @@ impl IndexHolder {
     }
 
     /// Runs `f` with the index on a blocking thread; builds it first if need be.
-    pub async fn with<T, F>(self: &Arc<Self>, f: F) -> Result<T>
+    pub async fn with<T, F>(self: &Arc<Self>, f: F) -> tool::Result<T>
     where
         T: Send + 'static,
         F: FnOnce(&mut Index, &dyn Fn(UserId, Id) -> Option<Quantized>) -> T + Send + 'static,
@@ -159,6 +159,33 @@ impl IndexHolder {
             Ok(f(&mut loaded.index, &|owner, id| this.vector(owner, id)))
         })
         .await
+    }
+
+    /// Runs `look` with the index while no write is under way, so that what it reads is what the index has to agree with. `None` when
+    /// one was. Blocks; builds the index first if need be.
+    pub fn compare<T>(&self, look: impl FnOnce(&Index) -> Result<T>) -> Result<Option<T>> {
+        let mut slot = self.lock();
+        if self.pending.load(Ordering::SeqCst) > 0 {
+            return Ok(None);
+        }
+        let loaded = match &mut *slot {
+            Some(loaded) => loaded,
+            none => none.insert(self.load()?),
+        };
+        let found = look(&loaded.index)?;
+        Ok(Some(found).filter(|_| self.pending.load(Ordering::SeqCst) == 0))
+    }
+
+    /// Whether undoing may have put a memory back that the index has not taken over.
+    pub fn is_being_put_back(&self, owner: UserId, id: Id) -> bool {
+        self.put_back.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&(owner, id))
+    }
+
+    /// Drops the index and its file: the next search builds it from the memories. Blocks.
+    pub fn discard(&self) {
+        let mut slot = self.lock();
+        self.path().into_iter().for_each(|path| drop(std::fs::remove_file(path)));
+        *slot = None;
     }
 
     /// Takes the stored state of changed memories over, if there is an index. Concurrent changes may arrive in any order.
@@ -202,7 +229,7 @@ impl IndexHolder {
     }
 
     /// The stored vector of a memory.
-    fn vector(&self, owner: UserId, id: Id) -> Option<Quantized> {
+    pub fn vector(&self, owner: UserId, id: Id) -> Option<Quantized> {
         match self.vectors.get_in(Scope::User(owner), id) {
             Ok(vector) => vector?.value.read(&self.model),
             Err(error) => {
@@ -282,7 +309,7 @@ impl IndexHolder {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub async fn maintain(self: &Arc<Self>) -> Result<()> {
+    pub async fn maintain(self: &Arc<Self>) -> tool::Result<()> {
         let this = self.clone();
         if !blocking(move || this.is_due()).await? {
             return Ok(());
@@ -365,13 +392,11 @@ impl IndexHolder {
     }
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .unwrap_or_else(|error| Err(Error::Io(format!("the search in memories stopped: {error}"))))
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> tool::Result<T> {
+    tool::blocking("the search in memories", move || work().map_err(Into::into)).await
 }
 
-fn facts(entry: &Entry<Stored>) -> Facts {
+pub(crate) fn facts(entry: &Entry<Stored>) -> Facts {
     Facts {
         id: entry.id,
         owner: entry.owner,

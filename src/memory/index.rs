@@ -3,6 +3,10 @@
 //! A one-bit sketch of each vector selects candidates, and only the candidates are compared in full. 100,000 memories
 //! take about 15 MB once their vectors are in the index file (`file.rs`), 55 MB before.
 
+mod agree;
+
+pub(crate) use agree::Expected;
+
 use crate::{
     postings::{Dictionary, Term, Words},
     rank::{own, rarity, weight_of_words, with_neighbours},

@@ -6,6 +6,7 @@
 
 mod answer;
 mod bound;
+mod check;
 mod decay;
 mod file;
 mod holder;
@@ -475,16 +476,16 @@ impl Memories {
 
     /// The vector of a memory's text; `None`, with a log line, when the model is not available.
     async fn embed(&self, text: &str) -> Option<Quantized> {
-        usable(self.embedder.embed(text).await)
+        usable(self.embedder.embed_quantized(text).await)
     }
 
     /// The vector of a text that is searched for, likewise.
     async fn embed_query(&self, text: &str) -> Option<Quantized> {
         if self.embedder.is_built_in() {
-            return usable(self.embedder.embed_query(text).await);
+            return usable(self.embedder.embed_query_quantized(text).await);
         }
         // A large model may still be loading: then this search is by words.
-        let embedded = tokio::time::timeout(QUERY_PATIENCE, self.embedder.embed_query(text)).await;
+        let embedded = tokio::time::timeout(QUERY_PATIENCE, self.embedder.embed_query_quantized(text)).await;
         usable(embedded.unwrap_or_else(|_| Err(embed::Error::Unavailable("the model is still loading".into()))))
     }
 
@@ -522,14 +523,8 @@ impl Memories {
     }
 }
 
-fn usable(embedded: std::result::Result<Vec<f32>, embed::Error>) -> Option<Quantized> {
-    match embedded.and_then(|vector| Quantized::quantize(&vector)) {
-        Ok(vector) => Some(vector),
-        Err(error) => {
-            tracing::warn!(%error, "no embedding for this text; searching by words alone");
-            None
-        }
-    }
+fn usable(embedded: std::result::Result<Quantized, embed::Error>) -> Option<Quantized> {
+    embedded.inspect_err(|error| tracing::warn!(%error, "no embedding for this text; searching by words alone")).ok()
 }
 
 /// The stamp of an entry, for its vector.
@@ -563,6 +558,8 @@ fn audience(shared: bool) -> Audience {
 mod plain;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_check;
 #[cfg(test)]
 mod tests_index;
 #[cfg(test)]

@@ -246,6 +246,19 @@ impl Words {
         (base.is_some() || later.is_some()).then(|| Term { words: self, base, later: later.unwrap_or_default() })
     }
 
+    /// The sum of the frequencies of all terms in each row.
+    pub fn frequencies(&self, rows: usize) -> Vec<u32> {
+        let mut sums = vec![0_u32; rows];
+        let mut add = |row: u32, often: Frequency| {
+            if let Some(sum) = sums.get_mut(row as usize) {
+                *sum = sum.saturating_add(u32::from(often));
+            }
+        };
+        (0..self.base.term_ends.len()).for_each(|term| self.base.each(term, &mut add));
+        self.later.values().flatten().for_each(|(row, often)| add(*row, *often));
+        sums
+    }
+
     /// A dictionary of the rows that are left: `remap` has the new row of each old one, [`u32::MAX`] where it is gone.
     pub fn compacted(&self, remap: &[u32]) -> Dictionary {
         let mut later: Vec<&str> = self.later.keys().map(|term| &**term).collect();

@@ -6,7 +6,6 @@
 //! old model, put back, finds them.
 
 use crate::{Memories, records::Vector};
-use embed::Quantized;
 use std::sync::PoisonError;
 use tool::{Result, Scope};
 
@@ -65,7 +64,7 @@ impl Memories {
             for (owner, id) in some {
                 let entry = crate::unless_damaged(self.records.get_in(Scope::User(*owner), *id))?;
                 let Some(entry) = entry else { continue };
-                match self.embedder.embed(&entry.value.content).await.and_then(|vector| Quantized::quantize(&vector)) {
+                match self.embedder.embed_quantized(&entry.value.content).await {
                     Ok(vector) => found.push((entry, Vector::of(&vector, &self.model))),
                     // Nothing in it can be embedded: the others can.
                     Err(embed::Error::Empty | embed::Error::TooLong(_)) => {}

@@ -119,6 +119,14 @@ fn read(lines: impl Iterator<Item = String>) -> Said {
     said
 }
 
+/// The checker finds nothing.
+async fn agrees(memories: &Memories, kill: u64) {
+    let this = memories.clone();
+    let check = move || this.check(store::Until::DONE).unwrap();
+    let found = tokio::task::spawn_blocking(check).await.unwrap();
+    assert_eq!((found.wrong, found.cut_short), (0, false), "kill {kill}: {found:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kill_leaves_the_index_in_step_with_the_memories() {
     let kills = std::env::var("INDEX_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(4);
@@ -153,6 +161,7 @@ async fn a_kill_leaves_the_index_in_step_with_the_memories() {
         saved += said.saved;
         embedded += said.embedded;
         let memories = home.open();
+        agrees(&memories, kill).await;
         let all = memories.list(&home.anna, &Filter::default()).unwrap();
         let stored: BTreeMap<String, String> =
             all.into_iter().map(|memory| (memory.id.to_string(), memory.content)).collect();
@@ -170,6 +179,7 @@ async fn a_kill_leaves_the_index_in_step_with_the_memories() {
         let stats = reopened.stats(&home.anna).await.unwrap();
         assert_eq!((stats.total, stats.with_meaning), (stored.len(), stored.len()), "kill {kill}");
         home.check(&reopened).await;
+        agrees(&reopened, kill).await;
         // So that a round takes no longer than the one before.
         for id in stored.keys().skip(40) {
             reopened.forget(&home.anna, id.parse().unwrap(), true).await.unwrap();

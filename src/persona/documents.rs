@@ -4,7 +4,7 @@ use crate::{AgentType, Edit, Name, Profile, prompt::BASE};
 use records::{Notice, publish_change, tell_notice};
 use serde::Serialize;
 use std::sync::Arc;
-use store::{Audience, Coded, Collection, Entry, Key, Level, Record, Stamp, Store, Tx, Visit, Walk};
+use store::{Audience, Coded, Collection, Entry, Key, Level, Record, Stamp, Store, Tx, Visit, Walk, order};
 use tool::{AgentId, Cx, Error, Id, Label, Result, Role, Scope, UserId, prelude::*};
 
 /// The maximum length of a text, in bytes.
@@ -36,7 +36,7 @@ impl Record for Current {
     /// Personal documents use a user scope; every call names the scope.
     const LEVEL: Level = Level::Agent;
     fn keys(&self) -> Vec<Key> {
-        vec![Key::unique(BY_NAME, index_key(&self.name))]
+        vec![Key::unique(BY_NAME, order::name(&self.name))]
     }
 }
 
@@ -77,13 +77,8 @@ impl Record for Version {
     }
 }
 
-/// A name as an index key, terminated so that no name is a prefix of another.
-fn index_key(name: &str) -> Vec<u8> {
-    [name.as_bytes(), &[0]].concat()
-}
-
 fn versioned(name: &str, version: u32) -> Vec<u8> {
-    [&index_key(name)[..], &version.to_be_bytes()].concat()
+    [&order::name(name)[..], &version.to_be_bytes()].concat()
 }
 
 /// The current state of a document.
@@ -228,7 +223,7 @@ impl Documents {
     /// # Errors
     /// As [`Documents::read`].
     pub fn peek(&self, cx: &Cx, name: Name) -> Result<Document> {
-        let walk = Walk::prefix(BY_NAME, index_key(name.word()));
+        let walk = Walk::prefix(BY_NAME, order::name(name.word()));
         for scope in self.scopes(cx, name) {
             // Check the scope: the caller's own, or shared.
             if let Some(entry) = self.current.walk_in(scope, &walk, |_| Visit::Yes)?.pop() {
@@ -345,7 +340,7 @@ impl Documents {
         let write = move |tx: &Tx| {
             let mut found = None;
             for place in &scopes {
-                let entry = this.current.find(tx, *place, BY_NAME, &index_key(name.word()))?.pop();
+                let entry = this.current.find(tx, *place, BY_NAME, &order::name(name.word()))?.pop();
                 found = found.or(entry.map(|entry| (*place, entry)));
             }
             let (old, id) = match found {
@@ -439,7 +434,7 @@ impl Documents {
 
     /// Within a write: the number of the newest stored version; 0 without one.
     fn last_version(&self, tx: &Tx, scope: Scope, name: Name) -> store::Result<u32> {
-        let walk = Walk::prefix(BY_VERSION, index_key(name.word())).down();
+        let walk = Walk::prefix(BY_VERSION, order::name(name.word())).down();
         let mut last = 0;
         self.versions.walk_in(scope, &walk, |entry| {
             last = entry.value.version;
@@ -460,7 +455,7 @@ impl Documents {
         }
         let (mut older, mut by_person) = (vec![], None);
         // Collect version numbers only.
-        self.versions.walk_in(scope, &Walk::prefix(BY_VERSION, index_key(name.word())).down(), |entry| {
+        self.versions.walk_in(scope, &Walk::prefix(BY_VERSION, order::name(name.word())).down(), |entry| {
             let Version { version, by, .. } = &entry.value;
             older.push((*version, entry.id));
             by_person = by_person.or((*by == Author::Person).then_some(*version));
@@ -482,7 +477,7 @@ impl Documents {
     /// `Failed` when the data cannot be read.
     pub fn history(&self, cx: &Cx, name: Name, limit: usize, offset: usize) -> Result<(usize, Vec<PastHead>)> {
         let (mut count, mut heads) = (0, vec![]);
-        let walk = Walk::prefix(BY_VERSION, index_key(name.word())).down();
+        let walk = Walk::prefix(BY_VERSION, order::name(name.word())).down();
         self.versions.walk_in(self.own_scope(cx, name), &walk, |entry| {
             if count >= offset && heads.len() < limit {
                 heads.push(head(entry));

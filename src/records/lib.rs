@@ -21,6 +21,7 @@ pub use due::{Due, is_past};
 pub use kind::{RecordKind, names};
 pub use notices::{DocumentChange, Notice, tell_notice};
 pub use several::{Change, can_change};
+pub use store::rejected;
 pub use text_kit::{counted, day_words, truncate};
 pub use undo::{Undo, Undoer};
 pub use words::{iso, join_list, local_text, names_owner, quote, view, when_words};
@@ -428,11 +429,6 @@ fn publish<T: Record>(cx: &Cx, entry: &Entry<T>, change: &str, finished: bool) {
         data["finished"] = true.into();
     }
     cx.ports().bus.publish(format!("{}:changed", T::NAME), to, data);
-}
-
-/// Rejects a change within a write; reaches the caller as `BadArgs`.
-pub fn rejected(text: impl Into<String>) -> store::Error {
-    store::Error::Conflict(text.into())
 }
 
 /// The same caller in a run of its own, for scanning records of which few are returned. Whoever returns one taints the run.

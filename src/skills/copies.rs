@@ -23,7 +23,7 @@ use tool::{Id, Label, Result, Scope, UserId};
 pub(crate) struct SkillCopy {
     slug: String,
     /// The digest of files and facts.
-    digest: Vec<u8>,
+    pub digest: Vec<u8>,
     /// The files, as JSON of path and text or bytes, compressed.
     files: Vec<u8>,
     /// The facts as JSON; empty for a skill that was put there by hand.
@@ -56,6 +56,11 @@ fn packed(package: &Package) -> Option<Vec<u8>> {
     serde_json::to_vec(&files).ok().map(|json| compress_to_vec(&json, 6))
 }
 
+/// Whether a copy can be unpacked, and is what its digest says.
+pub(crate) fn is_whole(copy: &SkillCopy) -> bool {
+    unpacked(copy).is_ok_and(|package| digest(&package, &copy.facts) == copy.digest)
+}
+
 fn unpacked(copy: &SkillCopy) -> Result<Package, String> {
     let damaged = || format!("the copy of the skill `{}` is damaged", copy.slug);
     // Bytes are written as numbers: at most four characters each, and a text may double by escaping.
@@ -64,7 +69,8 @@ fn unpacked(copy: &SkillCopy) -> Result<Package, String> {
     Package::of(files.into_iter().map(|(path, text, bytes)| (path, text.map_or(bytes, String::into_bytes))).collect())
 }
 
-fn digest(package: &Package, facts: &str) -> Vec<u8> {
+/// The digest of files and facts.
+pub(crate) fn digest(package: &Package, facts: &str) -> Vec<u8> {
     let mut hash = blake3::Hasher::new();
     for (path, bytes) in &package.files {
         for part in [path.as_bytes(), bytes] {
@@ -78,17 +84,34 @@ fn digest(package: &Package, facts: &str) -> Vec<u8> {
 pub(crate) type Compared = HashMap<(SkillFolder, String), (blake3::Hash, bool)>;
 
 /// A skill, by its owner.
-type Name = (UserId, Whose, String);
+pub(crate) type Name = (UserId, Whose, String);
 
 /// A copy without its files, for comparison.
-struct CopyHead {
-    id: Id,
-    digest: Vec<u8>,
-    lineage: Id,
+pub(crate) struct CopyHead {
+    pub id: Id,
+    pub digest: Vec<u8>,
+    pub lineage: Id,
+}
+
+impl SkillCopy {
+    /// The skill it is of.
+    pub fn name(&self, owner: UserId) -> Name {
+        match self.household {
+            true => (UserId::OWNER, Whose::Household, self.slug.clone()),
+            false => (owner, Whose::Own, self.slug.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+impl SkillCopy {
+    pub fn with_files_of(&self, other: &Self) -> Self {
+        Self { files: other.files.clone(), ..self.clone() }
+    }
 }
 
 impl CopyHead {
-    fn of(id: Id, copy: SkillCopy) -> Self {
+    pub fn of(id: Id, copy: SkillCopy) -> Self {
         let SkillCopy { digest, lineage, .. } = copy;
         Self { id, digest, lineage }
     }
@@ -201,13 +224,13 @@ impl Skills {
     }
 
     /// Writes the copy of a skill where it differs. Returns whether there is one: what cannot be read cannot be restored.
-    async fn copy(&self, (user, whose, slug): Name, known: Option<CopyHead>) -> Result<bool> {
+    pub(crate) async fn copy(&self, (user, whose, slug): Name, known: Option<CopyHead>) -> Result<bool> {
         let lineage = self.copies.store().lineage();
         let (folder, name, id) = (self.folder(user, whose), slug.clone(), known.as_ref().map(|known| known.id));
         let known = known.filter(|known| known.lineage == lineage).map(|known| known.digest);
         let made = blocking(move || {
             let package = folder.package(&slug)?;
-            let facts = folder.facts(&slug).and_then(|facts| serde_json::to_string(&facts).ok()).unwrap_or_default();
+            let facts = facts_text(&folder, &slug);
             let digest = digest(&package, &facts);
             if known.as_ref() == Some(&digest) {
                 return Ok(None);
@@ -231,11 +254,7 @@ impl Skills {
         off_thread(move || {
             let mut copies = HashMap::new();
             this.copies.scan(|entry| {
-                let (owner, whose) = match entry.value.household {
-                    true => (UserId::OWNER, Whose::Household),
-                    false => (entry.owner, Whose::Own),
-                };
-                copies.insert((owner, whose, entry.value.slug.clone()), CopyHead::of(entry.id, entry.value));
+                copies.insert(entry.value.name(entry.owner), CopyHead::of(entry.id, entry.value));
             })?;
             Ok(copies)
         })
@@ -247,7 +266,7 @@ impl Skills {
     }
 
     /// Everybody who has a folder of skills, and the household.
-    fn everybody(&self) -> Result<Vec<(UserId, Whose)>, String> {
+    pub(crate) fn everybody(&self) -> Result<Vec<(UserId, Whose)>, String> {
         let names = names_in(&self.data.join(crate::PEOPLE));
         let names = names.map_err(|error| format!("the folders of people's skills cannot be read ({error})"))?;
         let people = names.iter().filter_map(|name| Some((UserId(name.parse().ok()?), Whose::Own)));
@@ -273,6 +292,11 @@ impl Skills {
         let found = self.copies.find(tx, scope, BY_SLUG, key)?;
         found.into_iter().try_for_each(|entry| self.copies.remove(tx, scope, entry.id).map(drop))
     }
+}
+
+/// The facts about a skill as a copy has them.
+pub(crate) fn facts_text(folder: &SkillFolder, slug: &str) -> String {
+    folder.facts(slug).and_then(|facts| serde_json::to_string(&facts).ok()).unwrap_or_default()
 }
 
 /// Makes a folder what its copy says; the version that is there becomes an earlier one.

@@ -3,6 +3,7 @@
 //!
 //! The text of a skill from elsewhere is a stranger's until a person vouches for it, and taints the run that reads it.
 
+mod check;
 mod copies;
 mod folder;
 mod manifest;
@@ -446,13 +447,11 @@ fn note(
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(format!("the work on the skill stopped ({error})"))).map_err(Error::unavailable)
+    off_thread(move || work().map_err(Error::unavailable)).await
 }
 
 async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(Error::failed(format!("reading the skills stopped ({error})"))))
+    tool::blocking("the work on skills", work).await
 }
 
 fn unreadable(error: std::io::Error) -> Error {

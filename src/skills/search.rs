@@ -74,10 +74,10 @@ impl Skills {
             return known;
         }
         let embedded = match keep {
-            true => self.embedder.embed(text).await,
-            false => self.embedder.embed_query(text).await,
+            true => self.embedder.embed_quantized(text).await,
+            false => self.embedder.embed_query_quantized(text).await,
         };
-        match embedded.and_then(|vector| Quantized::quantize(&vector)) {
+        match embedded {
             Ok(vector) => {
                 let mut vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
                 if vectors.len() >= VECTORS {

@@ -9,10 +9,10 @@ use std::{
 };
 use tool::{Channel, Ports, Principal, SystemClock, Via};
 
-struct House {
+pub(crate) struct House {
     data: PathBuf,
-    store: Store,
-    skills: Skills,
+    pub store: Store,
+    pub skills: Skills,
 }
 
 impl Drop for House {
@@ -21,7 +21,7 @@ impl Drop for House {
     }
 }
 
-fn house() -> House {
+pub(crate) fn house() -> House {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let name = format!("hob-skills-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let data = std::env::temp_dir().join(name);
@@ -37,7 +37,7 @@ fn person(role: Role) -> Cx {
     Cx::root(Ports::unconnected(Arc::new(SystemClock::new(None).unwrap())), principal, Via::direct(Channel::Api))
 }
 
-fn text(name: &str, about: &str) -> String {
+pub(crate) fn text(name: &str, about: &str) -> String {
     format!("---\nname: {name}\ndescription: {about}\n---\nDo it for {name}.")
 }
 
@@ -49,7 +49,7 @@ const OWN: Target<'static> = Target { slug: None, whose: Whose::Own, outside: fa
 const HOUSEHOLDS: Target<'static> = Target { whose: Whose::Household, ..OWN };
 
 impl House {
-    fn put(&self, path: &str, text: &str) {
+    pub fn put(&self, path: &str, text: &str) {
         let path = self.data.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();

@@ -70,6 +70,8 @@ pub struct Health {
     pub problems: Vec<String>,
     /// How many could not be checked for lack of time.
     pub unchecked: usize,
+    /// How many databases have pages and no record.
+    pub orphans: usize,
 }
 
 /// What a check of a database found.
@@ -101,9 +103,8 @@ struct Inner {
     locks: Mutex<HashMap<Scope, Arc<Exclusive<()>>>>,
     threads: Arc<Semaphore>,
     waiting: AtomicUsize,
-    /// The pages of an import that is under way; one at a time.
+    /// One import at a time.
     importing: Arc<Semaphore>,
-    imported: Mutex<Option<Id>>,
     /// What the last check found, with the version it looked at, by database.
     checked: Mutex<HashMap<Id, (u64, Checkup)>>,
     /// The database that was checked last.
@@ -142,7 +143,6 @@ impl Databases {
             threads: Arc::new(Semaphore::new(THREADS)),
             waiting: AtomicUsize::new(0),
             importing: Arc::new(Semaphore::new(1)),
-            imported: Mutex::default(),
             checked: Mutex::default(),
             last_checked: Mutex::default(),
         }))
@@ -361,14 +361,12 @@ impl Databases {
     ) -> Result<Imported> {
         let converted = file.with_extension(format!("{}.tmp", Id::new()));
         let pages = Id::new();
-        *self.0.imported.lock().unwrap_or_else(PoisonError::into_inner) = Some(pages);
         let done = self.import_as(cx, source, pages, (file, &converted), vouched).await;
         let _ = std::fs::remove_file(&converted);
         if done.is_err() {
             // What is left now is removed at the next start.
             let _ = self.0.store.remove_pages(pages).await;
         }
-        *self.0.imported.lock().unwrap_or_else(PoisonError::into_inner) = None;
         done
     }
 
@@ -455,7 +453,7 @@ impl Databases {
     pub fn check(&self, within: Duration) -> Result<Health> {
         let (until, mut all) = (Instant::now() + within, vec![]);
         self.0.records.scan(|found| all.push((found.value.pages, found.value.version)))?;
-        let mut health = Health::default();
+        let mut health = Health { orphans: self.orphans()?.len(), ..Health::default() };
         if self.records()? != all.len() as u64 {
             health.problems.push(DAMAGED_RECORD.into());
         }
@@ -501,21 +499,32 @@ impl Databases {
     /// # Errors
     /// As [`Store::write`].
     pub async fn tidy(&self) -> Result<()> {
-        let with_pages = self.0.store.databases_with_pages()?;
-        // In this order: an import that ends meanwhile is found here or has its record by then.
-        let imported = *self.0.imported.lock().unwrap_or_else(PoisonError::into_inner);
+        for pages in self.orphans()? {
+            self.0.store.remove_pages(pages).await?;
+        }
+        Ok(())
+    }
+
+    /// The pages that belong to no database. None while an import is under way, which removes those that it replaces.
+    fn orphans(&self) -> Result<Vec<Id>> {
+        let is_importing = || self.0.importing.available_permits() == 0;
+        // Before the records: a new database has its record in the write of its first pages.
+        let with_pages = if is_importing() { vec![] } else { self.0.store.databases_with_pages()? };
         let mut known = BTreeSet::new();
         self.0.records.scan(|found| {
             known.insert(found.value.pages);
         })?;
         if self.records()? != known.len() as u64 {
             tracing::warn!("the record of a database cannot be read: no pages are removed");
-            return Ok(());
+            return Ok(vec![]);
         }
-        for pages in with_pages.into_iter().filter(|pages| !known.contains(pages) && imported != Some(*pages)) {
-            self.0.store.remove_pages(pages).await?;
+        let orphans: Vec<Id> = with_pages.into_iter().filter(|pages| !known.contains(pages)).collect();
+        if orphans.is_empty() || is_importing() {
+            return Ok(vec![]);
         }
-        Ok(())
+        // An import that is over has removed those of the database that it replaced.
+        let now: BTreeSet<Id> = self.0.store.databases_with_pages()?.into_iter().collect();
+        Ok(orphans.into_iter().filter(|pages| now.contains(pages)).collect())
     }
 }
 

@@ -457,7 +457,14 @@ async fn damage_is_found_and_pages_without_a_database_are_removed() {
     ok(&all, "CREATE TABLE t (a); INSERT INTO t SELECT randomblob(3000) FROM json_each('[1,2,3,4,5,6,7,8,9]')").await;
     let (stray, pages) = (Id::new(), store.databases_with_pages().unwrap()[0]);
     store.write(move |tx| tx.put_page(stray, 0, b"left by an import")).await.unwrap();
+    let orphans = || all.check(Duration::from_secs(60)).unwrap().orphans;
+    assert_eq!(orphans(), 1);
+    // Its own pages are no orphans while an import writes them.
+    let permit = all.import_permit().unwrap();
+    assert_eq!(orphans(), 0);
+    drop(permit);
     all.tidy().await.unwrap();
+    assert_eq!(orphans(), 0);
     assert_eq!(store.databases_with_pages().unwrap(), [pages]);
     assert_eq!(problems(&all).await, [] as [&str; 0]);
     // Each page is intact, and they do not fit together. A version that was checked is not checked again.

@@ -64,6 +64,11 @@ impl Error {
     }
 }
 
+/// Rejects a change by a write's own check; reaches the caller as `BadArgs`.
+pub fn rejected(text: impl Into<String>) -> Error {
+    Error::Conflict(text.into())
+}
+
 /// A file that cannot be restored, and why.
 pub(crate) fn unusable(what: &str) -> Error {
     Error::Damaged(format!("this is not a usable backup ({what}): nothing was changed"))

@@ -12,7 +12,7 @@ use crate::{
     snapshot::{Snapshot, View},
     word_rows,
 };
-use std::any::Any;
+use std::{any::Any, ops::Bound};
 use tool::{Cx, Id, Label, Scope, UserId};
 
 /// The index under which shared records are found by everybody; its value is the owner's scope.
@@ -220,6 +220,25 @@ pub(crate) fn scan(kind: &Kind, tx: &Snapshot, each: &mut dyn FnMut(Found) -> Re
         }
     }
     Ok(())
+}
+
+/// Up to `most` rows after a key, in key order, and the last of their keys when there may be more. A record that cannot be read is left
+/// out.
+pub(crate) fn page(
+    kind: &Kind,
+    tx: &Snapshot,
+    after: Option<&[u8]>,
+    most: usize,
+) -> Result<(Vec<Found>, Option<Vec<u8>>)> {
+    let Some(table) = tx.open(kind.name)? else { return Ok((vec![], None)) };
+    let (mut found, mut rows, mut last) = (vec![], 0, None);
+    for row in table.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded))?.take(most) {
+        let (key, value) = row?;
+        found.extend(readable(entry(kind, &key, &value))?);
+        rows += 1;
+        last = Some(key.to_vec());
+    }
+    Ok((found, last.filter(|_| rows == most)))
 }
 
 fn shared_row(key: &Key, id: Id) -> Vec<u8> {

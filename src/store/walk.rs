@@ -64,6 +64,10 @@ pub mod order {
         bytes.push(0);
         bytes
     }
+    /// A name whose case counts, with a terminator, so that none is the beginning of another.
+    pub fn name(value: &str) -> Vec<u8> {
+        [value.as_bytes(), &[0]].concat()
+    }
 }
 
 /// The verdict of a walk on a record.

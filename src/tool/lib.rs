@@ -4,6 +4,7 @@
 //! its context as a [`Cx`] and returns an [`Output`] or an [`Error`]; its [`Risk`] is what policy is written in. The traits
 //! in [`ports`] are the only way upward: lower layers call them, the assembly in the root implements them.
 
+mod blocking;
 mod bounds;
 mod bus;
 mod clock;
@@ -24,6 +25,7 @@ mod signature;
 mod when;
 mod zone;
 
+pub use blocking::blocking;
 pub use bounds::{Begins, Bounds, Consent, Pause, Subagent};
 pub use bus::{Bus, BusEvent, Event, Listener, Topics};
 pub use clock::{Clock, FixedClock, SystemClock};

@@ -50,8 +50,7 @@ pub(crate) fn bounded_json(what: &str, value: &Value, most: usize) -> Result<Str
 /// # Errors
 /// The errors of `work`; `Failed` when it panics.
 pub(crate) async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|e| Err(Error::failed(format!("the search stopped: {e}; try again"))))
+    tool::blocking("the search", work).await
 }
 
 #[cfg(test)]

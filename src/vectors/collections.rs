@@ -7,7 +7,7 @@ use crate::{
     },
 };
 use serde::Serialize;
-use store::{Audience, Entry, Error as StoreError, Listing, order};
+use store::{Audience, Entry, Listing, order, rejected};
 use tool::{Cx, Error, Id, Result, Scope};
 
 /// How many vectors of a deleted collection one write removes, so that other writes need not wait.
@@ -68,11 +68,6 @@ impl CollectionInfo {
             own: entry.owner == cx.user(),
         }
     }
-}
-
-/// A refusal by a write's own check.
-pub(crate) fn rejected(text: impl Into<String>) -> StoreError {
-    StoreError::Conflict(text.into())
 }
 
 impl Vectors {

@@ -21,7 +21,6 @@ mod tests_kills;
 mod upsert;
 mod values;
 
-pub use check::Disagreements;
 pub use collections::{CollectionInfo, NewCollection};
 pub use records::{Metric, TABLE};
 pub use search::{Hit, Search, Searched};
@@ -46,8 +45,6 @@ pub struct Vectors {
     pub(crate) pool: Arc<Pool>,
     /// How many vectors of a collection that another model takes over are done, of how many.
     reembedding: Arc<Mutex<HashMap<Id, (u64, u64)>>>,
-    /// How many disagreements were corrected.
-    repaired: Arc<Mutex<usize>>,
 }
 
 impl Vectors {
@@ -59,7 +56,6 @@ impl Vectors {
             embedder,
             pool: Arc::default(),
             reembedding: Arc::default(),
-            repaired: Arc::default(),
         }
     }
 
@@ -124,8 +120,5 @@ fn refused(error: embed::Error) -> Error {
     }
 }
 
-/// Runs work that takes time on a thread for it.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    let ended = tokio::task::spawn_blocking(work).await;
-    ended.unwrap_or_else(|error| Err(Error::failed(format!("the work on vectors stopped: {error}"))))
-}
+/// The work that an error names.
+const WORK: &str = "the work on vectors";

@@ -1,13 +1,13 @@
 //! When another model takes over, texts are embedded again in the background; until then their collection is not searched.
 
 use crate::{
-    Vectors,
+    Vectors, WORK,
     records::{CollectionRecord, VectorRecord, most_vectors},
     values::Values,
 };
 use std::{sync::PoisonError, time::Duration};
 use store::Entry;
-use tool::{Error, Id, Result, Scope};
+use tool::{Error, Id, Result, Scope, blocking};
 
 /// How many vectors one commit replaces.
 const AT_ONCE: usize = 32;
@@ -98,7 +98,7 @@ impl Vectors {
     /// Embeds all texts again; resumes at what is left of an interrupted pass.
     async fn take_over(&self, was: Entry<CollectionRecord>, model: String, dimensions: usize) -> Result<()> {
         let (this, of) = (self.clone(), was.clone());
-        let counted = crate::blocking(move || {
+        let counted = blocking(WORK, move || {
             let (mut all, mut without_text) = (0, 0);
             this.each(&of, |found| {
                 all += 1;

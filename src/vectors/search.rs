@@ -1,7 +1,7 @@
 //! Searches: candidates from memory, compared exactly with what is stored.
 
 use crate::{
-    Vectors, blocking,
+    Vectors, WORK,
     filter::Filter,
     index::{Index, Query},
     label_for,
@@ -10,7 +10,7 @@ use crate::{
 };
 use serde_json::{Map, Value};
 use store::Entry;
-use tool::{Cx, Error, Id, Result, Scope};
+use tool::{Cx, Error, Id, Result, Scope, blocking};
 
 /// The vectors that one read of the store returns while a collection is read into memory.
 const READ_AT_ONCE: usize = 2000;
@@ -85,7 +85,8 @@ impl Vectors {
         };
         let (this, asked, most, exact) = (self.clone(), entry.clone(), search.most, search.exact);
         let threshold = search.threshold;
-        let found = blocking(move || this.best(&asked, &Query::new(vector), filter.as_ref(), (most, exact, threshold)));
+        let found =
+            blocking(WORK, move || this.best(&asked, &Query::new(vector), filter.as_ref(), (most, exact, threshold)));
         let (searched, found) = found.await?;
         let hits = found.into_iter().map(|(score, found)| {
             cx.taint(label_for(cx, &found));
@@ -170,7 +171,7 @@ impl Vectors {
     pub(crate) async fn apply(&self, entry: &Entry<CollectionRecord>, ids: Vec<Id>) {
         let (this, scope, collection) = (self.clone(), Scope::User(entry.owner), entry.id);
         let generation = entry.value.generation;
-        let applied = blocking(move || {
+        let applied = blocking(WORK, move || {
             this.pool.update(collection, |index| {
                 for id in &ids {
                     match this.vectors.get_in(scope, *id) {

@@ -2,7 +2,7 @@
 
 use crate::{
     Vectors,
-    collections::{CollectionInfo, rejected},
+    collections::CollectionInfo,
     fields::bytes_of,
     filter::metadata,
     records::{
@@ -12,7 +12,7 @@ use crate::{
 };
 use serde_json::{Map, Value};
 use std::collections::HashSet;
-use store::{Did, Entry, Part, Stamp, Tx};
+use store::{Did, Entry, Part, Stamp, Tx, rejected};
 use tool::{Cx, Error, Id, Result, Scope};
 
 /// The most vectors of one call.

@@ -20,6 +20,10 @@ mod search;
 mod tasks;
 mod update;
 mod vectors;
+// The words of memories as the ranking compares them; `recall` measures its second pass apart.
+#[allow(dead_code)]
+#[path = "../../src/memory/words.rs"]
+mod words;
 mod writes;
 
 use rustix::time::{ClockId, clock_gettime};

@@ -141,6 +141,7 @@ fn thirty_power_cuts_lose_nothing_that_was_acknowledged() {
         });
         hob.assert_sound();
         hob.start_again();
+        hob.assert_agrees();
         let all = kept.lock().unwrap();
         assert_kept(&hob, &all[before..], &format!("round {round}, {told}"));
     }

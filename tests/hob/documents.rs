@@ -280,6 +280,7 @@ fn no_kill_loses_a_document_or_its_index() {
         });
         hob.assert_sound();
         hob.start_again();
+        hob.assert_agrees();
         writers.iter_mut().for_each(|writer| writer.check(&hob, round));
     }
     until("the daemon", || hob.get("/healthz").status == 200);

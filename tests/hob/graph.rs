@@ -142,6 +142,7 @@ fn kills_leave_facts_and_memories_in_step() {
         });
         hob.assert_sound();
         hob.start_again();
+        hob.assert_agrees();
         let person = Person::with(&hob, &token);
         let wanted = writer.check(&person);
         if round % TOGETHER == TOGETHER - 1 || round == kills - 1 {

@@ -244,6 +244,16 @@ impl Hob {
         assert!(self.child.is_none());
         let told = self.cli(&["doctor"]).ok();
         assert!(told.contains("every page is sound") && told.contains("all sound"), "{told}");
+        assert!(told.contains("agree with their records") && !told.contains("do not agree"), "{told}");
+    }
+
+    /// The doctor of a running daemon finds that every index agrees with its records.
+    pub fn assert_agrees(&self) {
+        let doctor = self.get("/api/v1/doctor").data(200);
+        let line = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "indexes").cloned();
+        let line = line.unwrap_or_else(|| panic!("no line about indexes: {doctor}"));
+        assert_eq!(line["outcome"], "well", "{line}");
+        assert!(line["text"].as_str().unwrap().contains("agree with their records"), "{line}");
     }
 
     /// Stops the daemon gracefully and returns its exit code.

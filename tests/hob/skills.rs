@@ -324,6 +324,7 @@ fn a_kill_leaves_a_whole_version() {
         });
         hob.assert_sound();
         hob.start_again();
+        hob.assert_agrees();
         let reply = hob.get(&format!("{AT}/bread"));
         if reply.status == 404 {
             assert_eq!(known, 0, "round {round}: it is lost");

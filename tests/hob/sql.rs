@@ -293,6 +293,7 @@ fn no_kill_loses_or_halves_a_transaction() {
         });
         hob.assert_sound();
         hob.start_again();
+        hob.assert_agrees();
         let state = sql(&hob, "SELECT (SELECT sum(amount) FROM account), max(n), min(n), count(*) FROM entry");
         let row: Vec<u64> =
             state["rows"][0].as_array().unwrap().iter().map(|n| n.as_u64().unwrap_or_default()).collect();

@@ -254,6 +254,8 @@ fn no_kill_loses_vectors_or_their_count() {
         hob.assert_sound();
         hob.start_again();
         callers.iter_mut().for_each(|caller| caller.check(&hob, round));
+        // Now with those in memory, which the checks have read.
+        hob.assert_agrees();
     }
     let writes: u64 = callers.iter().map(|caller| caller.version).sum();
     assert!(writes > kills * 4, "too little to mean anything: {writes} writes");
