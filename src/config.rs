@@ -51,6 +51,7 @@ pub struct Config {
     pub approvals: questions::Timeouts,
     pub storage: Storage,
     pub memory: Memory,
+    pub workspace: ::workspace::Config,
     pub power: care::PowerConfig,
     pub update: Update,
     pub factory_reset: FactoryReset,
@@ -196,6 +197,7 @@ impl Default for Config {
             approvals: questions::Timeouts::default(),
             storage: Storage::default(),
             memory: Memory::default(),
+            workspace: ::workspace::Config::default(),
             power: care::PowerConfig::default(),
             update: Update::default(),
             factory_reset: FactoryReset::default(),
@@ -267,6 +269,7 @@ impl Config {
         self.pins.check().map_err(anyhow::Error::msg)?;
         self.serial.check().map_err(anyhow::Error::msg)?;
         self.storage.hours()?;
+        self.workspace.check().map_err(anyhow::Error::msg)?;
         self.power.check().map_err(anyhow::Error::msg)?;
         let twice = |pin: u8| self.pins.named.iter().find(|(_, named)| named.table.pin.number() == pin);
         if let Some((name, _)) = self.power.pins().find_map(twice) {

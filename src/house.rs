@@ -62,6 +62,7 @@ use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use tools_home::mqtt::MqttHome;
 use uploads::Uploads;
 use vectors::Vectors;
+use workspace::Workspaces;
 
 /// Idle time after which the model and the JavaScript engine are unloaded.
 const IDLE: Duration = Duration::from_secs(600);
@@ -198,6 +199,8 @@ fn build_with(
     let files = VirtualFiles::new(&store, meaning.clone(), Arc::new(documents.clone()));
     undo.register(documents::COLLECTION, undo::documents(&files));
     families.push(tools_knowledge::memory_documents(files.clone()).into_parts());
+    let workspaces = Workspaces::open(&store, data, config.workspace.clone().with_environment())?;
+    undo.register(workspace::UNDO_TABLE, undo::files(&workspaces));
     let skills = Skills::open(&store, meaning, data);
     families.push(persona::family(documents.clone()).into_parts());
     families.push(interaction::family(interactions.clone()).into_parts());
@@ -291,6 +294,7 @@ fn build_with(
     embedding::schedule(memories, ports.clone(), closing.clone());
     background::schedule_indexing(files.memory().clone(), closing.clone());
     background::schedule_skills(skills.clone(), closing.clone());
+    background::maintain_workspace(workspaces.clone(), closing.clone());
     background::maintain_vectors(vectors, closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
@@ -313,6 +317,7 @@ fn build_with(
         documents,
         files: files.clone(),
         skills,
+        workspaces,
         interactions,
         databases,
         uploads,

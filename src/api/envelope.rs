@@ -23,7 +23,7 @@ const SHORT: usize = 16 * 1024;
 const DRAINED: usize = 64 << 20;
 /// Codes of requests whose body was not read to its end.
 const TOO_LARGE: &str = "too_large";
-const TOO_SLOW: &str = "too_slow";
+pub(crate) const TOO_SLOW: &str = "too_slow";
 /// Timeouts for the next piece of a body, and for the whole.
 const SILENCE: std::time::Duration = std::time::Duration::from_secs(20);
 const UPLOAD: std::time::Duration = std::time::Duration::from_secs(60);

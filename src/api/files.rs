@@ -51,14 +51,8 @@ pub(crate) async fn add(
     Ok(New(house.uploads.put(&house.cx(&caller), &name, text("content-type"), bytes).await?))
 }
 
-/// Downloads a file.
-pub(crate) async fn load(
-    State(house): State<AppState>,
-    Extension(caller): Extension<Caller>,
-    PathId(id): PathId,
-) -> Result<FileResponse, Failure> {
-    let (upload, bytes) = house.uploads.load(&house.cx(&caller), id).await?;
-    let kind = upload.media_type.as_str();
+/// How a browser gets content of a media type that was found in it: type, disposition and content policy.
+pub(crate) fn shown_as(kind: &str) -> (&str, &'static str, &'static str) {
     let (kind, how) = match kind {
         kind if INLINE.contains(&kind) || kind.starts_with("audio/") || kind.starts_with("video/") => (kind, "inline"),
         // An uploaded page is shown as text and not run.
@@ -66,7 +60,17 @@ pub(crate) async fn load(
         _ => ("application/octet-stream", "attachment"),
     };
     // A browser's PDF reader does not run in a sandbox.
-    let policy = if kind == "application/pdf" { "default-src 'none'" } else { "default-src 'none'; sandbox" };
+    (kind, how, if kind == "application/pdf" { "default-src 'none'" } else { "default-src 'none'; sandbox" })
+}
+
+/// Downloads a file.
+pub(crate) async fn load(
+    State(house): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+) -> Result<FileResponse, Failure> {
+    let (upload, bytes) = house.uploads.load(&house.cx(&caller), id).await?;
+    let (kind, how, policy) = shown_as(&upload.media_type);
     let headers = [
         (header::CONTENT_TYPE, kind.to_owned()),
         (header::CONTENT_DISPOSITION, format!("{how}; filename*=UTF-8''{}", percent_encode(&upload.name))),

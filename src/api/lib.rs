@@ -60,6 +60,8 @@ mod tokens;
 mod tools;
 mod update;
 mod voice;
+mod workspace;
+mod workspace_files;
 
 pub use event_streams::EventStreams;
 pub use factory_reset::{FACTORY_RESET, ask_for_factory_reset};
@@ -132,6 +134,8 @@ pub struct AppParts {
     pub files: ::documents::VirtualFiles,
     /// Skills.
     pub skills: ::skills::Skills,
+    /// Files of the household, its people and agents.
+    pub workspaces: ::workspace::Workspaces,
     /// Questions that wait for people.
     pub interactions: interaction::Interactions,
     /// SQL databases of agents.
@@ -251,6 +255,7 @@ fn routes() -> Routes<AppState> {
         .nest("/documents", documents::routes())
         .nest("/memory-documents", memory_documents::routes())
         .nest("/skills", skills::routes())
+        .nest("/workspace", workspace::routes())
         // `csrfToken` is worthless without the session's cookie; the others describe keys and contain none.
         .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys", "keyPrefixes"])
         .all(middleware_failures)

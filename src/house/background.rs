@@ -20,6 +20,7 @@ use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Channel, Cx, Ports, Principal, UserId, Via};
 use vectors::Vectors;
+use workspace::Workspaces;
 
 /// Delay after a start before missing embeddings and indexes are computed.
 pub(super) const BACKFILL_AFTER: Duration = Duration::from_secs(60);
@@ -41,6 +42,8 @@ const INDEX_PAUSE: Duration = Duration::from_millis(50);
 /// button; and of asking for them.
 const PINS_EVERY: Duration = Duration::from_millis(100);
 const NO_PINS: Duration = Duration::from_secs(2);
+/// Interval of removing old files from the trash.
+const TRASH_EVERY: Duration = Duration::from_secs(3600);
 
 /// Tasks that only a daemon starts: schedules, triggers, pins and sensors, the indexes of words and the slow check.
 pub struct BackgroundTasks {
@@ -264,6 +267,18 @@ pub(super) fn schedule_skills(skills: Skills, closing: CancellationToken) {
         }
     };
     tokio::spawn(closing.run_until_cancelled_owned(reconcile));
+}
+
+/// Finishes what a power cut left of changes of files, and removes old files from the trash now and then.
+pub(super) fn maintain_workspace(workspaces: Workspaces, closing: CancellationToken) {
+    let maintain = async move {
+        workspaces.repair().await;
+        loop {
+            tokio::time::sleep(TRASH_EVERY).await;
+            workspaces.prune().await;
+        }
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(maintain));
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use scheduler::{Scheduler, Timers};
 use std::{sync::Arc, time::Duration};
 use store::{Did, Part, Record, Store, Tx};
 use tokio_util::sync::CancellationToken;
-use tool::{Cx, Id, Scope, UserId};
+use tool::{Cx, Id, Result, Scope, UserId};
+use workspace::Workspaces;
 
 /// How long changes can be undone, and deleted records restored.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -27,6 +28,8 @@ struct UndoesSchedules(Scheduler);
 struct UndoesDocuments(MemoryDocuments);
 
 struct UndoesTimers(Timers);
+
+struct UndoesFiles(Workspaces);
 
 fn place(part: &Part) -> Option<(UserId, Id)> {
     match (part.scope(), part.id()) {
@@ -87,6 +90,20 @@ impl Undoer for UndoesTimers {
         };
         Some(format!("the {} is {now}", part.title))
     }
+}
+
+impl Undoer for UndoesFiles {
+    fn outside<'a>(&'a self, cx: &'a Cx, part: &'a Part) -> BoxFuture<'a, Result<bool>> {
+        self.0.undo(cx, part).boxed()
+    }
+    fn words(&self, part: &Part) -> Option<String> {
+        Some(self.0.undone_words(part))
+    }
+}
+
+/// Undoes changes of files in the workspace.
+pub(super) fn files(workspaces: &Workspaces) -> Arc<dyn Undoer> {
+    Arc::new(UndoesFiles(workspaces.clone()))
 }
 
 /// Undoes changes of all families; see [`Undoer`] for when one has to register.

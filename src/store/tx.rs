@@ -106,8 +106,8 @@ impl<'a> Tx<'a> {
         Ok(())
     }
 
-    /// Notes a change of something outside the store.
-    pub(crate) fn note_outside(&self, part: Part) {
+    /// Notes a change of something outside the store, for the journal: in the commit of this job.
+    pub fn note_outside(&self, part: Part) {
         if let Some(journal) = &mut *self.journal.borrow_mut() {
             journal.outside.push(part);
         }

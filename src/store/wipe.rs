@@ -66,13 +66,40 @@ pub fn wipe(dir: &Path, keep: &[impl AsRef<str>]) -> Result<Vec<FolderEntry>> {
 
 fn remove(path: &Path) -> io::Result<()> {
     let removed = match path.symlink_metadata() {
-        Ok(about) if about.is_dir() => fs::remove_dir_all(path),
+        Ok(about) if about.is_dir() => remove_tree(path),
         Ok(_) => fs::remove_file(path),
         Err(e) => Err(e),
     };
     match removed {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
+    }
+}
+
+/// Removes a folder of any depth: a folder within it is first moved up, so that paths stay short.
+fn remove_tree(top: &Path) -> io::Result<()> {
+    loop {
+        let mut was_empty = true;
+        for entry in fs::read_dir(top)? {
+            let (entry, path) = entry.map(|entry| (entry.file_type(), entry.path()))?;
+            was_empty = false;
+            if !entry?.is_dir() {
+                fs::remove_file(&path)?;
+                continue;
+            }
+            for below in fs::read_dir(&path)? {
+                let below = below?;
+                if below.file_type()?.is_dir() {
+                    fs::rename(below.path(), top.join(format!(".removing-{}", tool::Id::new())))?;
+                } else {
+                    fs::remove_file(below.path())?;
+                }
+            }
+            fs::remove_dir(&path)?;
+        }
+        if was_empty {
+            return fs::remove_dir(top);
+        }
     }
 }
 
@@ -101,6 +128,11 @@ mod tests {
         fs::write(dir.join("hob.toml"), "name = \"x\"").unwrap();
         fs::create_dir_all(dir.join("uploads/deep")).unwrap();
         fs::write(dir.join("uploads/deep/file"), [7; 10]).unwrap();
+        let mut deep = rustix::fs::open(&dir, rustix::fs::OFlags::PATH, rustix::fs::Mode::empty()).unwrap();
+        for _ in 0..5_000 {
+            rustix::fs::mkdirat(&deep, "levels", rustix::fs::Mode::RWXU).unwrap();
+            deep = rustix::fs::openat(&deep, "levels", rustix::fs::OFlags::PATH, rustix::fs::Mode::empty()).unwrap();
+        }
         std::os::unix::fs::symlink(dir.join("slots"), dir.join("link")).unwrap();
         let before = wipeable(&dir, NONE).unwrap();
         assert!(matches!(wipe(&dir, &["slots"]), Err(Error::InUse(_))));

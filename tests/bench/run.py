@@ -1,7 +1,7 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
     tests/bench/run [start memory request size writes embedding javascript page dispatch decide home search scheduler tasks
-                     recall relevance vectors turns decade reflex mqtt pins rules update]
+                     recall relevance vectors turns decade reflex mqtt pins rules update files]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -24,6 +24,7 @@ import sentences as strangers
 import turns as around
 import updates
 from daemon import Daemon, ModelServer, copy_of
+from files import files
 from knowledge import recall, relevance, vectors
 from programs import HERE, HOB, OUT, ROOT, build, line, parts, peers
 from tables import middle, number, table, tenth
@@ -498,7 +499,7 @@ def mqtt(_):
 
 
 ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, pins, home, search, scheduler, tasks,
-       recall, relevance, vectors, turns, decade, reflex, mqtt, rules, update]
+       recall, relevance, vectors, turns, decade, reflex, mqtt, rules, update, files]
 
 
 def main():

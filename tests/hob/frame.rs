@@ -39,6 +39,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("update", 2),
     ("uploads", 2),
     ("vectors", 2),
+    ("workspace", 2),
     ("interaction", 3),
     ("models", 3),
     ("persona", 3),

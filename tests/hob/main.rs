@@ -104,3 +104,5 @@ mod vectors;
 mod visitor;
 mod voice;
 mod wires;
+mod workspace;
+mod workspace_kills;

@@ -2,7 +2,7 @@
 
 export const backup = {
   title: 'Backup',
-  what: 'One file with everything Hob stores: people, conversations, memories, tools and settings. With a passphrase it is encrypted and also holds the keys to other services, so that a new device gets back everything.',
+  what: 'One file with what Hob stores: people, conversations, memories, tools and settings. With a passphrase it is encrypted and also holds the keys to other services, so that a new device gets back everything but the files in the Files room: copy the folder “workspace” of the data folder for those.',
   back: 'To restore one on the device itself, stop Hob and run:',
   command: 'hob restore FILE',
   none: 'There is no backup yet.',

@@ -1,0 +1,144 @@
+//! After a start: steps that were under way are finished or taken back, and what belongs to nothing is removed.
+
+use crate::{
+    Shared, Workspaces,
+    change::finish,
+    places::{HELD_FOLDER, PlaceRef},
+    records::{Spot, StepRecord},
+    step::{Standing, aside, triple},
+    tree,
+};
+use rustix::fs::{AtFlags, renameat, statat, unlinkat};
+use std::{collections::HashSet, sync::Arc};
+use store::{Listing, Stamp, Tx};
+use tool::{Id, Result, Scope};
+
+impl Workspaces {
+    /// Finishes or takes back what a power cut interrupted, and removes new content that never got its name.
+    pub async fn repair(&self) {
+        let shared = self.0.clone();
+        let repaired: Result<()> = finish(async move {
+            let _changing = shared.changing.lock().await;
+            for entry in shared.steps.list_in(Scope::Household, &Listing::default())? {
+                if entry.id < shared.started
+                    && let Err(error) = shared.repair_step(entry.id, entry.value).await
+                {
+                    tracing::warn!(%error, "an interrupted change of a file waits for its disk");
+                }
+            }
+            shared.sweep().await
+        })
+        .await;
+        if let Err(error) = repaired {
+            tracing::warn!(%error, "interrupted changes of files could not be looked through");
+        }
+    }
+}
+
+impl Shared {
+    async fn repair_step(self: &Arc<Self>, id: Id, step: StepRecord) -> Result<()> {
+        let places = (self.place_by_key(&step.from.place), self.place_by_key(&step.to.place));
+        let made = match places {
+            (Some(from), Some(to)) => {
+                let looked = step.clone();
+                self.on_disk(move |shared| shared.was_made(&looked, (&from, &to))).await?
+            }
+            // Its folder was removed from the workspace.
+            _ => false,
+        };
+        let gone = match (made, step.exchange) {
+            (true, false) => &step.from,
+            (false, false) => &step.to,
+            // Both keep the marks of both: rather too many than too few.
+            (true, true) => &Spot { path: String::new(), ..step.from.clone() },
+            (false, true) => &step.from,
+        };
+        let stale = if gone.path.is_empty() { vec![] } else { self.mark_tree(&gone.marks_place(), &gone.path)? };
+        let shared = self.clone();
+        let settle = move |tx: &Tx| {
+            crate::marks::remove(&shared.marks, tx, &stale)?;
+            if made {
+                if let Some(released) = step.released {
+                    shared.held.remove(tx, Scope::Household, released)?;
+                }
+                if let Some((held, record)) = &step.held {
+                    shared.held.put(tx, *held, &Stamp::household("workspace"), record)?;
+                }
+            }
+            shared.steps.remove(tx, Scope::Household, id).map(drop)
+        };
+        Ok(self.store.write(settle).await?)
+    }
+
+    /// Whether a rename was made; one that was half made by other names is finished.
+    fn was_made(&self, step: &StepRecord, (from, to): (&PlaceRef, &PlaceRef)) -> Result<bool> {
+        let found = |place, spot| match self.standing(place, spot) {
+            Err(tool::Error::NotFound(_)) => Ok(None),
+            found => found.map(Some),
+        };
+        let (source, target) = (found(from, &step.from)?, found(to, &step.to)?);
+        let Some(mut target) = target else { return Ok(false) };
+        let Some(source) = source else { return Ok(is_moved(&target, step)) };
+        let look = |at: &Standing, name: &std::ffi::CStr| statat(&at.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok();
+        if step.exchange {
+            let aside = aside(&source.name);
+            if look(&source, &aside).is_some() {
+                if target.stat.is_none() && source.stat.is_some() {
+                    let _ = renameat(&source.folder, source.name.as_c_str(), &target.folder, target.name.as_c_str());
+                }
+                if look(&source, &source.name).is_none() {
+                    let _ = renameat(&source.folder, aside.as_c_str(), &source.folder, source.name.as_c_str());
+                }
+                target.stat = look(&target, &target.name);
+            }
+            return Ok(is_moved(&target, step));
+        }
+        match (&source.stat, &target.stat) {
+            (None, Some(_)) => Ok(is_moved(&target, step)),
+            // A link was made and the first name not yet removed.
+            (Some(a), Some(b)) if a.st_ino == b.st_ino && a.st_dev == b.st_dev => {
+                Ok(unlinkat(&source.folder, source.name.as_c_str(), AtFlags::empty()).is_ok())
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Removes files that are held for nothing: new content of changes that were not made.
+    async fn sweep(self: &Arc<Self>) -> Result<()> {
+        let mut known = HashSet::new();
+        self.held.scan(|entry| {
+            known.insert(entry.id);
+        })?;
+        for entry in self.steps.list_in(Scope::Household, &Listing::default())? {
+            for spot in [&entry.value.from, &entry.value.to].into_iter().filter(|spot| spot.held) {
+                known.extend(spot.path.parse::<Id>().ok());
+            }
+        }
+        self.on_disk(move |shared| {
+            let own = shared.own_folder(std::path::Path::new(HELD_FOLDER));
+            let keys = own.and_then(tree::names).unwrap_or_default();
+            let keys = keys.iter().filter_map(|name| name.to_str().ok()).map(|name| name.replacen('-', "/", 1));
+            let mut places: Vec<Arc<PlaceRef>> = keys.filter_map(|key| shared.place_by_key(&key)).collect();
+            let added = shared.added.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+            places.extend(added.into_iter().filter(|place| !place.read_only));
+            for place in places {
+                let Ok(Some(folder)) = shared.held_folder_if(&place, false) else { continue };
+                for name in tree::names(&folder).unwrap_or_default() {
+                    let id = name.to_str().ok().and_then(|name| name.parse::<Id>().ok());
+                    if id.is_some_and(|id| id < shared.started && !known.contains(&id)) {
+                        let _ = tree::remove(&folder, &name);
+                    }
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// Whether what is at the target is what was to be moved there. A file system without lasting inodes has the time and the size.
+fn is_moved(target: &Standing, step: &StepRecord) -> bool {
+    let Some(stat) = &target.stat else { return false };
+    let (ino, at, size) = triple(stat);
+    ino == step.moved.0 || (at, size) == (step.moved.1, step.moved.2)
+}

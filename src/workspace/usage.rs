@@ -1,0 +1,75 @@
+//! How much each place holds, and its quota.
+
+use crate::{Shared, places::PlaceRef, tree};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+use tool::{Error, Result};
+
+/// How long a count is believed: programs and people change folders too.
+const BELIEVED: Duration = Duration::from_secs(600);
+/// The most counts that are remembered.
+const REMEMBERED: usize = 1000;
+
+/// Counted bytes by place.
+#[derive(Default)]
+pub(crate) struct Usage(Mutex<HashMap<String, (u64, Instant)>>);
+
+impl Usage {
+    fn counts(&self) -> std::sync::MutexGuard<'_, HashMap<String, (u64, Instant)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The bytes of a place, if they were counted.
+    pub fn known(&self, key: &str) -> Option<u64> {
+        self.counts().get(key).map(|(bytes, _)| *bytes)
+    }
+
+    /// Adds to a count, or takes off it.
+    pub fn add(&self, key: &str, bytes: i64) {
+        if let Some((count, _)) = self.counts().get_mut(key) {
+            *count = count.saturating_add_signed(bytes);
+        }
+    }
+
+    /// Something else changed the place: it is counted again.
+    pub fn forget(&self, key: &str) {
+        self.counts().remove(key);
+    }
+}
+
+impl Shared {
+    /// The bytes in a place with its trash; counts them where that was not done for a while. Blocks on the disk.
+    pub(crate) fn used(&self, place: &PlaceRef) -> Result<u64> {
+        if let Some((bytes, at)) = self.usage.counts().get(&place.key)
+            && at.elapsed() < BELIEVED
+        {
+            return Ok(*bytes);
+        }
+        let count = |fd| tree::size(fd, c".").map(|(bytes, _)| bytes).unwrap_or(0);
+        let bytes = count(self.root(place)?.fd) + self.held_folder_if(place, false)?.map_or(0, count);
+        let mut counts = self.usage.counts();
+        if counts.len() >= REMEMBERED {
+            counts.clear();
+        }
+        counts.insert(place.key.clone(), (bytes, Instant::now()));
+        Ok(bytes)
+    }
+
+    /// How many more bytes fit into a place; none where nothing bounds it. Blocks on the disk.
+    pub(crate) fn room(&self, place: &PlaceRef) -> Result<Option<u64>> {
+        if !place.is_counted() || self.config.quota_mb == 0 {
+            return Ok(None);
+        }
+        Ok(Some((self.config.quota_mb << 20).saturating_sub(self.used(place)?)))
+    }
+
+    pub(crate) fn full(&self, place: &PlaceRef) -> Error {
+        Error::unavailable(format!(
+            "`{}` is full: its quota is {} MB with what is in the trash; delete something, and empty the trash",
+            place.id, self.config.quota_mb
+        ))
+    }
+}
