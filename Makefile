@@ -70,8 +70,8 @@ proof: setup setup-test web/dist/index.html
 	$(MAKE) --no-print-directory bench ONLY=rules
 	HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob
 	KILLS=200 HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob -- killed:: scheduled_kills::
-	MEMORY_KILLS=100 DOCUMENT_KILLS=100 GRAPH_KILLS=100 VECTOR_KILLS=100 SQL_KILLS=100 SKILL_KILLS=100 \
-		HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob -- cuts_lose kill_loses kills_leave kill_leaves
+	MEMORY_KILLS=100 DOCUMENT_KILLS=100 GRAPH_KILLS=100 VECTOR_KILLS=100 SQL_KILLS=100 SKILL_KILLS=100 BACKUP_KILLS=100 \
+		HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob -- cuts_lose kill_loses kills_leave kill_leaves kill_of_a_restore
 	INDEX_KILLS=100 cargo test -p memory --lib -- tests_kills::
 	REEMBED_KILLS=100 cargo test -p vectors --lib -- tests_kills::
 	LOG_KILLS=2000 HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob -- log_kills::

@@ -218,6 +218,9 @@ enum Command {
         /// A file with the passphrase in its first line; `-` reads it from the input.
         #[arg(long, value_name = "FILE")]
         passphrase_file: Option<PathBuf>,
+        /// Leave out the files of the workspace.
+        #[arg(long)]
+        without_files: bool,
     },
     /// Export and import the SQL database of your agent.
     Db {
@@ -529,7 +532,9 @@ async fn send(client: &Client, command: Command) -> Result<()> {
             TokenCommand::Revoke { token } => tokens::revoke(client, &token).await,
         },
         Command::Doctor { backup } => doctor::doctor(client, &backup).await,
-        Command::Backup { file, passphrase_file } => backup::backup(client, &file, passphrase_file.as_deref()).await,
+        Command::Backup { file, passphrase_file, without_files } => {
+            backup::backup(client, &file, passphrase_file.as_deref(), !without_files).await
+        }
         Command::Db { command } => database::database(client, command).await,
         Command::Support { file } => support::support(client, &file).await,
         Command::Update { command } => update::update(client, command).await,

@@ -1,4 +1,4 @@
-//! `/api/v1/storage`: the size of the data file, and its compaction.
+//! `/api/v1/storage`: the size of the data file and of the workspace's files, and the compaction of the data file.
 
 use crate::{
     AppState,
@@ -37,6 +37,9 @@ pub(crate) struct Storage {
     compacted: Option<Compacted>,
     /// Why the last attempt was not completed.
     problem: Option<String>,
+    /// The files of the workspace, and their bytes.
+    files: u64,
+    file_bytes: u64,
 }
 
 /// A completed compaction.
@@ -61,6 +64,8 @@ impl From<store::Compacted> for Compacted {
 
 async fn storage(State(house): State<AppState>) -> Answer<Storage> {
     let Compaction { running, last, problem, space } = house.store.compaction()?;
+    let store = house.store.clone();
+    let files = tool::blocking("the look at the files", move || Ok(store.recent_workspace_size()?)).await?;
     Ok(ok(Storage {
         size: house.store.size_on_disk(),
         free: space.map(|space| space.free),
@@ -68,6 +73,8 @@ async fn storage(State(house): State<AppState>) -> Answer<Storage> {
         compacting: running,
         compacted: last.map(Compacted::from),
         problem,
+        files: files.files,
+        file_bytes: files.bytes,
     }))
 }
 

@@ -16,7 +16,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use store::{Collection, Level, Record, Stamp, Store};
+use store::{BackedUp, BackupOptions, Collection, Level, Record, Stamp, Store};
 use tokio_util::sync::CancellationToken;
 use tool::{
     Error, Id, Ports, Result, Scope,
@@ -39,8 +39,8 @@ const OLD_DAYS: [(Every, u64); 2] = [(Every::Day, 3), (Every::Week, 15)];
 /// How many files of a folder are looked at.
 const FILES: usize = 10_000;
 
-/// Copies the data into a new file, encrypted where there is a passphrase; returns its size.
-pub type Copying = Arc<dyn Fn(PathBuf, Option<String>) -> BoxFuture<'static, store::Result<u64>> + Send + Sync>;
+/// Copies the data into a new file.
+pub type Copying = Arc<dyn Fn(PathBuf, BackupOptions) -> BoxFuture<'static, store::Result<BackedUp>> + Send + Sync>;
 
 /// What became of the last backups. New fields go last.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -54,6 +54,16 @@ struct BackupState {
     tried_ms: u64,
     problem: String,
     told_ms: u64,
+    /// How many files of the workspace are in it, and how many entries there were left out.
+    files: u64,
+    skipped: u64,
+}
+
+impl BackupState {
+    fn note(&mut self, made: BackedUp, made_ms: u64, encrypted: bool) {
+        (self.made_ms, self.size, self.encrypted) = (made_ms, made.size, encrypted);
+        (self.files, self.skipped) = (made.workspace.files, made.workspace.skipped);
+    }
 }
 
 impl Record for BackupState {
@@ -75,6 +85,10 @@ pub struct LastBackup {
     pub path: String,
     /// Whether it is encrypted, and contains keys and passwords.
     pub encrypted: bool,
+    /// How many files of the workspace it contains.
+    pub files: u64,
+    /// How many entries of the workspace it leaves out, because they are links, pipes or devices, or cannot be read.
+    pub skipped: u64,
 }
 
 /// The state of backups.
@@ -115,7 +129,7 @@ struct Inner {
 /// A backup that was made.
 struct Made {
     file: PathBuf,
-    size: u64,
+    made: BackedUp,
     encrypted: bool,
     /// The begin of the names of this device's backups, and how many stay.
     start: String,
@@ -185,13 +199,13 @@ impl Backups {
     /// As every read.
     pub fn view(&self) -> Result<BackupView> {
         let (plan, state, now) = (self.plan()?, self.state()?, self.0.ports.clock.local());
-        let BackupState { made_ms, size, path, encrypted, problem, .. } = state;
+        let BackupState { made_ms, size, path, encrypted, problem, files, skipped, .. } = state;
         let now_ms = u64::try_from(now.timestamp().as_millisecond()).unwrap_or(0);
         let days = OLD_DAYS.iter().find(|(every, _)| *every == plan.every).map(|(_, days)| *days);
         let age_ms = now_ms.saturating_sub(believable(made_ms, now_ms).max(believable(plan.since_ms, now_ms)));
         Ok(BackupView {
             next: plan.next_ms(&now),
-            last: (made_ms > 0).then_some(LastBackup { at: made_ms, size, path, encrypted }),
+            last: (made_ms > 0).then_some(LastBackup { at: made_ms, size, path, encrypted, files, skipped }),
             problem: (!problem.is_empty()).then_some(problem),
             is_old: days.is_some_and(|days| age_ms > days * 24 * 3_600_000),
             plan: plan.view(),
@@ -240,10 +254,10 @@ impl Backups {
     }
 
     /// Notes one that somebody downloaded.
-    pub async fn downloaded(&self, size: u64, encrypted: bool) {
+    pub async fn downloaded(&self, made: BackedUp, encrypted: bool) {
         let made_ms = self.now_ms();
         let noted = self.change_state(move |state| {
-            (state.made_ms, state.size, state.encrypted) = (made_ms, size, encrypted);
+            state.note(made, made_ms, encrypted);
             state.path.clear();
         });
         if let Err(error) = noted.await {
@@ -262,11 +276,11 @@ impl Backups {
             let _busy = this.0.busy.lock().await;
             let (made, now_ms) = (this.make().await, this.now_ms());
             let change: Box<dyn Fn(&mut BackupState) + Send + Sync> = match &made {
-                Ok(Made { file, size, encrypted, .. }) => {
-                    let (path, size, encrypted) = (file.display().to_string(), *size, *encrypted);
-                    tracing::info!(size, "made a backup");
+                Ok(Made { file, made, encrypted, .. }) => {
+                    let (path, made, encrypted) = (file.display().to_string(), *made, *encrypted);
+                    tracing::info!(size = made.size, files = made.workspace.files, "made a backup");
                     Box::new(move |state: &mut BackupState| {
-                        (state.made_ms, state.size, state.encrypted) = (now_ms, size, encrypted);
+                        state.note(made, now_ms, encrypted);
                         state.path.clone_from(&path);
                         (state.tried_ms, state.told_ms) = (now_ms, 0);
                         state.problem.clear();
@@ -327,9 +341,10 @@ impl Backups {
         let file = folder.join(format!("{start}{}.{end}", now.strftime("%Y%m%d-%H%M%S")));
         let encrypted = passphrase.is_some();
         remove_parts(&folder, &start);
-        let size = (self.0.copy)(file.clone(), passphrase).await?;
+        let options = BackupOptions { passphrase, without_workspace: plan.without_files };
+        let made = (self.0.copy)(file.clone(), options).await?;
         let keep = usize::try_from(plan.keep).unwrap_or(1).max(1);
-        Ok(Made { file, size, encrypted, start, keep })
+        Ok(Made { file, made, encrypted, start, keep })
     }
 
     /// Makes backups when they are due, until `closing`.

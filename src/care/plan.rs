@@ -58,6 +58,8 @@ pub(crate) struct BackupPlan {
     pub since_ms: u64,
     /// Whether the folder was on another disk than the data then. If it is not, that disk is missing.
     pub other_disk: bool,
+    /// Whether the files of the workspace are left out.
+    pub without_files: bool,
 }
 
 impl Record for BackupPlan {
@@ -79,6 +81,8 @@ pub struct PlanView {
     hour: u8,
     /// Whether they are encrypted, and contain keys and passwords.
     encrypted: bool,
+    /// Whether they contain the files of the workspace.
+    files: bool,
 }
 
 /// A new plan.
@@ -97,6 +101,8 @@ pub struct PlanChange {
     /// The passphrase they are encrypted with, at least 8 characters; empty: they are not encrypted and contain no keys. Left
     /// out, it stays as it is.
     pub passphrase: Option<String>,
+    /// Whether they contain the files of the workspace. Left out, that stays as it is: at first they do.
+    pub files: Option<bool>,
 }
 
 /// Refuses a passphrase that is no protection.
@@ -150,7 +156,9 @@ impl BackupPlan {
         };
         let since_ms = if self.every == change.every && self.hour == hour { self.since_ms } else { now_ms };
         let folder = folder.to_owned();
-        Ok(Self { every: change.every, folder, keep, hour, encrypted, since_ms, other_disk: self.other_disk })
+        let without_files = change.files.map_or(self.without_files, |files| !files);
+        let (every, other_disk) = (change.every, self.other_disk);
+        Ok(Self { every, folder, keep, hour, encrypted, since_ms, other_disk, without_files })
     }
 
     pub fn view(&self) -> PlanView {
@@ -160,6 +168,7 @@ impl BackupPlan {
             keep: if self.keep == 0 { KEEP } else { self.keep },
             hour: if self.keep == 0 { HOUR } else { self.hour },
             encrypted: self.encrypted,
+            files: !self.without_files,
         }
     }
 
@@ -264,7 +273,7 @@ mod tests {
         let before = BackupPlan { encrypted: true, ..plan(Every::Day, 3) };
         let change = |folder: &str, keep, hour, passphrase: Option<&str>| {
             let passphrase = passphrase.map(str::to_owned);
-            let change = PlanChange { every: Every::Week, folder: folder.into(), keep, hour, passphrase };
+            let change = PlanChange { every: Every::Week, folder: folder.into(), keep, hour, passphrase, files: None };
             before.changed(&change, 5)
         };
         for (folder, keep, hour, passphrase, part) in [

@@ -3,6 +3,7 @@
 use super::{client::Client, terminal::put};
 use anyhow::{Context, Result, bail};
 use futures::StreamExt;
+use serde_json::Value;
 use std::{
     io::{BufRead, ErrorKind, IsTerminal, Read, Write},
     os::unix::fs::OpenOptionsExt,
@@ -72,11 +73,12 @@ fn read_typed(input: &mut impl BufRead, interrupt: u8) -> std::io::Result<Option
 }
 
 /// Writes a backup to `file`.
-pub async fn backup(client: &Client, file: &Path, passphrase_file: Option<&Path>) -> Result<()> {
+pub async fn backup(client: &Client, file: &Path, passphrase_file: Option<&Path>, files: bool) -> Result<()> {
     let shown = file.display();
     let passphrase = passphrase_file.map(read_passphrase).transpose()?;
     let encrypted = passphrase.is_some();
-    let body = passphrase.map(|passphrase| serde_json::json!({"passphrase": passphrase}));
+    let body = Some(serde_json::json!({"passphrase": passphrase, "files": files}));
+    let contents = client.data("GET", "/api/v1/backup/size", None).await?;
     let mut out = match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!("{shown} exists already: choose another name"),
         opened => {
@@ -95,22 +97,36 @@ pub async fn backup(client: &Client, file: &Path, passphrase_file: Option<&Path>
         anyhow::Ok(size)
     };
     match write.await {
-        Ok(size) if encrypted => {
-            put(format_args!(
-                "wrote {shown} ({size} bytes), encrypted, with the keys of services; keep the passphrase: without it nobody can open the file\n"
-            ))?;
-            Ok(())
-        }
         Ok(size) => {
-            put(format_args!(
-                "wrote {shown} ({size} bytes); secrets are not in it: keys, tokens and sessions stay on this device\n"
-            ))?;
-            Ok(())
+            let secrets = match encrypted {
+                true => {
+                    ", encrypted, with the keys of services; keep the passphrase: without it nobody can open the file"
+                }
+                false => "; secrets are not in it: keys, tokens and sessions stay on this device",
+            };
+            put(format_args!("wrote {shown} ({size} bytes){secrets}\n"))?;
+            about_files(&contents, files).map_or(Ok(()), |line| put(format_args!("{line}\n")))
         }
         Err(error) => {
             // Half a backup is worse than none.
             let _ = std::fs::remove_file(file);
             Err(error.context(format!("{shown} was not written")))
+        }
+    }
+}
+
+/// What a backup has of the workspace; `None` where there are no files.
+fn about_files(contents: &Value, included: bool) -> Option<String> {
+    let count = |name: &str| contents[name].as_u64().unwrap_or_default();
+    let (files, skipped) = (count("fileCount"), count("skipped"));
+    let all = text_kit::counted(files, "file");
+    match (files + skipped, included) {
+        (0, _) => None,
+        (_, false) => Some(format!("{all} of the workspace left out")),
+        (_, true) if skipped == 0 => Some(format!("{all} of the workspace in it")),
+        (_, true) => {
+            let entries = text_kit::counted(skipped, "entry");
+            Some(format!("{all} of the workspace in it; {entries} left out: links, pipes and devices are in no backup"))
         }
     }
 }
@@ -148,6 +164,7 @@ pub fn restore(data: &Path, file: &Path, passphrase_file: Option<&Path>) -> Resu
         ("the previous data is", before.data),
         ("its log, which could not be read, is", before.log),
         ("the previous files are", before.files),
+        ("the previous files of the workspace are", before.workspace),
     ];
     for (what, path) in previous {
         if path.exists() {

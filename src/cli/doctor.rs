@@ -191,6 +191,9 @@ fn storage_lines(storage: &Value, now_ms: u64) -> Vec<String> {
         };
         line += &format!("; compacted {when}, {} → {} MB", mb(&last["before"]), mb(&last["after"]));
     }
+    if let Some(count) = storage["files"].as_u64().filter(|count| *count > 0) {
+        line += &format!("; {} of the workspace, {} MB", text_kit::counted(count, "file"), mb(&storage["fileBytes"]));
+    }
     let problem = storage["problem"].as_str().map(|why| format!("it was not compacted: {why}"));
     [Some(line), problem].into_iter().flatten().collect()
 }

@@ -35,9 +35,9 @@ pub fn care(
     scrubber: &Scrubber,
 ) -> Care {
     let uploads = uploads.clone();
-    let copy: Copying = Arc::new(move |file, passphrase| {
+    let copy: Copying = Arc::new(move |file, options| {
         let uploads = uploads.clone();
-        async move { uploads.backup(file, passphrase).await }.boxed()
+        async move { uploads.backup(file, options).await }.boxed()
     });
     let power = config.power.clone();
     let may = rustix::process::getuid().is_root() || store.folder().is_some_and(factory_reset::is_image);

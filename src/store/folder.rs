@@ -25,8 +25,17 @@ const NEW: &str = "hob.redb.new-";
 /// Files that only a Hob data folder has.
 const OWN: [&str; 5] = [FILE, LOG, KEY, "hob.toml", "hob.sock"];
 /// Prefixes of the other names in it.
-const ALSO: [&str; 8] =
-    ["hob.redb.", "hob.wal.", FILES, "crash", "claim-code", "backup-", "device.new", crate::MEMORY_INDEX];
+const ALSO: [&str; 9] = [
+    "hob.redb.",
+    "hob.wal.",
+    FILES,
+    crate::WORKSPACE,
+    "crash",
+    "claim-code",
+    "backup-",
+    "device.new",
+    crate::MEMORY_INDEX,
+];
 
 /// Opens a regular file for reading. A pipe, a device or a folder is an error; it does not block.
 ///

@@ -33,6 +33,7 @@ mod log;
 mod log_record;
 mod medium;
 mod meta;
+mod new_workspace;
 mod open;
 mod overlay;
 mod pages;
@@ -40,11 +41,14 @@ mod part;
 mod patrol;
 mod quietly;
 mod record;
+mod restore;
 mod rows;
 mod sealed_backup;
 mod secrets;
+mod set_aside;
 mod snapshot;
 mod staged_backend;
+mod tree;
 mod tx;
 mod verify;
 mod walk;
@@ -68,7 +72,7 @@ mod tests_log;
 #[cfg(test)]
 mod tests_sealed;
 
-pub use backup::{PreviousData, restore, restore_with};
+pub use backup::{BackedUp, BackupOptions};
 pub use check::{Check, Damage, FileCheck, backup_has, check_file};
 pub use collection::Collection;
 pub use compact::{Compacted, Compaction, Space};
@@ -84,7 +88,10 @@ pub use pages::{PAGE_BYTES, Pages};
 pub use patrol::Patrolled;
 pub use quietly::is_quiet;
 pub use record::{Audience, Coded, Key, Level, Record, coded};
+pub use restore::{restore, restore_with};
 pub use sealed_backup::is_encrypted;
+pub use set_aside::PreviousData;
+pub use tree::TreeSize;
 pub use tx::Tx;
 pub use verify::verify_backup;
 pub use walk::{Visit, Walk, order};
@@ -96,13 +103,15 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tool::Id;
 
 /// The folder of uploaded files in the data folder; each is named after the id of its record. A file never changes
 /// under its id.
 pub const FILES: &str = "uploads";
+/// The folder of the workspace's files in the data folder.
+pub const WORKSPACE: &str = "workspace";
 /// The name of the file in the data folder.
 pub const FILE: &str = "hob.redb";
 /// The name of the memory index's file in the data folder: a cache, which backups leave out and a restore removes.
@@ -142,7 +151,12 @@ struct Inner {
     patrol: Mutex<Option<patrol::Cursor>>,
     words: words::WordTasks,
     progress: compact::Progress,
+    /// The size of the workspace, and when it was looked at.
+    workspace: Mutex<Option<(Instant, TreeSize)>>,
 }
+
+/// How long the size of the workspace counts as recent.
+const RECENT: Duration = Duration::from_secs(300);
 
 impl Store {
     /// Opens the store in the data folder `dir`, creating both if they are missing (mode 0700).
@@ -158,7 +172,11 @@ impl Store {
         folder::begin(dir)?;
         let engine = engine::Engine::open(dir.join(FILE))?;
         folder::remove_half_made(dir);
-        backup::remove_cut_off(dir);
+        // Before anybody opens a file of the workspace.
+        if let Err(error) = engine.read(|tx| new_workspace::put_workspace_in_place(dir, tx)) {
+            tracing::error!("{error}");
+        }
+        restore::remove_cut_off(dir);
         // After the data file: a key without one is damage.
         let key = key.map_or_else(|| DeviceKey::make(&path), Ok)?;
         Self::start(engine, key)
@@ -185,6 +203,7 @@ impl Store {
             patrol: Mutex::default(),
             words: words::WordTasks::default(),
             progress: Default::default(),
+            workspace: Mutex::default(),
         })))
     }
 
@@ -324,30 +343,62 @@ impl Store {
         self.write(move |tx| tx.remove_raw(secrets::TABLE, name.as_bytes()).map(drop)).await
     }
 
+    /// As [`Store::backup_with`], without a passphrase and with the files of the workspace; returns its size in bytes.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn backup(&self, file: PathBuf) -> Result<u64> {
+        self.backup_with(file, BackupOptions::default()).await.map(|made| made.size)
+    }
+
     /// Writes a consistent copy to `file` while reads and writes continue. Includes the files in [`FILES`], none of
-    /// which may be deleted meanwhile. Leaves out secrets, which are sealed to this device, and data that stays on
-    /// this device ([`Record::STAYS`]).
+    /// which may be deleted meanwhile, and those in [`WORKSPACE`] as they are when they are read. Leaves out secrets, which are sealed to
+    /// this device, unless it is encrypted, and data that stays on this device ([`Record::STAYS`]). Another device that restores an
+    /// encrypted one needs nothing else.
     ///
     /// # Errors
     /// `Io` when `file` exists already, cannot be written or has not enough room; `Full` when the disk is full. No
     /// partial file is left behind.
-    pub async fn backup(&self, file: PathBuf) -> Result<u64> {
-        let engine = self.0.engine.clone();
-        let staying = self.0.staying.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        tokio::task::spawn_blocking(move || backup::backup(&engine, &file, &staying))
-            .await
-            .unwrap_or_else(|e| Err(Error::Io(format!("the backup stopped: {e}"))))
+    pub async fn backup_with(&self, file: PathBuf, options: BackupOptions) -> Result<BackedUp> {
+        let this = self.clone();
+        let tables = self.0.staying.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let without = backup::Without { tables, workspace: options.without_workspace };
+        let work = move || match &options.passphrase {
+            Some(passphrase) => backup::sealed(&this.0.engine, &file, &without, (passphrase, &this.0.key)),
+            None => backup::backup(&this.0.engine, &file, &without),
+        };
+        tokio::task::spawn_blocking(work).await.unwrap_or_else(|e| Err(Error::Io(format!("the backup stopped: {e}"))))
     }
 
-    /// The same with all secrets, encrypted with a passphrase. Another device that restores it needs nothing else.
+    /// The files of the workspace, which backups have, and what they leave out there. Blocks; walks through all folders.
     ///
     /// # Errors
-    /// As [`Store::backup`].
-    pub async fn backup_sealed(&self, file: PathBuf, passphrase: String) -> Result<u64> {
-        let this = self.clone();
-        let staying = self.0.staying.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let work = move || backup::sealed(&this.0.engine, &file, &staying, (&passphrase, &this.0.key));
-        tokio::task::spawn_blocking(work).await.unwrap_or_else(|e| Err(Error::Io(format!("the backup stopped: {e}"))))
+    /// `Io` when the folder cannot be read.
+    pub fn workspace_size(&self) -> Result<TreeSize> {
+        let Some(folder) = self.folder() else { return Ok(TreeSize::default()) };
+        let size = tree::tree_size(&folder.join(WORKSPACE))?;
+        *self.0.workspace.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), size));
+        Ok(size)
+    }
+
+    /// The same as of the last minutes, for those who ask again and again.
+    ///
+    /// # Errors
+    /// As [`Store::workspace_size`].
+    pub fn recent_workspace_size(&self) -> Result<TreeSize> {
+        let known = *self.0.workspace.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.filter(|(at, _)| at.elapsed() < RECENT) {
+            Some((_, size)) => Ok(size),
+            None => self.workspace_size(),
+        }
+    }
+
+    /// Bytes of the uploaded files. Blocks.
+    ///
+    /// # Errors
+    /// `Io` when the folder cannot be read.
+    pub fn uploads_size(&self) -> Result<u64> {
+        self.folder().map_or(Ok(0), |folder| files::size(&folder.join(FILES)))
     }
     /// Checks an uploaded backup, and writes it to the new file `to` so that [`restore`] takes it without a passphrase.
     /// Blocks; `to` must be deleted after an error.

@@ -1,6 +1,6 @@
 //! Backups under a passphrase.
 
-use crate::{Error, Store, restore, restore_with};
+use crate::{BackupOptions, Error, Store, restore, restore_with};
 use std::{fs, path::PathBuf};
 
 /// A folder that is deleted with its owner.
@@ -40,14 +40,15 @@ async fn another_device_gets_the_secrets_and_keeps_its_own_certificate() {
     let (one, two, fresh) = (Folder::new(), Folder::new(), Folder::new());
     let store = store_with(&one, &[("config/a", "of a"), ("device-certificate", "of one")]).await;
     let file = one.path("backup.hob");
-    let size = store.backup_sealed(file.clone(), "correct horse".into()).await.unwrap();
+    let sealed = || BackupOptions::sealed("correct horse".into());
+    let size = store.backup_with(file.clone(), sealed()).await.unwrap().size;
     assert_eq!(size, fs::metadata(&file).unwrap().len());
     let left = |folder: &Folder| {
         let names = fs::read_dir(folder.path("data")).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap());
         names.filter(|name| name.ends_with(".part")).collect::<Vec<_>>()
     };
     assert!(left(&one).is_empty() && !one.path("backup.hob.part").exists());
-    assert!(store.backup_sealed(file.clone(), "x".into()).await.is_err_and(|e| e.to_string().contains("exists")));
+    assert!(store.backup_with(file.clone(), sealed()).await.is_err_and(|e| e.to_string().contains("exists")));
     let bytes = fs::read(&file).unwrap();
     assert!(bytes.starts_with(b"age-encryption.org/v1\n") && !bytes.windows(4).any(|w| w == b"redb"));
 
@@ -79,7 +80,7 @@ async fn a_running_device_prepares_a_backup_for_its_next_start() {
     let (one, two) = (Folder::new(), Folder::new());
     let store = store_with(&one, &[("config/a", "of a")]).await;
     let (file, ready) = (one.path("backup.hob"), two.path("ready"));
-    store.backup_sealed(file.clone(), "correct horse".into()).await.unwrap();
+    store.backup_with(file.clone(), BackupOptions::sealed("correct horse".into())).await.unwrap();
     let other = store_with(&two, &[("config/b", "of b")]).await;
     assert_eq!(other.prepare_restore(&file, &ready, Some("no")), Err(Error::WrongPassphrase));
     fs::remove_file(&ready).unwrap();
@@ -98,7 +99,7 @@ async fn a_newer_or_a_decrypted_file_is_told_apart() {
     let (one, two) = (Folder::new(), Folder::new());
     let store = store_with(&one, &[("config/a", "of a")]).await;
     let (file, plain) = (one.path("backup.hob"), one.path("plain"));
-    store.backup_sealed(file.clone(), "correct horse".into()).await.unwrap();
+    store.backup_with(file.clone(), BackupOptions::sealed("correct horse".into())).await.unwrap();
     let mut content = vec![];
     let sealed = fs::read(&file).unwrap();
     crate::age::decrypt("correct horse", &mut &sealed[..], &mut content).unwrap();

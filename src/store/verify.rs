@@ -1,7 +1,8 @@
 //! Checks whether a backup can be restored, while the daemon keeps running.
 
 use crate::{
-    Error, FILES, FORMAT, Result, files, meta::read_meta, open::CACHE_BYTES, quietly::quietly, snapshot::Snapshot,
+    Error, FILES, FORMAT, Result, WORKSPACE, files, meta::read_meta, open::CACHE_BYTES, quietly::quietly,
+    snapshot::Snapshot, tree,
 };
 use redb::Database;
 use std::path::Path;
@@ -45,6 +46,9 @@ fn verify(file: &Path) -> Result<Option<String>> {
             }
             Some(_) => {}
         },
+    }
+    if !tree::is_whole(&db)? {
+        return Ok(Some(format!("a file of `{WORKSPACE}` in it is not whole")));
     }
     Ok((!has_whole_files(&db)?).then(|| format!("a file of `{FILES}` in it is not whole")))
 }

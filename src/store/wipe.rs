@@ -77,7 +77,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Removes a folder of any depth: a folder within it is first moved up, so that paths stay short.
-fn remove_tree(top: &Path) -> io::Result<()> {
+pub(crate) fn remove_tree(top: &Path) -> io::Result<()> {
     loop {
         let mut was_empty = true;
         for entry in fs::read_dir(top)? {

@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use store::{Collection, Level, Listing, Record, Stamp, Store};
+use store::{BackedUp, BackupOptions, Collection, Level, Listing, Record, Stamp, Store};
 use tool::{
     Cx, Error, Id, Result, Scope,
     prelude::{JsonSchema, schemars},
@@ -208,18 +208,14 @@ impl Uploads {
         deleting.await.unwrap_or_else(|e| Err(Error::failed(format!("the file was not deleted: {e}"))))
     }
 
-    /// Back up all data with all files: [`Store::backup`]. Deletions wait, so that every file in the copy's records
-    /// is in the copy. With a passphrase it is encrypted, and has the secrets: [`Store::backup_sealed`]. Returns its size
-    /// in bytes.
+    /// Back up all data with all files: [`Store::backup_with`]. Deletions wait, so that every file in the copy's records
+    /// is in the copy.
     ///
     /// # Errors
-    /// As [`Store::backup`].
-    pub async fn backup(&self, file: PathBuf, passphrase: Option<String>) -> store::Result<u64> {
+    /// As [`Store::backup_with`].
+    pub async fn backup(&self, file: PathBuf, options: BackupOptions) -> store::Result<BackedUp> {
         let _copying = self.copying.write().await;
-        match passphrase {
-            Some(passphrase) => self.records.store().backup_sealed(file, passphrase).await,
-            None => self.records.store().backup(file).await,
-        }
+        self.records.store().backup_with(file, options).await
     }
 
     /// Remove partial and released files at start-up, before any upload. Files of unknown origin stay.

@@ -7,6 +7,7 @@ mod answers;
 mod approvals;
 mod arrival;
 mod automation;
+mod backup_files;
 mod budgets;
 mod care;
 mod circles;

@@ -167,7 +167,8 @@ export const chooseModel = (body: Body<'PUT /api/v1/model'>) => call('PUT /api/v
 const BACKUP_MS = 15 * 60_000;
 
 /** A copy of all data; with a passphrase encrypted, and with the keys to other services. */
-export const backup = (passphrase = '') => downloaded('POST /api/v1/backup', 'backup.hob', BACKUP_MS, passphrase ? { passphrase } : undefined);
+export const backup = (passphrase = '', files = true) => downloaded('POST /api/v1/backup', 'backup.hob', BACKUP_MS, { files, ...(passphrase && { passphrase }) });
+export const backupSize = () => call('GET /api/v1/backup/size');
 export type Backups = Data<'GET /api/v1/backup'>;
 export const backups = () => call('GET /api/v1/backup');
 export const planBackups = (body: Body<'PUT /api/v1/backup/plan'>) => call('PUT /api/v1/backup/plan', { body });

@@ -40,15 +40,9 @@ impl World {
             async { Ok(()) }.boxed()
         });
         let copied = store.clone();
-        let copy: Copying = Arc::new(move |file, passphrase| {
+        let copy: Copying = Arc::new(move |file, options| {
             let store = copied.clone();
-            async move {
-                match passphrase {
-                    Some(passphrase) => store.backup_sealed(file, passphrase).await,
-                    None => store.backup(file).await,
-                }
-            }
-            .boxed()
+            async move { store.backup_with(file, options).await }.boxed()
         });
         let backups = Backups::new(&store, ports, copy, tell, Scrubber::default());
         Self { folder, clock, told, backups, store }
@@ -69,7 +63,14 @@ impl World {
     async fn plan(&self, folder: &str, keep: u32, passphrase: Option<&str>) -> Result<BackupView> {
         let passphrase = passphrase.map(str::to_owned);
         self.backups
-            .set(PlanChange { every: Every::Day, folder: folder.into(), keep: Some(keep), hour: None, passphrase })
+            .set(PlanChange {
+                every: Every::Day,
+                folder: folder.into(),
+                keep: Some(keep),
+                hour: None,
+                passphrase,
+                files: None,
+            })
             .await
     }
 }

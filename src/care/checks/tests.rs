@@ -34,6 +34,8 @@ fn well() -> Facts {
         size: 5_000_000,
         path: String::new(),
         encrypted: true,
+        files: 3,
+        skipped: 0,
     };
     let plan = BackupPlan { every: Every::Day, ..BackupPlan::default() }.view();
     Facts {

@@ -20,6 +20,7 @@ function PlanForm({ read, onDone }: { read: Read<api.Backups>; onDone: () => voi
   const [keep, setKeep] = useState(String(now?.keep ?? 7));
   const [hour, setHour] = useState(String(now?.hour ?? 3));
   const [sealed, setSealed] = useState(now?.encrypted ?? true);
+  const [files, setFiles] = useState(now?.files ?? true);
   const [twice, setTwice] = useState(EMPTY);
   const [problem, setProblem] = useState('');
   const act = useAction();
@@ -30,7 +31,7 @@ function PlanForm({ read, onDone }: { read: Read<api.Backups>; onDone: () => voi
     setProblem(found);
     if (found) return;
     const passphrase = every === 'off' || (sealed && kept) ? {} : { passphrase: sealed ? twice.first : '' };
-    const saved = await act.run(async () => read.set(await api.planBackups({ every, folder: folder.trim(), keep: Number(keep), hour: Number(hour), ...passphrase })));
+    const saved = await act.run(async () => read.set(await api.planBackups({ every, folder: folder.trim(), keep: Number(keep), hour: Number(hour), files, ...passphrase })));
     if (saved) onDone();
   };
   return (
@@ -41,6 +42,7 @@ function PlanForm({ read, onDone }: { read: Read<api.Backups>; onDone: () => voi
           <TextField label={words.folder} help={words.folderHelp} value={folder} onInput={setFolder} code />
           <NumberField label={words.keep} value={keep} onInput={setKeep} whole />
           <NumberField label={words.hour} value={hour} onInput={setHour} whole />
+          <SwitchField label={words.files} checked={files} onInput={setFiles} />
           <SwitchField label={words.sealed} help={words.sealedHelp} checked={sealed} onInput={setSealed} />
           {sealed && <PassphraseFields value={twice} onInput={setTwice} problem={problem} {...(now.encrypted && { help: words.unchanged })} />}
         </>

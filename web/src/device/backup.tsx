@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { dayAt } from '../clock';
-import { Confirm, Notice, TextField } from '../form';
+import { Confirm, Notice, SwitchField, TextField } from '../form';
 import { when } from '../text';
 import * as texts from '../text/backup';
 import { BackupPlan } from './backup-plan';
@@ -29,6 +29,8 @@ interface Chosen {
 export function Backup(): JSX.Element {
   const { session } = useHouse();
   const read = useRead(api.backups);
+  const contents = useRead(api.backupSize);
+  const [files, setFiles] = useState(true);
   const [done, setDone] = useState('');
   const [chosen, setChosen] = useState<Chosen>();
   const [passphrase, setPassphrase] = useState('');
@@ -39,10 +41,10 @@ export function Backup(): JSX.Element {
   const make = async (sealed = '') => {
     setDone('');
     const made = await act.run(async () => {
-      const { file, name } = await api.backup(sealed);
+      const { file, name } = await api.backup(sealed, files);
       download(file, fileName(name, session.name));
       setDone((sealed ? words.doneSealed : words.done)(size(file.size)));
-      if (read.data) read.set({ ...read.data, last: { at: Date.now(), size: file.size, path: '', encrypted: Boolean(sealed) } });
+      if (read.data) read.set({ ...read.data, last: { at: Date.now(), size: file.size, path: '', encrypted: Boolean(sealed), files: files ? (contents.data?.fileCount ?? 0) : 0, skipped: 0 } });
     });
     if (made) setTwice(undefined);
   };
@@ -76,6 +78,10 @@ export function Backup(): JSX.Element {
     <Part id="backup" title={words.title}>
       <p>{words.what}</p>
       {read.data && <p>{last ? words.last(when(last.at), size(last.size), last.encrypted) : words.none}</p>}
+      {contents.data && <p>{words.contains(size(contents.data.data + contents.data.uploads + (files ? contents.data.files : 0)))}</p>}
+      {contents.data && contents.data.fileCount > 0 && (
+        <SwitchField label={words.files(contents.data.fileCount, size(contents.data.files))} help={contents.data.skipped > 0 ? words.skipped(contents.data.skipped) : ''} checked={files} onInput={setFiles} />
+      )}
       {act.problem && <Notice bad>{act.problem}</Notice>}
       {done && <Notice>{done}</Notice>}
       {twice && (

@@ -31,6 +31,7 @@ function lines(state: SystemInfo, storage: api.Storage | null): [string, string]
   if (memory) all.push([words.memory, words.memoryIs(size(memory.total - memory.available), size(memory.total), size(state.ownMemory ?? 0))]);
   if (disk) all.push([words.disk, words.diskIs(size(disk.free), size(disk.total))]);
   if (storage) all.push([words.data, data(storage)]);
+  if (storage?.files) all.push([words.files, words.filesAre(storage.files, size(storage.fileBytes))]);
   if (temperature !== undefined) all.push([words.temperature, `${Math.round(temperature)} °C`]);
   if (load?.[0] !== undefined) all.push([words.load, words.loadIs(load[0], state.cpus ?? 1)]);
   if (uptime !== undefined) all.push([words.up, words.upIs(span(uptime), when(state.startedAt))]);

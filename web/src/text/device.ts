@@ -25,6 +25,8 @@ export const device = {
     disk: 'Disk',
     diskIs: (free: string, total: string) => `${free} of ${total} free`,
     data: 'Data',
+    files: 'Files',
+    filesAre: (n: number, size: string) => `${n === 1 ? 'One file' : `${n} files`}, ${size}`,
     dataIs: (size: string, free: string) => `${size}, ${free} of it free`,
     compacting: (percent: number) => `compacting, ${percent} %`,
     compacted: (when: string, before: string, after: string) => `compacted ${when}, ${before} → ${after}`,
