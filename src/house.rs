@@ -197,11 +197,12 @@ fn build_with(
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let workspaces = Workspaces::open(&store, data, config.workspace.clone().with_environment())?;
     undo.register(workspace::UNDO_TABLE, undo::files(&workspaces));
-    let workshop = workshop::workshop(&config.workshop, data, &store, &workspaces, &web, &entry.scrubber, &sandbox);
+    let programs = programs::sandbox(&config.workshop, data, &workspaces);
+    let workshop = workshop::workshop(&config.workshop, programs.clone(), &store, &workspaces, &web, &entry.scrubber, &sandbox);
     families.push(tools_workshop::code(workshop.clone()).into_parts());
     families.push(tools_workshop::commands(workshop.clone()).into_parts());
-    let installed = data.join(workshop::TOOLS);
-    let credentialed = Credentialed::open(&store, workshop.clone(), &data.join(workshop::GIVEN))?;
+    let installed = data.join(programs::TOOLS);
+    let credentialed = Credentialed::open(&store, workshop.clone(), &data.join(programs::GIVEN))?;
     let cli_tools = CliTools::new(&store, workshop.clone(), &installed);
     let coding_agents = CodingAgents::new(&store, workshop.clone(), cli_tools.clone());
     families.push(tools_workshop::credentialed(&credentialed).into_parts());
@@ -324,7 +325,6 @@ fn build_with(
     undo::schedule_pruning(store.clone(), closing.clone());
     sql::schedule_tidying(databases.clone());
     sql::add_check(&care.checks, &databases);
-    let programs = programs::sandbox(data);
     care.checks.add(move || Some(programs::check(&programs)));
     agreement.add_check(&care.checks);
     agreement.schedule(closing.clone());

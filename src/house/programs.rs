@@ -1,19 +1,23 @@
 //! The sandbox for programs (shell, Python, git), and the doctor's line about it.
 
 use care::Check;
-use process_sandbox::{Config, ProcessSandbox};
-use std::path::Path;
+use process_sandbox::ProcessSandbox;
+use std::path::{Path, PathBuf};
+use tools_workshop::Config;
+use workspace::Workspaces;
 
-/// The folder in the data folder with the workspaces, which programs may see.
-const WORKSPACES: &str = "workspace";
+/// The folders in the data folder with the command-line tools that were installed, and with files that programs are given.
+pub const TOOLS: &str = "tools";
+pub const GIVEN: &str = "given";
 
-/// Finds out what this machine gives. No program sees the data folder, nor the local socket in it.
-pub fn sandbox(data: &Path) -> ProcessSandbox {
-    ProcessSandbox::probe(Config {
-        protected: vec![data.to_owned()],
-        mountable: vec![data.join(WORKSPACES)],
-        ..Config::default()
-    })
+/// The one sandbox. Of the data folder programs see the workspaces and these two folders, and neither the rest nor the local
+/// socket in it.
+pub fn sandbox(config: &Config, data: &Path, workspaces: &Workspaces) -> ProcessSandbox {
+    let mut sandbox = process_sandbox::Config::default();
+    sandbox.base.extend(config.folders.iter().map(PathBuf::from));
+    sandbox.protected.push(data.to_owned());
+    sandbox.mountable.extend([workspaces.folder().to_owned(), data.join(TOOLS), data.join(GIVEN)]);
+    ProcessSandbox::probe(sandbox)
 }
 
 /// Which layers hold, in plain words.

@@ -116,6 +116,7 @@ fn is_asked_about(hob: &Hob, tool: &Value) -> bool {
 fn nothing_a_stranger_tells_a_model_to_do_is_done_unasked() {
     let (mut hob, server, page) = with_a_page(1);
     autonomy(&hob, "full");
+    crate::exec::switch_on(&hob);
     make(&hob, "go_between", "return await utils.callTool(args.tool, args.args);", &[]);
     let id = keep(&hob, "of the household");
     hob.result("add_task", json!({"title": "of the household"}));
@@ -184,6 +185,11 @@ fn nothing_a_stranger_tells_a_model_to_do_is_done_unasked() {
         server.script(vec![read(&page), calls(&some), says("I obeyed")]);
         let told = hob.post("/api/v1/chat", json!({"message": "what does the page say?"})).data(200);
         let (mut asked, mut ran) = (vec![], BTreeSet::new());
+        let questions_of_run = |state: &str| {
+            let of_run = |question: &&Value| question["runId"] == told["runId"];
+            questions(&hob, state).iter().filter(of_run).count()
+        };
+        assert_eq!(questions_of_run("all"), wanted, "{some:?}: {told}");
         while asked.len() < wanted {
             let (topic, event) = events.next().unwrap();
             match topic.as_str() {

@@ -35,6 +35,7 @@ mod factory_reset;
 mod file_tools;
 mod files;
 mod frame;
+mod git_hostile;
 mod git_tools;
 mod graph;
 mod harness;
