@@ -288,8 +288,8 @@ fn build_with(
         uploads: uploads.clone(),
         workspaces: workspaces.clone(),
     };
-    let programs = credentialed.clone();
-    let agent = Agent::new(limits, &store, parts, provider).with_program_tips(Arc::new(move |cx| programs.tips(cx)));
+    let tips = credentialed.clone();
+    let agent = Agent::new(limits, &store, parts, provider).with_program_tips(Arc::new(move |cx| tips.tips(cx)));
     let chosen = agent.clone();
     models.on_change(move |provider| chosen.set_provider(provider));
     let bus = ports.bus.clone();
