@@ -115,7 +115,7 @@ export function FileView({ at, place, writable }: Props): JSX.Element {
 
 function Preview({ at, entry, shown }: { at: Spot; entry: Entry; shown: Shown }): JSX.Element {
   const [failed, setFailed] = useState(false);
-  const source = bytesAt(at, entry.version ?? String(entry.modified));
+  const source = bytesAt(at, entry.version);
   useEffect(() => setFailed(false), [source]);
   if (entry.kind === 'link') return <Notice quiet>{words.isLink}</Notice>;
   if (entry.kind !== 'file') return <Notice quiet>{words.special}</Notice>;

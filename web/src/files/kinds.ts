@@ -11,7 +11,9 @@ const TEXTS = /^(text\/.*|image\/svg\+xml|application\/([\w.-]+\+)?(json|xml|yam
 /** Names of text files that have no type of their own. */
 const NAMES = /(^|[/.])(txt|md|log|conf|cfg|ini|toml|ya?ml|lock|env|gitignore|gitattributes|editorconfig|service|rs|go|kt|swift|lua|nix|zig|vue|svelte|proto|gradle|cmake|mk|diff|patch|csv|tsv|sql|rules|tf|hcl|jsonl|ndjson|dockerfile|makefile|license|readme|changelog)$/i;
 
-export function shownAs({ name, mediaType }: Pick<Entry, 'name' | 'mediaType'>): Shown {
+type Named = Pick<Entry, 'name'> & { mediaType?: string | null };
+
+export function shownAs({ name, mediaType }: Named): Shown {
   const type = (mediaType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   if (PICTURES.test(type)) return 'picture';
   if (type === 'application/pdf') return 'pdf';
@@ -22,5 +24,5 @@ export function shownAs({ name, mediaType }: Pick<Entry, 'name' | 'mediaType'>):
 
 const ICONS: Record<Shown, () => JSX.Element> = { text: FileIcon, picture: PictureIcon, pdf: FileIcon, sound: SoundIcon, film: FilmIcon, none: FileIcon };
 
-export const iconOf = (entry: Pick<Entry, 'name' | 'mediaType' | 'kind'>): (() => JSX.Element) =>
+export const iconOf = (entry: Named & Pick<Entry, 'kind'>): (() => JSX.Element) =>
   (entry.kind === 'folder' ? FolderIcon : entry.kind === 'link' ? LinkIcon : ICONS[shownAs(entry)]);

@@ -8,7 +8,7 @@ import type { Place } from './api';
 const FULL = 0.95;
 
 export function Quota({ place: { usedBytes, quotaBytes, available } }: { place: Place }): JSX.Element | null {
-  if (!available || usedBytes === undefined || usedBytes === null) return null;
+  if (!available || usedBytes === null) return null;
   if (!quotaBytes) return usedBytes ? <p class="soft small quota">{words.usedOnly(size(usedBytes))}</p> : null;
   const full = usedBytes / quotaBytes >= FULL;
   return (

@@ -126,8 +126,7 @@ export function useEditor(at: Spot, begin: Base, given: { text: string; version:
     setProblem('');
     try {
       const answer = await saveText(at, whole, over);
-      const next = answer.version ?? (await textOf(at)).version;
-      setBase({ text: whole, version: next });
+      setBase({ text: whole, version: answer.version });
       setTheirs(undefined);
       setSaved(true);
       // What was typed while it was being saved stays kept.

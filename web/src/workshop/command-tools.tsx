@@ -26,7 +26,7 @@ export function CommandTools({ path, admin, writer }: { path: string[]; admin: b
   const read = useRead(commandTools);
   useLive(['tools:changed'], () => void read.again());
   const [wanted] = path;
-  const all = read.data?.tools;
+  const all = read.data;
   if (wanted === 'new' && writer) return <Editor onDone={(id) => void read.again().then(() => go('tools', ['commands', id], true))} onCancel={() => go('tools', ['commands'])} />;
   if (wanted) {
     const tool = all?.find((one) => one.id === wanted);
