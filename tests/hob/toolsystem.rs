@@ -35,7 +35,8 @@ fn a_group_is_switched_as_a_whole() {
         ("gpio", true, Some("gpio_write")),
         ("memory", true, Some("remember")),
         ("customTools", true, Some("create_tool")),
-        ("codeExecution", false, None),
+        ("codeExecution", false, Some("execute_python")),
+        ("runtime", true, Some("exec")),
         ("email", false, None),
         ("webFetch", true, None),
     ] {
