@@ -282,7 +282,8 @@ fn a_missing_program_is_named_with_the_way_to_add_it() {
 #[test]
 fn output_has_no_secrets_and_nothing_that_steers_a_terminal() {
     let hob = with_code("");
-    let key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD";
+    // The token of this Hob: a secret that is known.
+    let key = TOKEN;
     let ran = run(
         &hob,
         &format!("printf 'a\\033[31mred\\033]0;title\\007 b\\n'; printf '%s%s\\n' {} {}", &key[..20], &key[20..]),

@@ -36,6 +36,7 @@ fn a_group_is_switched_as_a_whole() {
         ("memory", true, Some("remember")),
         ("customTools", true, Some("create_tool")),
         ("codeExecution", false, Some("execute_python")),
+        ("runtime", true, Some("exec")),
         ("email", false, None),
         ("webFetch", true, None),
     ] {

@@ -288,8 +288,8 @@ fn an_explicit_off_wins() {
 fn tools_come_go_and_change() {
     let mut catalogue = catalogue();
     let before = catalogue.stats();
-    assert_eq!((before.by_owner["core"], before.by_owner["plugin:games"], before.by_group["core"]), (17, 1, 3));
-    assert_eq!((before.total, before.enabled), (20, 18));
+    assert_eq!((before.by_owner["core"], before.by_owner["plugin:games"], before.by_group["core"]), (18, 1, 3));
+    assert_eq!((before.total, before.enabled), (21, 19));
     assert_eq!(catalogue.remove_owner(&Owner::Plugin("games".into())), 1);
     assert_eq!(catalogue.remove_owner(&Owner::Plugin("games".into())), 0);
     assert!(catalogue.get("sudoku").is_none());

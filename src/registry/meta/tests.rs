@@ -75,6 +75,7 @@ fn from_question(mut args: Value) -> Value {
 fn house() -> (Registry, Cx) {
     let registry = Registry::new().unwrap();
     let family = Family::new("test", "For tests.", ())
+        .shared_group(tool::ToolGroup::new("codeExecution", "Run programs.").start(tool::Start::Off))
         .tool("echo", Risk::Observe, echo)
         .alias("say_back")
         .alias_with("say_it", from_question)
