@@ -13,6 +13,8 @@
 //!                          └── the program
 //! ```
 
+mod explain;
+mod frame;
 mod inside;
 mod job;
 mod landlock;

@@ -3,8 +3,12 @@
 use std::fs;
 
 /// Whether this process is in namespaces below Hob's, so that it is a program of a job (or of another container) although the kernel
-/// names the same user. Also true if the process has gone.
+/// names the same user. Also true if the process has gone. 0 is a process outside of Hob's namespace, such as one of the host of
+/// Hob's container.
 pub fn is_inside_sandbox(pid: i32) -> bool {
+    if pid == 0 {
+        return false;
+    }
     // One number for each process namespace, from that of /proc down to that of the process.
     let depth = |process: &str| {
         let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
@@ -27,5 +31,6 @@ mod tests {
     fn this_process_is_outside_and_one_that_is_gone_is_not_trusted() {
         assert!(!is_inside_sandbox(i32::try_from(std::process::id()).unwrap()));
         assert!(is_inside_sandbox(i32::MAX));
+        assert!(!is_inside_sandbox(0));
     }
 }

@@ -1,21 +1,21 @@
-//! What this machine gives: a trial run at the start tells which layers hold, or why nothing can be run.
+//! What this machine gives: a trial run tells which layers hold, or why nothing can be run.
 
 use crate::{
     Error, Result,
+    frame::{Frame, source},
     inside::NAME,
     job::{Config, Finished, Job, LayerState},
     process::{self, Process},
-    wire::{Identity, Problem, Source},
 };
-use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::{
     fs,
     os::{
-        fd::{AsRawFd, OwnedFd},
+        fd::OwnedFd,
         unix::{ffi::OsStrExt, fs::PermissionsExt},
     },
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -30,31 +30,26 @@ struct Inner {
     protected: Vec<OwnedFd>,
     /// Where programs are looked for.
     path: Vec<PathBuf>,
-    layers: Vec<LayerState>,
-    refusal: Option<String>,
+    /// The layers that hold, or the refusal. Found out when first asked, because that takes as long as a job's start.
+    found: OnceLock<std::result::Result<Vec<LayerState>, String>>,
 }
 
 impl ProcessSandbox {
-    /// Makes one sandbox, to learn what holds here. Takes about as long as a job's start.
+    /// For this machine: what holds here is found out by one sandbox, made when it is first asked for.
     pub fn probe(config: Config) -> Self {
         let protected = config.protected.iter().filter_map(|path| handle(path)).collect();
         let path = path(&config);
-        let mut inner = Inner { config, protected, path, layers: Vec::new(), refusal: None };
-        match trial(&inner) {
-            Ok(layers) => inner.layers = layers,
-            Err(error) => inner.refusal = Some(error.to_string()),
-        }
-        Self(Arc::new(inner))
+        Self(Arc::new(Inner { config, protected, path, found: OnceLock::new() }))
     }
 
-    /// Which layers of protection hold. Empty if nothing can be run.
+    /// Which layers of protection hold. Empty if nothing can be run. The first call blocks for some milliseconds.
     pub fn layers(&self) -> Vec<LayerState> {
-        self.0.layers.clone()
+        self.0.found().clone().unwrap_or_default()
     }
 
-    /// Why nothing can be run here, and what to do; `None` if programs can be run.
+    /// Why nothing can be run here, and what to do; `None` if programs can be run. The first call blocks for some milliseconds.
     pub fn refusal(&self) -> Option<String> {
-        self.0.refusal.clone()
+        self.0.found().clone().err()
     }
 
     /// The path inside of a program of the base, by its name.
@@ -67,7 +62,11 @@ impl ProcessSandbox {
 
     /// Starts a program; it runs until it ends, its time is up, it is stopped, or the [`Process`] is dropped.
     pub async fn start(&self, job: Job) -> Result<Process> {
-        if let Some(reason) = &self.0.refusal {
+        if self.0.found.get().is_none() {
+            let inner = self.0.clone();
+            let _ = tokio::task::spawn_blocking(move || inner.found().is_ok()).await;
+        }
+        if let Err(reason) = self.0.found() {
             return Err(Error::Unavailable(reason.clone()));
         }
         let frame = self.0.frame()?;
@@ -80,17 +79,11 @@ impl ProcessSandbox {
     }
 }
 
-/// What every job has in common, at this moment.
-#[derive(Debug, Default)]
-pub struct Frame {
-    pub base: Vec<Vec<u8>>,
-    pub protected: Vec<Source>,
-    pub mountable: Vec<Source>,
-    /// The default of `PATH`.
-    pub path: String,
-}
-
 impl Inner {
+    fn found(&self) -> &std::result::Result<Vec<LayerState>, String> {
+        self.found.get_or_init(|| trial(self).map_err(|error| error.to_string()))
+    }
+
     fn frame(&self) -> Result<Frame> {
         let mut protected = Vec::new();
         for handle in &self.protected {
@@ -137,16 +130,6 @@ fn handle(path: &Path) -> Option<OwnedFd> {
     openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()
 }
 
-/// The path of a handle now, and its identity. `None` if it was deleted.
-pub fn source(handle: &OwnedFd) -> Result<Option<Source>> {
-    let failed = |error: std::io::Error| Error::Failed(format!("a folder cannot be looked at: {error}"));
-    let stat = fstat(handle).map_err(|error| failed(error.into()))?;
-    let path = fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd())).map_err(failed)?;
-    let identity = Identity { device: stat.st_dev, inode: stat.st_ino };
-    let path = path.as_os_str().as_bytes().to_vec();
-    Ok((stat.st_nlink > 0 && path.starts_with(b"/")).then_some(Source { path, identity }))
-}
-
 /// Makes a sandbox in which nothing is executed, on a thread of its own because there may be no runtime yet.
 fn trial(inner: &Inner) -> Result<Vec<LayerState>> {
     // The protected folders do not matter, and may be too many or gone.
@@ -166,44 +149,5 @@ fn trial(inner: &Inner) -> Result<Vec<LayerState>> {
         Ok(Err(Error::Failed(text))) => Err(Error::Unavailable(text)),
         Ok(Err(error)) => Err(error),
         Err(_) => Err(Error::Failed("the trial run of the sandbox broke off".into())),
-    }
-}
-
-/// Says a problem in words.
-pub fn explain(problem: Problem, program: &str) -> Error {
-    match problem {
-        Problem::Job(text) => Error::BadJob(text),
-        Problem::Exec(number) => Error::NotExecutable {
-            program: program.to_owned(),
-            problem: match number {
-                libc::ENOENT => "it, or the interpreter it names, is not in the sandbox".into(),
-                libc::EACCES => "it is no executable file, or may not be executed there".into(),
-                libc::ENOEXEC => "it is no program for this machine; name its interpreter".into(),
-                libc::E2BIG => "its arguments and environment are too long".into(),
-                _ => std::io::Error::from_raw_os_error(number).to_string(),
-            },
-        },
-        Problem::Step(step, number) => {
-            let error = std::io::Error::from_raw_os_error(number);
-            Error::Failed(format!(
-                "programs cannot be run safely here: the step \"{step}\" failed ({error}). {}",
-                advice(number)
-            ))
-        }
-    }
-}
-
-/// What to do where the kernel refuses.
-fn advice(number: i32) -> &'static str {
-    let is = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
-    if is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
-        "AppArmor keeps programs from making user namespaces: set kernel.apparmor_restrict_unprivileged_userns=0 with sysctl, or \
-         give Hob a profile with `userns`"
-    } else if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
-        "Set kernel.unprivileged_userns_clone=1 with sysctl"
-    } else if is("/proc/sys/user/max_user_namespaces", "0") || number == libc::ENOSPC {
-        "Set user.max_user_namespaces=10000 with sysctl"
-    } else {
-        "Hob needs a kernel from 5.12 on with user namespaces, and a service or container that lets it make them"
     }
 }

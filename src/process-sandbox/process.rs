@@ -2,11 +2,11 @@
 
 use crate::{
     Error, Result,
+    explain::explain,
+    frame::{Frame, source},
     inside::NAME,
     job::{Access, Chunk, Ended, Finished, Job, LayerState, Network, Stdin, Stream, TerminalSize},
-    network,
-    probe::{self, Frame},
-    sys,
+    network, sys,
     wire::{self, MountSpec, Report, STOP, Spec},
 };
 use futures::future::Either;
@@ -29,6 +29,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, Interest, unix::AsyncFd},
     net::{UnixStream, unix::pipe},
     process::{Child, Command},
+    runtime::Handle,
     task::JoinHandle,
     time::{sleep, timeout},
 };
@@ -79,12 +80,22 @@ struct Control {
 }
 
 impl Control {
-    fn stop(&self, reason: Ended) {
-        let first = self.reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason).to_owned();
-        if first == reason {
-            // A job that has ended hears nothing; one that does not listen is killed after a while.
-            let _ = wire::send(&self.socket, &[STOP], &[]);
+    fn stop(self: &Arc<Self>, reason: Ended) {
+        {
+            let mut first = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+            if first.is_some() {
+                return;
+            }
+            *first = Some(reason);
         }
+        // A job that has ended hears nothing.
+        let _ = wire::send(&self.socket, &[STOP], &[]);
+        let Ok(runtime) = Handle::try_current() else { return self.kill() };
+        let control = self.clone();
+        runtime.spawn(async move {
+            sleep(GRACE).await;
+            control.kill();
+        });
     }
 
     fn kill(&self) {
@@ -130,7 +141,7 @@ pub async fn start(frame: Frame, job: Job) -> Result<(Process, Vec<LayerState>)>
     });
     let layers = match report.await {
         Ok(Ok(Report::Started(layers))) => layers,
-        Ok(Ok(Report::Failed(problem))) => return Err(probe::explain(problem, &program)),
+        Ok(Ok(Report::Failed(problem))) => return Err(explain(problem, &program)),
         Ok(Ok(Report::Ended { .. })) => return Err(failed(io::ErrorKind::InvalidData.into())),
         Ok(Err(error)) => {
             let _ = child.start_kill();
@@ -210,7 +221,7 @@ fn spec(frame: Frame, job: &Job) -> Result<Spec> {
             return Err(bad(format!("only folders and files can be mounted at {}", mount.target.display())));
         }
         mounts.push(MountSpec {
-            source: probe::source(&mount.source)?.ok_or_else(gone)?,
+            source: source(&mount.source)?.ok_or_else(gone)?,
             is_folder: kind.is_dir(),
             target: mount.target.as_os_str().as_bytes().to_vec(),
             read_only: mount.access == Access::ReadOnly,
@@ -308,8 +319,6 @@ impl Process {
         process.tasks.push(tokio::spawn(async move {
             sleep(wall).await;
             control.stop(Ended::TimedOut);
-            sleep(GRACE).await;
-            control.kill();
         }));
         Ok(process)
     }
@@ -429,17 +438,7 @@ impl Process {
             return ended;
         }
         while self.next().await.is_some() {}
-        let mut no_fds = Vec::new();
-        let report = tokio::select! {
-            report = receive_one(&self.control.socket, &mut self.received, &mut no_fds) => report.ok(),
-            // The clock has stopped it before.
-            () = async {
-                while self.control.reason().is_none() {
-                    sleep(Duration::from_millis(100)).await;
-                }
-                sleep(GRACE).await;
-            } => None,
-        };
+        let report = receive_one(&self.control.socket, &mut self.received, &mut Vec::new()).await.ok();
         self.control.kill();
         let _ = self.child.wait().await;
         let (how, cpu) = match report {

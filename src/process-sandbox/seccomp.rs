@@ -120,6 +120,9 @@ const ABSENT: &[c_long] = &[
     libc::SYS_memfd_secret,
 ];
 
+/// Has one number everywhere, and no name in libc for aarch64.
+const FCHMODAT2: c_long = 452;
+
 /// Calls with the mode of a file, and which argument that is: no set-user-ID and set-group-ID, which would count outside.
 const MODES: &[(c_long, u32)] = &[
     #[cfg(target_arch = "x86_64")]
@@ -132,7 +135,7 @@ const MODES: &[(c_long, u32)] = &[
     (libc::SYS_mknod, 1),
     (libc::SYS_fchmod, 1),
     (libc::SYS_fchmodat, 2),
-    (libc::SYS_fchmodat2, 2),
+    (FCHMODAT2, 2),
     (libc::SYS_mkdirat, 2),
     (libc::SYS_mknodat, 2),
 ];
@@ -148,6 +151,8 @@ const OPENS: &[(c_long, u32, u32)] = &[
 const NAMESPACES: u32 = 0x7E02_0080;
 /// Terminal requests that type into a terminal.
 const TYPING: [u32; 2] = [0x5412, 0x541C];
+/// F_SETLEASE
+const LEASE: u32 = 1024;
 const SET_IDS: u32 = 0o6000;
 
 const fn step(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
@@ -208,6 +213,9 @@ pub fn filter() -> Vec<sock_filter> {
         step(RETURN, refuse, 0, 0),
     ];
     only_for(libc::SYS_ioctl, &typing, &mut filter);
+    // A lease delays everybody else who opens the file.
+    let lease = [step(LOAD, argument(1), 0, 0), step(JUMP_EQUAL, LEASE, 0, 1), step(RETURN, refuse, 0, 0)];
+    only_for(libc::SYS_fcntl, &lease, &mut filter);
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6].map(|family| family.unsigned_abs());
     for number in [libc::SYS_socket, libc::SYS_socketpair] {
         let body = [
@@ -304,7 +312,7 @@ mod tests {
             ("vsock", libc::SYS_socket, [40, 1, 0, 0, 0, 0], error(libc::EAFNOSUPPORT)),
             ("a pair", libc::SYS_socketpair, [1, 1, 0, 0, 0, 0], ALLOW),
             ("personality", libc::SYS_personality, one(0, 0xFFFF_FFFF), ALLOW),
-            ("no random addresses", libc::SYS_personality, one(0, 0x0040_000), refuse),
+            ("no random addresses", libc::SYS_personality, one(0, 0x0004_0000), refuse),
         ] {
             assert_eq!(decide(number, args), expected, "{what}");
         }

@@ -114,7 +114,7 @@ pub const ATTEMPTS: &[(&str, Language, &str)] = &[
     (
         "look into /sys and /run",
         Shell,
-        "[ -e /sys/kernel ] && echo ESCAPED; [ -n \"$(ls -A /sys /run /var/lib /home /root /mnt /media /srv /boot 2>/dev/null | grep -v :)\" ] && ls -d /sys/* /run/* && echo ESCAPED",
+        "for d in /sys /run /home /var/lib /root /mnt /media /srv /boot; do [ -n \"$(ls -A $d 2>/dev/null)\" ] && echo ESCAPED $d; done",
     ),
     (
         "load the passwords of the machine",
@@ -161,12 +161,12 @@ pub const ATTEMPTS: &[(&str, Language, &str)] = &[
     (
         "see processes outside",
         Shell,
-        "ps aux 2>/dev/null | grep -v grep | grep -q {marker} && echo ESCAPED; cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -q '{marker}x' && echo ESCAPED; [ -e /proc/{victim} ] && grep -q sleep /proc/{victim}/cmdline && echo ESCAPED",
+        "m={marker}; cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -q \"[s]leep $m\" && echo ESCAPED; ps ax 2>/dev/null | grep -q \"[s]leep $m\" && echo ESCAPED; [ -e /proc/{victim} ] && echo ESCAPED; [ -e /proc/{hob} ] && echo ESCAPED",
     ),
     (
         "see Hob's environment",
         Shell,
-        "env | grep -q HOB_SANDBOX_TEST_SECRET && echo ESCAPED; cat /proc/*/environ | tr '\\0' '\\n' | grep -q HOB_SANDBOX_TEST_SECRET= && echo ESCAPED",
+        "env | grep -q ^CARGO && echo ESCAPED; cat /proc/*/environ | tr '\\0' '\\n' | grep -q ^CARGO && echo ESCAPED",
     ),
     (
         "find files that Hob left open",
@@ -309,7 +309,7 @@ pub const ATTEMPTS: &[(&str, Language, &str)] = &[
     (
         "see the interfaces of the machine",
         Shell,
-        "grep -v -e lo: -e '|' /proc/net/dev | grep -q . && echo ESCAPED; cat /proc/net/unix | grep -q hob && echo ESCAPED; grep -q {abstract} /proc/net/unix && echo ESCAPED; [ \"$(wc -l < /proc/net/tcp)\" -gt 1 ] && echo ESCAPED",
+        "grep -e eth -e wlan -e enp -e ens /proc/net/dev && echo ESCAPED; grep -q {abstract} /proc/net/unix && echo ESCAPED; grep -q hob.sock /proc/net/unix && echo ESCAPED; [ \"$(wc -l < /proc/net/tcp)\" -gt 1 ] && echo ESCAPED",
     ),
     // Terminals.
     (

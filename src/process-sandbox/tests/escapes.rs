@@ -73,6 +73,7 @@ pub struct World {
     pub folder: PathBuf,
     victim: Child,
     port: TcpListener,
+    abstract_name: String,
     abstract_socket: UnixListener,
     abstract_datagrams: UnixDatagram,
     hob: UnixListener,
@@ -81,6 +82,7 @@ pub struct World {
 
 impl World {
     pub fn new(name: &str) -> Self {
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some(), "one of the attempts looks for it");
         let folder = std::env::temp_dir().join(format!("hob-escapes-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         for sub in ["parent/data/workspace/deep/private", "parent/other", "read", "out"] {
@@ -99,23 +101,23 @@ impl World {
         }
         let listen = |listener: &UnixListener| listener.set_nonblocking(true).unwrap();
         let hob = UnixListener::bind(data.join("hob.sock")).unwrap();
-        let name = format!("hob-escape-{}", std::process::id());
+        let abstract_name = format!("hob-escape-{name}-{}", std::process::id());
         let address = |name: &str| SocketAddr::from_abstract_name(name).unwrap();
-        let abstract_socket = UnixListener::bind_addr(&address(&name)).unwrap();
-        let abstract_datagrams = UnixDatagram::bind_addr(&address(&format!("{name}-d"))).unwrap();
+        let abstract_socket = UnixListener::bind_addr(&address(&abstract_name)).unwrap();
+        let abstract_datagrams = UnixDatagram::bind_addr(&address(&format!("{abstract_name}-d"))).unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap();
         port.set_nonblocking(true).unwrap();
         abstract_datagrams.set_nonblocking(true).unwrap();
         listen(&hob);
         listen(&abstract_socket);
-        let victim = Command::new("sleep").arg(MARKER).stdout(Stdio::null()).spawn().unwrap();
+        let victim = Command::new("sleep").arg(MARKER).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let sandbox = ProcessSandbox::probe(Config {
             protected: vec![data.clone(), data.join("hob.sock")],
             mountable: vec![data.join("workspace")],
             ..Config::default()
         });
         assert_eq!(sandbox.refusal(), None);
-        Self { folder, victim, port, abstract_socket, abstract_datagrams, hob, sandbox }
+        Self { folder, victim, port, abstract_name, abstract_socket, abstract_datagrams, hob, sandbox }
     }
 
     pub fn data(&self) -> PathBuf {
@@ -151,7 +153,7 @@ impl World {
             ("{data}", self.data().display().to_string()),
             ("{out}", self.folder.join("out").display().to_string()),
             ("{port}", self.port.local_addr().unwrap().port().to_string()),
-            ("{abstract}", format!("hob-escape-{}", std::process::id())),
+            ("{abstract}", self.abstract_name.clone()),
             ("{victim}", self.victim.id().to_string()),
             ("{hob}", std::process::id().to_string()),
             ("{marker}", MARKER.to_owned()),
@@ -293,7 +295,7 @@ async fn a_folder_that_was_replaced_is_not_mounted() {
 async fn hobs_own_folders_are_not_mounted() {
     let world = World::new("own");
     for (path, fits) in [("parent/data", false), ("parent/data/secret", false), ("parent/data/workspace/deep", true)] {
-        let mut job = world.job("/bin/true", &[]);
+        let mut job = Job { dir: "/tmp".into(), ..world.job("/bin/true", &[]) };
         job.mounts = vec![Mount {
             source: handle(&world.folder.join(path)),
             target: "/places/x".into(),
@@ -454,8 +456,13 @@ async fn everything_dies_with_hob() {
     let folder = std::env::temp_dir().join(format!("hob-orphans-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let mut command = again("tests::escapes::a_job_that_writes_for_ever");
-    let mut hob =
-        command.arg("--include-ignored").env("HOB_SANDBOX_TEST_FOLDER", &folder).stdout(Stdio::null()).spawn().unwrap();
+    let mut hob = command
+        .arg("--include-ignored")
+        .env("HOB_SANDBOX_TEST_FOLDER", &folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     until_beating(&folder).await;
     hob.kill().unwrap();
     hob.wait().unwrap();
