@@ -24,8 +24,8 @@ use tools_workshop::{Form, Program, Workshop, answer, check_command, would_destr
 
 /// How much longer a call may take than its command: for its turn, and for marks on what it changed.
 const AROUND: Duration = Duration::from_secs(60);
-/// The group of all command tools.
-const GROUP: &str = "commandTools";
+/// The group of all tools that people and models define.
+const GROUP: &str = "custom";
 /// The maximum number of command tools.
 const MOST: usize = 200;
 /// The source of sealed values for the scrubber.

@@ -77,7 +77,7 @@ fn no_value_of_any_type_runs_anything() {
     let places = "printf '[%s]' -- {{text}} \"{{text}}\" '{{text}}' a{{text}} {{choice}} {{pattern}} {{number}} {{whole}} {{flag}} {{list}} \
                   \"{{list}}\" {{object}} {{any}}";
     let tool = create(&hob, draft("show", places, properties));
-    for attack in ATTACKS {
+    for attack in ATTACKS.iter().copied() {
         let arguments = json!({
             "text": attack, "number": 1.5, "whole": -7, "flag": true, "list": [attack, "b c", attack], "object": {"k": attack, (*attack): 1},
             "any": [attack, {"deep": attack}],
