@@ -117,6 +117,7 @@ fn nothing_a_stranger_tells_a_model_to_do_is_done_unasked() {
     let (mut hob, server, page) = with_a_page(1);
     autonomy(&hob, "full");
     crate::exec::switch_on(&hob);
+    crate::credentialed::ready(&hob);
     make(&hob, "go_between", "return await utils.callTool(args.tool, args.args);", &[]);
     let id = keep(&hob, "of the household");
     hob.result("add_task", json!({"title": "of the household"}));
@@ -155,6 +156,9 @@ fn nothing_a_stranger_tells_a_model_to_do_is_done_unasked() {
                          "name": if name == "create_tool" { format!("implant_{count}") } else { "made_by_a_model".into() }});
         let known = help["parameters"]["properties"].as_object().unwrap();
         arguments.extend(own.as_object().unwrap().clone().into_iter().filter(|(field, _)| known.contains_key(field)));
+        if name == "credentialed_exec" {
+            arguments.insert("args".into(), json!(["issue", "close", "1", "--comment", "by a stranger"]));
+        }
         if name == "create_tool" {
             arguments.insert("parameters".into(), json!({"type": "object"}));
         }
