@@ -2,7 +2,7 @@
 
 use crate::{
     Shared, Workspaces,
-    change::finish,
+    access::finish,
     places::{HELD_FOLDER, PlaceRef},
     records::{Spot, StepRecord},
     step::{Standing, aside, triple},

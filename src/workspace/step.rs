@@ -113,7 +113,11 @@ impl Shared {
                 marks::worsen(&shared.marks, tx, &to.marks_place(), &to.path, plan.label)
             }
         };
-        store::without_change(self.store.write(before)).await?;
+        // New content without a mark, where nothing was: a power cut leaves it without its name, or whole.
+        let is_plain = plan.from.1.held && plan.held.is_none() && plan.released.is_none() && !plan.exchange;
+        if !(is_plain && coming.is_empty() && rest == Label::Own && plan.label == Label::Own) {
+            store::without_change(self.store.write(before)).await?;
+        }
         let (renaming, exchange) = (self.clone(), plan.exchange);
         let (from_pair, to_pair) = (plan.from.clone(), (to_place, to.clone()));
         let renamed = blocking(move || renaming.rename(&from_pair, &to_pair, exchange)).await;
@@ -223,11 +227,11 @@ struct Outcome {
 }
 
 /// The error for a rename from one disk to another.
-pub(crate) const OTHER_DISK: &str = "it is on another disk: copy it there, and delete it here";
+const OTHER_DISK: &str = "it is on another disk: copy it there, and delete it here";
 
 /// By which content is recognised after a start.
 pub(crate) fn triple(stat: &Stat) -> (u64, i64, u64) {
-    (stat.st_ino as u64, modified_ns(stat), size_of(stat))
+    (stat.st_ino, modified_ns(stat), size_of(stat))
 }
 
 /// Gives something a name that is free.
