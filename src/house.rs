@@ -198,7 +198,8 @@ fn build_with(
     let workspaces = Workspaces::open(&store, data, config.workspace.clone().with_environment())?;
     undo.register(workspace::UNDO_TABLE, undo::files(&workspaces));
     let programs = programs::sandbox(&config.workshop, data, &workspaces);
-    let workshop = workshop::workshop(&config.workshop, programs.clone(), &store, &workspaces, &web, &entry.scrubber, &sandbox);
+    let workshop =
+        workshop::workshop(&config.workshop, programs.clone(), &store, &workspaces, &web, &entry.scrubber, &sandbox);
     families.push(tools_workshop::code(workshop.clone()).into_parts());
     families.push(tools_workshop::commands(workshop.clone()).into_parts());
     let installed = data.join(programs::TOOLS);

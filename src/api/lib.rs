@@ -82,10 +82,10 @@ pub use update::{
     UpdateChannel, UpdateFound, UpdateOutcome, UpdateProgress, UpdateSlot, UpdateView, Updates,
 };
 
+use ::command_tools::CommandTools;
 use ::models::Models;
 use agent::Agent;
 use axum::{Router, extract::State, middleware};
-use ::command_tools::CommandTools;
 use config_center::ConfigCenter;
 use custom::CustomTools;
 use describe::{Routes, delete, get, post};
@@ -277,7 +277,7 @@ fn routes() -> Routes<AppState> {
         .nest("/documents", documents::routes())
         .nest("/memory-documents", memory_documents::routes())
         .nest("/skills", skills::routes())
-        .nest("/workspace", workspace::routes())
+        .nest("/workspace", workspace::routes().merge(workspace_files::routes()))
         // `csrfToken` is worthless without the session's cookie; the others describe keys and contain none.
         .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys", "keyPrefixes"])
         .all(middleware_failures)

@@ -5,7 +5,6 @@ use crate::{
     describe::{Routes, delete, get, post},
     envelope::{Answer, Created as New, Deleted, Failure, Json, PathId, PathText, ok},
     query::{Limit, Query},
-    workspace_files,
 };
 use ::workspace::{AddedFolder, Entry, FoundFiles, Located, Place, TrashEntry};
 use axum::{Extension, extract::State};
@@ -45,7 +44,6 @@ pub(crate) fn routes() -> Routes<AppState> {
         .route("/trash/{id}/restore", post(restore, "Bring something back from the trash."))
         .route("/trash/empty", post(empty_trash, "Remove what is in the trash for good."))
         .route("/search", get(search, "Find files by words of their paths."))
-        .merge(workspace_files::routes())
         .scope(TokenScope::Tools)
 }
 

@@ -19,6 +19,7 @@ use axum::{
     response::IntoResponse,
 };
 use futures::{StreamExt, stream};
+use identity::TokenScope;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::{ops::Range, sync::Arc, time::Duration};
@@ -50,6 +51,7 @@ pub(crate) fn routes() -> Routes<AppState> {
                 .streams_body(),
         )
         .route("/text", get(show_text, "Read a file as text."))
+        .scope(TokenScope::Tools)
 }
 
 /// A file.

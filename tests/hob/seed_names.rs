@@ -336,10 +336,8 @@ fn every_built_tool_works_as_the_seeds_call_it() {
     let voice = crate::voice::server();
     let packages = crate::harness::Folder::new();
     let registry = crate::cli_tools::registry(&packages);
-    let config = format!(
-        "[http]\nallow = [{:?}, {registry:?}]\n[services.wyoming]\naddress = \"{voice}\"\n",
-        page.host
-    );
+    let config =
+        format!("[http]\nallow = [{:?}, {registry:?}]\n[services.wyoming]\naddress = \"{voice}\"\n", page.host);
     let mut hob = Hob::with(Setup { config, ..Setup::default() });
     crate::credentialed::ready(&hob);
     crate::cli_tools::ready(&hob, &registry);
