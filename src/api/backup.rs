@@ -51,7 +51,7 @@ pub(crate) struct BackupRequest {
     files: Option<bool>,
 }
 
-/// What a backup would contain. Its file is smaller where the data file has free space.
+/// The contents that a backup would have. Its file is smaller where the data file has free space.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct BackupSize {

@@ -118,7 +118,7 @@ pub async fn backup(client: &Client, file: &Path, passphrase_file: Option<&Path>
     }
 }
 
-/// What a backup has of the workspace; `None` where there are no files.
+/// The workspace's part of a backup in words; `None` where there are no files.
 fn about_files(contents: &Value, included: bool) -> Option<String> {
     let count = |name: &str| contents[name].as_u64().unwrap_or_default();
     let (files, skipped) = (count("fileCount"), count("skipped"));

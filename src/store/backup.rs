@@ -33,7 +33,7 @@ const MARKS: [&str; 2] = ["workspace-marks", "workspace-marks.index"];
 /// Tables that only backups have, or that a backup has no use for.
 const OF_BACKUPS: [&str; 4] = [files::TABLE, files::RELEASED, tree::TABLE, tree::PIECES];
 
-/// What a backup leaves out.
+/// The parts that a backup leaves out.
 pub(crate) struct Without {
     /// Tables that stay on this device.
     pub tables: BTreeSet<String>,

@@ -13,7 +13,7 @@ use std::{
 };
 use tool::Id;
 
-/// Where they are before all of them are there.
+/// The folder of restored files until it is complete.
 pub(crate) const WORKSPACE_PART: &str = "workspace.part";
 /// The row of the metadata that names the new workspace: the id of its folder, and the number of the set that the old one goes into.
 const META_WORKSPACE: &[u8] = b"workspace";
@@ -24,11 +24,11 @@ pub(crate) const READY: &str = "workspace.restored-";
 pub(crate) struct NewWorkspace {
     pub id: Id,
     number: u32,
-    /// Where they are before all of them are there.
+    /// The folder they are in until it is complete.
     pub part: PathBuf,
-    /// Where they are once the new data may name them.
+    /// The complete folder, which the new data may name.
     ready: PathBuf,
-    /// Where those go that they replace.
+    /// The folder for the files that they replace.
     before: PathBuf,
 }
 
