@@ -90,7 +90,7 @@ fn tricks() -> Vec<Trick> {
         ),
         ("fsmonitor", settings("[core]\n\tfsmonitor = ./evil.sh\n")),
         ("clean", with_attributes("* filter=evil\n", "[filter \"evil\"]\n\tclean = ./evil.sh\n\trequired = true\n")),
-        ("smudge", with_attributes("* filter=evil\n", "[filter \"evil\"]\n\tsmudge = ./evil.sh\n\trequired = true\n")),
+        ("smudge", with_attributes("* filter=evil\n", "[filter \"evil\"]\n\tsmudge = ./evil.sh\n")),
         (
             "process",
             with_attributes("* filter=evil\n", "[filter \"evil\"]\n\tprocess = ./evil.sh\n\trequired = true\n"),
