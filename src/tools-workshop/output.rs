@@ -1,5 +1,6 @@
 //! The output of programs: made harmless for terminals, and freed of secrets before anything is cut off.
 
+use process_sandbox::Ended;
 use scrub::{How, MARK, Scrubber};
 
 /// The length at which a line without an end is scrubbed and passed on all the same, in bytes.
@@ -9,6 +10,14 @@ const LONGEST_KEY: usize = 64 * 1024;
 /// The beginning and the end of a key or certificate, which spans lines.
 const KEY_BEGINS: &str = "-----BEGIN ";
 const KEY_ENDS: &str = "-----END ";
+
+/// The end of a long line that is not passed on yet: more than any secret has.
+const HELD_OF_LINE: usize = 8 * 1024;
+
+/// Whether a program that ended so may have been stopped in the middle of a word.
+pub fn breaks_off(ended: Ended) -> bool {
+    !matches!(ended, Ended::Exited(_) | Ended::Signaled(_))
+}
 
 /// How much of what steers a terminal stays in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,7 +188,18 @@ impl Stream {
             _ => self.held.rfind('\n').map_or(0, |at| at + 1),
         };
         let ready = if ready == 0 && self.held.len() > LONGEST_LINE { self.before_last_word() } else { ready };
-        self.pass_on(ready)
+        if ready == 0 && self.held.len() > LONGEST_KEY { self.pass_on_start() } else { self.pass_on(ready) }
+    }
+
+    /// The start of one endless word. It is scrubbed as a whole first, so that no secret lies across the cut.
+    fn pass_on_start(&mut self) -> String {
+        let mut clean = self.scrubber.text(&harmless(&self.held, self.keep), How::All).into_owned();
+        let end = clean.floor_char_boundary(clean.len().saturating_sub(HELD_OF_LINE));
+        // Not within a mark.
+        let near = clean.floor_char_boundary(end.saturating_sub(MARK.len()));
+        let mark = clean[near..].find(MARK).map(|at| near + at).filter(|at| *at < end);
+        self.held = clean.split_off(mark.unwrap_or(end));
+        clean
     }
 
     /// The text held back that is no start of a secret, such as a question without a line break; for when the program is silent.
@@ -287,6 +307,19 @@ mod tests {
             seen += &stream.end(false);
             assert_eq!(seen, "the word is [REDACTED]\nand ");
         }
+    }
+
+    #[test]
+    fn an_endless_word_is_passed_on_without_its_secrets() {
+        let mut stream = Stream::new(scrubber(), Keep::Text);
+        let word = "x".repeat(7) + "correct-horse-battery";
+        let mut seen = String::new();
+        for piece in word.repeat(20_000).as_bytes().chunks(4096) {
+            seen += &stream.push(piece);
+            assert!(stream.held.len() <= LONGEST_KEY + 4096);
+        }
+        seen += &stream.end(false);
+        assert_eq!(seen, ("x".repeat(7) + "[REDACTED]").repeat(20_000));
     }
 
     #[test]

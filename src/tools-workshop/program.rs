@@ -2,7 +2,7 @@
 
 use crate::{
     Workshop,
-    output::{Keep, Stream, finished},
+    output::{Keep, Stream, breaks_off, finished},
     sessions::{Finish, NewSession, Outcome, Session},
 };
 use futures::future::BoxFuture;
@@ -188,7 +188,7 @@ impl Workshop {
         let changed = self.workspaces.after_program(files, label.max(cx.label())).await?;
         let (ended, out, err) = collected?;
         let is_cut = ended == Ended::OutputLimit;
-        let clean = |bytes: &[u8]| finished(bytes, is_cut, &self.scrubber);
+        let clean = |bytes: &[u8]| finished(bytes, breaks_off(ended), &self.scrubber);
         Ok(Ran { ended, stdout: clean(&out), stderr: clean(&err), is_cut, wall, changed, label })
     }
 

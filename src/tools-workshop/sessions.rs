@@ -9,7 +9,7 @@ use self::{
     record::{ALL, OutputRecord, SessionRecord},
     ring::Ring,
 };
-use crate::output::{Keep, Stream};
+use crate::output::{Keep, Stream, breaks_off};
 use futures::future::BoxFuture;
 use process_sandbox::{Ended, Process};
 use scrub::Scrubber;
@@ -473,7 +473,7 @@ impl Pump {
             }
         }
         let ended = process.wait().await;
-        let rest = self.stream.end(matches!(ended, Ended::OutputLimit));
+        let rest = self.stream.end(breaks_off(ended));
         self.show(&rest);
         self.report(true);
         self.close(ended, finish).await;

@@ -174,7 +174,8 @@ fn planned_backups_go_where_they_should_and_say_when_they_fail() {
     plan(json!({"every": "fortnight"})).refusal(400, "bad_args");
     fs::create_dir(&stick).unwrap();
     let view = plan(json!({"every": "week", "folder": path, "keep": 2, "passphrase": PASSPHRASE})).data(200);
-    assert_eq!(view["plan"], json!({"every": "week", "folder": path, "keep": 2, "hour": 3, "encrypted": true}));
+    let expected = json!({"every": "week", "folder": path, "keep": 2, "hour": 3, "encrypted": true, "files": true});
+    assert_eq!(view["plan"], expected);
     assert!(view["next"].as_u64().is_some() && view["last"].is_null() && !view.to_string().contains("horse"));
     let view = hob.post("/api/v1/backup/run", json!({})).data(200);
     let made = view["last"]["path"].as_str().unwrap().to_owned();

@@ -141,7 +141,7 @@ impl CliTools {
             Ended::OutOfMemory => "it needs too much memory".to_owned(),
             Ended::Stopped => "it was stopped".to_owned(),
             _ => {
-                let said = output::finished(&finished.err, finished.truncated, &self.workshop.scrubber);
+                let said = output::finished(&finished.err, output::breaks_off(finished.ended), &self.workshop.scrubber);
                 text_kit::truncate(&text_kit::one_line(&said), SHOWN)
             }
         };

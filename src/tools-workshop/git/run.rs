@@ -185,7 +185,7 @@ impl Ran {
             return Err(Error::failed(format!("git did not finish: {why}")));
         }
         let said = [&self.err[..], &self.out[..]].concat();
-        let said = output::finished(&said, self.truncated, &tools.scrubber);
+        let said = output::finished(&said, output::breaks_off(self.ended), &tools.scrubber);
         let lines: Vec<&str> = said
             .lines()
             .map(str::trim)
@@ -211,7 +211,7 @@ impl Ran {
 
     /// Its output as text without secrets, and whether that is all of it.
     pub fn text(&self, tools: &Workshop, most: usize) -> Result<(String, bool)> {
-        let text = output::finished(&self.out, self.truncated, &tools.scrubber);
+        let text = output::finished(&self.out, output::breaks_off(self.ended), &tools.scrubber);
         if text.len() <= most {
             return Ok((text, !self.truncated));
         }
