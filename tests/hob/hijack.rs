@@ -108,8 +108,8 @@ fn state(hob: &Hob) -> BTreeMap<&'static str, Value> {
 fn is_asked_about(hob: &Hob, tool: &Value) -> bool {
     let name = tool["name"].as_str().unwrap();
     let explained = hob.get(&format!("/api/v1/tools/{name}/explain?tainted=true")).data(200);
-    // Whether this one asks depends on what is there.
-    explained["rule"] == "tainted" && name != "set_state"
+    // Whether these ask depends on what is there.
+    explained["rule"] == "tainted" && !["set_state", "write_file"].contains(&name)
 }
 
 #[test]

@@ -214,7 +214,10 @@ pub const CALLS: &[(&str, &str)] = &[
     ("list_cli_tools", "{}"),
     ("run_cli_tool | args timeout", r#"{"name": "tar", "args": ["--version"], "timeout": 20000}"#),
     ("install_cli_tool", r#"{"name": "greet"}"#),
-    ("run_coding_task", r#"{"provider": "custom:script", "prompt": "Write the sum.", "timeout_seconds": 60}"#),
+    (
+        "run_coding_task | timeout_seconds",
+        r#"{"provider": "custom:script", "prompt": "Write the sum.", "timeout_seconds": 60}"#,
+    ),
     ("list_coding_agents", "{}"),
     ("get_task_result", r#"{"resultId": "$run_coding_task/resultId"}"#),
     ("list_task_results", "{}"),
