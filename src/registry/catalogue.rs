@@ -19,7 +19,7 @@ use tool::{
 };
 
 /// The least similarity of a suggested name (Jaro–Winkler, 0 to 1).
-const NEAR: f64 = 0.78;
+const NEAR: f64 = 0.8;
 
 /// A tool as it is listed to people and programs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
