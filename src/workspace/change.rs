@@ -2,14 +2,15 @@
 
 use crate::{
     Located, Shared, Workspaces,
+    access::{finish, require_writable},
     entry::{Entry, EntryKind, kind_of, version_of},
+    journal::Before,
     marks,
     path::check_new_name,
     records::{HeldKind, HeldRecord, MarkRecord, Spot},
     resolve::{error, missing},
     staging::Staged,
-    step::{OTHER_DISK, Plan},
-    undo::Before,
+    step::Plan,
 };
 use rustix::{
     fs::{Mode, Stat, mkdirat},
@@ -17,9 +18,9 @@ use rustix::{
 };
 use serde::Serialize;
 use std::sync::Arc;
-use store::{Tx, inherit_effect};
+use store::Tx;
 use tool::{
-    Cx, Error, Id, Label, Result, Role,
+    Cx, Error, Id, Label, Result,
     prelude::{JsonSchema, json, schemars},
 };
 
@@ -58,27 +59,6 @@ pub struct Written {
     pub entry: Entry,
     /// Whether there was no such file before.
     pub created: bool,
-}
-
-/// Whether this caller may change what is in a place.
-pub(crate) fn require_writable(cx: &Cx, located: &Located) -> Result<()> {
-    if cx.principal().role == Role::Viewer {
-        return Err(Error::denied("you may look at files and not change them: ask an admin for the role of a member"));
-    }
-    if located.place.read_only {
-        let id = &located.place.id;
-        return Err(Error::denied(format!(
-            "the folder `{id}` is read-only: copy the file to your own folder, and change it there"
-        )));
-    }
-    Ok(())
-}
-
-/// Finishes work even where the caller goes away: a change is whole or not begun.
-pub(crate) async fn finish<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
-    tokio::spawn(inherit_effect(work))
-        .await
-        .unwrap_or_else(|e| Err(Error::failed(format!("the change was interrupted: {e}"))))
 }
 
 impl Workspaces {
@@ -181,6 +161,14 @@ impl Shared {
             Ok((located.at(found.path), found.stat))
         })
         .await
+    }
+
+    /// What is at a path, links followed; nothing where a folder above is missing.
+    pub(crate) async fn look_above(self: &Arc<Self>, located: &Located) -> Result<Option<Stat>> {
+        match self.look(located, true).await {
+            Err(Error::NotFound(_)) => Ok(None),
+            looked => looked.map(|(_, stat)| stat),
+        }
     }
 
     async fn write_staged(
@@ -326,14 +314,19 @@ impl Shared {
     }
 
     async fn move_to(self: &Arc<Self>, cx: &Cx, from: &Located, to: &Located, overwrite: bool) -> Result<Entry> {
+        if self.is_over_disks(from, to).await? {
+            return self.move_over_disks(cx, from, to, overwrite).await;
+        }
         let _changing = self.changing.lock().await;
         let ((source, there), mut target) = (self.look(from, false).await?, to.clone());
-        let Some(stat) = there else { return Err(missing(&from.display())) };
+        if there.is_none() {
+            return Err(missing(&from.display()));
+        }
         if source.path.is_root() {
             return Err(Error::bad_args("a place itself cannot be moved: name something in it"));
         }
         // Into a folder under its own name, as `mv` does.
-        if let (_, Some(stat)) = self.look(&target, true).await?
+        if let Some(stat) = self.look_above(&target).await?
             && kind_of(&stat) == EntryKind::Folder
             && !(overwrite && kind_of(&stat) == EntryKind::Folder && target.name() == source.name())
         {
@@ -355,7 +348,7 @@ impl Shared {
             self.put_away(cx, &target, old, HeldKind::Trash).await?;
         }
         let plan = Plan {
-            label: self.written_label(cx, &target.place),
+            label: self.moved_label(cx, &source.place, &target.place),
             ..Plan::of(
                 (source.place.clone(), Spot::at(&source.place, &source.path)),
                 (target.place.clone(), Spot::at(&target.place, &target.path)),
@@ -363,11 +356,7 @@ impl Shared {
         };
         let (before, part) =
             (Before::Moved { place: source.place.key.clone(), path: source.path.text() }, target.clone());
-        let moved = self.apply(plan, move |stat| vec![Before::part(&part, Some(before), &version_of(stat))]).await;
-        let stat = match moved {
-            Err(why) if why.message() == OTHER_DISK => self.move_over_disks(cx, &source, &target, &stat).await?,
-            moved => moved?,
-        };
+        let stat = self.apply(plan, move |stat| vec![Before::part(&part, Some(before), &version_of(stat))]).await?;
         if source.place.key != target.place.key {
             self.usage.forget(&source.place.key);
             self.usage.forget(&target.place.key);

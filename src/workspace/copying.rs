@@ -2,18 +2,21 @@
 
 use crate::{
     Located, Shared, Workspaces,
-    change::{finish, require_writable},
+    access::{finish, require_writable},
     entry::{Entry, EntryKind, kind_of, version_of},
+    journal::Before,
     path::check_new_name,
     records::{HeldKind, Spot},
     resolve::{error, missing},
     staging::{Staged, held_name},
     step::Plan,
     tree::{self, Copying, MOST_COPIED, NotCopied},
-    undo::Before,
 };
-use rustix::{fs::Stat, io::Errno};
-use std::{ffi::CString, sync::Arc};
+use rustix::{
+    fs::{Stat, fstat},
+    io::Errno,
+};
+use std::{ffi::CString, os::fd::OwnedFd, sync::Arc};
 use tool::{Cx, Error, Label, Result};
 
 impl Workspaces {
@@ -34,7 +37,7 @@ impl Shared {
         let (source, there) = self.look(from, true).await?;
         let Some(stat) = there else { return Err(missing(&from.display())) };
         let mut target = to.clone();
-        if let (_, Some(stat)) = self.look(&target, true).await?
+        if let Some(stat) = self.look_above(&target).await?
             && kind_of(&stat) == EntryKind::Folder
         {
             let name =
@@ -87,6 +90,9 @@ impl Shared {
                 NotCopied::TooMany => {
                     Error::bad_args(format!("`{shown}` has more than {MOST_COPIED} files: copy its folders one by one"))
                 }
+                NotCopied::Linked(name) => Error::denied(format!(
+                    "`{name}` in `{shown}` is a hard link, and its other names may be files of others: nothing was copied"
+                )),
                 NotCopied::Cancelled => Error::failed("the copy was cancelled"),
             })?;
             staged.set_size(size);
@@ -119,7 +125,7 @@ impl Shared {
             store::without_change(self.store.write(copy)).await?;
         }
         let plan = Plan {
-            label: self.written_label(cx, &target.place),
+            label: self.moved_label(cx, &source.place, &target.place),
             ..Plan::of((target.place.clone(), held), (target.place.clone(), Spot::at(&target.place, &target.path)))
         };
         let part = target.clone();
@@ -128,17 +134,45 @@ impl Shared {
         Ok(stat)
     }
 
-    /// Moves from one disk to another: the copy is whole before the original goes into its trash. The caller holds `changing`.
+    /// Whether a move leads from one disk to another, so that it is a copy.
+    pub(crate) async fn is_over_disks(self: &Arc<Self>, from: &Located, to: &Located) -> Result<bool> {
+        let (from, to) = (from.clone(), to.clone());
+        self.on_disk(move |shared| {
+            // Of folders alone: some file systems show other devices for files.
+            let device = |folder: &OwnedFd| fstat(folder).map(|stat| stat.st_dev).map_err(|e| error(e, &to.display()));
+            let source = device(&shared.root(&from.place)?.resolve(&from.path, false)?.folder)?;
+            let root = shared.root(&to.place)?;
+            // The nearest folder above that exists is where it goes.
+            let mut at = Some(to.path.clone());
+            while let Some(path) = at {
+                match root.resolve(&path, true) {
+                    Ok(found) if found.stat.as_ref().is_some_and(|stat| kind_of(stat) == EntryKind::Folder) => {
+                        return Ok(device(&found.open_folder(&to.display())?)? != source);
+                    }
+                    Ok(found) => return Ok(device(&found.folder)? != source),
+                    Err(Error::NotFound(_)) => at = path.parent(),
+                    Err(why) => return Err(why),
+                }
+            }
+            Ok(false)
+        })
+        .await
+    }
+
+    /// Moves from one disk to another: the copy is whole before the original goes into its trash.
     pub(crate) async fn move_over_disks(
         self: &Arc<Self>,
         cx: &Cx,
-        source: &Located,
-        target: &Located,
-        stat: &Stat,
-    ) -> Result<Stat> {
-        let staged = self.stage_copy(cx, source, target).await?;
-        let now = self.place_copy(cx, source, target, staged, stat).await?;
-        self.put_away(cx, source, stat, HeldKind::Trash).await?;
-        Ok(now)
+        from: &Located,
+        to: &Located,
+        overwrite: bool,
+    ) -> Result<Entry> {
+        let entry = self.copy_to(cx, from, to, overwrite).await?;
+        let _changing = self.changing.lock().await;
+        if let (source, Some(stat)) = self.look(from, false).await? {
+            self.put_away(cx, &source, &stat, HeldKind::Trash).await?;
+            self.announce(cx, from, "deleted");
+        }
+        Ok(entry)
     }
 }

@@ -49,17 +49,24 @@ pub(crate) fn kind_of(stat: &Stat) -> EntryKind {
     }
 }
 
-/// Nanoseconds since 1970 of the last change.
+/// Nanoseconds since 1970 of the last change of the content.
 pub(crate) fn modified_ns(stat: &Stat) -> i64 {
-    #[allow(clippy::unnecessary_cast, reason = "the types differ between platforms")]
-    let (s, ns) = (stat.st_mtime as i64, stat.st_mtime_nsec as i64);
-    s.saturating_mul(1_000_000_000).saturating_add(ns)
+    nanoseconds(stat.st_mtime, stat.st_mtime_nsec)
+}
+
+/// Nanoseconds since 1970 of the last change of the content or of permissions and the like.
+pub(crate) fn changed_ns(stat: &Stat) -> i64 {
+    nanoseconds(stat.st_ctime, stat.st_ctime_nsec)
+}
+
+fn nanoseconds(seconds: i64, nanoseconds: u64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(i64::try_from(nanoseconds).unwrap_or(0))
 }
 
 /// The version of what is there: of a folder it is which folder.
 pub(crate) fn version_of(stat: &Stat) -> String {
     let mut hash = blake3::Hasher::new();
-    hash.update(&(stat.st_ino as u64).to_le_bytes());
+    hash.update(&(stat.st_ino).to_le_bytes());
     if kind_of(stat) != EntryKind::Folder {
         hash.update(&modified_ns(stat).to_le_bytes());
         hash.update(&size_of(stat).to_le_bytes());

@@ -4,10 +4,12 @@
 //! A change stores a [`records::StepRecord`] first, renames then, and stores the result last. A start finishes or takes back
 //! the steps that a power cut left ([`repair`]).
 
+mod access;
 mod change;
 mod config;
 mod copying;
 mod entry;
+mod journal;
 mod marks;
 mod path;
 mod places;
@@ -32,6 +34,7 @@ mod walk;
 pub use change::{Expect, WriteOptions, Written};
 pub use config::{AddedFolder, Config};
 pub use entry::{Entry, EntryKind, media_type_of};
+pub use journal::UNDO_TABLE;
 pub use path::{DEEPEST, LONGEST, RelPath};
 pub use places::{Located, Place, PlaceKind};
 pub use program::{ChangedFiles, ProgramWatch, WorkspaceAccess, WorkspaceMount};
@@ -39,7 +42,6 @@ pub use read::{Listing, OpenFile};
 pub use search::{FoundFile, FoundFiles};
 pub use staging::Staged;
 pub use trash::TrashEntry;
-pub use undo::UNDO_TABLE;
 pub use walk::{WalkOptions, Walked, Walker};
 
 use path::DeniedNames;
@@ -91,7 +93,8 @@ impl Workspaces {
             std::fs::canonicalize(data).map_err(|e| Error::failed(format!("the data folder cannot be opened: {e}")))?;
         let folder = match config.folder.is_empty() {
             true => data.join(FOLDER),
-            false => PathBuf::from(&config.folder),
+            // Links in it count as they are now.
+            false => std::fs::canonicalize(&config.folder).unwrap_or_else(|_| PathBuf::from(&config.folder)),
         };
         let shared = Shared {
             store: store.clone(),

@@ -107,6 +107,11 @@ impl Shared {
         Ok(label)
     }
 
+    /// The label that something gets by being moved or copied by this caller, beside its own marks.
+    pub(crate) fn moved_label(&self, cx: &Cx, from: &PlaceRef, to: &PlaceRef) -> Label {
+        if from.shared { cx.label() } else { self.written_label(cx, to) }
+    }
+
     /// The label of what this caller writes into a place: words of a member count as theirs where others read them.
     pub(crate) fn written_label(&self, cx: &Cx, place: &PlaceRef) -> Label {
         let own = cx.user() == UserId::OWNER || !place.shared;
@@ -164,8 +169,14 @@ pub(crate) fn copy(
     let place = to.marks_place();
     for (_, mark) in which {
         let path = format!("{}{}", to.path, mark.path.get(from.path.len()..).unwrap_or_default());
-        let there = read(marks, tx, &place, &path)?.map(|(id, _)| id);
-        put(marks, tx, there, &MarkRecord { place: place.clone(), path, ..mark.clone() })?;
+        let there = read(marks, tx, &place, &path)?;
+        let mut mark = MarkRecord { place: place.clone(), path, ..mark.clone() };
+        if let Some((_, old)) = &there {
+            // Of two marks, the worse one counts.
+            let both = MarkRecord::new(&mark.place, &mark.path, old.stored_label().max(mark.stored_label()));
+            mark = MarkRecord { whole: mark.whole || old.whole, ..both };
+        }
+        put(marks, tx, there.map(|(id, _)| id), &mark)?;
     }
     if rest != Label::Own {
         let there = read(marks, tx, &place, &to.path)?;

@@ -2,15 +2,15 @@
 
 use crate::{
     Located, RelPath, Shared, Workspaces,
-    change::finish,
-    entry::{EntryKind, kind_of, modified_ns, size_of, version_of},
+    access::finish,
+    entry::{EntryKind, changed_ns, kind_of, modified_ns, size_of, version_of},
+    journal::Before,
     marks::{self, MOST as MOST_MARKS},
     places::{PlaceRef, Source, inside},
     records::{HeldKind, HeldRecord, MarkRecord},
     resolve::{Resolved, Root, error, file_type, has_files, open_folder_in},
     staging::held_name,
     tree,
-    undo::Before,
 };
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use std::{
@@ -180,7 +180,7 @@ impl WatchedMemory {
         if size > CONTENT || size > *left || stat.st_nlink > 1 {
             return None;
         }
-        let key = (stat.st_dev as u64, stat.st_ino as u64, modified_ns(stat), size);
+        let key = (stat.st_dev, stat.st_ino, modified_ns(stat), size);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let there = known.get(&key).and_then(Weak::upgrade);
         let content = match there {
@@ -299,15 +299,9 @@ impl Shared {
                 }
                 _ => None,
             };
-            let changed = (
-                modified_ns(stat),
-                i64::try_from(stat.st_ctime)
-                    .unwrap_or(0)
-                    .wrapping_mul(1_000_000_000)
-                    .wrapping_add(i64::try_from(stat.st_ctime_nsec).unwrap_or(0)),
-            );
+            let changed = (modified_ns(stat), changed_ns(stat));
             let was = Was {
-                ino: stat.st_ino as u64,
+                ino: stat.st_ino,
                 changed,
                 size: size_of(stat),
                 kind,
@@ -346,6 +340,9 @@ impl Shared {
             let mut diff = Diff::between(&before, &now);
             diff.hold(shared, &before, user)?;
             shared.usage.forget(&before.place.key);
+            if before.place.is_counted() && !now.truncated {
+                shared.counted(&before.place, now.files.values().map(|file| file.size).sum())?;
+            }
             let is_over = shared.room(&before.place)?.is_some_and(|room| room == 0);
             Ok((diff, is_over))
         });
@@ -357,8 +354,7 @@ impl Shared {
         diff.report(all);
         let located = Located { place: place.clone(), path: RelPath::default(), first: diff.first };
         self.announce(cx, &located, "changed");
-        let written: Vec<&String> = diff.added.iter().chain(&diff.changed).collect();
-        let fresh = self.program_marks(&place, &written, diff.truncated, label)?;
+        let fresh = self.program_marks(&place, &diff, label)?;
         let deleted: HashSet<&String> = diff.deleted.iter().collect();
         let mut stale = self.mark_tree(&place.key, "")?;
         stale.retain(|(_, mark)| deleted.contains(&mark.path));
@@ -382,34 +378,48 @@ impl Shared {
         Ok(self.store.write(note).await?)
     }
 
-    /// The marks of what a program wrote: one by one, or of the folder that all of it is in.
-    fn program_marks(
-        &self,
-        place: &PlaceRef,
-        written: &[&String],
-        truncated: bool,
-        label: Label,
-    ) -> Result<Vec<MarkRecord>> {
-        if label == Label::Own || written.is_empty() && !truncated {
+    /// The marks of what a program wrote: one by one; of many, those of new folders as a whole; or of the folder that all is in.
+    fn program_marks(&self, place: &PlaceRef, diff: &Diff, label: Label) -> Result<Vec<MarkRecord>> {
+        let written: Vec<&String> = diff.added.iter().chain(&diff.changed).collect();
+        if label == Label::Own || written.is_empty() && !diff.truncated {
             return Ok(vec![]);
         }
         let there = self.mark_tree(&place.key, "")?.len();
-        if !truncated && written.len() <= MARKED && there + written.len() <= MOST_MARKS {
+        let whole = |path: &str| MarkRecord { whole: true, ..MarkRecord::new(&place.key, path, label) };
+        let fits = |count: usize| !diff.truncated && count <= MARKED && there + count <= MOST_MARKS;
+        if fits(written.len()) {
             return Ok(written.iter().map(|path| MarkRecord::new(&place.key, path, label)).collect());
         }
-        let mut common: Option<RelPath> = (truncated || there + written.len() > MOST_MARKS).then(RelPath::default);
-        for path in written {
+        if diff.truncated || there >= MOST_MARKS {
+            return Ok(vec![whole("")]);
+        }
+        let is_new_folder = |path: &RelPath| {
+            let text = path.text();
+            diff.added.binary_search(&text).is_ok()
+                && diff.versions.get(&text).is_some_and(|(_, kind)| *kind == EntryKind::Folder)
+        };
+        let mut roots = vec![];
+        for path in &written {
+            let parent = RelPath::parse(path)?.parent();
+            if !parent.as_ref().is_some_and(is_new_folder) {
+                roots.push(path.as_str());
+            }
+        }
+        if fits(roots.len()) {
+            return Ok(roots.into_iter().map(whole).collect());
+        }
+        let mut common: Option<RelPath> = None;
+        for path in roots {
             let folder = RelPath::parse(path)?.parent().unwrap_or_default();
             common = Some(match common {
                 None => folder,
                 Some(common) => {
-                    let shared = common.names().iter().zip(folder.names()).take_while(|(a, b)| a == b).count();
-                    RelPath::from_names(common.names()[..shared].to_vec())
+                    let same = common.names().iter().zip(folder.names()).take_while(|(a, b)| a == b).count();
+                    RelPath::from_names(common.names()[..same].to_vec())
                 }
             });
         }
-        let folder = common.unwrap_or_default().text();
-        Ok(vec![MarkRecord { whole: true, ..MarkRecord::new(&place.key, &folder, label) }])
+        Ok(vec![whole(&common.unwrap_or_default().text())])
     }
 }
 

@@ -38,7 +38,7 @@ const NO_FILES: [i64; 12] = [
 pub(crate) type Identity = (u64, u64);
 
 pub(crate) fn identity(stat: &Stat) -> Identity {
-    (stat.st_dev as u64, stat.st_ino as u64)
+    (stat.st_dev, stat.st_ino)
 }
 
 /// What no path leads to: the data folder and what is directly in it.
@@ -104,8 +104,7 @@ pub(crate) fn open_host_folder(path: &Path) -> Result<OwnedFd, Errno> {
 
 /// Whether files of people can be in this folder.
 pub(crate) fn has_files(fd: impl AsFd) -> bool {
-    #[allow(clippy::unnecessary_cast, reason = "the type differs between platforms")]
-    rustix::fs::fstatfs(fd).is_ok_and(|about| !NO_FILES.contains(&(about.f_type as i64)))
+    rustix::fs::fstatfs(fd).is_ok_and(|about| !NO_FILES.contains(&(about.f_type)))
 }
 
 /// A second handle.

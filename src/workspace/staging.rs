@@ -8,7 +8,7 @@ use crate::{
     tree,
 };
 use rustix::{
-    fs::{Mode, OFlags, openat},
+    fs::{AtFlags, Mode, OFlags, openat, unlinkat},
     io::Errno,
 };
 use std::{ffi::CString, fs::File, io::Write, os::fd::OwnedFd, path::Path, sync::Arc};
@@ -101,7 +101,7 @@ impl Workspaces {
     /// # Errors
     /// `Denied` where the place takes no changes; `Unavailable` where it cannot be reached.
     pub async fn stage(&self, cx: &Cx, located: &Located) -> Result<Staged> {
-        crate::change::require_writable(cx, located)?;
+        crate::access::require_writable(cx, located)?;
         let (shared, place) = (self.0.clone(), located.place.clone());
         let staged = tokio::task::spawn_blocking(move || shared.stage(&place, None)).await;
         staged.unwrap_or_else(|e| Err(Error::failed(format!("the disk could not be used: {e}"))))
@@ -184,8 +184,12 @@ impl Drop for Staged {
         if self.placed {
             return;
         }
-        let Ok(folder) = again(&self.folder) else { return };
         let name = held_name(self.id);
+        match unlinkat(&self.folder, name.as_c_str(), AtFlags::empty()) {
+            Err(Errno::ISDIR | Errno::PERM) => {}
+            _ => return,
+        }
+        let Ok(folder) = again(&self.folder) else { return };
         // A tree may take its time; a start removes what this leaves.
         std::thread::spawn(move || tree::remove(&folder, &name));
     }

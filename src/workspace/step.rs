@@ -33,7 +33,7 @@ pub(crate) struct Plan {
 }
 
 /// Where something is: its folder by handle, and its name there.
-pub(crate) struct Standing {
+pub(crate) struct FoundSpot {
     pub folder: OwnedFd,
     pub name: CString,
     pub stat: Option<Stat>,
@@ -59,7 +59,7 @@ impl Spot {
 
 impl Shared {
     /// Finds a spot by handle. The folder must exist. Blocks on the disk.
-    pub(crate) fn standing(&self, place: &PlaceRef, spot: &Spot) -> Result<Standing> {
+    pub(crate) fn find_spot(&self, place: &PlaceRef, spot: &Spot) -> Result<FoundSpot> {
         if spot.held {
             let folder = self.held_folder(place)?;
             let name = CString::new(spot.path.as_str()).map_err(|_| missing(&spot.path))?;
@@ -68,11 +68,11 @@ impl Shared {
                 Err(Errno::NOENT) => None,
                 Err(e) => return Err(error(e, &spot.path)),
             };
-            return Ok(Standing { folder, name, stat });
+            return Ok(FoundSpot { folder, name, stat });
         }
         let found = self.root(place)?.resolve(&RelPath::parse(&spot.path)?, false)?;
         let name = CString::new(found.name).map_err(|_| missing(&spot.path))?;
-        Ok(Standing { folder: found.folder, name, stat: found.stat })
+        Ok(FoundSpot { folder: found.folder, name, stat: found.stat })
     }
 
     /// Makes a rename. `parts` describes it for the journal, from what is at `to` then. The caller holds `changing`.
@@ -85,7 +85,7 @@ impl Shared {
         let (from_place, to_place) = (plan.from.0.clone(), plan.to.0.clone());
         let (looked, from_spot) = (self.clone(), from.clone());
         let moved = blocking(move || {
-            let stat = looked.standing(&from_place, &from_spot)?.stat.ok_or_else(|| missing(&from_spot.path))?;
+            let stat = looked.find_spot(&from_place, &from_spot)?.stat.ok_or_else(|| missing(&from_spot.path))?;
             Ok(triple(&stat))
         })
         .await?;
@@ -113,7 +113,11 @@ impl Shared {
                 marks::worsen(&shared.marks, tx, &to.marks_place(), &to.path, plan.label)
             }
         };
-        store::without_change(self.store.write(before)).await?;
+        // New content without a mark, where nothing was: a power cut leaves it without its name, or whole.
+        let is_plain = plan.from.1.held && plan.held.is_none() && plan.released.is_none() && !plan.exchange;
+        if !(is_plain && coming.is_empty() && rest == Label::Own && plan.label == Label::Own) {
+            store::without_change(self.store.write(before)).await?;
+        }
         let (renaming, exchange) = (self.clone(), plan.exchange);
         let (from_pair, to_pair) = (plan.from.clone(), (to_place, to.clone()));
         let renamed = blocking(move || renaming.rename(&from_pair, &to_pair, exchange)).await;
@@ -200,7 +204,7 @@ impl Shared {
         to: &(Arc<PlaceRef>, Spot),
         exchange: bool,
     ) -> Result<Stat> {
-        let (source, target) = (self.standing(&from.0, &from.1)?, self.standing(&to.0, &to.1)?);
+        let (source, target) = (self.find_spot(&from.0, &from.1)?, self.find_spot(&to.0, &to.1)?);
         let shown = &to.1.path;
         let done = if exchange { exchange_names(&source, &target) } else { rename_free(&source, &target) };
         done.map_err(|e| match e {
@@ -223,15 +227,15 @@ struct Outcome {
 }
 
 /// The error for a rename from one disk to another.
-pub(crate) const OTHER_DISK: &str = "it is on another disk: copy it there, and delete it here";
+const OTHER_DISK: &str = "it is on another disk: copy it there, and delete it here";
 
 /// By which content is recognised after a start.
 pub(crate) fn triple(stat: &Stat) -> (u64, i64, u64) {
-    (stat.st_ino as u64, modified_ns(stat), size_of(stat))
+    (stat.st_ino, modified_ns(stat), size_of(stat))
 }
 
 /// Gives something a name that is free.
-fn rename_free(source: &Standing, target: &Standing) -> Result<(), Errno> {
+fn rename_free(source: &FoundSpot, target: &FoundSpot) -> Result<(), Errno> {
     match renameat_with(
         &source.folder,
         source.name.as_c_str(),
@@ -263,7 +267,7 @@ pub(crate) fn aside(name: &CString) -> CString {
 }
 
 /// Exchanges two names; where the file system cannot, by a third name in the folder of held files.
-fn exchange_names(source: &Standing, target: &Standing) -> Result<(), Errno> {
+fn exchange_names(source: &FoundSpot, target: &FoundSpot) -> Result<(), Errno> {
     match renameat_with(
         &source.folder,
         source.name.as_c_str(),

@@ -140,7 +140,9 @@ async fn nothing_outside_a_place_is_reached() {
     fs::hard_link(home.folder.join("data/hob.redb"), own.join("hard")).unwrap();
     let made = std::process::Command::new("mkfifo").arg(own.join("pipe")).status().unwrap();
     assert!(made.success());
-    let _socket = std::os::unix::net::UnixListener::bind(own.join("sock")).unwrap();
+    let short = std::env::temp_dir().join(format!("hob-{}", std::process::id()));
+    let _socket = std::os::unix::net::UnixListener::bind(&short).unwrap();
+    fs::rename(short, own.join("sock")).unwrap();
     for path in ["etc/passwd", "etc", "db", "loop", "hard", "pipe", "sock", "in", "in/a.txt/b", "no", "no/no"] {
         assert!(home.text(&cx, path).await.is_err(), "{path}");
     }
@@ -269,8 +271,9 @@ async fn every_change_is_undone_and_done_again() {
     let cx = ana();
     home.put(&cx, "a.txt", "one").await;
     let (_, edited) = home.change(&cx, home.put(&cx, "a.txt", "two")).await;
-    let (_, moved) =
+    let (done, moved) =
         home.change(&cx, home.files.move_to(&cx, &home.at(&cx, "a.txt"), &home.at(&cx, "sub/b.txt"), false)).await;
+    done.unwrap();
     let (_, copied) = home.change(&cx, home.files.copy(&cx, &home.at(&cx, "sub"), &home.at(&cx, "copy"), false)).await;
     let (_, deleted) = home.change(&cx, home.files.delete(&cx, &home.at(&cx, "sub"))).await;
     assert!(home.text(&cx, "sub/b.txt").await.is_err());
@@ -408,11 +411,11 @@ fn make_deep(at: &Path, levels: usize) {
 }
 
 #[tokio::test]
-async fn a_folder_of_ten_thousand_levels_is_handled() {
+async fn a_folder_of_thousands_of_levels_is_handled() {
     let home = home(Config::default());
     let cx = ana();
     home.files.create_folder(&cx, &home.at(&cx, "deep")).await.unwrap();
-    make_deep(&home.own().join("deep"), 10_000);
+    make_deep(&home.own().join("deep"), 5_000);
     home.files.places_counted(&cx).await.unwrap();
     let walk = home.files.walk(&cx, &home.at(&cx, "."), WalkOptions::default()).unwrap();
     assert!(walk.count() < 200);

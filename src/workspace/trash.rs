@@ -2,15 +2,15 @@
 
 use crate::{
     Located, RelPath, Shared, Workspaces,
-    change::{finish, require_writable},
+    access::{finish, require_writable},
     entry::{Entry, EntryKind, version_of},
+    journal::Before,
     places::PlaceRef,
     records::{BY_PLACE, HeldKind, HeldRecord, Spot, path_key},
     resolve::{error, missing},
     staging::held_name,
     step::Plan,
     tree,
-    undo::Before,
 };
 use rustix::fs::Stat;
 use serde::Serialize;

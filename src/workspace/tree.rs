@@ -46,13 +46,13 @@ pub(crate) fn size(folder: impl AsFd, name: &CStr) -> Result<(u64, u64), Errno> 
     let (mut bytes, mut count) = (0u64, 1u64);
     let mut at = open_folder_in(&folder, name)?;
     let device = fstat(&at)?.st_dev;
-    let mut left: Vec<(Vec<CString>, u64)> = vec![(names(&at)?, fstat(&at)?.st_ino as u64)];
+    let mut left: Vec<(Vec<CString>, u64)> = vec![(names(&at)?, fstat(&at)?.st_ino)];
     while let Some((todo, _)) = left.last_mut() {
         let Some(name) = todo.pop() else {
             left.pop();
             let Some((_, ino)) = left.last() else { break };
             at = openat(&at, "..", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-            if fstat(&at)?.st_ino as u64 != *ino {
+            if fstat(&at)?.st_ino != *ino {
                 break;
             }
             continue;
@@ -62,7 +62,7 @@ pub(crate) fn size(folder: impl AsFd, name: &CStr) -> Result<(u64, u64), Errno> 
         count += 1;
         if file_type(&stat) == FileType::Directory && stat.st_dev == device && left.len() < DEEPEST {
             let Ok(next) = open_folder_in(&at, &name) else { continue };
-            left.push((names(&next)?, fstat(&next)?.st_ino as u64));
+            left.push((names(&next)?, fstat(&next)?.st_ino));
             at = next;
         }
     }
@@ -78,6 +78,9 @@ pub(crate) fn remove(folder: impl AsFd, name: &CStr) -> Result<(), Errno> {
         done => return done,
     }
     let top = open_folder_in(&folder, name)?;
+    if fstat(&top)?.st_mode & 0o700 != 0o700 {
+        rustix::fs::chmodat(&folder, name, Mode::RWXU, AtFlags::empty())?;
+    }
     let mut moved = 0u64;
     loop {
         let all = names(&top)?;
@@ -91,6 +94,9 @@ pub(crate) fn remove(folder: impl AsFd, name: &CStr) -> Result<(), Errno> {
                 Err(e) => return Err(e),
             }
             let inner = open_folder_in(&top, &name)?;
+            if fstat(&inner)?.st_mode & 0o700 != 0o700 {
+                rustix::fs::chmodat(&top, &name, Mode::RWXU, AtFlags::empty())?;
+            }
             for below in names(&inner)? {
                 match unlinkat(&inner, &below, AtFlags::empty()) {
                     Err(Errno::ISDIR | Errno::PERM) => {
@@ -126,6 +132,8 @@ pub(crate) enum NotCopied {
     Failed(Errno),
     TooLarge,
     TooMany,
+    /// A file that has another name, perhaps of another owner.
+    Linked(String),
     Cancelled,
 }
 
@@ -135,8 +143,8 @@ impl From<Errno> for NotCopied {
     }
 }
 
-/// Copies a file, or a folder with all that is in it; returns its bytes. Pipes, sockets, devices and hard links of files are left
-/// out, links are copied as links. What could not be read is an error: a copy is whole.
+/// Copies a file, or a folder with all that is in it; returns its bytes. Pipes, sockets and devices are left out, links are copied
+/// as links. What could not be read is an error: a copy is whole.
 pub(crate) fn copy(
     from: impl AsFd,
     name: &CStr,
@@ -152,7 +160,7 @@ pub(crate) fn copy(
     }
     mkdirat(&to, new, Mode::from_raw_mode(0o755))?;
     let (mut source, mut target) = (open_folder_in(&from, name)?, open_folder_in(&to, new)?);
-    let mut left: Vec<(Vec<CString>, u64)> = vec![(names(&source)?, fstat(&source)?.st_ino as u64)];
+    let mut left: Vec<(Vec<CString>, u64)> = vec![(names(&source)?, fstat(&source)?.st_ino)];
     while let Some((todo, _)) = left.last_mut() {
         if how.cancel.is_cancelled() {
             return Err(NotCopied::Cancelled);
@@ -163,7 +171,7 @@ pub(crate) fn copy(
             let Some((_, ino)) = left.last() else { break };
             let up = |at: &OwnedFd| openat(at, "..", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
             (source, target) = (up(&source)?, up(&target)?);
-            if fstat(&source)?.st_ino as u64 != *ino {
+            if fstat(&source)?.st_ino != *ino {
                 return Err(NotCopied::Failed(Errno::STALE));
             }
             continue;
@@ -189,7 +197,7 @@ pub(crate) fn copy(
             }
             mkdirat(&target, &name, Mode::from_raw_mode(0o755))?;
             target = open_folder_in(&target, &name)?;
-            left.push((names(&next)?, about.st_ino as u64));
+            left.push((names(&next)?, about.st_ino));
             source = next;
         } else {
             copy_one(source.as_fd(), &name, &stat, target.as_fd(), &name, how, &mut bytes)?;
@@ -226,6 +234,7 @@ fn copy_one(
             rustix::fs::fsync(&target)?;
             Ok(())
         }
+        FileType::RegularFile => Err(NotCopied::Linked(name.to_string_lossy().into_owned())),
         _ => Ok(()),
     }
 }

@@ -34,7 +34,7 @@ impl Usage {
         }
     }
 
-    /// Something else changed the place: it is counted again.
+    /// It is counted again.
     pub fn forget(&self, key: &str) {
         self.counts().remove(key);
     }
@@ -48,8 +48,14 @@ impl Shared {
         {
             return Ok(*bytes);
         }
-        let count = |fd| tree::size(fd, c".").map(|(bytes, _)| bytes).unwrap_or(0);
-        let bytes = count(self.root(place)?.fd) + self.held_folder_if(place, false)?.map_or(0, count);
+        let bytes = tree::size(self.root(place)?.fd, c".").map(|(bytes, _)| bytes).unwrap_or(0);
+        self.counted(place, bytes)
+    }
+
+    /// Stores the bytes of a place that were counted just now; returns them with those of its trash.
+    pub(crate) fn counted(&self, place: &PlaceRef, bytes: u64) -> Result<u64> {
+        let held = self.held_folder_if(place, false)?;
+        let bytes = bytes + held.map_or(0, |fd| tree::size(fd, c".").map(|(bytes, _)| bytes).unwrap_or(0));
         let mut counts = self.usage.counts();
         if counts.len() >= REMEMBERED {
             counts.clear();

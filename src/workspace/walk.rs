@@ -119,7 +119,7 @@ impl Walker {
 
     fn push(&mut self, folder: Arc<OwnedFd>, path: RelPath) -> Result<()> {
         let shown = &self.located.path.text();
-        let device = fstat(&*folder).map_err(|e| error(e, shown))?.st_dev as u64;
+        let device = fstat(&*folder).map_err(|e| error(e, shown))?.st_dev;
         let open = readable(&*folder).map_err(|e| error(e, shown))?;
         let mut names = vec![];
         for entry in Dir::new(open).map_err(|e| error(e, shown))? {
@@ -148,7 +148,7 @@ impl Walker {
         let Ok(name) = CString::new(name) else { return };
         let Ok(folder) = open_folder_in(&*level.folder, &name) else { return };
         let Ok(stat) = fstat(&folder) else { return };
-        if self.guard.has(&stat) || (stat.st_dev as u64 != level.device && !has_files(&folder)) {
+        if self.guard.has(&stat) || (stat.st_dev != level.device && !has_files(&folder)) {
             return;
         }
         if self.push(Arc::new(folder), path).is_err() {
