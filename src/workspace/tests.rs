@@ -500,7 +500,7 @@ async fn a_start_finishes_or_takes_back_what_was_interrupted() {
         by: UserId::OWNER,
     };
     for (id, path) in [(made, "a.txt"), (not_made, "b.txt")] {
-        let stat = rustix::fs::stat(&home.own().join(path)).unwrap();
+        let stat = rustix::fs::stat(home.own().join(path)).unwrap();
         let step = StepRecord {
             from: Spot { place: place.key.clone(), held: false, path: path.into() },
             to: Spot::held(&place, id),
