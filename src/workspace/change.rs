@@ -163,11 +163,12 @@ impl Shared {
         .await
     }
 
-    /// What is at a path, links followed; nothing where a folder above is missing.
-    pub(crate) async fn look_above(self: &Arc<Self>, located: &Located) -> Result<Option<Stat>> {
+    /// Whether a folder is at a path. Nothing is where its own folder is missing.
+    pub(crate) async fn has_folder(self: &Arc<Self>, located: &Located) -> Result<bool> {
         match self.look(located, true).await {
-            Err(Error::NotFound(_)) => Ok(None),
-            looked => looked.map(|(_, stat)| stat),
+            Ok((_, there)) => Ok(there.is_some_and(|stat| kind_of(&stat) == EntryKind::Folder)),
+            Err(Error::NotFound(_)) => Ok(false),
+            Err(why) => Err(why),
         }
     }
 
@@ -326,10 +327,7 @@ impl Shared {
             return Err(Error::bad_args("a place itself cannot be moved: name something in it"));
         }
         // Into a folder under its own name, as `mv` does.
-        if let Some(stat) = self.look_above(&target).await?
-            && kind_of(&stat) == EntryKind::Folder
-            && !(overwrite && kind_of(&stat) == EntryKind::Folder && target.name() == source.name())
-        {
+        if self.has_folder(&target).await? && !(overwrite && target.name() == source.name()) {
             target = target.join(source.name().unwrap_or_default());
         }
         if let Some(parent) = target.parent() {

@@ -37,9 +37,7 @@ impl Shared {
         let (source, there) = self.look(from, true).await?;
         let Some(stat) = there else { return Err(missing(&from.display())) };
         let mut target = to.clone();
-        if let Some(stat) = self.look_above(&target).await?
-            && kind_of(&stat) == EntryKind::Folder
-        {
+        if self.has_folder(&target).await? {
             let name =
                 source.name().ok_or_else(|| Error::bad_args("a whole place is not copied: name something in it"))?;
             target = target.join(name);
