@@ -5,18 +5,14 @@ use crate::{
     describe::{Routes, delete, get, post},
     envelope::{Answer, Created as New, Deleted, Failure, Json, PathId, PathText, ok},
     query::{Limit, Query},
+    workspace_files::{self, as_change, require_allowed},
 };
 use ::workspace::{AddedFolder, Entry, FoundFiles, Located, Place, TrashEntry};
 use axum::{Extension, extract::State};
 use identity::TokenScope;
-use policy::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use store::ChangeSource;
-use tool::{
-    Channel, Cx,
-    prelude::{JsonSchema, Value, schemars},
-};
+use tool::prelude::{JsonSchema, schemars};
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
@@ -45,35 +41,6 @@ pub(crate) fn routes() -> Routes<AppState> {
         .route("/trash/empty", post(empty_trash, "Remove what is in the trash for good."))
         .route("/search", get(search, "Find files by words of their paths."))
         .scope(TokenScope::Tools)
-}
-
-/// Whether policy lets this caller do what a tool does. A question that a tool would ask is answered by the person who acts on the
-/// page; a program calls the tool, which asks.
-pub(crate) fn require_allowed(house: &AppState, cx: &Cx, tool: &str, args: &Value) -> Result<(), Failure> {
-    let Some(found) = house.registry.get(tool) else { return Ok(()) };
-    let (decision, _) = house.registry.explain(cx, &found, args);
-    match decision.verdict {
-        Verdict::Deny => Err(Failure::new(403, "denied", decision.reason)),
-        Verdict::Ask if cx.channel() != Channel::Page => {
-            let text = format!("{} Call the tool `{tool}`, which asks a person.", decision.reason);
-            Err(Failure::new(403, "denied", text.trim().to_owned()))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Runs a change so that it can be undone, as that of a tool.
-pub(crate) async fn as_change<T>(cx: &Cx, tool: &str, work: impl Future<Output = tool::Result<T>>) -> tool::Result<T> {
-    let source = ChangeSource {
-        id: cx.call_id(),
-        user: cx.user(),
-        tool: tool.into(),
-        conversation: None,
-        run: None,
-        unattended: false,
-        undoes: None,
-    };
-    store::with_change(Some(source), work).await
 }
 
 /// The folders of the caller.
@@ -182,7 +149,7 @@ struct Spot {
     path: String,
 }
 
-/// The destination of a change.
+/// A file or folder, and its target.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Transfer {
@@ -202,13 +169,13 @@ struct Transfer {
 
 /// An entry in its place.
 #[derive(Serialize, JsonSchema)]
-struct PlacedEntry {
+struct EntryInPlace {
     /// The id of its place.
     place: String,
     entry: Entry,
 }
 
-impl PlacedEntry {
+impl EntryInPlace {
     fn new(at: &Located, entry: Entry) -> Self {
         Self { place: at.place_id().to_owned(), entry }
     }
@@ -218,40 +185,40 @@ async fn create_folder(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(spot): Json<Spot>,
-) -> Answer<PlacedEntry> {
+) -> Answer<EntryInPlace> {
     let cx = house.cx(&caller);
     let at = house.workspaces.locate_in(&cx, &spot.place, &spot.path)?;
     require_allowed(&house, &cx, "create_folder", &json!({"path": at.display()}))?;
     let (entry, _) = as_change(&cx, "create_folder", house.workspaces.create_folder(&cx, &at)).await?;
-    Ok(ok(PlacedEntry::new(&at, entry)))
+    Ok(ok(EntryInPlace::new(&at, entry)))
 }
 
 async fn move_to(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(body): Json<Transfer>,
-) -> Answer<PlacedEntry> {
+) -> Answer<EntryInPlace> {
     let cx = house.cx(&caller);
     let from = house.workspaces.locate_in(&cx, &body.place, &body.path)?;
     let to = house.workspaces.locate_in(&cx, body.to_place.as_deref().unwrap_or(&body.place), &body.to_path)?;
     let args = json!({"source": from.display(), "destination": to.display(), "overwrite": body.overwrite});
     require_allowed(&house, &cx, "move_file", &args)?;
     let entry = as_change(&cx, "move_file", house.workspaces.move_to(&cx, &from, &to, body.overwrite)).await?;
-    Ok(ok(PlacedEntry::new(&to, entry)))
+    Ok(ok(EntryInPlace::new(&to, entry)))
 }
 
 async fn copy(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(body): Json<Transfer>,
-) -> Answer<PlacedEntry> {
+) -> Answer<EntryInPlace> {
     let cx = house.cx(&caller);
     let from = house.workspaces.locate_in(&cx, &body.place, &body.path)?;
     let to = house.workspaces.locate_in(&cx, body.to_place.as_deref().unwrap_or(&body.place), &body.to_path)?;
     let args = json!({"source": from.display(), "destination": to.display(), "overwrite": body.overwrite});
     require_allowed(&house, &cx, "copy_file", &args)?;
     let entry = as_change(&cx, "copy_file", house.workspaces.copy(&cx, &from, &to, body.overwrite)).await?;
-    Ok(ok(PlacedEntry::new(&to, entry)))
+    Ok(ok(EntryInPlace::new(&to, entry)))
 }
 
 async fn remove(
@@ -269,15 +236,15 @@ async fn vouch(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(spot): Json<Spot>,
-) -> Answer<PlacedEntry> {
+) -> Answer<EntryInPlace> {
     let cx = house.cx(&caller);
     let at = house.workspaces.locate_in(&cx, &spot.place, &spot.path)?;
     let entry = house.workspaces.vouch(&cx, &at).await?;
     house.registry.audit_change(&cx, "file vouched for", &json!({"path": at.display()}));
-    Ok(ok(PlacedEntry::new(&at, entry)))
+    Ok(ok(EntryInPlace::new(&at, entry)))
 }
 
-/// The deleted entries.
+/// The deleted files and folders.
 #[derive(Serialize, JsonSchema)]
 struct Trash {
     /// The latest first.
@@ -292,10 +259,10 @@ async fn restore(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
-) -> Answer<PlacedEntry> {
+) -> Answer<EntryInPlace> {
     let cx = house.cx(&caller);
     let (place, entry) = as_change(&cx, "restore_file", house.workspaces.restore(&cx, id)).await?;
-    Ok(ok(PlacedEntry { place, entry }))
+    Ok(ok(EntryInPlace { place, entry }))
 }
 
 /// Which trash.
@@ -306,7 +273,7 @@ struct Emptied {
     place: Option<String>,
 }
 
-/// The removed entries.
+/// The number of removed entries.
 #[derive(Serialize, JsonSchema)]
 struct Removed {
     /// How many entries of the trash.

@@ -8,7 +8,6 @@ use crate::{
     files::shown_as,
     query::Query,
     restore::BodyStream,
-    workspace::{as_change, require_allowed},
 };
 use ::workspace::{Entry, Expect, Located, OpenFile, WriteOptions, Written, media_type_of, text};
 use axum::{
@@ -19,14 +18,15 @@ use axum::{
     response::IntoResponse,
 };
 use futures::{StreamExt, stream};
-use identity::TokenScope;
+use policy::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::{ops::Range, sync::Arc, time::Duration};
+use store::ChangeSource;
 use text_kit::percent_encode;
 use tool::{
-    Cx, Error, Label,
-    prelude::{JsonSchema, schemars},
+    Channel, Cx, Error, Label,
+    prelude::{JsonSchema, Value, schemars},
 };
 
 /// How much of a file is read at once.
@@ -52,6 +52,35 @@ pub(crate) fn routes() -> Routes<AppState> {
         )
         .route("/text", get(show_text, "Read a file as text."))
         .scope(TokenScope::Tools)
+}
+
+/// Whether policy lets this caller do what a tool does. A question that a tool would ask is answered by the person who acts on the
+/// page; a program calls the tool, which asks.
+pub(crate) fn require_allowed(house: &AppState, cx: &Cx, tool: &str, args: &Value) -> Result<(), Failure> {
+    let Some(found) = house.registry.get(tool) else { return Ok(()) };
+    let (decision, _) = house.registry.explain(cx, &found, args);
+    match decision.verdict {
+        Verdict::Deny => Err(Failure::new(403, "denied", decision.reason)),
+        Verdict::Ask if cx.channel() != Channel::Page => {
+            let text = format!("{} Call the tool `{tool}`, which asks a person.", decision.reason);
+            Err(Failure::new(403, "denied", text.trim().to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Runs a change so that it can be undone, as that of a tool.
+pub(crate) async fn as_change<T>(cx: &Cx, tool: &str, work: impl Future<Output = tool::Result<T>>) -> tool::Result<T> {
+    let source = ChangeSource {
+        id: cx.call_id(),
+        user: cx.user(),
+        tool: tool.into(),
+        conversation: None,
+        run: None,
+        unattended: false,
+        undoes: None,
+    };
+    store::with_change(Some(source), work).await
 }
 
 /// A file.
@@ -265,7 +294,7 @@ fn language_of(name: &str) -> String {
     language.to_owned()
 }
 
-/// The file to write.
+/// The target of a write.
 #[derive(Deserialize, JsonSchema)]
 struct Target {
     /// The id of the place; the caller's own files by default.
@@ -324,7 +353,7 @@ async fn store_file(
     }
 }
 
-/// The version that the headers expect.
+/// The expectation of the headers about the file.
 fn expected(headers: &HeaderMap) -> Result<Expect, Failure> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default().trim());
     match (text(header::IF_MATCH), text(header::IF_NONE_MATCH)) {

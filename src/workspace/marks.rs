@@ -149,7 +149,8 @@ pub(crate) fn worsen(
 }
 
 pub(crate) fn put(marks: &Collection<MarkRecord>, tx: &Tx, id: Option<Id>, mark: &MarkRecord) -> store::Result<()> {
-    marks.put(tx, id.unwrap_or_else(Id::new), &Stamp::household("workspace"), mark).map(drop)
+    let new = Id::new();
+    marks.put(tx, id.unwrap_or(new), &Stamp::household("workspace"), mark).map(drop)
 }
 
 /// Within a write: removes these marks.

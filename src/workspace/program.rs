@@ -65,7 +65,10 @@ pub struct WorkspaceMount {
 
 /// Contents that are held in memory while programs run, shared by programs that watch the same files.
 #[derive(Default)]
-pub(crate) struct WatchedMemory(Mutex<HashMap<(u64, u64, i64, u64), Weak<[u8]>>>);
+pub(crate) struct WatchedMemory(Mutex<Contents>);
+
+/// Contents by device, inode, time of the last change, and size.
+type Contents = HashMap<(u64, u64, i64, u64), Weak<[u8]>>;
 
 /// A file as it was before a program ran.
 #[derive(Clone)]
@@ -204,7 +207,7 @@ impl Workspaces {
 }
 
 impl WatchedMemory {
-    fn bytes(found: &HashMap<(u64, u64, i64, u64), Weak<[u8]>>) -> u64 {
+    fn bytes(found: &Contents) -> u64 {
         found.iter().filter(|(_, content)| content.strong_count() > 0).map(|((.., size), _)| *size).sum()
     }
 

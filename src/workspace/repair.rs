@@ -5,7 +5,7 @@ use crate::{
     access::finish,
     places::{HELD_FOLDER, PlaceRef},
     records::{Spot, StepRecord},
-    step::{EntryHandle, aside, triple},
+    step::{FoundSpot, aside, triple},
     tree,
 };
 use rustix::fs::{AtFlags, renameat, statat, unlinkat};
@@ -72,14 +72,14 @@ impl Shared {
 
     /// Whether a rename was made; one that was half made by other names is finished.
     fn was_made(&self, step: &StepRecord, (from, to): (&PlaceRef, &PlaceRef)) -> Result<bool> {
-        let found = |place, spot| match self.entry_handle(place, spot) {
+        let found = |place, spot| match self.find_spot(place, spot) {
             Err(tool::Error::NotFound(_)) => Ok(None),
             found => found.map(Some),
         };
         let (source, target) = (found(from, &step.from)?, found(to, &step.to)?);
         let Some(mut target) = target else { return Ok(false) };
         let Some(source) = source else { return Ok(is_moved(&target, step)) };
-        let look = |at: &EntryHandle, name: &std::ffi::CStr| statat(&at.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok();
+        let look = |at: &FoundSpot, name: &std::ffi::CStr| statat(&at.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok();
         if step.exchange {
             let aside = aside(&source.name);
             if look(&source, &aside).is_some() {
@@ -137,7 +137,7 @@ impl Shared {
 }
 
 /// Whether what is at the target is what was to be moved there. A file system without lasting inodes has the time and the size.
-fn is_moved(target: &EntryHandle, step: &StepRecord) -> bool {
+fn is_moved(target: &FoundSpot, step: &StepRecord) -> bool {
     let Some(stat) = &target.stat else { return false };
     let (ino, at, size) = triple(stat);
     ino == step.moved.0 || (at, size) == (step.moved.1, step.moved.2)

@@ -53,7 +53,7 @@ impl Workspaces {
                 let Ok(mut walk) = this.walk(&cx, &at, WalkOptions { most: NAMES, ..WalkOptions::default() }) else {
                     continue;
                 };
-                while let Some(walked) = walk.next() {
+                for walked in walk.by_ref() {
                     if found.files.len() >= most || began.elapsed() > PATIENCE || cx.cancel().is_cancelled() {
                         found.truncated = true;
                         return Ok(found);

@@ -33,7 +33,7 @@ pub(crate) struct Plan {
 }
 
 /// Where something is: its folder by handle, and its name there.
-pub(crate) struct EntryHandle {
+pub(crate) struct FoundSpot {
     pub folder: OwnedFd,
     pub name: CString,
     pub stat: Option<Stat>,
@@ -59,7 +59,7 @@ impl Spot {
 
 impl Shared {
     /// Finds a spot by handle. The folder must exist. Blocks on the disk.
-    pub(crate) fn entry_handle(&self, place: &PlaceRef, spot: &Spot) -> Result<EntryHandle> {
+    pub(crate) fn find_spot(&self, place: &PlaceRef, spot: &Spot) -> Result<FoundSpot> {
         if spot.held {
             let folder = self.held_folder(place)?;
             let name = CString::new(spot.path.as_str()).map_err(|_| missing(&spot.path))?;
@@ -68,11 +68,11 @@ impl Shared {
                 Err(Errno::NOENT) => None,
                 Err(e) => return Err(error(e, &spot.path)),
             };
-            return Ok(EntryHandle { folder, name, stat });
+            return Ok(FoundSpot { folder, name, stat });
         }
         let found = self.root(place)?.resolve(&RelPath::parse(&spot.path)?, false)?;
         let name = CString::new(found.name).map_err(|_| missing(&spot.path))?;
-        Ok(EntryHandle { folder: found.folder, name, stat: found.stat })
+        Ok(FoundSpot { folder: found.folder, name, stat: found.stat })
     }
 
     /// Makes a rename. `parts` describes it for the journal, from what is at `to` then. The caller holds `changing`.
@@ -85,7 +85,7 @@ impl Shared {
         let (from_place, to_place) = (plan.from.0.clone(), plan.to.0.clone());
         let (looked, from_spot) = (self.clone(), from.clone());
         let moved = blocking(move || {
-            let stat = looked.entry_handle(&from_place, &from_spot)?.stat.ok_or_else(|| missing(&from_spot.path))?;
+            let stat = looked.find_spot(&from_place, &from_spot)?.stat.ok_or_else(|| missing(&from_spot.path))?;
             Ok(triple(&stat))
         })
         .await?;
@@ -204,7 +204,7 @@ impl Shared {
         to: &(Arc<PlaceRef>, Spot),
         exchange: bool,
     ) -> Result<Stat> {
-        let (source, target) = (self.entry_handle(&from.0, &from.1)?, self.entry_handle(&to.0, &to.1)?);
+        let (source, target) = (self.find_spot(&from.0, &from.1)?, self.find_spot(&to.0, &to.1)?);
         let shown = &to.1.path;
         let done = if exchange { exchange_names(&source, &target) } else { rename_free(&source, &target) };
         done.map_err(|e| match e {
@@ -235,7 +235,7 @@ pub(crate) fn triple(stat: &Stat) -> (u64, i64, u64) {
 }
 
 /// Gives something a name that is free.
-fn rename_free(source: &EntryHandle, target: &EntryHandle) -> Result<(), Errno> {
+fn rename_free(source: &FoundSpot, target: &FoundSpot) -> Result<(), Errno> {
     match renameat_with(
         &source.folder,
         source.name.as_c_str(),
@@ -267,7 +267,7 @@ pub(crate) fn aside(name: &CString) -> CString {
 }
 
 /// Exchanges two names; where the file system cannot, by a third name in the folder of held files.
-fn exchange_names(source: &EntryHandle, target: &EntryHandle) -> Result<(), Errno> {
+fn exchange_names(source: &FoundSpot, target: &FoundSpot) -> Result<(), Errno> {
     match renameat_with(
         &source.folder,
         source.name.as_c_str(),

@@ -411,11 +411,11 @@ fn make_deep(at: &Path, levels: usize) {
 }
 
 #[tokio::test]
-async fn a_folder_of_ten_thousand_levels_is_handled() {
+async fn a_folder_of_thousands_of_levels_is_handled() {
     let home = home(Config::default());
     let cx = ana();
     home.files.create_folder(&cx, &home.at(&cx, "deep")).await.unwrap();
-    make_deep(&home.own().join("deep"), 10_000);
+    make_deep(&home.own().join("deep"), 5_000);
     home.files.places_counted(&cx).await.unwrap();
     let walk = home.files.walk(&cx, &home.at(&cx, "."), WalkOptions::default()).unwrap();
     assert!(walk.count() < 200);
@@ -500,7 +500,7 @@ async fn a_start_finishes_or_takes_back_what_was_interrupted() {
         by: UserId::OWNER,
     };
     for (id, path) in [(made, "a.txt"), (not_made, "b.txt")] {
-        let stat = rustix::fs::stat(&home.own().join(path)).unwrap();
+        let stat = rustix::fs::stat(home.own().join(path)).unwrap();
         let step = StepRecord {
             from: Spot { place: place.key.clone(), held: false, path: path.into() },
             to: Spot::held(&place, id),
