@@ -5,7 +5,7 @@ use crate::{
     describe::{Routes, delete, get, post},
     envelope::{Answer, Created as New, Deleted, Failure, Json, PathId, PathText, ok},
     query::{Limit, Query},
-    workspace_files::{self, as_change, require_allowed},
+    workspace_files::{as_change, require_allowed},
 };
 use ::workspace::{AddedFolder, Entry, FoundFiles, Located, Place, TrashEntry};
 use axum::{Extension, extract::State};

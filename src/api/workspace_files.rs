@@ -18,6 +18,7 @@ use axum::{
     response::IntoResponse,
 };
 use futures::{StreamExt, stream};
+use identity::TokenScope;
 use policy::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
