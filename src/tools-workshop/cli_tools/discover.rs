@@ -29,9 +29,12 @@ const VERSION: usize = 40;
 
 static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\d+(\.\d+)+[0-9A-Za-z.+-]*").ok());
 
-/// Versions in memory, by the path and time of the program.
+/// A program as it was when it was asked: its path and time.
+type Asked = (PathBuf, SystemTime);
+
+/// Versions in memory.
 #[derive(Clone, Default)]
-pub(super) struct Versions(Arc<Mutex<HashMap<(PathBuf, SystemTime), Option<String>>>>);
+pub(super) struct Versions(Arc<Mutex<HashMap<Asked, Option<String>>>>);
 
 /// A tool that is installed.
 #[derive(Debug, Clone)]
