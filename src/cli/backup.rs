@@ -105,7 +105,10 @@ pub async fn backup(client: &Client, file: &Path, passphrase_file: Option<&Path>
                 false => "; secrets are not in it: keys, tokens and sessions stay on this device",
             };
             put(format_args!("wrote {shown} ({size} bytes){secrets}\n"))?;
-            about_files(&contents, files).map_or(Ok(()), |line| put(format_args!("{line}\n")))
+            if let Some(line) = about_files(&contents, files) {
+                put(format_args!("{line}\n"))?;
+            }
+            Ok(())
         }
         Err(error) => {
             // Half a backup is worse than none.
