@@ -54,7 +54,7 @@ pub struct TreeSize {
 }
 
 /// What a walk finds.
-struct Found<'w> {
+struct WalkEntry<'w> {
     /// From 1 on, and the number of the folder it is in; 0 is the root.
     number: u64,
     parent: u64,
@@ -80,7 +80,7 @@ fn failed(root: &Path) -> impl Fn(Errno) -> Error {
 
 /// Calls `each` with what is below a folder, a folder before its content. `each` returns whether a file could be read. Returns how
 /// many entries were left out.
-fn walk(root: &Path, each: &mut dyn FnMut(&Found) -> Result<bool>) -> Result<u64> {
+fn walk(root: &Path, each: &mut dyn FnMut(&WalkEntry) -> Result<bool>) -> Result<u64> {
     let top = match open_folder(CWD, root) {
         // A link in its place leads elsewhere: it is no workspace.
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(0),
@@ -132,7 +132,7 @@ fn walk(root: &Path, each: &mut dyn FnMut(&Found) -> Result<bool>) -> Result<u64
             }
         };
         number += 1;
-        let found = Found { number, parent, dir, name, about: &about, is_folder };
+        let found = WalkEntry { number, parent, dir, name, about: &about, is_folder };
         if !is_folder {
             if !each(&found)? {
                 skip(name, "it cannot be read");
@@ -292,7 +292,7 @@ pub(crate) fn pack(root: &Path, db: &Database) -> Result<TreeSize> {
 }
 
 /// Copies the bytes that a file has now, also while somebody appends to it; returns how many. `None` where it cannot be read.
-fn pack_file(found: &Found, out: &mut Writer) -> Result<Option<u64>> {
+fn pack_file(found: &WalkEntry, out: &mut Writer) -> Result<Option<u64>> {
     // A pipe in its place meanwhile would keep an ordinary opening waiting.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let Ok(fd) = sys::openat(found.dir, found.name, flags, Mode::empty()) else { return Ok(None) };
