@@ -250,7 +250,7 @@ mod tests {
 
     /// Runs the filter as the kernel does.
     fn decide(number: c_long, args: [u64; 6]) -> u32 {
-        let mut data = vec![0_u8; 64];
+        let mut data = [0_u8; 64];
         data[..4].copy_from_slice(&call(number).to_le_bytes());
         data[4..8].copy_from_slice(&ARCHITECTURE.to_le_bytes());
         for (index, argument) in args.iter().enumerate() {

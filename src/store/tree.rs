@@ -531,7 +531,7 @@ mod tests {
     #[test]
     fn a_folder_of_any_depth_is_walked_as_far_as_it_is_copied() {
         let scene = Scene::new();
-        let mut at = open_folder(CWD, &scene.from()).unwrap();
+        let mut at = open_folder(CWD, scene.from()).unwrap();
         for _ in 0..2000 {
             sys::mkdirat(&at, "d", Mode::RWXU).unwrap();
             at = open_folder(&at, "d").unwrap();
