@@ -190,7 +190,8 @@ impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (this, name) = (self.clone(), name.as_str().to_owned());
         Box::pin(async move {
-            let good = this.addresses(&name).await.map_err(Box::new)?;
+            let good =
+                this.addresses(&name).await.map_err(|why| Box::new(why) as Box<dyn std::error::Error + Send + Sync>)?;
             Ok(Box::new(good.into_iter().map(|ip| SocketAddr::new(ip, 0))) as Addrs)
         })
     }
