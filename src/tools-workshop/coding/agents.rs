@@ -145,7 +145,7 @@ pub struct AgentSettings {
     pub members: bool,
     /// The absolute path of its program; by default it is looked for.
     pub path: Option<String>,
-    /// More hosts that it may reach, such as `registry.npmjs.org`.
+    /// More hosts that it may reach, such as `packages.example.org`.
     #[serde(default)]
     pub hosts: Vec<String>,
     /// A new agent: its name for people.
@@ -355,11 +355,11 @@ mod tests {
     #[test]
     fn an_admin_adds_agents_and_opens_them() {
         let stored = [
-            read("codex", json!({"members": true, "hosts": ["registry.npmjs.org"]})).unwrap(),
+            read("codex", json!({"members": true, "hosts": ["packages.example.org"]})).unwrap(),
             read("custom:mine", json!({"path": "/bin/sh", "args": ["-c", "{prompt}"]})).unwrap(),
         ];
         let all = merged(&stored);
-        assert!(all[1].members && all[1].hosts.contains(&"registry.npmjs.org".to_owned()));
+        assert!(all[1].members && all[1].hosts.contains(&"packages.example.org".to_owned()));
         assert_eq!(all[4].provider(), "custom:mine");
         assert!(all[4].is_called("custom:mine") && all[4].is_called("mine"));
     }
