@@ -268,7 +268,7 @@ async fn show_text(
     let Some((text, encoding)) = text::decode(&bytes) else {
         let kind = uploads::media_type(&bytes[..bytes.len().min(SAMPLE)], "", name);
         let text = format!("`{name}` is no text but {kind}, {} bytes: download it", file.entry.size);
-        return Err(Failure::new(415, "not_text", text).details(json!({"mediaType": kind, "size": file.entry.size})));
+        return Err(Failure::new(422, "not_text", text).details(json!({"mediaType": kind, "size": file.entry.size})));
     };
     Ok(ok(TextFile {
         place: at.place_id().to_owned(),

@@ -125,7 +125,7 @@ fn texts_are_read_in_their_encoding() {
     written(&hob, "a.py", "print(1)");
     assert_eq!(text(&hob, "a.py")["language"], "python");
     put(&hob, "path=x.png", &b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..]).send().data(200);
-    get(&hob, "text?path=x.png").refusal(415, "not_text");
+    get(&hob, "text?path=x.png").refusal(422, "not_text");
     put(&hob, "path=long.txt", "x".repeat(3 << 20)).send().data(200);
     let long = text(&hob, "long.txt");
     assert_eq!((&long["truncated"], long["text"].as_str().unwrap().len()), (&json!(true), 2 << 20));
