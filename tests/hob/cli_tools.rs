@@ -192,7 +192,7 @@ impl Registry {
     }
 }
 
-/// A registry for the tool `greet`, and what a Hob that reaches it has in its configuration.
+/// The host of a registry for the tool `greet`.
 pub fn registry(folder: &crate::harness::Folder) -> String {
     Registry::start(folder, "{}").host
 }
