@@ -96,7 +96,7 @@ impl Workspaces {
         require_writable(cx, located)?;
         let (shared, cx, located) = (self.0.clone(), cx.clone(), located.clone());
         finish(async move {
-            let _changing = shared.changing.lock().await;
+            let _changing = shared.changes().await;
             let made = shared.make_folders(&cx, &located).await?;
             let entry = shared.on_disk({
                 let (cx, located) = (cx.clone(), located.clone());
@@ -179,7 +179,7 @@ impl Shared {
         staged: Staged,
         options: WriteOptions,
     ) -> Result<Written> {
-        let _changing = self.changing.lock().await;
+        let _changing = self.changes().await;
         let asked = asked.clone();
         if asked.path.is_root() {
             return Err(Error::bad_args(format!("`{}` is a folder: name a file in it", asked.display())));
@@ -318,7 +318,7 @@ impl Shared {
         if self.is_over_disks(from, to).await? {
             return self.move_over_disks(cx, from, to, overwrite).await;
         }
-        let _changing = self.changing.lock().await;
+        let _changing = self.changes().await;
         let ((source, there), mut target) = (self.look(from, false).await?, to.clone());
         if there.is_none() {
             return Err(missing(&from.display()));
@@ -366,7 +366,7 @@ impl Shared {
     }
 
     async fn vouch(self: &Arc<Self>, cx: &Cx, asked: &Located) -> Result<Entry> {
-        let _changing = self.changing.lock().await;
+        let _changing = self.changes().await;
         let (located, there) = self.look(asked, true).await?;
         let Some(stat) = there else { return Err(missing(&asked.display())) };
         let stale = self.mark_tree(&located.place.key, &located.path.text())?;

@@ -50,7 +50,7 @@ impl Shared {
         }
         target.name().map_or(Ok(()), check_new_name)?;
         let staged = self.stage_copy(cx, &source, &target).await?;
-        let _changing = self.changing.lock().await;
+        let _changing = self.changes().await;
         if let Some(parent) = target.parent() {
             self.make_folders(cx, &parent).await?;
         }
@@ -166,7 +166,7 @@ impl Shared {
         overwrite: bool,
     ) -> Result<Entry> {
         let entry = self.copy_to(cx, from, to, overwrite).await?;
-        let _changing = self.changing.lock().await;
+        let _changing = self.changes().await;
         if let (source, Some(stat)) = self.look(from, false).await? {
             self.put_away(cx, &source, &stat, HeldKind::Trash).await?;
             self.announce(cx, from, "deleted");

@@ -77,8 +77,8 @@ pub(crate) struct Shared {
     held: Collection<HeldRecord>,
     steps: Collection<StepRecord>,
     places: Collection<PlaceRecord>,
-    /// Held while something changes its name, so that versions, marks and files agree.
-    changing: tokio::sync::Mutex<()>,
+    /// Held while something changes its name; see [`Shared::changes`].
+    changing: tokio::sync::Mutex<repair::Repaired>,
     usage: usage::Usage,
     /// Ids of this process are greater.
     started: tool::Id,
@@ -129,7 +129,6 @@ impl Workspaces {
     /// # Errors
     /// `Failed` when the data cannot be read.
     pub fn places(&self, cx: &Cx) -> Result<Vec<Place>> {
-        self.0.refresh_guard();
         let visible = self.0.visible(cx);
         Ok(visible.iter().enumerate().map(|(at, place)| self.0.view(cx, place, at == 0)).collect())
     }

@@ -263,6 +263,7 @@ impl Shared {
 
     /// Opens the folder of a place; one of the workspace's own is made where it is missing.
     pub(crate) fn root(&self, place: &PlaceRef) -> Result<Root> {
+        self.guard.refresh();
         let fd = match &place.source {
             Source::Own(folder) => self.own_folder(folder).map_err(|e| error(e, &place.name))?,
             Source::Host(path) => host_folder(path, &place.waits).map_err(|why| gone(place, &why))?,

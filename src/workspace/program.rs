@@ -139,7 +139,6 @@ impl Workspaces {
         access: WorkspaceAccess,
         wanted: impl Fn(&str) -> bool,
     ) -> Result<Vec<WorkspaceMount>> {
-        self.0.refresh_guard();
         let mut mounts = vec![];
         for (at, place) in self.0.visible(cx).iter().enumerate().filter(|(_, place)| wanted(&place.id)) {
             let root = match self.0.root(place) {
@@ -353,7 +352,7 @@ impl Shared {
     }
 
     async fn after_program(self: &Arc<Self>, watch: ProgramWatch, label: Label) -> Result<ChangedFiles> {
-        let _changing = self.changing.lock().await;
+        let _changing = self.changes().await;
         let ProgramWatch { cx, snapshots, readable } = watch;
         let mut all = ChangedFiles { label: label.max(readable).max(cx.label()), ..ChangedFiles::default() };
         for before in snapshots {

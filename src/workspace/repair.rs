@@ -11,31 +11,54 @@ use crate::{
 use rustix::fs::{AtFlags, renameat, statat, unlinkat};
 use std::{collections::HashSet, sync::Arc};
 use store::{Listing, Stamp, Tx};
+use tokio::sync::MutexGuard;
 use tool::{Id, Result, Scope};
 
+/// Whether what was interrupted before this start is settled.
+#[derive(Default)]
+pub(crate) struct Repaired(bool);
+
 impl Workspaces {
-    /// Finishes or takes back what a power cut interrupted, and removes new content that never got its name.
+    /// Finishes or takes back what a power cut interrupted, and removes new content that never got its name; the first change
+    /// does so otherwise.
     pub async fn repair(&self) {
         let shared = self.0.clone();
-        let repaired: Result<()> = finish(async move {
-            let _changing = shared.changing.lock().await;
-            for entry in shared.steps.list_in(Scope::Household, &Listing::default())? {
-                if entry.id < shared.started
-                    && let Err(error) = shared.repair_step(entry.id, entry.value).await
-                {
-                    tracing::warn!(%error, "an interrupted change of a file waits for its disk");
-                }
-            }
-            shared.sweep().await
+        let looked: Result<()> = finish(async move {
+            drop(shared.changes().await);
+            Ok(())
         })
         .await;
-        if let Err(error) = repaired {
+        if let Err(error) = looked {
             tracing::warn!(%error, "interrupted changes of files could not be looked through");
         }
     }
 }
 
 impl Shared {
+    /// Waits until nothing else changes its name, so that versions, marks and files agree. What a power cut interrupted is
+    /// settled before anything is changed: its names may be taken again afterwards.
+    pub(crate) async fn changes(self: &Arc<Self>) -> MutexGuard<'_, Repaired> {
+        let mut repaired = self.changing.lock().await;
+        if !repaired.0 {
+            match self.repair_all().await {
+                Ok(()) => repaired.0 = true,
+                Err(error) => tracing::warn!(%error, "interrupted changes of files could not be looked through"),
+            }
+        }
+        repaired
+    }
+
+    async fn repair_all(self: &Arc<Self>) -> Result<()> {
+        for entry in self.steps.list_in(Scope::Household, &Listing::default())? {
+            if entry.id < self.started
+                && let Err(error) = self.repair_step(entry.id, entry.value).await
+            {
+                tracing::warn!(%error, "an interrupted change of a file waits for its disk");
+            }
+        }
+        self.sweep().await
+    }
+
     async fn repair_step(self: &Arc<Self>, id: Id, step: StepRecord) -> Result<()> {
         let places = (self.place_by_key(&step.from.place), self.place_by_key(&step.to.place));
         let made = match places {

@@ -10,8 +10,8 @@ use std::{
     collections::{HashSet, VecDeque},
     fs::File,
     os::fd::{AsFd, OwnedFd},
-    path::Path,
-    sync::{Arc, RwLock},
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock},
 };
 use tool::{Error, Result};
 
@@ -41,33 +41,67 @@ pub(crate) fn identity(stat: &Stat) -> Identity {
     (stat.st_dev, stat.st_ino)
 }
 
-/// What no path leads to: the data folder and what is directly in it.
-#[derive(Clone, Default)]
-pub(crate) struct Guard(Arc<RwLock<HashSet<Identity>>>);
+/// What no path leads to: the data folder and what is directly in it, known by identity.
+#[derive(Clone)]
+pub(crate) struct Guard(Arc<Guarded>);
+
+struct Guarded {
+    data: PathBuf,
+    /// The folder in it that paths do lead to.
+    except: &'static str,
+    seen: RwLock<Seen>,
+}
+
+/// What is in the data folder, and when that changed last: seconds and nanoseconds.
+#[derive(Default)]
+struct Seen {
+    found: HashSet<Identity>,
+    changed: Option<(i64, i64)>,
+}
 
 impl Guard {
     /// Guards the data folder, without the folder in it that is named.
-    pub fn new(data: &Path, except: &str) -> Self {
-        let guard = Self::default();
-        guard.refresh(data, except);
+    pub fn new(data: &Path, except: &'static str) -> Self {
+        let guard = Self(Arc::new(Guarded { data: data.to_path_buf(), except, seen: RwLock::default() }));
+        guard.look();
         guard
     }
 
-    /// Looks again at what is in the data folder.
-    pub fn refresh(&self, data: &Path, except: &str) {
-        let mut found = HashSet::new();
-        let within = std::fs::read_dir(data).into_iter().flatten().flatten();
-        let paths = within.filter(|entry| entry.file_name() != except).map(|entry| entry.path());
-        for path in paths.chain([data.to_path_buf()]) {
-            if let Ok(stat) = rustix::fs::lstat(&path) {
-                found.insert(identity(&stat));
-            }
+    /// Looks again at what is in the data folder, if something was made, replaced or removed there.
+    pub fn refresh(&self) {
+        let changed = self.changed();
+        if changed.is_none() || changed != self.0.seen.read().unwrap_or_else(PoisonError::into_inner).changed {
+            self.look();
         }
-        *self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner) = found;
     }
 
+    /// Whether this is of the data folder.
     pub fn has(&self, stat: &Stat) -> bool {
-        self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner).contains(&identity(stat))
+        // A number that was that of a replaced file may be one of the workspace by now.
+        self.has_seen(stat) && {
+            self.look();
+            self.has_seen(stat)
+        }
+    }
+
+    fn has_seen(&self, stat: &Stat) -> bool {
+        self.0.seen.read().unwrap_or_else(PoisonError::into_inner).found.contains(&identity(stat))
+    }
+
+    fn changed(&self) -> Option<(i64, i64)> {
+        rustix::fs::stat(&self.0.data).ok().map(|stat| (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or(0)))
+    }
+
+    fn look(&self) {
+        let changed = self.changed();
+        let within = std::fs::read_dir(&self.0.data).into_iter().flatten().flatten();
+        let paths = within.filter(|entry| entry.file_name() != self.0.except).map(|entry| entry.path());
+        let stats = paths.chain([self.0.data.clone()]).filter_map(|path| rustix::fs::lstat(&path).ok());
+        let found = stats.map(|stat| identity(&stat)).collect();
+        // Two changes within one tick of the clock look like one: what changed just now is looked at again.
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let settled = changed.filter(|(seconds, _)| now.as_secs().cast_signed() > seconds + 1);
+        *self.0.seen.write().unwrap_or_else(PoisonError::into_inner) = Seen { found, changed: settled };
     }
 }
 

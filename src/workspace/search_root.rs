@@ -34,7 +34,6 @@ impl Workspaces {
     /// # Errors
     /// `NotFound`; `BadArgs` where it is no folder.
     pub fn search_root(&self, located: &Located) -> Result<SearchRoot> {
-        self.0.refresh_guard();
         let root = self.0.root(&located.place)?;
         let resolved = root.resolve(&located.path, true)?;
         let folder = resolved.open_folder(&located.display())?;

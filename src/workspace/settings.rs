@@ -63,10 +63,6 @@ impl Shared {
         DeniedNames::new(self.config.deny.iter().chain(&folder.deny).map(String::as_str))
     }
 
-    pub(crate) fn refresh_guard(&self) {
-        self.guard.refresh(&self.data, crate::FOLDER);
-    }
-
     /// A place as a caller sees it.
     pub(crate) fn view(&self, cx: &Cx, place: &PlaceRef, first: bool) -> Place {
         let opened = self.root(place);
@@ -127,7 +123,7 @@ impl Workspaces {
         let asked = folder.path.clone();
         let real = tokio::task::spawn_blocking(move || shared.real_folder(&asked)).await;
         folder.path = real.map_err(|e| Error::failed(format!("the folder could not be looked at: {e}")))??;
-        let _changing = self.0.changing.lock().await;
+        let _changing = self.0.changes().await;
         let there = self.0.added.read().unwrap_or_else(PoisonError::into_inner).clone();
         if there.len() >= MOST_ADDED {
             return Err(Error::bad_args(format!("there are {MOST_ADDED} added folders already: remove one first")));
@@ -151,7 +147,7 @@ impl Workspaces {
     /// `NotFound`; `Denied` to others, and for one of hob.toml.
     pub async fn remove_place(&self, cx: &Cx, id: &str) -> Result<()> {
         Shared::require_admin(cx)?;
-        let _changing = self.0.changing.lock().await;
+        let _changing = self.0.changes().await;
         let found = self.0.places.list_in(Scope::Household, &Listing::default())?;
         let Some(entry) = found.into_iter().find(|entry| entry.value.name == id) else {
             let id = text_kit::truncate(id, 40);
@@ -172,7 +168,7 @@ impl Shared {
         let real = std::fs::canonicalize(path).map_err(|e| wrong(&e.to_string()))?;
         let fd = open_host_folder(&real).map_err(|_| wrong("it is no folder"))?;
         let stat = rustix::fs::fstat(&fd).map_err(|e| wrong(&e.to_string()))?;
-        self.refresh_guard();
+        self.guard.refresh();
         if real == std::path::Path::new("/") {
             return Err(wrong("it is the whole disk: add a folder of it"));
         }

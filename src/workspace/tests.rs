@@ -549,3 +549,20 @@ async fn old_trash_is_pruned() {
     assert!(home.files.trash(&cx).unwrap().is_empty());
     assert_eq!(home.held(), 0);
 }
+
+#[tokio::test]
+async fn a_file_is_not_hidden_by_the_number_of_a_replaced_data_file() {
+    let home = home(Config::default());
+    let cx = ana();
+    home.put(&cx, "a.txt", "a").await;
+    // A disk gives the number of a file that was replaced to the next one that is made; a move keeps it for certain.
+    let (temporary, b) = (home.folder.join("data/token.tmp"), home.own().join("b.txt"));
+    fs::write(&temporary, "b").unwrap();
+    assert!(home.text(&cx, "a.txt").await.is_ok());
+    fs::rename(&temporary, &b).unwrap();
+    assert_eq!(home.text(&cx, "b.txt").await.unwrap(), "b");
+    // What is made in the data folder later is hidden too.
+    fs::rename(&b, &temporary).unwrap();
+    fs::hard_link(&temporary, &b).unwrap();
+    assert!(home.text(&cx, "b.txt").await.unwrap_err().to_string().contains("there is no"));
+}

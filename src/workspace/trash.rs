@@ -54,7 +54,7 @@ impl Workspaces {
         require_writable(cx, located)?;
         let (shared, cx, asked) = (self.0.clone(), cx.clone(), located.clone());
         finish(async move {
-            let _changing = shared.changing.lock().await;
+            let _changing = shared.changes().await;
             let (located, there) = shared.look(&asked, false).await?;
             let Some(stat) = there else { return Err(missing(&asked.display())) };
             if located.path.is_root() {
@@ -94,7 +94,7 @@ impl Workspaces {
         require_writable(cx, &located)?;
         let (shared, cx) = (self.0.clone(), cx.clone());
         finish(async move {
-            let _changing = shared.changing.lock().await;
+            let _changing = shared.changes().await;
             let target = shared.free_name(&located).await?;
             let stat = shared.bring_back(&cx, &target, id).await?;
             shared.announce(&cx, &target, "added");
@@ -121,7 +121,7 @@ impl Workspaces {
         });
         let shared = self.0.clone();
         finish(async move {
-            let _changing = shared.changing.lock().await;
+            let _changing = shared.changes().await;
             let mut count = 0;
             for place in places {
                 let held = shared.held_for(&place)?;
@@ -139,7 +139,7 @@ impl Workspaces {
         let before = Id::now_ms().saturating_sub(KEPT.as_millis() as u64);
         let shared = self.0.clone();
         let pruned: Result<()> = finish(async move {
-            let _changing = shared.changing.lock().await;
+            let _changing = shared.changes().await;
             let mut places: Vec<String> = vec![];
             shared.held.scan(|entry| {
                 if !places.contains(&entry.value.place) {

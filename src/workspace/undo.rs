@@ -44,7 +44,7 @@ impl Shared {
         };
         let located = Located { place, path: RelPath::parse(path)?, first: false };
         require_writable(cx, &located)?;
-        let _changing = self.changing.lock().await;
+        let _changing = self.changes().await;
         let there = match self.look(&located, false).await {
             // A path that leads through a link now is another one.
             Ok((found, there)) if found.path == located.path => there,

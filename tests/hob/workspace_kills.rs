@@ -144,7 +144,7 @@ fn no_kill_leaves_half_of_a_change() {
             hob.kill();
         }
         hob.start_again();
-        // What was interrupted is finished or taken back in the background; a change waits until it is.
+        // What was interrupted is finished or taken back before the first change.
         hob.post(&format!("{AT}/folders"), json!({"path": "after-the-repair"})).data(200);
         crate::harness::until("the repair", || {
             hob.get(&format!("{AT}/list")).status == 200 && !hob.log().contains("waits for its disk")
