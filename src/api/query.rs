@@ -3,6 +3,7 @@
 
 use crate::{describe::Schemas, envelope::Failure};
 use axum::{extract::FromRequestParts, http::request::Parts};
+use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::num::NonZeroUsize;
@@ -27,6 +28,17 @@ impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequestParts<S> for Q
 fn parse<T: DeserializeOwned + JsonSchema>(query: &str) -> Result<T, Failure> {
     let has_value = |pair: &&str| pair.split_once('=').is_some_and(|(_, value)| !value.is_empty());
     let given = query.split('&').filter(has_value).collect::<Vec<_>>().join("&");
+    // Bytes that are no text would silently become other characters.
+    for (name, value) in given.split('&').filter_map(|pair| pair.split_once('=')) {
+        if percent_decode_str(value).decode_utf8().is_err() {
+            let name = prefix(name, SHOWN);
+            return Err(Failure::new(
+                400,
+                "bad_args",
+                format!("`{name}` has bytes in it that are no UTF-8 text: write it in UTF-8"),
+            ));
+        }
+    }
     let pairs = serde_urlencoded::Deserializer::new(form_urlencoded::parse(given.as_bytes()));
     serde_path_to_error::deserialize(pairs).map_err(|e| {
         let name = e.path().to_string();

@@ -321,7 +321,7 @@ async fn store_file(
     require_allowed(&house, &cx, "write_file", &json!({"path": at.display(), "content": ""}))?;
     let expect = expected(&headers)?;
     check(&house, &cx, &at, &expect).await?;
-    let changes = matches!(expect, Expect::Version(_));
+    let changes = matches!(expect, Expect::Version(_) | Expect::Present);
     let label = if target.own.0 || changes { Label::Own } else { Label::Outside };
     let options = WriteOptions {
         expect: expect.clone(),
@@ -330,7 +330,14 @@ async fn store_file(
         label,
         ..WriteOptions::default()
     };
+    refuse_other_place(&house, &cx, &target)?;
     let mut staged = house.workspaces.stage(&cx, &at).await?;
+    // What is announced and cannot fit is refused before it is sent.
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if let Some(bytes) = announced {
+        let checked = tokio::task::spawn_blocking(move || staged.check_room(bytes).map(|()| staged)).await;
+        staged = checked.map_err(|_| Failure::new(422, "failed", "the file could not be written"))??;
+    }
     let mut body = body.into_data_stream();
     loop {
         let next = tokio::time::timeout(SILENCE, body.next()).await;
@@ -354,17 +361,31 @@ async fn store_file(
     }
 }
 
+/// Refuses a path that begins with another place's id, which would be a folder of that name here.
+fn refuse_other_place(house: &AppState, cx: &Cx, target: &Target) -> Result<(), Failure> {
+    let Some((first, rest)) = target.path.trim_start_matches('/').split_once(':') else { return Ok(()) };
+    if house.workspaces.folders(cx).iter().any(|folder| folder.id == first) {
+        let text = format!(
+            "`{first}:` is a place and no folder: write `place={first}` and `path={}`",
+            rest.trim_start_matches('/')
+        );
+        return Err(Failure::new(400, "bad_args", text));
+    }
+    Ok(())
+}
+
 /// The expectation of the headers about the file.
 fn expected(headers: &HeaderMap) -> Result<Expect, Failure> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default().trim());
     match (text(header::IF_MATCH), text(header::IF_NONE_MATCH)) {
         (None, None) => Ok(Expect::Any),
         (None, Some("*")) => Ok(Expect::Absent),
+        (Some("*"), None) => Ok(Expect::Present),
         (Some(tag), None) if tag.len() > 2 && tag.starts_with('"') && tag.ends_with('"') && !tag.contains(',') => {
             Ok(Expect::Version(tag.trim_matches('"').to_owned()))
         }
         _ => {
-            let text = "write If-Match with one version in quotes, or `If-None-Match: *`";
+            let text = "write If-Match with one version in quotes or as `*`, or `If-None-Match: *`";
             Err(Failure::new(400, "bad_args", text))
         }
     }
@@ -379,7 +400,9 @@ async fn check(house: &AppState, cx: &Cx, at: &Located, expect: &Expect) -> Resu
     };
     let why = match (expect, &now) {
         (Expect::Absent, Some(_)) => "there is a file of this name already: choose another name, or read it first",
-        (Expect::Version(_), None) => "the file was deleted or moved meanwhile: save it under a name of its own",
+        (Expect::Version(_) | Expect::Present, None) => {
+            "the file was deleted or moved meanwhile: save it under a name of its own"
+        }
         (Expect::Version(version), Some(now)) if *version != now.version => {
             "the file was changed meanwhile: read it again, and save what you want to keep"
         }
@@ -424,7 +447,8 @@ mod tests {
         assert_eq!(expected(&HeaderMap::new()).ok(), Some(Expect::Any));
         assert_eq!(with(header::IF_MATCH, "\"abc\""), Some(Expect::Version("abc".into())));
         assert_eq!(with(header::IF_NONE_MATCH, "*"), Some(Expect::Absent));
-        for odd in ["abc", "*", "\"a\", \"b\"", "\"\"", "W/\"a\""] {
+        assert_eq!(with(header::IF_MATCH, "*"), Some(Expect::Present));
+        for odd in ["abc", "\"a\", \"b\"", "\"\"", "W/\"a\""] {
             assert_eq!(with(header::IF_MATCH, odd), None, "{odd}");
         }
     }

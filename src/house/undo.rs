@@ -99,6 +99,9 @@ impl Undoer for UndoesFiles {
     fn words(&self, part: &Part) -> Option<String> {
         Some(self.0.undone_words(part))
     }
+    fn why_kept(&self, part: &Part) -> Option<String> {
+        self.0.why_kept(part)
+    }
 }
 
 /// Undoes changes of files in the workspace.

@@ -7,7 +7,7 @@ mod tests;
 mod words;
 
 pub use bin::Deleted;
-pub use words::{changed_words, undone_words};
+pub use words::{Kept, changed_words, undone_words};
 
 use crate::rejected;
 use futures::future::{BoxFuture, FutureExt, ready};
@@ -51,6 +51,10 @@ pub trait Undoer: Send + Sync + 'static {
     /// Whether the bin shows deleted records of its collection; a deletion can be undone all the same.
     fn is_in_bin(&self) -> bool {
         true
+    }
+    /// Why a part is never undone, where that is not because it was changed since; without its end.
+    fn why_kept(&self, _part: &Part) -> Option<String> {
+        None
     }
     /// The sentence about one undone part, without its end, where it is not the usual one.
     fn words(&self, _part: &Part) -> Option<String> {
@@ -159,8 +163,20 @@ impl Undo {
         let (done, kept) = store::as_undo_of(change.id, self.put_back(cx, &change)).await?;
         cx.taint(change.label);
         let single = |part: &Part| self.undoer(&part.table).and_then(|undoer| undoer.words(part));
-        let sentence = undone_words(&self.store, &done, &kept, single);
+        let sentence = undone_words(&self.store, &done, &self.split(&kept), single);
         Ok(Undone { change, done, kept, sentence })
+    }
+
+    /// The parts that were changed since, and why others are never undone.
+    fn split(&self, kept: &[Part]) -> Kept {
+        let mut split = Kept::default();
+        for part in kept {
+            match self.undoer(&part.table).and_then(|undoer| undoer.why_kept(part)) {
+                Some(why) => split.lost.push(why),
+                None => split.changed.push(part.clone()),
+            }
+        }
+        split
     }
 
     async fn put_back(&self, cx: &Cx, change: &Change) -> Result<(Vec<Part>, Vec<Part>)> {
@@ -175,7 +191,7 @@ impl Undo {
             if undone { done.push(part) } else { kept.push(part) }
         }
         if stored.is_empty() && done.is_empty() {
-            return Err(Error::bad_args(words::refusal(&kept)));
+            return Err(Error::bad_args(words::refusal(&self.split(&kept))));
         }
         let linked = stored.iter().any(|part| stored.iter().any(|other| other.table != part.table));
         let (user, id) = (change.user, change.id);
@@ -183,7 +199,7 @@ impl Undo {
         let job = move |tx: &Tx| {
             let (done, kept) = here.put_back_in(tx, &stored)?;
             if !kept.is_empty() && (linked || done.is_empty()) && !moved {
-                return Err(rejected(words::refusal(&kept)));
+                return Err(rejected(words::refusal(&here.split(&kept))));
             }
             store.close_change(tx, user, id)?;
             Ok((done, kept))

@@ -4,7 +4,7 @@ use crate::{
     Located, Shared, Workspaces,
     access::{finish, require_writable},
     entry::{Entry, EntryKind, kind_of, version_of},
-    journal::Before,
+    journal::{Before, spot},
     marks,
     path::check_new_name,
     records::{HeldKind, HeldRecord, MarkRecord, Spot},
@@ -32,6 +32,8 @@ pub enum Expect {
     Any,
     /// Nothing.
     Absent,
+    /// Some version.
+    Present,
     /// This version.
     Version(String),
 }
@@ -207,7 +209,7 @@ impl Shared {
         if let Some(stat) = &there
             && options.keeps_content
         {
-            label = label.max(self.stored_label(&located, &version_of(stat))?);
+            label = label.max(self.stored_label(&located, stat)?);
         }
         let held = there
             .as_ref()
@@ -231,17 +233,19 @@ impl Shared {
         staged.place();
         self.announce(cx, &asked, if created { "added" } else { "changed" });
         let name = asked.name().unwrap_or_default();
-        let outside = self.label_of(cx, &located.place, &located.path, &version_of(&stat))? == Label::Outside;
+        let outside = self.label_of(cx, &located.place, &located.path, &stat)? == Label::Outside;
         Ok(Written { entry: Entry::new(name, asked.path.text(), &stat, outside), created })
     }
 
     /// The label of a file as it is stored, with the words of every member.
-    pub(crate) fn stored_label(&self, located: &Located, version: &str) -> Result<Label> {
-        let mut label = self.label_above(None, &located.place, &located.path)?;
+    pub(crate) fn stored_label(&self, located: &Located, stat: &Stat) -> Result<Label> {
+        let (running, version) =
+            (self.running_label(&located.place.key, &located.path.text(), Some(stat))?, version_of(stat));
+        let mut label = self.label_above(None, &located.place, &located.path)?.max(running);
         for (_, mark) in self.mark_tree(&located.place.key, &located.path.text())? {
             if mark.path == located.path.text() {
                 if mark.label == Label::Own && mark.version == version {
-                    return Ok(Label::Own);
+                    return Ok(running);
                 }
                 label = label.max(mark.stored_label());
             }
@@ -302,6 +306,7 @@ impl Shared {
         if parts.is_empty() {
             return Ok(false);
         }
+        parts.iter().filter_map(spot).for_each(|(place, path)| self.programs.touch(place, path));
         // A name may be words of somebody too.
         let label = self.written_label(cx, &located.place);
         let (shared, place, path) = (self.clone(), located.place.key.clone(), located.path.text());
@@ -315,6 +320,9 @@ impl Shared {
     }
 
     async fn move_to(self: &Arc<Self>, cx: &Cx, from: &Located, to: &Located, overwrite: bool) -> Result<Entry> {
+        if let (_, Some(stat)) = self.look(from, false).await? {
+            self.refuse_around_data(&stat, &from.display())?;
+        }
         if self.is_over_disks(from, to).await? {
             return self.move_over_disks(cx, from, to, overwrite).await;
         }
@@ -361,7 +369,7 @@ impl Shared {
         }
         self.announce(cx, from, "deleted");
         self.announce(cx, &target, "added");
-        let outside = self.label_of(cx, &target.place, &target.path, &version_of(&stat))? == Label::Outside;
+        let outside = self.label_of(cx, &target.place, &target.path, &stat)? == Label::Outside;
         Ok(Entry::new(target.name().unwrap_or_default(), target.path.text(), &stat, outside))
     }
 
@@ -400,7 +408,7 @@ fn check_expected(located: &Located, there: Option<&Stat>, expect: &Expect) -> R
         (Expect::Absent, Some(_)) => {
             Err(Error::bad_args(format!("`{shown}` exists already: choose another name, or change it")))
         }
-        (Expect::Version(_), None) => {
+        (Expect::Version(_) | Expect::Present, None) => {
             Err(Error::bad_args(format!("`{shown}` was deleted or moved meanwhile: write it again as a new file")))
         }
         (Expect::Version(version), Some(_)) if now.as_ref() != Some(version) => Err(Error::bad_args(format!(

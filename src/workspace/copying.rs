@@ -16,7 +16,7 @@ use rustix::{
     fs::{Stat, fstat},
     io::Errno,
 };
-use std::{ffi::CString, os::fd::OwnedFd, sync::Arc};
+use std::{os::fd::OwnedFd, sync::Arc};
 use tool::{Cx, Error, Label, Result};
 
 impl Workspaces {
@@ -63,7 +63,7 @@ impl Shared {
         }
         let now = self.place_copy(cx, &source, &target, staged, &stat).await?;
         self.announce(cx, &target, "added");
-        let label = self.label_of(cx, &target.place, &target.path, &version_of(&now))?;
+        let label = self.label_of(cx, &target.place, &target.path, &now)?;
         Ok(Entry::new(target.name().unwrap_or_default(), target.path.text(), &now, label == Label::Outside))
     }
 
@@ -74,14 +74,13 @@ impl Shared {
             let shown = source.display();
             let mut staged = shared.stage_tree(&target.place)?;
             let found = shared.root(&source.place)?.resolve(&source.path, false)?;
-            let name = CString::new(found.name.clone()).map_err(|_| missing(&shown))?;
             if found.stat.is_some_and(|stat| kind_of(&stat) == EntryKind::File) {
                 // The reasons why a file is not read are those of reading.
                 found.open_file(&shown)?;
             }
             let how =
-                Copying { denied: &source.place.denied, guard: &shared.guard, cancel: &cancel, most: staged.room() };
-            let copied = tree::copy(&found.folder, &name, staged.folder(), &held_name(staged.id), &how);
+                Copying { denied: &source.place.denied, guard: &shared.guard, cancel: &cancel, most: staged.room()? };
+            let copied = tree::copy(&found.folder, &found.name, staged.folder(), &held_name(staged.id), &how);
             let size = copied.map_err(|why| match why {
                 NotCopied::Failed(e) => error(e, &shown),
                 NotCopied::TooLarge => shared.full(&target.place),
@@ -93,7 +92,7 @@ impl Shared {
                 )),
                 NotCopied::Cancelled => Error::failed("the copy was cancelled"),
             })?;
-            staged.set_size(size);
+            staged.set_size(size)?;
             staged.finish(None)?;
             Ok(staged)
         })
@@ -112,11 +111,15 @@ impl Shared {
         let held = Spot::held(&target.place, staged.id);
         // The marks of the source become those of the staged copy, and go with it.
         let marks = self.mark_tree(&source.place.key, &source.path.text())?;
-        let label = self.stored_label(source, &version_of(of))?;
+        let label = self.stored_label(source, of)?;
+        // What a program writes into it while it is copied is in the copy.
+        let now = self.look(source, false).await.ok().and_then(|(_, now)| now);
+        let now = now.filter(|stat| kind_of(stat) != EntryKind::Folder);
+        let running = self.running_label(&source.place.key, &source.path.text(), now.as_ref())?;
         let rest = self.label_above(None, &source.place, &source.path)?;
         let (shared, from, to) = (self.clone(), Spot::at(&source.place, &source.path), held.clone());
         let vouched_for = label == Label::Own && rest != Label::Own;
-        let rest = if vouched_for { Label::Own } else { rest };
+        let rest = if vouched_for { Label::Own } else { rest }.max(running);
         let bad: Vec<_> = marks.into_iter().filter(|(_, mark)| mark.label != Label::Own).collect();
         if !bad.is_empty() || rest != Label::Own {
             let copy = move |tx: &store::Tx| crate::marks::copy(&shared.marks, tx, &bad, (&from, &to), rest);

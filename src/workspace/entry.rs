@@ -65,11 +65,15 @@ fn nanoseconds(seconds: i64, nanoseconds: u64) -> i64 {
 
 /// The version of what is there: of a folder it is which folder.
 pub(crate) fn version_of(stat: &Stat) -> String {
+    version_of_parts(stat.st_ino, kind_of(stat), modified_ns(stat), size_of(stat))
+}
+
+pub(crate) fn version_of_parts(ino: u64, kind: EntryKind, modified_ns: i64, size: u64) -> String {
     let mut hash = blake3::Hasher::new();
-    hash.update(&(stat.st_ino).to_le_bytes());
-    if kind_of(stat) != EntryKind::Folder {
-        hash.update(&modified_ns(stat).to_le_bytes());
-        hash.update(&size_of(stat).to_le_bytes());
+    hash.update(&ino.to_le_bytes());
+    if kind != EntryKind::Folder {
+        hash.update(&modified_ns.to_le_bytes());
+        hash.update(&size.to_le_bytes());
     }
     hash.finalize().to_hex()[..16].to_owned()
 }

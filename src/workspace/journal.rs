@@ -18,6 +18,8 @@ pub(crate) enum Before {
     Held(Id),
     /// The same under another path.
     Moved { place: String, path: String },
+    /// Something that is not held, so that nothing brings it back.
+    Lost,
 }
 
 impl Before {

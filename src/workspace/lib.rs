@@ -2,12 +2,13 @@
 //! handle only; every change is atomic, keeps the marks of content from outside, and can be undone.
 //!
 //! A change stores a [`records::StepRecord`] first, renames then, and stores the result last. A start finishes or takes back
-//! the steps that a power cut left ([`repair`]).
+//! the steps that a power cut left ([`repair`]), and marks what programs wrote that were cut off ([`running`]).
 
 mod access;
 mod change;
 mod config;
 mod copying;
+mod diff;
 mod entry;
 mod journal;
 mod marks;
@@ -18,6 +19,7 @@ mod read;
 mod records;
 mod repair;
 mod resolve;
+mod running;
 mod search;
 mod search_root;
 mod settings;
@@ -31,6 +33,7 @@ mod tree;
 mod undo;
 mod usage;
 mod walk;
+mod watch;
 
 pub use change::{Expect, WriteOptions, Written};
 pub use config::{AddedFolder, Config};
@@ -48,7 +51,7 @@ pub use walk::{WalkOptions, Walked, Walker};
 
 use path::DeniedNames;
 use places::PlaceRef;
-use records::{HeldRecord, MarkRecord, PlaceRecord, StepRecord};
+use records::{HeldRecord, MarkRecord, PlaceRecord, RunningRecord, StepRecord};
 use resolve::Guard;
 use std::{
     path::{Path, PathBuf},
@@ -77,12 +80,14 @@ pub(crate) struct Shared {
     held: Collection<HeldRecord>,
     steps: Collection<StepRecord>,
     places: Collection<PlaceRecord>,
+    runs: Collection<RunningRecord>,
     /// Held while something changes its name; see [`Shared::changes`].
     changing: tokio::sync::Mutex<repair::Repaired>,
     usage: usage::Usage,
     /// Ids of this process are greater.
     started: tool::Id,
-    watched: program::WatchedMemory,
+    watched: watch::WatchedMemory,
+    programs: running::Programs,
 }
 
 impl Workspaces {
@@ -98,9 +103,11 @@ impl Workspaces {
             // Links in it count as they are now.
             false => std::fs::canonicalize(&config.folder).unwrap_or_else(|_| PathBuf::from(&config.folder)),
         };
+        let guard = Guard::new(&data, FOLDER)
+            .map_err(|e| Error::failed(format!("the data folder cannot be looked at: {e}")))?;
         let shared = Shared {
             store: store.clone(),
-            guard: Guard::new(&data, FOLDER),
+            guard,
             denied: Arc::new(DeniedNames::new(config.deny.iter().map(String::as_str))),
             data,
             folder,
@@ -109,13 +116,16 @@ impl Workspaces {
             held: store.collection(),
             steps: store.collection(),
             places: store.collection(),
+            runs: store.collection(),
             changing: tokio::sync::Mutex::default(),
             usage: usage::Usage::default(),
             started: tool::Id::new(),
-            watched: program::WatchedMemory::default(),
+            watched: watch::WatchedMemory::default(),
+            programs: running::Programs::default(),
             config,
         };
         shared.load_added()?;
+        shared.load_running()?;
         Ok(Self(Arc::new(shared)))
     }
 

@@ -2,11 +2,14 @@
 
 use crate::{
     Shared,
+    entry::version_of,
     path::RelPath,
     places::PlaceRef,
     records::{BY_PATH, MarkRecord, Spot, path_key},
+    running::{Running, label_by},
 };
-use std::collections::HashMap;
+use rustix::fs::Stat;
+use std::{collections::HashMap, sync::Arc};
 use store::{Collection, Stamp, Tx, Visit, Walk};
 use tool::{Cx, Id, Label, Result, Scope, UserId};
 
@@ -21,27 +24,40 @@ pub(crate) struct FolderMarks {
     single: HashMap<String, MarkRecord>,
     /// Folders that are marked as a whole, with `/` at the end.
     whole: Vec<(String, MarkRecord)>,
+    place: String,
+    /// Programs that write it now.
+    running: Vec<(Arc<Running>, Label)>,
 }
 
 impl FolderMarks {
-    /// The label of one path for a reader; `version` is what is there now.
-    pub fn label(&self, path: &str, version: &str, reader: UserId) -> Label {
+    /// The label of one path for a reader, by what is there now.
+    pub fn label(&self, path: &str, stat: &Stat, reader: UserId) -> Label {
         let single = self.single.get(path);
-        if single.is_some_and(|mark| mark.label == Label::Own && mark.version == version) {
-            return Label::Own;
+        let running = match self.running.is_empty() {
+            true => Label::Own,
+            false => label_by(&self.running, &self.place, path, Some(stat), Some(reader)),
+        };
+        if single.is_some_and(|mark| mark.label == Label::Own && mark.version == version_of(stat)) {
+            return running;
         }
         let within = self.whole.iter().filter(|(folder, _)| path.starts_with(folder.as_str())).map(|(_, mark)| mark);
-        within.chain(single).fold(self.rest, |label, mark| label.max(mark.label_for(reader)))
+        within.chain(single).fold(self.rest.max(running), |label, mark| label.max(mark.label_for(reader)))
     }
 }
 
 impl Shared {
-    /// The label of a file for this caller. `version` is what is there now.
-    pub(crate) fn label_of(&self, cx: &Cx, place: &PlaceRef, path: &RelPath, version: &str) -> Result<Label> {
-        let mut label = self.label_above(Some(cx.user()), place, path)?;
+    /// The label of a file for this caller, by what is there now.
+    pub(crate) fn label_of(&self, cx: &Cx, place: &PlaceRef, path: &RelPath, stat: &Stat) -> Result<Label> {
+        self.label_if(cx, place, path, Some(stat))
+    }
+
+    /// The same where it may be gone meanwhile.
+    pub(crate) fn label_if(&self, cx: &Cx, place: &PlaceRef, path: &RelPath, stat: Option<&Stat>) -> Result<Label> {
+        let running = label_by(&self.running_in(&place.key)?, &place.key, &path.text(), stat, Some(cx.user()));
+        let mut label = self.label_above(Some(cx.user()), place, path)?.max(running);
         if let Some(mark) = self.mark_at(&place.key, &path.text())? {
-            if mark.label == Label::Own && mark.version == version {
-                return Ok(Label::Own);
+            if mark.label == Label::Own && stat.is_some_and(|stat| mark.version == version_of(stat)) {
+                return Ok(running);
             }
             label = label.max(mark.label_for(cx.user()));
         }
@@ -95,11 +111,18 @@ impl Shared {
         let marks = self.marks_in(&place.key, folder)?;
         let whole =
             marks.iter().filter(|mark| mark.whole).map(|mark| (format!("{}/", mark.path), mark.clone())).collect();
-        Ok(FolderMarks { rest, whole, single: marks.into_iter().map(|mark| (mark.path.clone(), mark)).collect() })
+        let single = marks.into_iter().map(|mark| (mark.path.clone(), mark)).collect();
+        Ok(FolderMarks { rest, whole, single, place: place.key.clone(), running: self.running_in(&place.key)? })
     }
 
-    /// The worst label of anything in a folder, for a program that may read all of it.
+    /// The worst label of anything in a folder, for what reads all of it: also what programs write into its place now.
     pub(crate) fn worst_in(&self, reader: UserId, place: &PlaceRef, folder: &RelPath) -> Result<Label> {
+        let running = label_by(&self.running_in(&place.key)?, &place.key, "", None, Some(reader));
+        Ok(self.worst_marked(reader, place, folder)?.max(running))
+    }
+
+    /// The worst label of anything in a folder by its marks.
+    pub(crate) fn worst_marked(&self, reader: UserId, place: &PlaceRef, folder: &RelPath) -> Result<Label> {
         let mut label = self.label_above(Some(reader), place, &folder.join("_"))?;
         for mark in self.marks_in(&place.key, folder)? {
             label = label.max(mark.label_for(reader));
@@ -145,6 +168,15 @@ pub(crate) fn worsen(
     let before = there.as_ref().map_or(Label::Own, |(_, mark)| mark.stored_label());
     let whole = there.as_ref().is_some_and(|(_, mark)| mark.whole);
     let mark = MarkRecord { whole, ..MarkRecord::new(place, path, before.max(label)) };
+    put(marks, tx, there.map(|(id, _)| id), &mark)
+}
+
+/// Within a write: adds a mark to what is marked there; of two labels the worse one counts.
+pub(crate) fn add(marks: &Collection<MarkRecord>, tx: &Tx, mark: &MarkRecord) -> store::Result<()> {
+    let there = read(marks, tx, &mark.place, &mark.path)?;
+    let whole = mark.whole || there.as_ref().is_some_and(|(_, old)| old.whole);
+    let label = there.as_ref().map_or(mark.stored_label(), |(_, old)| old.stored_label().max(mark.stored_label()));
+    let mark = MarkRecord { whole, ..MarkRecord::new(&mark.place, &mark.path, label) };
     put(marks, tx, there.map(|(id, _)| id), &mark)
 }
 

@@ -1,5 +1,10 @@
 //! Paths within a place: how they are read, and which names do not exist.
 
+use std::{
+    ffi::{CString, OsString},
+    os::unix::ffi::OsStringExt,
+    path::PathBuf,
+};
 use tool::{Error, Result};
 use unicode_normalization::UnicodeNormalization;
 
@@ -40,7 +45,10 @@ impl RelPath {
                     );
                 }
                 ".." => {}
-                name if name.len() > NAME => {
+                name if bytes_of(name).is_none() => {
+                    return wrong("has a name with an escape such as `\\xff` that stands for no byte: list the folder");
+                }
+                name if bytes_of(name).is_some_and(|bytes| bytes.len() > NAME) => {
                     return wrong(&format!("has a name of more than {NAME} bytes: shorten it"));
                 }
                 name => names.push(name.to_owned()),
@@ -90,10 +98,71 @@ impl RelPath {
         self.0.starts_with(&folder.0)
     }
 
+    /// As the disk knows it.
+    pub(crate) fn on_disk(&self) -> PathBuf {
+        self.0.iter().map(|name| OsString::from_vec(bytes_of(name).unwrap_or_default())).collect()
+    }
+
     /// As a text with `/`.
     pub fn text(&self) -> String {
         self.0.join("/")
     }
+}
+
+/// A name of the disk as a text. Bytes that are no text are written as `\xff`, and a backslash that would begin such an escape as
+/// `\x5c`, so that two names never look alike.
+pub(crate) fn text_of(name: &[u8]) -> String {
+    let mut text = String::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        let mut rest = chunk.valid();
+        while let Some(at) = rest.find("\\x") {
+            text.push_str(&rest[..at]);
+            text.push_str(if escaped(&rest.as_bytes()[at..]).is_some() { "\\x5c" } else { "\\" });
+            rest = &rest[at + 1..];
+        }
+        text.push_str(rest);
+        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+    }
+    text
+}
+
+/// The bytes of a name; `None` for a text that [`text_of`] makes of no name.
+fn bytes_of(name: &str) -> Option<Vec<u8>> {
+    if !name.contains("\\x") {
+        return Some(name.as_bytes().to_vec());
+    }
+    let (mut bytes, mut rest) = (Vec::with_capacity(name.len()), name.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        match escaped(rest) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &rest[4..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    (text_of(&bytes) == name).then_some(bytes)
+}
+
+/// The name of the disk.
+pub(crate) fn disk_name(name: &str) -> Result<CString> {
+    let name = bytes_of(name).and_then(|bytes| CString::new(bytes).ok());
+    name.ok_or_else(|| Error::bad_args("a name has an escape in it that stands for no byte: list the folder"))
+}
+
+/// The byte of an escape at the beginning: that of a backslash, or one that is no ASCII.
+fn escaped(text: &[u8]) -> Option<u8> {
+    let [b'\\', b'x', high, low, ..] = text else { return None };
+    let digit = |c: u8| match c {
+        b'0'..=b'9' => Some(c - b'0'),
+        b'a'..=b'f' => Some(c - b'a' + 10),
+        _ => None,
+    };
+    let byte = digit(*high)? << 4 | digit(*low)?;
+    (byte == b'\\' || byte >= 0x80).then_some(byte)
 }
 
 /// Checks a name that is to be made.
@@ -172,6 +241,27 @@ mod tests {
         }
         assert!(RelPath::parse(&"a/".repeat(DEEPEST + 1)).is_err());
         assert!(RelPath::parse(&"x".repeat(256)).is_err());
+    }
+
+    #[test]
+    fn names_that_are_no_text_have_one_form() {
+        for (name, text) in [
+            (&b"a.txt"[..], "a.txt"),
+            (b"\xffz", "\\xffz"),
+            (b"\\xff", "\\x5cxff"),
+            (b"\\x5c", "\\x5cx5c"),
+            (b"\\x41", "\\x41"),
+            (b"\\\xff", "\\\\xff"),
+            ("ü\u{fffd}".as_bytes(), "ü\u{fffd}"),
+        ] {
+            assert_eq!(text_of(name), text);
+            assert_eq!(bytes_of(text).as_deref(), Some(name), "{text}");
+            assert_eq!(RelPath::parse(text).unwrap().on_disk().into_os_string().into_vec(), name);
+        }
+        // A denied name is not reached by the bytes of its letters.
+        for text in ["\\xc3\\xa9", "\\x5c", "a\\x5cb"] {
+            assert!(bytes_of(text).is_none() && RelPath::parse(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::{
 use rustix::{fs::Mode, io::Errno};
 use serde::Serialize;
 use std::{
+    ffi::OsStr,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::{
@@ -151,7 +152,7 @@ impl Located {
     /// Its path for programs that run in the workspace.
     pub fn inside(&self) -> PathBuf {
         let folder = inside(&self.place.id, self.first);
-        if self.path.is_root() { folder } else { folder.join(self.path.text()) }
+        if self.path.is_root() { folder } else { folder.join(self.path.on_disk()) }
     }
 }
 
@@ -279,15 +280,18 @@ impl Shared {
 
     /// A folder within the workspace's own, which is made where it is missing.
     pub(crate) fn own_folder(&self, folder: &Path) -> Result<OwnedFd, Errno> {
-        let mut at = match open_host_folder(&self.folder) {
-            Err(Errno::NOENT) => {
-                std::fs::create_dir_all(&self.folder).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))?;
-                open_host_folder(&self.folder)?
-            }
-            opened => opened?,
+        // That in the data folder is found by handle: folders above it may have got other names.
+        let (mut at, first) = match self.config.folder.is_empty() {
+            true => (self.guard.data()?, Some(OsStr::new(crate::FOLDER))),
+            false => match open_host_folder(&self.folder) {
+                Err(Errno::NOENT) => {
+                    std::fs::create_dir_all(&self.folder).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))?;
+                    (open_host_folder(&self.folder)?, None)
+                }
+                opened => (opened?, None),
+            },
         };
-        for name in folder.components() {
-            let name = name.as_os_str();
+        for name in first.into_iter().chain(folder.components().map(|name| name.as_os_str())) {
             let flags = rustix::fs::OFlags::PATH
                 | rustix::fs::OFlags::NOFOLLOW
                 | rustix::fs::OFlags::DIRECTORY

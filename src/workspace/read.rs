@@ -2,7 +2,7 @@
 
 use crate::{
     Located, Workspaces,
-    entry::{Entry, EntryKind, kind_of, version_of},
+    entry::{Entry, EntryKind, kind_of},
     resolve::{Resolved, error, missing, readable},
 };
 use rustix::{
@@ -154,6 +154,10 @@ impl Workspaces {
                 return Err(Error::bad_args(text));
             }
             let bytes = file.read_at(0, usize::try_from(most).unwrap_or(usize::MAX))?;
+            // A program may have written it while it was read.
+            let found = shared.root(&located.place)?.resolve(&located.path, true)?;
+            let stat = rustix::fs::fstat(&file.file).map_err(|e| error(e, &located.display()))?;
+            cx.taint(shared.label_of(&cx, &located.place, &found.path, &stat)?);
             Ok((file.entry, bytes))
         };
         self.blocking(read).await
@@ -169,7 +173,7 @@ impl crate::Shared {
     /// What was found, as the caller sees it.
     fn entry(&self, cx: &Cx, located: &Located, found: &Resolved) -> Result<Entry> {
         let Some(stat) = &found.stat else { return Err(missing(&located.display())) };
-        let label = self.label_of(cx, &located.place, &found.path, &version_of(stat))?;
+        let label = self.label_of(cx, &located.place, &found.path, stat)?;
         let name = located.name().unwrap_or_default();
         Ok(Entry::new(name, located.path.text(), stat, label == Label::Outside))
     }
@@ -179,7 +183,7 @@ impl crate::Shared {
         let resolved = self.root(&located.place)?.resolve(&located.path, true)?;
         let file = resolved.open_file(&shown)?;
         let stat = rustix::fs::fstat(&file).map_err(|e| error(e, &shown))?;
-        let label = self.label_of(cx, &located.place, &resolved.path, &version_of(&stat))?;
+        let label = self.label_of(cx, &located.place, &resolved.path, &stat)?;
         cx.taint(label);
         let name = located.name().unwrap_or_default();
         Ok(OpenFile { entry: Entry::new(name, located.path.text(), &stat, label == Label::Outside), label, file })
@@ -196,8 +200,8 @@ impl crate::Shared {
         for entry in Dir::new(open).map_err(|e| error(e, &shown))? {
             let entry = entry.map_err(|e| error(e, &shown))?;
             let name = entry.file_name();
-            let text = name.to_string_lossy();
-            if matches!(text.as_ref(), "." | "..") || root.denied.has(&text) {
+            let text = crate::path::text_of(name.to_bytes());
+            if matches!(text.as_str(), "." | "..") || root.denied.has(&text) {
                 continue;
             }
             if found.len() >= NAMES {
@@ -210,7 +214,7 @@ impl crate::Shared {
                 continue;
             }
             let path = resolved.path.join(&text).text();
-            let label = marks.label(&path, &version_of(&stat), cx.user());
+            let label = marks.label(&path, &stat, cx.user());
             let shown = located.path.join(&text).text();
             found.push((label, Entry::new(&text, shown, &stat, label == Label::Outside)));
         }

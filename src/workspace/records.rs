@@ -149,6 +149,45 @@ impl Record for StepRecord {
     const STAYS: bool = true;
 }
 
+/// A program that runs and may write: what it writes has its label. New fields go last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RunningRecord {
+    pub reader: UserId,
+    /// The places that it can read, and those that it can write.
+    pub reads: Vec<String>,
+    pub writes: Vec<String>,
+    #[serde(with = "coded")]
+    label: Label,
+    /// The member whose words it could read; [`Id::NIL`] for none or several.
+    author: Id,
+    /// When it began: nanoseconds since 1970.
+    pub since_ns: i64,
+}
+
+impl RunningRecord {
+    pub fn new(reader: UserId, reads: Vec<String>, writes: Vec<String>, label: Label, since_ns: i64) -> Self {
+        let author = match label {
+            Label::Member(author) => author.0,
+            _ => Id::NIL,
+        };
+        Self { reader, reads, writes, label, author, since_ns }
+    }
+
+    pub fn stored_label(&self) -> Label {
+        match self.label {
+            Label::Member(_) => Label::Member(UserId(self.author)),
+            label => label,
+        }
+    }
+}
+
+impl Record for RunningRecord {
+    const NAME: &'static str = "workspace-programs";
+    const WORD: &'static str = "program";
+    const LEVEL: Level = Level::Household;
+    const STAYS: bool = true;
+}
+
 /// A folder that an admin added on the page. New fields go last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PlaceRecord {

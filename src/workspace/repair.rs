@@ -45,6 +45,7 @@ impl Shared {
                 Err(error) => tracing::warn!(%error, "interrupted changes of files could not be looked through"),
             }
         }
+        self.remember_labels().await;
         repaired
     }
 
@@ -56,6 +57,7 @@ impl Shared {
                 tracing::warn!(%error, "an interrupted change of a file waits for its disk");
             }
         }
+        self.repair_programs().await?;
         self.sweep().await
     }
 

@@ -1,16 +1,17 @@
 //! From a path to a file by handle: each name is opened in the folder before it, links are followed by hand and only within
 //! the place, and the data folder does not exist wherever it is mounted.
 
-use crate::path::{DeniedNames, RelPath};
+use crate::path::{DeniedNames, RelPath, disk_name, text_of};
 use rustix::{
     fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat},
     io::Errno,
 };
 use std::{
     collections::{HashSet, VecDeque},
+    ffi::CString,
     fs::File,
     os::fd::{AsFd, OwnedFd},
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, PoisonError, RwLock},
 };
 use tool::{Error, Result};
@@ -46,7 +47,8 @@ pub(crate) fn identity(stat: &Stat) -> Identity {
 pub(crate) struct Guard(Arc<Guarded>);
 
 struct Guarded {
-    data: PathBuf,
+    /// The data folder by handle: folders above it may get other names at any time.
+    data: OwnedFd,
     /// The folder in it that paths do lead to.
     except: &'static str,
     seen: RwLock<Seen>,
@@ -59,12 +61,23 @@ struct Seen {
     changed: Option<(i64, i64)>,
 }
 
+/// The folders that lead from a place to the data folder, which comes last.
+pub(crate) type WayToData = Vec<(CString, OwnedFd)>;
+
 impl Guard {
     /// Guards the data folder, without the folder in it that is named.
-    pub fn new(data: &Path, except: &'static str) -> Self {
-        let guard = Self(Arc::new(Guarded { data: data.to_path_buf(), except, seen: RwLock::default() }));
+    pub fn new(data: &Path, except: &'static str) -> Result<Self, Errno> {
+        let data = open_host_folder(data)?;
+        let found = [identity(&fstat(&data)?)].into();
+        let seen = RwLock::new(Seen { found, changed: None });
+        let guard = Self(Arc::new(Guarded { data, except, seen }));
         guard.look();
-        guard
+        Ok(guard)
+    }
+
+    /// The data folder itself.
+    pub fn data(&self) -> Result<OwnedFd, Errno> {
+        again(&self.0.data)
     }
 
     /// Looks again at what is in the data folder, if something was made, replaced or removed there.
@@ -84,20 +97,69 @@ impl Guard {
         }
     }
 
+    /// Whether the data folder is somewhere in this folder.
+    pub fn is_below(&self, stat: &Stat) -> bool {
+        file_type(stat) == FileType::Directory && self.above().iter().any(|(above, _)| *above == identity(stat))
+    }
+
+    /// The way from a folder to the data folder; none where that is not in it.
+    pub fn way_from(&self, root: &OwnedFd) -> Result<Option<WayToData>, Errno> {
+        let top = identity(&fstat(root)?);
+        let above = self.above();
+        let Some(levels) = above.iter().position(|(above, _)| *above == top) else { return Ok(None) };
+        let data = identity(&fstat(&self.0.data)?);
+        let mut down: Vec<Identity> = above[..levels].iter().rev().map(|(above, _)| *above).collect();
+        down.push(data);
+        let (mut way, mut at) = (WayToData::new(), again(root)?);
+        for step in down {
+            let is_step = |name: &CString| {
+                statat(&at, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| identity(&stat) == step)
+            };
+            let name = crate::tree::names(&at)?.into_iter().find(is_step).ok_or(Errno::STALE)?;
+            at = open_folder_in(&at, &name)?;
+            way.push((name, again(&at)?));
+        }
+        Ok(Some(way))
+    }
+
+    /// The folders above the data folder as they are called now, the nearest first.
+    fn above(&self) -> Vec<(Identity, OwnedFd)> {
+        let mut found: Vec<(Identity, OwnedFd)> = vec![];
+        let mut last = fstat(&self.0.data).map(|stat| identity(&stat)).ok();
+        loop {
+            let at = found.last().map_or(&self.0.data, |(_, at)| at);
+            let Ok(next) = openat(at, "..", FOLDER, Mode::empty()) else { break };
+            let Ok(stat) = fstat(&next) else { break };
+            if last == Some(identity(&stat)) {
+                break;
+            }
+            last = Some(identity(&stat));
+            found.push((identity(&stat), next));
+        }
+        found
+    }
+
     fn has_seen(&self, stat: &Stat) -> bool {
         self.0.seen.read().unwrap_or_else(PoisonError::into_inner).found.contains(&identity(stat))
     }
 
     fn changed(&self) -> Option<(i64, i64)> {
-        rustix::fs::stat(&self.0.data).ok().map(|stat| (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or(0)))
+        fstat(&self.0.data).ok().map(|stat| (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or(0)))
     }
 
+    /// Where something cannot be looked at, what was known stays known.
     fn look(&self) {
         let changed = self.changed();
-        let within = std::fs::read_dir(&self.0.data).into_iter().flatten().flatten();
-        let paths = within.filter(|entry| entry.file_name() != self.0.except).map(|entry| entry.path());
-        let stats = paths.chain([self.0.data.clone()]).filter_map(|path| rustix::fs::lstat(&path).ok());
-        let found = stats.map(|stat| identity(&stat)).collect();
+        let Ok(names) = crate::tree::names(&self.0.data) else { return };
+        let Ok(data) = fstat(&self.0.data) else { return };
+        let mut found = HashSet::from([identity(&data)]);
+        for name in names.iter().filter(|name| name.to_bytes() != self.0.except.as_bytes()) {
+            match statat(&self.0.data, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => drop(found.insert(identity(&stat))),
+                Err(Errno::NOENT) => {}
+                Err(_) => return,
+            }
+        }
         // Two changes within one tick of the clock look like one: what changed just now is looked at again.
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let settled = changed.filter(|(seconds, _)| now.as_secs().cast_signed() > seconds + 1);
@@ -117,7 +179,7 @@ pub(crate) struct Resolved {
     /// The folder it is in; of the place itself that folder.
     pub folder: OwnedFd,
     /// Its name in that folder; `.` for the place itself.
-    pub name: String,
+    pub name: CString,
     /// What is there; a link only where links are not followed at the end.
     pub stat: Option<Stat>,
     /// Its path without links.
@@ -176,7 +238,8 @@ impl Root {
             if self.denied.has(&name) {
                 return Err(missing(shown));
             }
-            let stat = match statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
+            let on_disk = disk_name(&name)?;
+            let stat = match statat(&folder, &on_disk, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) if self.guard.has(&stat) => return Err(missing(shown)),
                 Ok(stat) => Some(stat),
                 Err(Errno::NOENT) => None,
@@ -188,18 +251,18 @@ impl Root {
                 if links > LINKS {
                     return Err(error(Errno::LOOP, shown));
                 }
-                let to = readlinkat(&folder, &name, vec![]).map_err(|e| error(e, shown))?;
-                todo = leads_to(&done, &to.to_string_lossy(), todo).ok_or_else(|| leads_out(shown))?;
+                let to = readlinkat(&folder, &on_disk, vec![]).map_err(|e| error(e, shown))?;
+                todo = leads_to(&done, &text_of(to.as_bytes()), todo).ok_or_else(|| leads_out(shown))?;
                 done.clear();
                 folder = again(&self.fd).map_err(|e| error(e, shown))?;
                 continue;
             }
             if is_last {
                 done.push(name.clone());
-                return Ok(Resolved { folder, name, stat, path: RelPath::from_names(done) });
+                return Ok(Resolved { folder, name: on_disk, stat, path: RelPath::from_names(done) });
             }
             let Some(_) = stat else { return Err(no_folder(shown, &name)) };
-            folder = openat(&folder, &name, FOLDER, Mode::empty()).map_err(|e| match e {
+            folder = openat(&folder, &on_disk, FOLDER, Mode::empty()).map_err(|e| match e {
                 Errno::NOTDIR => Error::bad_args(format!("in `{shown}`, `{name}` is a file and no folder")),
                 e => error(e, shown),
             })?;
@@ -211,7 +274,7 @@ impl Root {
             done.push(name);
         }
         let stat = fstat(&folder).map_err(|e| error(e, shown))?;
-        Ok(Resolved { folder, name: ".".into(), stat: Some(stat), path: RelPath::default() })
+        Ok(Resolved { folder, name: c".".to_owned(), stat: Some(stat), path: RelPath::default() })
     }
 
     /// The folder at a path, for reading names in it.

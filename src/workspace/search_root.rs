@@ -91,9 +91,8 @@ impl SearchRoot {
     /// `Failed` when the data cannot be read.
     pub fn label(&self, cx: &Cx, path: &str) -> Result<Label> {
         let path = RelPath::parse(path)?;
-        let version =
-            self.root.resolve(&path, false).ok().and_then(|found| found.stat.as_ref().map(crate::entry::version_of));
-        self.workspaces.0.label_of(cx, &self.located.place, &path, &version.unwrap_or_default())
+        let stat = self.root.resolve(&path, false).ok().and_then(|found| found.stat);
+        self.workspaces.0.label_if(cx, &self.located.place, &path, stat.as_ref())
     }
 
     /// A path as the caller writes it.

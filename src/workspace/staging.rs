@@ -21,7 +21,6 @@ pub struct Staged {
     folder: OwnedFd,
     file: Option<File>,
     size: u64,
-    room: Option<u64>,
     shared: Arc<Shared>,
     /// Whether it has its name, so that it stays.
     placed: bool,
@@ -75,23 +74,13 @@ impl Shared {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat(&folder, held_name(id).as_c_str(), flags, Mode::from_raw_mode(mode.unwrap_or(0o644)));
         let file: File = file.map_err(|e| error(e, &place.id))?.into();
-        let room = self.room(place)?;
-        Ok(Staged {
-            id,
-            place: place.clone(),
-            folder,
-            file: Some(file),
-            size: 0,
-            room,
-            shared: self.clone(),
-            placed: false,
-        })
+        Ok(Staged { id, place: place.clone(), folder, file: Some(file), size: 0, shared: self.clone(), placed: false })
     }
 
     /// Begins a copy of a tree for a place: the name is free. Blocks on the disk.
     pub(crate) fn stage_tree(self: &Arc<Self>, place: &Arc<PlaceRef>) -> Result<Staged> {
-        let (folder, id, room) = (self.held_folder(place)?, Id::new(), self.room(place)?);
-        Ok(Staged { id, place: place.clone(), folder, file: None, size: 0, room, shared: self.clone(), placed: false })
+        let (folder, id) = (self.held_folder(place)?, Id::new());
+        Ok(Staged { id, place: place.clone(), folder, file: None, size: 0, shared: self.clone(), placed: false })
     }
 }
 
@@ -114,14 +103,36 @@ impl Staged {
     /// # Errors
     /// `Unavailable` where the quota or the disk is full.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        let size = self.size.saturating_add(bytes.len() as u64);
-        if self.room.is_some_and(|room| size > room) {
-            return Err(self.shared.full(&self.place));
-        }
+        self.take(bytes.len() as u64)?;
         let Some(file) = &mut self.file else { return Err(Error::failed("the new content was closed already")) };
         file.write_all(bytes).map_err(|e| error(Errno::from_io_error(&e).unwrap_or(Errno::IO), &self.place.id))?;
-        self.size = size;
         Ok(())
+    }
+
+    /// Takes room for so many bytes: others that stage at the same time have that much less.
+    fn take(&mut self, bytes: u64) -> Result<()> {
+        let room = self.shared.room(&self.place)?;
+        if !self.shared.usage.stage(&self.place.key, bytes, room) {
+            return Err(self.shared.full(&self.place));
+        }
+        self.size += bytes;
+        Ok(())
+    }
+
+    /// Refuses more bytes than fit, before they are sent. Blocks on the disk.
+    ///
+    /// # Errors
+    /// `Unavailable` where the quota is smaller.
+    pub fn check_room(&self, bytes: u64) -> Result<()> {
+        if self.room()? < bytes {
+            return Err(self.shared.full(&self.place));
+        }
+        match rustix::fs::fstatvfs(&self.folder) {
+            Ok(disk) if disk.f_blocks > 0 && disk.f_bavail.saturating_mul(disk.f_frsize) < bytes => {
+                Err(error(Errno::NOSPC, &self.place.id))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Adds bytes without blocking the caller's thread.
@@ -138,12 +149,14 @@ impl Staged {
         self.size
     }
 
-    pub(crate) fn set_size(&mut self, size: u64) {
-        self.size = size;
+    pub(crate) fn set_size(&mut self, size: u64) -> Result<()> {
+        self.take(size)
     }
 
-    pub(crate) fn room(&self) -> u64 {
-        self.room.unwrap_or(u64::MAX)
+    /// How many more bytes fit now.
+    pub(crate) fn room(&self) -> Result<u64> {
+        let room = self.shared.room(&self.place)?;
+        Ok(room.map_or(u64::MAX, |room| room.saturating_sub(self.shared.usage.staged(&self.place.key))))
     }
 
     pub(crate) fn folder(&self) -> &OwnedFd {
@@ -181,6 +194,7 @@ pub(crate) fn sync_folder(folder: &OwnedFd) -> Result<(), Errno> {
 
 impl Drop for Staged {
     fn drop(&mut self) {
+        self.shared.usage.unstage(&self.place.key, self.size);
         if self.placed {
             return;
         }

@@ -71,8 +71,7 @@ impl Shared {
             return Ok(FoundSpot { folder, name, stat });
         }
         let found = self.root(place)?.resolve(&RelPath::parse(&spot.path)?, false)?;
-        let name = CString::new(found.name).map_err(|_| missing(&spot.path))?;
-        Ok(FoundSpot { folder: found.folder, name, stat: found.stat })
+        Ok(FoundSpot { folder: found.folder, name: found.name, stat: found.stat })
     }
 
     /// Makes a rename. `parts` describes it for the journal, from what is at `to` then. The caller holds `changing`.
@@ -83,17 +82,22 @@ impl Shared {
     ) -> Result<Stat> {
         let (from, to) = (plan.from.1.clone(), plan.to.1.clone());
         let (from_place, to_place) = (plan.from.0.clone(), plan.to.0.clone());
-        let (looked, from_spot) = (self.clone(), from.clone());
+        let (looked, from_spot, to_looked) = (self.clone(), from.clone(), plan.to.clone());
         let moved = blocking(move || {
             let stat = looked.find_spot(&from_place, &from_spot)?.stat.ok_or_else(|| missing(&from_spot.path))?;
-            Ok(triple(&stat))
+            let over = looked.find_spot(&to_looked.0, &to_looked.1).ok().and_then(|found| found.stat);
+            Ok((triple(&stat), stat, over))
         })
         .await?;
+        let (moved, stat, over) = moved;
         // Marks change only while `changing` is held.
         let coming = self.mark_tree(&from.marks_place(), &from.path)?;
         let going = if plan.exchange { self.mark_tree(&to.marks_place(), &to.path)? } else { vec![] };
-        let rest = self.rest_of(&plan.from, &plan.to)?;
-        let rest_back = if plan.exchange { self.rest_of(&plan.to, &plan.from)? } else { Label::Own };
+        let rest = self.rest_of(&plan.from, &plan.to)?.max(self.running_at(&from, Some(&stat))?);
+        let rest_back = match plan.exchange {
+            true => self.rest_of(&plan.to, &plan.from)?.max(self.running_at(&to, over.as_ref())?),
+            false => Label::Own,
+        };
         let step = Id::new();
         let record = StepRecord {
             from: from.clone(),
@@ -125,6 +129,9 @@ impl Shared {
         match renamed {
             Ok(stat) => {
                 let parts = parts(&stat);
+                for spot in [&from, &to].into_iter().filter(|spot| !spot.held) {
+                    self.programs.touch(&spot.place, &spot.path);
+                }
                 self.settle(step, (&from, &to), outcome, (plan.held, plan.released), parts).await?;
                 Ok(stat)
             }
@@ -133,6 +140,15 @@ impl Shared {
                 Err(why)
             }
         }
+    }
+
+    /// The label that something has by programs that write it now; of a folder, by any that may have written in it.
+    fn running_at(&self, spot: &Spot, stat: Option<&Stat>) -> Result<Label> {
+        if spot.held {
+            return Ok(Label::Own);
+        }
+        let stat = stat.filter(|stat| file_type(stat) != FileType::Directory);
+        self.running_label(&spot.place, &spot.path, stat)
     }
 
     /// The label that something has from where it is, and not from where it goes.
@@ -197,6 +213,17 @@ impl Shared {
         Ok(store::without_change(self.store.write(after)).await?)
     }
 
+    /// A folder that has the data folder in it stays where it is: Hob finds its data there after the next start.
+    pub(crate) fn refuse_around_data(&self, stat: &Stat, shown: &str) -> Result<()> {
+        if self.guard.is_below(stat) {
+            let shown = text_kit::truncate(shown, 200);
+            return Err(Error::denied(format!(
+                "`{shown}` has the data folder of Hob in it, so it is not moved, renamed or deleted: do that with the other files in it"
+            )));
+        }
+        Ok(())
+    }
+
     /// Renames, and puts both folders on the disk.
     pub(crate) fn rename(
         &self,
@@ -206,6 +233,9 @@ impl Shared {
     ) -> Result<Stat> {
         let (source, target) = (self.find_spot(&from.0, &from.1)?, self.find_spot(&to.0, &to.1)?);
         let shown = &to.1.path;
+        for (found, (_, spot)) in [(&source, from), (&target, to)] {
+            found.stat.as_ref().map_or(Ok(()), |stat| self.refuse_around_data(stat, &spot.path))?;
+        }
         let done = if exchange { exchange_names(&source, &target) } else { rename_free(&source, &target) };
         done.map_err(|e| match e {
             Errno::XDEV => Error::bad_args(OTHER_DISK),

@@ -1,5 +1,7 @@
 //! The workspace over real folders and the real store.
 
+mod attacks;
+
 use super::*;
 use records::{HeldKind, HeldRecord, Spot, StepRecord};
 use std::{fs, os::unix::fs::symlink};
@@ -98,8 +100,8 @@ impl Home {
     fn label(&self, path: &str) -> Label {
         let cx = ana();
         let located = self.at(&cx, path);
-        let entry = self.files.0.stat(&cx, &located).unwrap();
-        self.files.0.label_of(&cx, &located.place, &located.path, &entry.version).unwrap()
+        let found = self.files.0.root(&located.place).unwrap().resolve(&located.path, false).unwrap();
+        self.files.0.label_of(&cx, &located.place, &located.path, &found.stat.unwrap()).unwrap()
     }
 }
 

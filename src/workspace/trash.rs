@@ -14,7 +14,7 @@ use crate::{
 };
 use rustix::fs::Stat;
 use serde::Serialize;
-use std::{ffi::CString, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use store::{Tx, Visit, Walk};
 use tool::{
     Cx, Error, Id, Label, Result, Scope,
@@ -98,7 +98,7 @@ impl Workspaces {
             let target = shared.free_name(&located).await?;
             let stat = shared.bring_back(&cx, &target, id).await?;
             shared.announce(&cx, &target, "added");
-            let outside = shared.label_of(&cx, &target.place, &target.path, &version_of(&stat))? == Label::Outside;
+            let outside = shared.label_of(&cx, &target.place, &target.path, &stat)? == Label::Outside;
             let entry = Entry::new(target.name().unwrap_or_default(), target.path.text(), &stat, outside);
             Ok((target.place.id.clone(), entry))
         })
@@ -216,8 +216,7 @@ impl Shared {
         let (id, counted) = (Id::new(), located.clone());
         let size = self.on_disk(move |shared| {
             let found = shared.root(&counted.place)?.resolve(&counted.path, false)?;
-            let name = CString::new(found.name).map_err(|_| missing(&counted.display()))?;
-            tree::size(&found.folder, &name).map_err(|e| error(e, &counted.display()))
+            tree::size(&found.folder, &found.name).map_err(|e| error(e, &counted.display()))
         });
         let record = self.held_record(cx, located, kind, stat, size.await?.0);
         let plan = Plan {

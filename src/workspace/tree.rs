@@ -176,7 +176,7 @@ pub(crate) fn copy(
             }
             continue;
         };
-        if how.denied.has(&name.to_string_lossy()) {
+        if how.denied.has(&crate::path::text_of(name.to_bytes())) {
             continue;
         }
         let stat = match statat(&source, &name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -234,7 +234,7 @@ fn copy_one(
             rustix::fs::fsync(&target)?;
             Ok(())
         }
-        FileType::RegularFile => Err(NotCopied::Linked(name.to_string_lossy().into_owned())),
+        FileType::RegularFile => Err(NotCopied::Linked(crate::path::text_of(name.to_bytes()))),
         _ => Ok(()),
     }
 }

@@ -24,6 +24,14 @@ impl Workspaces {
         finish(async move { shared.undo(&cx, &part).await }).await
     }
 
+    /// Why a part cannot be undone, where that is not because it was changed since; without the end of the sentence.
+    pub fn why_kept(&self, part: &Part) -> Option<String> {
+        let before = part.before.as_deref().map(postcard::from_bytes::<Before>);
+        matches!(before, Some(Ok(Before::Lost))).then(|| {
+            format!("`{}` cannot be brought back: a program changed or deleted it, and Hob keeps no copy of large files and of folders such as `.git`", part.title)
+        })
+    }
+
     /// The state after a part was undone, without the end of the sentence.
     pub fn undone_words(&self, part: &Part) -> String {
         let name = &part.title;
@@ -74,7 +82,7 @@ impl Shared {
             (Some(Before::Held(id)), None) => self.undo_deleted(cx, &located, id).await,
             (Some(Before::Held(id)), Some(stat)) => self.undo_changed(cx, &located, id, &stat).await,
             (Some(Before::Moved { place, path }), Some(_)) => self.undo_moved(cx, &located, &place, &path).await,
-            (None | Some(Before::Moved { .. }), None) => Ok(false),
+            (Some(Before::Lost), _) | (None | Some(Before::Moved { .. }), None) => Ok(false),
         }?;
         if undone {
             self.announce(cx, &located, "changed");

@@ -15,11 +15,41 @@ const REMEMBERED: usize = 1000;
 
 /// Counted bytes by place.
 #[derive(Default)]
-pub(crate) struct Usage(Mutex<HashMap<String, (u64, Instant)>>);
+pub(crate) struct Usage {
+    counts: Mutex<HashMap<String, (u64, Instant)>>,
+    /// New content that has no name yet; it is not in the counts.
+    staged: Mutex<HashMap<String, u64>>,
+}
 
 impl Usage {
     fn counts(&self) -> std::sync::MutexGuard<'_, HashMap<String, (u64, Instant)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds bytes to what is staged for a place, if all of that fits into its room.
+    pub fn stage(&self, key: &str, bytes: u64, room: Option<u64>) -> bool {
+        let mut staged = self.staged.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = staged.get(key).copied().unwrap_or(0).saturating_add(bytes);
+        if room.is_some_and(|room| all > room) {
+            return false;
+        }
+        staged.insert(key.to_owned(), all);
+        true
+    }
+
+    pub fn unstage(&self, key: &str, bytes: u64) {
+        let mut staged = self.staged.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(all) = staged.get_mut(key) {
+            *all = all.saturating_sub(bytes);
+            if *all == 0 {
+                staged.remove(key);
+            }
+        }
+    }
+
+    /// The bytes that are staged for a place.
+    pub fn staged(&self, key: &str) -> u64 {
+        self.staged.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied().unwrap_or(0)
     }
 
     /// The bytes of a place, if they were counted.
@@ -55,7 +85,8 @@ impl Shared {
     /// Stores the bytes of a place that were counted just now; returns them with those of its trash.
     pub(crate) fn counted(&self, place: &PlaceRef, bytes: u64) -> Result<u64> {
         let held = self.held_folder_if(place, false)?;
-        let bytes = bytes + held.map_or(0, |fd| tree::size(fd, c".").map(|(bytes, _)| bytes).unwrap_or(0));
+        let held = held.map_or(0, |fd| tree::size(fd, c".").map(|(bytes, _)| bytes).unwrap_or(0));
+        let bytes = bytes + held.saturating_sub(self.usage.staged(&place.key));
         let mut counts = self.usage.counts();
         if counts.len() >= REMEMBERED {
             counts.clear();

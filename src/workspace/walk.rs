@@ -2,9 +2,9 @@
 
 use crate::{
     Located, Workspaces,
-    entry::{Entry, version_of},
+    entry::Entry,
     marks::FolderMarks,
-    path::RelPath,
+    path::{RelPath, disk_name, text_of},
     resolve::{Guard, Resolved, error, file_type, has_files, open_folder_in, readable},
 };
 use rustix::fs::{AtFlags, Dir, FileType, Stat, fstat, statat};
@@ -36,6 +36,7 @@ pub struct Walked {
     /// The origin of its content. Does not taint the run until the caller passes it on.
     pub label: Label,
     folder: Arc<OwnedFd>,
+    name: CString,
     stat: Stat,
 }
 
@@ -47,7 +48,7 @@ impl Walked {
     pub fn open(&self) -> Result<File> {
         let found = Resolved {
             folder: crate::resolve::again(&*self.folder).map_err(|e| error(e, &self.entry.path))?,
-            name: self.entry.name.clone(),
+            name: self.name.clone(),
             stat: Some(self.stat),
             path: self.path.clone(),
         };
@@ -145,7 +146,7 @@ impl Walker {
             self.truncated = true;
             return;
         }
-        let Ok(name) = CString::new(name) else { return };
+        let Ok(name) = disk_name(name) else { return };
         let Ok(folder) = open_folder_in(&*level.folder, &name) else { return };
         let Ok(stat) = fstat(&folder) else { return };
         if self.guard.has(&stat) || (stat.st_dev != level.device && !has_files(&folder)) {
@@ -168,7 +169,7 @@ impl Iterator for Walker {
                 self.open.pop();
                 continue;
             };
-            let text = name.to_string_lossy();
+            let text = text_of(name.to_bytes());
             if self.located.place.denied.has(&text) {
                 continue;
             }
@@ -183,12 +184,12 @@ impl Iterator for Walker {
             }
             let (path, folder) = (level.path.join(&text), level.folder.clone());
             let full = RelPath::from_names([self.located.path.names(), path.names()].concat()).text();
-            let label = self.marks.label(&full, &version_of(&stat), self.reader);
-            if file_type(&stat) == FileType::Directory && name.to_str().is_ok() {
+            let label = self.marks.label(&full, &stat, self.reader);
+            if file_type(&stat) == FileType::Directory {
                 self.enter = Some(path.clone());
             }
             let entry = Entry::new(&text, full, &stat, label == Label::Outside);
-            return Some(Walked { path, entry, label, folder, stat });
+            return Some(Walked { path, entry, label, folder, name, stat });
         }
     }
 }

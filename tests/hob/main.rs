@@ -116,4 +116,5 @@ mod visitor;
 mod voice;
 mod wires;
 mod workspace;
+mod workspace_attacks;
 mod workspace_kills;

@@ -6,6 +6,15 @@ use store::{Change, Did, Part, Store};
 /// The tool whose changes are ticks.
 const TICKS: &str = "complete_task";
 
+/// The parts of a change that an undo left as they are.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// Those that were changed since.
+    pub changed: Vec<Part>,
+    /// Why others are never undone: a sentence each, without its end.
+    pub lost: Vec<String>,
+}
+
 /// The parts of a change that are named: not those that belong to others of it.
 fn named<'a>(store: &Store, parts: &'a [Part]) -> Vec<&'a Part> {
     let titled: Vec<&Part> = parts.iter().filter(|part| !part.title.is_empty()).collect();
@@ -57,7 +66,7 @@ fn one_named(word: &str, part: &Part) -> String {
 }
 
 /// The state after an undo: "Undone: milk is off the shopping list.".
-pub fn undone_words(store: &Store, done: &[Part], kept: &[Part], single: impl Fn(&Part) -> Option<String>) -> String {
+pub fn undone_words(store: &Store, done: &[Part], kept: &Kept, single: impl Fn(&Part) -> Option<String>) -> String {
     let parts = named(store, done);
     let are = if parts.len() == 1 { "is" } else { "are" };
     let what = match (parts.as_slice(), common(store, &parts)) {
@@ -81,12 +90,14 @@ pub fn undone_words(store: &Store, done: &[Part], kept: &[Part], single: impl Fn
             }
         }
     };
-    let rest = match kept.is_empty() {
-        true => String::new(),
-        false => {
-            format!(" {}, so {} left alone.", since(kept), if kept.len() == 1 { "that was" } else { "those were" })
-        }
-    };
+    let mut rest = String::new();
+    if !kept.changed.is_empty() {
+        let were = if kept.changed.len() == 1 { "that was" } else { "those were" };
+        rest += &format!(" {}, so {were} left alone.", since(&kept.changed));
+    }
+    if let Some(lost) = lost(&kept.lost) {
+        rest += &format!(" {lost}.");
+    }
     format!("Undone: {what}.{rest}")
 }
 
@@ -100,9 +111,17 @@ fn since(kept: &[Part]) -> String {
     }
 }
 
+/// The first reason, and how many more there are.
+fn lost(reasons: &[String]) -> Option<String> {
+    let (first, more) = reasons.split_first()?;
+    Some(if more.is_empty() { first.clone() } else { format!("{first}; the same goes for {} more", more.len()) })
+}
+
 /// Why nothing was undone.
-pub(super) fn refusal(kept: &[Part]) -> String {
-    format!("nothing was undone: {}", within_sentence(&since(kept)))
+pub(super) fn refusal(kept: &Kept) -> String {
+    let changed = (!kept.changed.is_empty() || kept.lost.is_empty()).then(|| within_sentence(&since(&kept.changed)));
+    let reasons: Vec<String> = changed.into_iter().chain(lost(&kept.lost)).collect();
+    format!("nothing was undone: {}", reasons.join("; "))
 }
 
 /// With a small first letter, unless it begins with a name.

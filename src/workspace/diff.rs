@@ -1,0 +1,189 @@
+//! What a program changed in one place, and what of it can be undone.
+
+use crate::{
+    Located, RelPath, Shared,
+    entry::EntryKind,
+    journal::Before,
+    places::PlaceRef,
+    program::{ChangedFiles, MACHINERY, is_machinery},
+    records::{HeldKind, HeldRecord},
+    resolve::error,
+    running::{Running, is_later},
+    staging::held_name,
+    watch::{Snapshot, Was},
+};
+use rustix::fs::{Mode, OFlags, openat};
+use std::{collections::HashMap, os::fd::OwnedFd, sync::Arc};
+use store::Part;
+use tool::{Error, Id, Result, UserId};
+
+/// The most files of one run that can be undone.
+const UNDONE: usize = 500;
+/// The most paths that are named of each kind.
+const NAMED: usize = 200;
+
+/// What is different in one place.
+#[derive(Default)]
+pub(crate) struct Diff {
+    pub added: Vec<String>,
+    pub changed: Vec<String>,
+    pub deleted: Vec<String>,
+    /// What Hob itself changed meanwhile, for other calls. The program may have written in it before.
+    pub others: Vec<String>,
+    pub first: bool,
+    pub truncated: bool,
+    pub place: Option<Arc<PlaceRef>>,
+    pub versions: HashMap<String, (String, EntryKind)>,
+    pub held: Vec<(Id, HeldRecord)>,
+    pub parts: Vec<Part>,
+    not_undoable: usize,
+    lost: Vec<String>,
+}
+
+impl Diff {
+    pub fn between(before: &Snapshot, now: &Snapshot, running: &Running) -> Self {
+        let mut diff = Diff {
+            first: before.first,
+            truncated: before.truncated || now.truncated,
+            place: Some(before.place.clone()),
+            ..Diff::default()
+        };
+        let touched = |path: &str| running.touched(&before.place.key, path);
+        for (path, is) in &now.files {
+            let was = before.files.get(path);
+            if was.is_some_and(|was| !was.is_changed(is)) {
+                continue;
+            }
+            let is_same = |at| is.kind == EntryKind::Folder || !is_later(is.changed_ns(), at);
+            let by_others = touched(path).is_some_and(is_same);
+            let list = match was {
+                _ if by_others => &mut diff.others,
+                None => &mut diff.added,
+                Some(_) => &mut diff.changed,
+            };
+            list.push(path.clone());
+            diff.versions.insert(path.clone(), (is.version(), is.kind));
+        }
+        if !now.truncated {
+            let gone = before.files.keys().filter(|path| !now.files.contains_key(*path) && touched(path).is_none());
+            diff.deleted = gone.cloned().collect();
+        }
+        for list in [&mut diff.added, &mut diff.changed, &mut diff.deleted, &mut diff.others] {
+            list.sort();
+        }
+        diff
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.is_only_of_others() && self.others.is_empty()
+    }
+
+    /// Whether the program itself changed nothing.
+    pub fn is_only_of_others(&self) -> bool {
+        [&self.added, &self.changed, &self.deleted].iter().all(|list| list.is_empty()) && !self.truncated
+    }
+
+    /// Stores earlier contents, and describes what can be undone and what cannot. Blocks on the disk.
+    pub fn hold(&mut self, shared: &Shared, before: &Snapshot, running: &Running, by: UserId) -> Result<()> {
+        let Some(place) = self.place.clone() else { return Ok(()) };
+        let at = |path: &str| {
+            Ok::<_, Error>(Located { place: place.clone(), path: RelPath::parse(path)?, first: self.first })
+        };
+        let mut folder: Option<OwnedFd> = None;
+        let (mut parts, mut held, mut skipped, mut lost) = (vec![], vec![], 0, vec![]);
+        // What was there before counts first: what was added is still there.
+        for path in self.deleted.iter().chain(&self.changed).chain(&self.added) {
+            let Ok(located) = at(path) else { continue };
+            let (was, now) = (before.files.get(path), self.versions.get(path));
+            let after = now.map_or("", |(version, _)| version.as_str());
+            if is_machinery(&located.path) {
+                skipped += 1;
+                // What is in it nobody undoes one by one; that it is gone as a whole is no small thing.
+                let (names, is_gone) = (located.path.names(), now.is_none() && was.is_some());
+                let is_whole = names.split_last().is_some_and(|(last, above)| {
+                    MACHINERY.contains(&last.as_str()) && !above.iter().any(|name| MACHINERY.contains(&name.as_str()))
+                });
+                if is_gone && is_whole && parts.len() < UNDONE {
+                    parts.push(Before::part(&located, Some(Before::Lost), after));
+                    lost.push(path.clone());
+                }
+                continue;
+            }
+            if parts.len() >= UNDONE {
+                skipped += 1;
+                lost.push(path.clone());
+                continue;
+            }
+            match (was, now) {
+                (None, Some((version, EntryKind::Folder))) => parts.push(Before::made_folder(&located, version)),
+                (None, Some((version, _))) => parts.push(Before::part(&located, None, version)),
+                (Some(Was { kind: EntryKind::Folder, .. }), None) => {}
+                // A content from before another change is not what was there.
+                (Some(Was { content: Some(content), mode, .. }), now)
+                    if running.touched(&place.key, path).is_none() =>
+                {
+                    let id = Id::new();
+                    if folder.is_none() {
+                        folder = Some(shared.held_folder(&place)?);
+                    }
+                    let Some(folder) = &folder else { continue };
+                    write_held(folder, id, &content.bytes, *mode)?;
+                    let record = HeldRecord {
+                        place: place.key.clone(),
+                        path: path.clone(),
+                        kind: HeldKind::Version,
+                        is_folder: false,
+                        size: content.bytes.len() as u64,
+                        at_ms: Id::now_ms(),
+                        by,
+                    };
+                    held.push((id, record));
+                    parts.push(match now {
+                        Some((version, _)) => Before::part(&located, Some(Before::Held(id)), version),
+                        None => Before::deleted(&located, id),
+                    });
+                }
+                _ => {
+                    skipped += 1;
+                    lost.push(path.clone());
+                    parts.push(Before::part(&located, Some(Before::Lost), after));
+                }
+            }
+        }
+        if let Some(folder) = &folder {
+            crate::staging::sync_folder(folder).map_err(|e| error(e, &place.id))?;
+        }
+        // An undo goes from the last one to the first: what was added goes before what was deleted comes back.
+        (self.parts, self.held, self.not_undoable, self.lost) = (parts, held, skipped, lost);
+        Ok(())
+    }
+
+    pub fn report(&self, all: &mut ChangedFiles) {
+        let place = self.place.clone();
+        let shown = |path: &String| {
+            let path = RelPath::parse(path).unwrap_or_default();
+            place.clone().map_or_else(String::new, |place| Located { place, path, first: self.first }.display())
+        };
+        for (from, to, counts) in [
+            (&self.added, &mut all.added, true),
+            (&self.changed, &mut all.changed, true),
+            (&self.deleted, &mut all.deleted, true),
+            (&self.lost, &mut all.lost, false),
+        ] {
+            all.count += if counts { from.len() } else { 0 };
+            let room = NAMED.saturating_sub(to.len());
+            to.extend(from.iter().take(room).map(shown));
+        }
+        all.not_undoable += self.not_undoable;
+    }
+}
+
+fn write_held(folder: &OwnedFd, id: Id, content: &[u8], mode: u32) -> Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let name = held_name(id);
+    let file =
+        openat(folder, name.as_c_str(), flags, Mode::from_raw_mode(mode & 0o777 | 0o600)).map_err(|e| error(e, "."))?;
+    let mut file = std::fs::File::from(file);
+    let written = std::io::Write::write_all(&mut file, content).and_then(|()| file.sync_data());
+    written.map_err(|e| error(rustix::io::Errno::from_io_error(&e).unwrap_or(rustix::io::Errno::IO), "."))
+}
