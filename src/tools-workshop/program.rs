@@ -3,7 +3,7 @@
 use crate::{
     Workshop,
     output::{Keep, Stream, breaks_off, finished},
-    sessions::{Finish, NewSession, Outcome, Readable, Session},
+    sessions::{Finish, NewSession, Readable, Session},
 };
 use futures::future::BoxFuture;
 use process_sandbox::{Access, Connection, Ended, Gate, Job, Limits, Mount, Network, Process, Stdin, TerminalSize};
