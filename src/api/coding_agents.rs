@@ -34,7 +34,7 @@ struct CodingAgentList {
 }
 
 async fn list(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<CodingAgentList> {
-    let agents = house.coding_agents.list(&house.cx(&caller)).await?;
+    let agents = house.coding_agents.list_settings(&house.cx(&caller)).await?;
     Ok(ok(CodingAgentList { count: agents.len(), agents }))
 }
 

@@ -31,7 +31,7 @@ mod words;
 pub use self::{
     cli_tools::{CliToolSettings, CliToolView, CliTools, RiskLevel, ToolPolicy, cli_tools},
     code::code,
-    coding::{AgentSettings, CodingAgentView, CodingAgents, coding_agents},
+    coding::{AgentSettings, AgentSettingsView, CodingAgentView, CodingAgents, coding_agents},
     credentialed::{BinarySettings, BinaryView, Credentialed, Files, Preset, credentialed},
     deny::check as check_command,
     exec::{commands, would_destroy},
