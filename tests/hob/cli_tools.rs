@@ -274,7 +274,11 @@ fn package_managers_reach_the_registries_that_they_name_and_no_others() {
     let hosts: Vec<&str> = hosts.split_whitespace().chain([host]).collect();
     let mut files = vec![];
     for folder in ["src", "tests", "web/src", "firmware-image", "cross"] {
-        sources(&root().join(folder), &[".rs", ".toml", ".txt", ".md", ".ts", ".tsx", ".mjs", ".py", ".sh"], &mut files);
+        sources(
+            &root().join(folder),
+            &[".rs", ".toml", ".txt", ".md", ".ts", ".tsx", ".mjs", ".py", ".sh"],
+            &mut files,
+        );
     }
     for file in files {
         let text = fs::read_to_string(&file).unwrap_or_default();
