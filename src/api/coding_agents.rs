@@ -23,6 +23,8 @@ pub(crate) fn routes() -> Routes<AppState> {
                 .delete(unset, "Take back what was set for a coding agent; one that was added is gone then.")
                 .admin(),
         )
+        // Names, not values.
+        .harmless(&["keyField", "keyVariables"])
         .scope(TokenScope::Admin)
 }
 
