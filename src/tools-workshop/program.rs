@@ -135,6 +135,15 @@ impl Workshop {
     /// # Errors
     /// `Denied` where a rule or a person refuses.
     pub async fn network(&self, cx: &Cx, tool: &str, command: &str) -> Result<Network> {
+        self.approve_network(cx, tool, command).await?;
+        Ok(Network::Guarded(Arc::new(Judged { gate: self.gate.clone(), cx: cx.clone(), tool: tool.to_owned() })))
+    }
+
+    /// Asks a person whether a call may reach the network, unless they make it by hand.
+    ///
+    /// # Errors
+    /// `Denied` where a rule or a person refuses.
+    pub(crate) async fn approve_network(&self, cx: &Cx, tool: &str, command: &str) -> Result<()> {
         let shown = self.scrubber.text(command, scrub::How::All).into_owned();
         let consult = Consult {
             tool: tool.to_owned(),
@@ -146,8 +155,7 @@ impl Workshop {
             about: format!("Let this reach the internet: {}", text_kit::truncate(&text_kit::one_line(&shown), 200)),
             reason: format!("`{tool}` would run a program that reaches the internet, which needs a person's approval"),
         };
-        cx.ports().ask.consult(cx.clone(), consult).await?;
-        Ok(Network::Guarded(Arc::new(Judged { gate: self.gate.clone(), cx: cx.clone(), tool: tool.to_owned() })))
+        cx.ports().ask.consult(cx.clone(), consult).await
     }
 
     /// Runs a program to its end. Its output is reported as progress of the call.
