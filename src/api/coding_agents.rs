@@ -23,6 +23,8 @@ pub(crate) fn routes() -> Routes<AppState> {
                 .delete(unset, "Take back what was set for a coding agent; one that was added is gone then.")
                 .admin(),
         )
+        // Names, not values.
+        .harmless(&["keyField", "keyVariables"])
         .scope(TokenScope::Admin)
 }
 
@@ -34,7 +36,7 @@ struct CodingAgentList {
 }
 
 async fn list(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<CodingAgentList> {
-    let agents = house.coding_agents.list(&house.cx(&caller)).await?;
+    let agents = house.coding_agents.list_settings(&house.cx(&caller)).await?;
     Ok(ok(CodingAgentList { count: agents.len(), agents }))
 }
 

@@ -7,6 +7,7 @@
 mod approvals;
 mod auth;
 mod auth_middleware;
+mod authored_tools;
 mod automation;
 mod backup;
 mod board;

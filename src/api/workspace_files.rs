@@ -265,7 +265,7 @@ async fn show_text(
     let read = tokio::task::spawn_blocking(move || file.read_at(0, TEXT).map(|bytes| (file, bytes))).await;
     let (file, bytes) = read.map_err(|_| Failure::new(422, "failed", "the file could not be read"))??;
     let name = at.name().unwrap_or_default();
-    let Some((text, encoding)) = text::decode(&bytes) else {
+    let Some((text, form)) = text::decode(&bytes, file.entry.size <= TEXT as u64) else {
         let kind = uploads::media_type(&bytes[..bytes.len().min(SAMPLE)], "", name);
         let text = format!("`{name}` is no text but {kind}, {} bytes: download it", file.entry.size);
         return Err(Failure::new(422, "not_text", text).details(json!({"mediaType": kind, "size": file.entry.size})));
@@ -274,7 +274,7 @@ async fn show_text(
         place: at.place_id().to_owned(),
         path: at.path().text(),
         text,
-        encoding: encoding.to_owned(),
+        encoding: form.name().to_owned(),
         language: language_of(name),
         truncated: file.entry.size > TEXT as u64,
         size: file.entry.size,

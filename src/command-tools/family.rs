@@ -1,7 +1,8 @@
 //! Tools that manage command tools.
 
-use crate::{CommandTools, Created, Draft, Status};
-use tool::{Label, Owner, prelude::*};
+use crate::{CommandTools, Draft, Status};
+use registry::authored::{Author, Authored, author_of, may_change, written};
+use tool::{Label, prelude::*};
 
 /// The family `commandTools`.
 pub fn family(tools: CommandTools) -> Family<CommandTools> {
@@ -61,17 +62,8 @@ async fn create(tools: CommandTools, cx: Cx, args: Create) -> Result<Output> {
         network: args.network,
         ..Draft::default()
     };
-    // Created by a model if called within a run; otherwise by a person.
-    let by = if by_model(&cx) { Created::Llm } else { Created::User };
-    let made = tools.create(&cx, draft, by).await?;
-    let next = match made.status {
-        Status::PendingApproval => "It waits for a person's approval before it can be used.",
-        _ => "It can be called by its name now.",
-    };
-    let say = format!("I made the tool {}. {next}", made.name);
-    let content =
-        json!({"id": made.id, "name": made.name, "version": made.version, "status": made.status, "note": next});
-    Ok(Output { content, ..Output::default() }.say(say))
+    let made = tools.create(&cx, draft, author_of(&cx)).await?;
+    Ok(written(&made.id, &made.name, (made.version, made.status)))
 }
 
 /// List the command tools of this Hob.
@@ -114,22 +106,11 @@ struct Delete {
 
 async fn delete(tools: CommandTools, cx: Cx, args: Delete) -> Result<Value> {
     let tool = tools.named(&cx, &args.name)?;
-    crate::may_manage(&cx, &tool)?;
-    if by_model(&cx) && tool.created_by == Created::User {
-        return Err(Error::denied(format!(
-            "`{}` was defined by a person, so a model cannot delete it: ask them to do it themselves",
-            tool.name
-        )));
-    }
+    may_change(&cx, &tool, "delete")?;
     if !args.confirm {
-        let note = format!("Deleting `{}` cannot be undone: call again with confirm: true.", tool.name);
+        let note = format!("Deleting `{}` cannot be undone: call again with confirm: true.", args.name);
         return Ok(json!({"deleted": false, "requiresConfirmation": true, "note": note}));
     }
-    tools.delete(&cx, &tool.id).await?;
-    Ok(json!({"deleted": true, "name": tool.name}))
-}
-
-/// Whether a model, or a tool written by one, makes this call.
-fn by_model(cx: &Cx) -> bool {
-    cx.run().is_some() || *cx.maker() != Owner::Core
+    tools.delete(&cx, &tool.value.id()).await?;
+    Ok(json!({"deleted": true, "name": args.name}))
 }

@@ -1,20 +1,17 @@
 //! The record of a command tool, its view, draft and patch.
 
 use crate::template::Template;
+use registry::authored::{Authored, Created, Head, Life, Status, iso};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use store::{Coded, Entry, Key, Level, Record};
+use store::{Entry, Key, Level, Record};
 use text_kit::truncate;
 use tool::{
     AgentId, Error, Id, Label, Result,
     prelude::{JsonSchema, schemars},
 };
 
-/// The maximum length of a description, in characters.
-const DESCRIPTION: usize = 2_000;
-/// The maximum size of a parameter schema, in bytes of JSON.
-const SCHEMA: usize = 32 * 1024;
 /// The default and the largest time limit, in seconds.
 const SECONDS: (u32, u32) = (60, 300);
 /// The maximum number of environment variables, and the maximum length of a value in bytes.
@@ -38,62 +35,10 @@ const RESERVED: &[&str] = &[
     "USER",
 ];
 
-/// The author of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Created {
-    /// A person.
-    #[default]
-    User,
-    /// A model.
-    Llm,
-}
-
-/// The status of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Active.
-    #[default]
-    Active,
-    /// Disabled by a person.
-    Disabled,
-    /// Created by a model; a person must review it.
-    PendingApproval,
-    /// Rejected by a person.
-    Rejected,
-}
-
-// Numbers in stored records; unknown ones map to the least privilege.
-impl Coded for Created {
-    const ALL: &'static [Self] = &[Created::User, Created::Llm];
-    const UNKNOWN: Self = Created::Llm;
-}
-impl Coded for Status {
-    const ALL: &'static [Self] = &[Status::Active, Status::Disabled, Status::PendingApproval, Status::Rejected];
-    const UNKNOWN: Self = Status::Rejected;
-}
-
-impl Status {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Status::Active => "active",
-            Status::Disabled => "disabled",
-            Status::PendingApproval => "waiting for approval",
-            Status::Rejected => "rejected",
-        }
-    }
-}
-
 /// The stored record. New fields go last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Stored {
-    /// The 8 bytes of `cmd_<16 hex digits>`.
-    pub handle: [u8; 8],
-    pub name: String,
-    pub description: String,
-    /// JSON text.
-    pub parameters: String,
+pub struct Stored {
+    pub head: Head,
     pub command: String,
     /// A path in the workspace; empty for the workspace itself.
     pub working_dir: String,
@@ -103,15 +48,7 @@ pub(crate) struct Stored {
     /// The agent it is for; none for all.
     pub agent: Option<Id>,
     pub network: bool,
-    #[serde(with = "store::coded")]
-    pub status: Status,
-    pub requires_approval: bool,
-    #[serde(with = "store::coded")]
-    pub created_by: Created,
-    pub version: u32,
-    pub usage_count: u32,
-    /// Milliseconds since 1970; 0 means never.
-    pub last_used_ms: u64,
+    pub life: Life,
 }
 
 impl Record for Stored {
@@ -119,29 +56,28 @@ impl Record for Stored {
     const WORD: &'static str = "command tool";
     const LEVEL: Level = Level::Household;
     fn keys(&self) -> Vec<Key> {
-        vec![Key::unique(1, &self.name), Key::unique(2, self.handle)]
+        self.head.keys()
+    }
+}
+
+impl Authored for Stored {
+    const PREFIX: &'static str = "cmd_";
+    fn head(&self) -> &Head {
+        &self.head
+    }
+    fn life(&self) -> &Life {
+        &self.life
+    }
+    fn life_mut(&mut self) -> &mut Life {
+        &mut self.life
     }
 }
 
 impl Stored {
-    /// The parameter schema, validated before it was stored.
-    pub fn parameters(&self) -> Value {
-        serde_json::from_str(&self.parameters).unwrap_or(Value::Null)
-    }
-    /// The permanent id, independent of the name.
-    pub fn id(&self) -> String {
-        format!("cmd_{:016x}", u64::from_be_bytes(self.handle))
-    }
     /// The name under which the values of its environment are sealed.
     pub fn sealed_name(&self) -> String {
         format!("command-tool/{}", self.id())
     }
-}
-
-/// Parse the handle in an id such as `cmd_0123456789abcdef`.
-pub(crate) fn handle_of(id: &str) -> Option<[u8; 8]> {
-    let digits = id.strip_prefix("cmd_").filter(|d| d.len() == 16)?;
-    u64::from_str_radix(digits, 16).ok().map(u64::to_be_bytes)
 }
 
 /// The view of a tool.
@@ -195,34 +131,30 @@ pub struct CommandTool {
     pub label: Label,
 }
 
-fn iso(ms: u64) -> String {
-    let time = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    time.unwrap_or_default().to_string()
-}
-
 impl From<Entry<Stored>> for CommandTool {
     fn from(e: Entry<Stored>) -> Self {
         let s = e.value;
+        let (id, parameters, last_used_at) = (s.id(), s.head.parameters(), s.life.last_used_at());
         Self {
             label: e.label,
-            id: s.id(),
+            id,
             user_id: e.owner.to_string(),
-            parameters: s.parameters(),
-            name: s.name,
-            description: s.description,
+            parameters,
+            name: s.head.name,
+            description: s.head.description,
             command: s.command,
             working_dir: s.working_dir,
             timeout_seconds: s.timeout_seconds,
             env_names: s.env_names,
             agent: s.agent.map(|agent| agent.to_string()),
             network: s.network,
-            status: s.status,
-            enabled: s.status == Status::Active,
-            requires_approval: s.requires_approval,
-            created_by: s.created_by,
-            version: s.version,
-            usage_count: s.usage_count,
-            last_used_at: (s.last_used_ms > 0).then(|| iso(s.last_used_ms)),
+            status: s.life.status,
+            enabled: s.life.status == Status::Active,
+            requires_approval: s.life.requires_approval,
+            created_by: s.life.created_by,
+            version: s.life.version,
+            usage_count: s.life.usage_count,
+            last_used_at,
             created_at: iso(e.id.millis()),
             updated_at: iso(e.updated_ms),
         }
@@ -308,28 +240,26 @@ impl Patch {
         }
         let same_agent = old.agent.map(|agent| agent.to_string());
         let draft = Draft {
-            name: self.name.unwrap_or_else(|| old.name.clone()),
-            description: self.description.unwrap_or_else(|| old.description.clone()),
-            parameters: self.parameters.unwrap_or_else(|| old.parameters()),
+            name: self.name.unwrap_or_else(|| old.head.name.clone()),
+            description: self.description.unwrap_or_else(|| old.head.description.clone()),
+            parameters: self.parameters.unwrap_or_else(|| old.head.parameters()),
             command: self.command.unwrap_or_else(|| old.command.clone()),
             working_dir: self.working_dir.or_else(|| Some(old.working_dir.clone())),
             timeout_seconds: self.timeout_seconds.or(Some(old.timeout_seconds)),
             env: new_env,
             agent: self.agent.unwrap_or(same_agent),
             network: self.network.unwrap_or(old.network),
-            requires_approval: self.requires_approval.or(Some(old.requires_approval)),
+            requires_approval: self.requires_approval.or(Some(old.life.requires_approval)),
             enabled: None,
         };
-        let (new, new_env) = checked(draft, old.created_by)?;
-        let does = |s: &Stored| (s.command.clone(), s.parameters(), s.working_dir.clone(), s.network, s.agent);
+        let (new, new_env) = checked(draft, old.life.created_by)?;
+        let does = |s: &Stored| (s.command.clone(), s.head.parameters(), s.working_dir.clone(), s.network, s.agent);
         let changed = does(&new) != does(old) || new_env != *env;
-        let waits = old.created_by == Created::Llm && changed && !by_admin && old.status != Status::Rejected;
+        let life = &old.life;
+        let waits = life.created_by == Created::Llm && changed && !by_admin && life.status != Status::Rejected;
         let new = Stored {
-            handle: old.handle,
-            status: if waits { Status::PendingApproval } else { old.status },
-            version: old.version + u32::from(changed),
-            usage_count: old.usage_count,
-            last_used_ms: old.last_used_ms,
+            head: Head { handle: old.head.handle, ..new.head },
+            life: life.changed(&new.life, changed, waits),
             ..new
         };
         Ok((new, new_env))
@@ -338,17 +268,12 @@ impl Patch {
 
 /// Validate a draft and make it version 1.
 pub(crate) fn checked(draft: Draft, by: Created) -> Result<(Stored, Environment)> {
-    check_name(&draft.name)?;
-    let description = draft.description.trim();
-    match description.chars().count() {
-        0 => return Err(Error::bad_args("`description` is empty: say what the tool does and when to use it")),
-        n if n > DESCRIPTION => {
-            return Err(Error::bad_args(format!("`description` has {n} characters, and the maximum is {DESCRIPTION}")));
-        }
-        _ => {}
-    }
-    let parameters = check_parameters(draft.parameters)?;
-    Template::parse(&draft.command, &parameters)?;
+    let parameters = match draft.parameters {
+        Value::Null => json!({"type": "object", "properties": {}}),
+        given => given,
+    };
+    let head = Head::checked(Stored::WORD, draft.name, &draft.description, parameters)?;
+    Template::parse(&draft.command, &head.parameters())?;
     // What no command may do is refused before anybody relies on the tool.
     tools_workshop::check_command(&draft.command)?;
     let timeout_seconds = draft.timeout_seconds.unwrap_or(SECONDS.0);
@@ -367,65 +292,22 @@ pub(crate) fn checked(draft: Draft, by: Created) -> Result<(Stored, Environment)
             Some(id.parse::<Id>().map_err(|_| Error::bad_args("`agent` is the id of an agent: leave it out for all"))?)
         }
     };
-    let mut handle = [0; 8];
-    handle.copy_from_slice(&Id::new().as_bytes()[8..]);
+    let status = match (by, draft.enabled) {
+        (Created::Llm, _) => Status::PendingApproval,
+        (Created::User, Some(false)) => Status::Disabled,
+        (Created::User, _) => Status::Active,
+    };
     let stored = Stored {
-        handle,
-        name: draft.name,
-        description: description.to_owned(),
-        parameters: parameters.to_string(),
+        head,
         command: draft.command,
         working_dir,
         timeout_seconds,
         env_names: draft.env.keys().cloned().collect(),
         agent,
         network: draft.network,
-        status: match (by, draft.enabled) {
-            (Created::Llm, _) => Status::PendingApproval,
-            (Created::User, Some(false)) => Status::Disabled,
-            (Created::User, _) => Status::Active,
-        },
-        requires_approval: by == Created::Llm || draft.requires_approval.unwrap_or(false),
-        created_by: by,
-        version: 1,
-        usage_count: 0,
-        last_used_ms: 0,
+        life: Life::new(by, status, draft.requires_approval),
     };
     Ok((stored, draft.env))
-}
-
-fn check_name(name: &str) -> Result<()> {
-    let good = name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.len() <= 64
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if good {
-        return Ok(());
-    }
-    Err(Error::bad_args(format!(
-        "`{}` cannot be a command tool's name: begin with a lower-case letter, then lower-case letters, digits and underscores, \
-         64 at most",
-        truncate(name, 80)
-    )))
-}
-
-/// The schema as an object; JSON text is parsed, and none means no parameters.
-fn check_parameters(parameters: Value) -> Result<Value> {
-    let parameters = match parameters {
-        Value::Null => json!({"type": "object", "properties": {}}),
-        Value::String(text) => {
-            serde_json::from_str(&text).map_err(|e| Error::bad_args(format!("`parameters` is not valid JSON: {e}")))?
-        }
-        other => other,
-    };
-    if parameters["type"] != "object" {
-        let example = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
-        return Err(Error::bad_args(format!("`parameters` must be a JSON Schema of type object, such as {example}")));
-    }
-    if parameters.to_string().len() > SCHEMA {
-        return Err(Error::bad_args(format!("`parameters` is longer than {SCHEMA} bytes: simplify it")));
-    }
-    registry::check_schema(&parameters)?;
-    Ok(parameters)
 }
 
 fn check_environment(env: &Environment) -> Result<()> {
@@ -477,12 +359,12 @@ mod tests {
     fn a_draft_is_checked() {
         let (stored, env) = checked(draft(), Created::User).unwrap();
         assert_eq!(
-            (stored.status, stored.timeout_seconds, &stored.env_names[..]),
+            (stored.life.status, stored.timeout_seconds, &stored.env_names[..]),
             (Status::Active, 60, &["API_KEY".to_owned()][..])
         );
         assert_eq!(env["API_KEY"], "s3cret-value");
         let (stored, _) = checked(Draft { enabled: Some(true), ..draft() }, Created::Llm).unwrap();
-        assert_eq!((stored.status, stored.requires_approval), (Status::PendingApproval, true));
+        assert_eq!((stored.life.status, stored.life.requires_approval), (Status::PendingApproval, true));
         type Change = fn(&mut Draft);
         let wrong: [(&str, Change); 12] = [
             ("name", |d| d.name = "Look up".into()),
@@ -507,22 +389,59 @@ mod tests {
     }
 
     #[test]
+    fn the_stored_form_is_that_of_one_list_of_fields() {
+        #[derive(Serialize)]
+        struct Flat<'a> {
+            handle: [u8; 8],
+            texts: [&'a str; 5],
+            timeout_seconds: u32,
+            env_names: &'a [String],
+            agent: Option<Id>,
+            network: bool,
+            status: u8,
+            requires_approval: bool,
+            created_by: u8,
+            version: u32,
+            usage_count: u32,
+            last_used_ms: u64,
+        }
+        let (mut stored, _) = checked(draft(), Created::Llm).unwrap();
+        (stored.life.version, stored.life.usage_count, stored.life.last_used_ms) = (3, 700, 1 << 40);
+        let Head { handle, name, description, parameters } = &stored.head;
+        let flat = Flat {
+            handle: *handle,
+            texts: [name, description, parameters, &stored.command, &stored.working_dir],
+            timeout_seconds: stored.timeout_seconds,
+            env_names: &stored.env_names,
+            agent: stored.agent,
+            network: stored.network,
+            status: 2,
+            requires_approval: true,
+            created_by: 1,
+            version: 3,
+            usage_count: 700,
+            last_used_ms: 1 << 40,
+        };
+        assert_eq!(postcard::to_stdvec(&stored).unwrap(), postcard::to_stdvec(&flat).unwrap());
+    }
+
+    #[test]
     fn a_patch_keeps_what_it_does_not_name() {
         let (old, env) = checked(draft(), Created::User).unwrap();
         let patch: Patch = serde_json::from_value(json!({"description": "New.", "env": {"MORE": "1"}})).unwrap();
         let (new, new_env) = patch.apply(&old, &env, false).unwrap();
-        assert_eq!((new.version, &*new.description, &*new.command), (2, "New.", &*old.command));
+        assert_eq!((new.life.version, &*new.head.description, &*new.command), (2, "New.", &*old.command));
         assert_eq!(new_env.keys().collect::<Vec<_>>(), ["API_KEY", "MORE"]);
         let patch: Patch = serde_json::from_value(json!({"env": {"API_KEY": null}})).unwrap();
         assert_eq!(patch.apply(&new, &new_env, false).unwrap().1.len(), 1);
         let patch: Patch = serde_json::from_value(json!({"requiresApproval": true})).unwrap();
-        assert_eq!(patch.apply(&old, &env, false).unwrap().0.version, 1, "it does the same");
+        assert_eq!(patch.apply(&old, &env, false).unwrap().0.life.version, 1, "it does the same");
     }
 
     #[test]
     fn a_models_tool_waits_again_when_it_does_something_else() {
         let (pending, env) = checked(draft(), Created::Llm).unwrap();
-        let old = Stored { status: Status::Active, ..pending };
+        let old = Stored { life: Life { status: Status::Active, ..pending.life.clone() }, ..pending };
         for (patch, by_admin, expected) in [
             (json!({"command": "dig {{domain}}"}), false, Status::PendingApproval),
             (json!({"command": "dig {{domain}}"}), true, Status::Active),
@@ -531,7 +450,7 @@ mod tests {
         ] {
             let patch: Patch = serde_json::from_value(patch).unwrap();
             let (new, _) = patch.apply(&old, &env, by_admin).unwrap();
-            assert_eq!((new.status, new.requires_approval), (expected, true));
+            assert_eq!((new.life.status, new.life.requires_approval), (expected, true));
         }
     }
 }

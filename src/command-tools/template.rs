@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
                 Within::Commands(is_inner) => self.in_commands(c, is_inner)?,
             }
         }
-        self.end_word();
+        self.end_command(false)?;
         if self.stack.len() > 1 {
             return Err(Error::bad_args("`command` has a quote or bracket that is not closed"));
         }
@@ -321,21 +321,33 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
             ' ' | '\t' => self.end_word(),
-            '\n' | ';' | '&' | '|' | '(' => {
-                self.end_word();
-                *self.command() = Simple::default();
+            '|' if rest.starts_with("||") => {
+                self.end_command(false)?;
+                self.literal(1);
             }
+            // As in `2>&1`.
+            '&' if self.text[..self.at].ends_with(['<', '>']) => {}
+            '\n' | ';' | '&' | '|' | '(' => self.end_command(c == '|')?,
             ')' => {
-                self.end_word();
+                self.end_command(false)?;
                 if is_inner {
                     self.stack.pop();
-                    self.commands.pop();
-                    self.command().in_word = true;
-                } else {
-                    *self.command() = Simple::default();
+                    let inner = self.commands.pop().is_some_and(|inner| inner.is_fed);
+                    let command = self.command();
+                    command.in_word = true;
+                    command.is_fed |= inner;
                 }
             }
-            '<' | '>' => self.end_word(),
+            '<' | '>' => {
+                let command = self.command();
+                // A number before it names a stream.
+                if !command.has_place && command.word.bytes().all(|byte| byte.is_ascii_digit()) {
+                    command.word.clear();
+                    command.in_word = false;
+                }
+                command.end_word();
+                command.is_redirection = true;
+            }
             c => {
                 let command = self.command();
                 command.in_word = true;
@@ -423,6 +435,16 @@ impl<'a> Reader<'a> {
 
     fn end_word(&mut self) {
         self.command().end_word();
+    }
+
+    /// A command ends, and what it prints may be what the next ones read.
+    fn end_command(&mut self, is_piped: bool) -> Result<()> {
+        self.end_word();
+        let ended = std::mem::take(self.command());
+        ended.end()?;
+        // Commands in brackets after a pipe read it, too.
+        self.command().is_fed = ended.is_fed || is_piped && ended.has_value;
+        Ok(())
     }
 }
 

@@ -1,7 +1,8 @@
 //! Tools that manage custom tools.
 
-use crate::{Change, Created, CustomTools, Draft, Permission, Status};
-use tool::{Owner, prelude::*};
+use crate::{Change, CustomTools, Draft, Permission, Status};
+use registry::authored::{Author, Authored, author_of, may_change, written};
+use tool::prelude::*;
 
 /// The family `custom`.
 pub fn family(tools: CustomTools) -> Family<CustomTools> {
@@ -81,17 +82,8 @@ async fn create(tools: CustomTools, cx: Cx, args: Create) -> Result<Output> {
         required_api_keys: args.required_api_keys.map_or(Value::Null, Value::from),
         ..Draft::default()
     };
-    // Created by a model if called within a run; otherwise by a person.
-    let by = if by_model(&cx) { Created::Llm } else { Created::User };
-    let made = tools.create(&cx, draft, by).await?;
-    let next = match made.status {
-        Status::PendingApproval => "It waits for a person's approval before it can be used.",
-        _ => "It can be called by its name now.",
-    };
-    let say = format!("I made the tool {}. {next}", made.name);
-    let content =
-        json!({"id": made.id, "name": made.name, "version": made.version, "status": made.status, "note": next});
-    Ok(Output { content, ..Output::default() }.say(say))
+    let made = tools.create(&cx, draft, author_of(&cx)).await?;
+    Ok(written(&made.id, &made.name, (made.version, made.status)))
 }
 
 /// List the custom tools of this Hob.
@@ -142,7 +134,7 @@ async fn toggle(tools: CustomTools, cx: Cx, args: Toggle) -> Result<Value> {
     let tool = tools.named(&args.name)?;
     may_change(&cx, &tool, "switch")?;
     let change = if args.enabled { Change::Enable } else { Change::Disable };
-    let tool = tools.set_status(&cx, &tool.id, change).await?;
+    let tool = tools.set_status(&cx, &tool.value.id(), change).await?;
     Ok(json!({"name": tool.name, "enabled": tool.status == Status::Active, "status": tool.status}))
 }
 
@@ -161,26 +153,9 @@ async fn delete(tools: CustomTools, cx: Cx, args: Delete) -> Result<Value> {
     let tool = tools.named(&args.name)?;
     may_change(&cx, &tool, "delete")?;
     if !args.confirm {
-        let note = format!("Deleting `{}` cannot be undone: call again with confirm: true.", tool.name);
+        let note = format!("Deleting `{}` cannot be undone: call again with confirm: true.", args.name);
         return Ok(json!({"deleted": false, "requiresConfirmation": true, "note": note}));
     }
-    tools.delete(&cx, &tool.id).await?;
-    Ok(json!({"deleted": true, "name": tool.name}))
-}
-
-/// Whether a model, or a tool written by one, makes this call.
-fn by_model(cx: &Cx) -> bool {
-    cx.run().is_some() || *cx.maker() != Owner::Core
-}
-
-/// A model may change only tools written by models, and a person only their own.
-fn may_change(cx: &Cx, tool: &crate::CustomTool, verb: &str) -> Result<()> {
-    crate::may_manage(cx, tool)?;
-    if by_model(cx) && tool.created_by == Created::User {
-        return Err(Error::denied(format!(
-            "`{}` was written by a person, so a model cannot {verb} it: ask them to do it themselves",
-            tool.name
-        )));
-    }
-    Ok(())
+    tools.delete(&cx, &tool.value.id()).await?;
+    Ok(json!({"deleted": true, "name": args.name}))
 }

@@ -43,7 +43,7 @@ impl ToolHost {
     pub fn new(cx: Cx, web: Guarded, network: bool, tool: Arc<Stored>) -> Self {
         let (tainted, by_model) = (
             cx.label() != Label::Own && (!cx.bounds().by_word || cx.is_nested()) || cx.label() == Label::Outside,
-            tool.created_by == Created::Llm,
+            tool.life.created_by == Created::Llm,
         );
         let paused_before = cx.pause().total();
         let (fetched, allowed) = (Arc::default(), Arc::default());
@@ -70,7 +70,7 @@ impl ToolHost {
             return self.consult(host, false, String::new()).await;
         }
         let mut allowed = self.allowed.lock().await;
-        let (name, why) = (&self.tool.name, if self.tainted && !named { "strange" } else { "new" });
+        let (name, why) = (&self.tool.head.name, if self.tainted && !named { "strange" } else { "new" });
         let reason = match why {
             "strange" => format!(
                 "this run has read content from outside, and `{host}` is no host that the code of `{name}` names: a person \
@@ -98,10 +98,10 @@ impl ToolHost {
     }
 
     async fn consult(&self, host: &str, ask: bool, reason: String) -> Result<(), String> {
-        let name = &self.tool.name;
+        let name = &self.tool.head.name;
         let consult = Consult {
             tool: name.clone(),
-            version: self.tool.version,
+            version: self.tool.life.version,
             action: "fetch",
             details: json!({ "host": host }),
             risk: Risk::Send,

@@ -1,55 +1,17 @@
 //! The record of a custom tool, its view, draft and patch.
 
+use registry::authored::{Authored, Created, Head, Life, Status, iso};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use store::{Coded, Entry, Key, Level, Record};
 use tool::{
-    Error, Id, Label, Result,
+    Error, Label, Result,
     prelude::{JsonSchema, schemars},
 };
 
 /// The maximum length of code, in characters.
 const CODE: usize = 50_000;
-/// The maximum length of a description, in characters.
-const DESCRIPTION: usize = 2_000;
-/// The maximum size of a parameter schema, in bytes of JSON.
-const SCHEMA: usize = 32 * 1024;
-
-/// The author of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Created {
-    /// A person.
-    #[default]
-    User,
-    /// A model.
-    Llm,
-}
-
-/// The status of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Active.
-    #[default]
-    Active,
-    /// Disabled by a person.
-    Disabled,
-    /// Created by a model with a dangerous permission; a person must review it.
-    PendingApproval,
-    /// Rejected by a person.
-    Rejected,
-}
-
 // Numbers in stored records; unknown ones map to the least privilege.
-impl Coded for Created {
-    const ALL: &'static [Self] = &[Created::User, Created::Llm];
-    const UNKNOWN: Self = Created::Llm;
-}
-impl Coded for Status {
-    const ALL: &'static [Self] = &[Status::Active, Status::Disabled, Status::PendingApproval, Status::Rejected];
-    const UNKNOWN: Self = Status::Rejected;
-}
 impl Coded for Permission {
     const ALL: &'static [Self] = &[
         Permission::Network,
@@ -61,17 +23,6 @@ impl Coded for Permission {
     ];
     // The value that always needs approval and grants nothing.
     const UNKNOWN: Self = Permission::Shell;
-}
-
-impl Status {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Status::Active => "active",
-            Status::Disabled => "disabled",
-            Status::PendingApproval => "waiting for approval",
-            Status::Rejected => "rejected",
-        }
-    }
 }
 
 /// A permission of a tool. Only `network` has an effect so far.
@@ -101,26 +52,13 @@ impl Permission {
 
 /// The stored record. New fields go last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Stored {
-    /// The 8 bytes of `tool_<16 hex digits>`.
-    pub handle: [u8; 8],
-    pub name: String,
-    pub description: String,
-    /// JSON text.
-    pub parameters: String,
+pub struct Stored {
+    pub head: Head,
     pub code: String,
     pub category: Option<String>,
     #[serde(with = "store::coded::many")]
     pub permissions: Vec<Permission>,
-    #[serde(with = "store::coded")]
-    pub status: Status,
-    pub requires_approval: bool,
-    #[serde(with = "store::coded")]
-    pub created_by: Created,
-    pub version: u32,
-    pub usage_count: u32,
-    /// Milliseconds since 1970; 0 means never.
-    pub last_used_ms: u64,
+    pub life: Life,
     /// JSON text; empty means none.
     pub metadata: String,
     /// JSON text; empty means none.
@@ -132,33 +70,32 @@ impl Record for Stored {
     const WORD: &'static str = "custom tool";
     const LEVEL: Level = Level::Household;
     fn keys(&self) -> Vec<Key> {
-        vec![Key::unique(1, &self.name), Key::unique(2, self.handle)]
+        self.head.keys()
+    }
+}
+
+impl Authored for Stored {
+    const PREFIX: &'static str = "tool_";
+    fn head(&self) -> &Head {
+        &self.head
+    }
+    fn life(&self) -> &Life {
+        &self.life
+    }
+    fn life_mut(&mut self) -> &mut Life {
+        &mut self.life
     }
 }
 
 impl Stored {
-    /// The parameter schema, validated before it was stored.
-    pub fn parameters(&self) -> Value {
-        json_or_null(&self.parameters)
-    }
     /// The services whose keys it needs.
     pub fn required_api_keys(&self) -> Value {
         json_or_null(&self.required_api_keys)
-    }
-    /// The permanent id, independent of the name.
-    pub fn id(&self) -> String {
-        format!("tool_{:016x}", u64::from_be_bytes(self.handle))
     }
 }
 
 fn json_or_null(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or(Value::Null)
-}
-
-/// Parse the handle in an id such as `tool_0123456789abcdef`.
-pub(crate) fn handle_of(id: &str) -> Option<[u8; 8]> {
-    let digits = id.strip_prefix("tool_").filter(|d| d.len() == 16)?;
-    u64::from_str_radix(digits, 16).ok().map(u64::to_be_bytes)
 }
 
 /// The view of a tool.
@@ -210,34 +147,33 @@ pub struct CustomTool {
     pub label: Label,
 }
 
-fn iso(ms: u64) -> String {
-    let time = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    time.unwrap_or_default().to_string()
-}
-
 impl From<Entry<Stored>> for CustomTool {
     fn from(e: Entry<Stored>) -> Self {
         let s = e.value;
+        let (id, parameters) = (s.id(), s.head.parameters());
+        let last_used_at = s.life.last_used_at();
+        let metadata = Some(json_or_null(&s.metadata)).filter(|v| !v.is_null());
+        let required_api_keys = Some(s.required_api_keys()).filter(|v| !v.is_null());
         Self {
             label: e.label,
-            id: s.id(),
+            id,
             user_id: e.owner.to_string(),
-            parameters: s.parameters(),
-            name: s.name,
-            description: s.description,
+            parameters,
+            name: s.head.name,
+            description: s.head.description,
             code: s.code,
             category: s.category,
-            status: s.status,
+            status: s.life.status,
             permissions: s.permissions,
-            requires_approval: s.requires_approval,
-            created_by: s.created_by,
-            version: s.version,
-            usage_count: s.usage_count,
-            last_used_at: (s.last_used_ms > 0).then(|| iso(s.last_used_ms)),
+            requires_approval: s.life.requires_approval,
+            created_by: s.life.created_by,
+            version: s.life.version,
+            usage_count: s.life.usage_count,
+            last_used_at,
             created_at: iso(e.id.millis()),
             updated_at: iso(e.updated_ms),
-            metadata: Some(json_or_null(&s.metadata)).filter(|v| !v.is_null()),
-            required_api_keys: Some(json_or_null(&s.required_api_keys)).filter(|v| !v.is_null()),
+            metadata,
+            required_api_keys,
         }
     }
 }
@@ -292,27 +228,24 @@ impl Patch {
     /// who is not an admin gives it new code or permissions.
     pub(crate) fn apply(self, old: &Stored, by_admin: bool) -> Result<Stored> {
         let draft = Draft {
-            name: self.name.unwrap_or_else(|| old.name.clone()),
-            description: self.description.unwrap_or_else(|| old.description.clone()),
-            parameters: self.parameters.unwrap_or_else(|| old.parameters()),
+            name: self.name.unwrap_or_else(|| old.head.name.clone()),
+            description: self.description.unwrap_or_else(|| old.head.description.clone()),
+            parameters: self.parameters.unwrap_or_else(|| old.head.parameters()),
             code: self.code.unwrap_or_else(|| old.code.clone()),
             category: self.category.or_else(|| old.category.clone()),
             permissions: self.permissions.unwrap_or_else(|| old.permissions.clone()),
-            requires_approval: self.requires_approval.or(Some(old.requires_approval)),
+            requires_approval: self.requires_approval.or(Some(old.life.requires_approval)),
             metadata: self.metadata.unwrap_or_else(|| json_or_null(&old.metadata)),
             required_api_keys: self.required_api_keys.unwrap_or_else(|| old.required_api_keys()),
         };
-        let new = checked(draft, old.created_by)?;
-        let changed = new.code != old.code || new.parameters() != old.parameters();
-        let waits = new.status == Status::PendingApproval
+        let new = checked(draft, old.life.created_by)?;
+        let changed = new.code != old.code || new.head.parameters() != old.head.parameters();
+        let waits = new.life.status == Status::PendingApproval
             && (new.code != old.code || new.permissions != old.permissions)
             && !by_admin;
         Ok(Stored {
-            handle: old.handle,
-            status: if waits { Status::PendingApproval } else { old.status },
-            version: old.version + u32::from(changed),
-            usage_count: old.usage_count,
-            last_used_ms: old.last_used_ms,
+            head: Head { handle: old.head.handle, ..new.head },
+            life: old.life.changed(&new.life, changed, waits),
             ..new
         })
     }
@@ -320,70 +253,27 @@ impl Patch {
 
 /// Validate a draft and make it version 1.
 pub(crate) fn checked(draft: Draft, by: Created) -> Result<Stored> {
-    check_name(&draft.name)?;
-    let length = |what: &str, text: &str, most: usize| match text.chars().count() {
-        0 => Err(Error::bad_args(format!("`{what}` is empty: every tool needs one"))),
-        n if n > most => Err(Error::bad_args(format!("`{what}` has {n} characters, and the maximum is {most}"))),
-        _ => Ok(()),
-    };
-    length("description", draft.description.trim(), DESCRIPTION)?;
-    length("code", draft.code.trim(), CODE)?;
-    let parameters = check_parameters(draft.parameters)?;
+    let head = Head::checked(Stored::WORD, draft.name, &draft.description, draft.parameters)?;
+    match draft.code.trim().chars().count() {
+        0 => return Err(Error::bad_args("`code` is empty: every tool needs one")),
+        n if n > CODE => {
+            return Err(Error::bad_args(format!("`code` has {n} characters, and the maximum is {CODE}")));
+        }
+        _ => {}
+    }
     check_code(&draft.code)?;
     let dangerous = draft.permissions.iter().any(|p| p.is_dangerous());
+    let waits = by == Created::Llm && dangerous;
     let optional = |value: &Value| if value.is_null() { String::new() } else { value.to_string() };
-    let mut handle = [0; 8];
-    handle.copy_from_slice(&Id::new().as_bytes()[8..]);
     Ok(Stored {
-        handle,
-        name: draft.name,
-        description: draft.description.trim().to_owned(),
-        parameters: parameters.to_string(),
+        head,
         code: draft.code,
         category: draft.category.filter(|c| !c.trim().is_empty()),
         permissions: draft.permissions,
-        status: if by == Created::Llm && dangerous { Status::PendingApproval } else { Status::Active },
-        requires_approval: draft.requires_approval.unwrap_or(by == Created::Llm) || by == Created::Llm,
-        created_by: by,
-        version: 1,
-        usage_count: 0,
-        last_used_ms: 0,
+        life: Life::new(by, if waits { Status::PendingApproval } else { Status::Active }, draft.requires_approval),
         metadata: optional(&draft.metadata),
         required_api_keys: optional(&draft.required_api_keys),
     })
-}
-
-fn check_name(name: &str) -> Result<()> {
-    let good = name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.len() <= 64
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if good {
-        return Ok(());
-    }
-    let shown: String = name.chars().take(80).collect();
-    Err(Error::bad_args(format!(
-        "`{shown}` cannot be a custom tool's name: begin with a lower-case letter, then lower-case letters, digits and \
-         underscores, 64 at most"
-    )))
-}
-
-/// The schema as an object; JSON text is parsed.
-fn check_parameters(parameters: Value) -> Result<Value> {
-    let parameters = match parameters {
-        Value::String(text) => {
-            serde_json::from_str(&text).map_err(|e| Error::bad_args(format!("`parameters` is not valid JSON: {e}")))?
-        }
-        other => other,
-    };
-    if parameters["type"] != "object" {
-        let example = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
-        return Err(Error::bad_args(format!("`parameters` must be a JSON Schema of type object, such as {example}")));
-    }
-    if parameters.to_string().len() > SCHEMA {
-        return Err(Error::bad_args(format!("`parameters` is longer than {SCHEMA} bytes: simplify it")));
-    }
-    registry::check_schema(&parameters)?;
-    Ok(parameters)
 }
 
 /// Reject code with patterns that cannot work in the sandbox.

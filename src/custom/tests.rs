@@ -1,7 +1,7 @@
 //! Custom tools with the real store, sandbox and dispatch.
 
 use super::*;
-use tool::{Channel, Ports, Principal, SystemClock, Via};
+use tool::{Channel, Id, Ports, Principal, Role, SystemClock, UserId, Via};
 
 fn house() -> (CustomTools, Cx) {
     let store = Store::in_memory().unwrap();
@@ -375,8 +375,46 @@ async fn code_that_was_stored_unchecked_is_checked_before_it_runs() {
     let mut stored = checked(draft("restored", "return 1"), Created::User).unwrap();
     stored.code = "return eval('1 + 1')".into();
     let stamp = Stamp { owner: cx.user(), ..Stamp::household("create_tool") };
-    tools.records.insert_as(stamp, stored).await.unwrap();
+    tools.tools.records.insert_as(stamp, stored).await.unwrap();
     tools.load().unwrap();
     let error = cx.call("restored", json!({})).await.unwrap_err();
     assert!(error.message().contains("`restored` is not run") && error.message().contains("eval("), "{error}");
+}
+
+#[test]
+fn the_stored_form_is_that_of_one_list_of_fields() {
+    #[derive(serde::Serialize)]
+    struct Flat<'a> {
+        handle: [u8; 8],
+        texts: [&'a str; 4],
+        category: Option<&'a str>,
+        permissions: &'a [u8],
+        status: u8,
+        requires_approval: bool,
+        created_by: u8,
+        version: u32,
+        usage_count: u32,
+        last_used_ms: u64,
+        metadata: &'a str,
+        required_api_keys: &'a str,
+    }
+    let draft = Draft { category: Some("Test".into()), permissions: vec![Permission::Shell], ..draft("x", "return 1") };
+    let mut stored = checked(draft, Created::Llm).unwrap();
+    (stored.life.version, stored.life.usage_count, stored.life.last_used_ms) = (3, 700, 1 << 40);
+    let registry::authored::Head { handle, name, description, parameters } = &stored.head;
+    let flat = Flat {
+        handle: *handle,
+        texts: [name, description, parameters, &stored.code],
+        category: Some("Test"),
+        permissions: &[3],
+        status: 2,
+        requires_approval: true,
+        created_by: 1,
+        version: 3,
+        usage_count: 700,
+        last_used_ms: 1 << 40,
+        metadata: "",
+        required_api_keys: "",
+    };
+    assert_eq!(postcard::to_stdvec(&stored).unwrap(), postcard::to_stdvec(&flat).unwrap());
 }

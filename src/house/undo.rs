@@ -96,6 +96,10 @@ impl Undoer for UndoesFiles {
     fn outside<'a>(&'a self, cx: &'a Cx, part: &'a Part) -> BoxFuture<'a, Result<bool>> {
         self.0.undo(cx, part).boxed()
     }
+    fn remains<'a>(&'a self, cx: &'a Cx, part: &'a Part) -> BoxFuture<'a, Option<String>> {
+        async move { self.0.is_in_repository(cx, part).await.then(|| "What was committed stays in git.".to_owned()) }
+            .boxed()
+    }
     fn words(&self, part: &Part) -> Option<String> {
         Some(self.0.undone_words(part))
     }

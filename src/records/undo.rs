@@ -56,6 +56,10 @@ pub trait Undoer: Send + Sync + 'static {
     fn why_kept(&self, _part: &Part) -> Option<String> {
         None
     }
+    /// A sentence about what of this part no undo takes back; one is given for all parts.
+    fn remains<'a>(&'a self, _cx: &'a Cx, _part: &'a Part) -> BoxFuture<'a, Option<String>> {
+        ready(None).boxed()
+    }
     /// The sentence about one undone part, without its end, where it is not the usual one.
     fn words(&self, _part: &Part) -> Option<String> {
         None
@@ -163,7 +167,11 @@ impl Undo {
         let (done, kept) = store::as_undo_of(change.id, self.put_back(cx, &change)).await?;
         cx.taint(change.label);
         let single = |part: &Part| self.undoer(&part.table).and_then(|undoer| undoer.words(part));
-        let sentence = undone_words(&self.store, &done, &self.split(&kept), single);
+        let mut sentence = undone_words(&self.store, &done, &self.split(&kept), single);
+        if let Some(remains) = self.remains(cx, &done).await {
+            sentence.push(' ');
+            sentence.push_str(&remains);
+        }
         Ok(Undone { change, done, kept, sentence })
     }
 
@@ -177,6 +185,16 @@ impl Undo {
             }
         }
         split
+    }
+
+    async fn remains(&self, cx: &Cx, parts: &[Part]) -> Option<String> {
+        for part in parts {
+            let Some(undoer) = self.undoer(&part.table) else { continue };
+            if let Some(remains) = undoer.remains(cx, part).await {
+                return Some(remains);
+            }
+        }
+        None
     }
 
     async fn put_back(&self, cx: &Cx, change: &Change) -> Result<(Vec<Part>, Vec<Part>)> {

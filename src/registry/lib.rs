@@ -6,6 +6,7 @@
 
 mod approvals;
 mod audit;
+pub mod authored;
 mod call;
 mod call_counts;
 mod catalogue;

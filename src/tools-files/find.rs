@@ -172,6 +172,11 @@ pub(crate) async fn search_files(tools: FileTools, cx: Cx, args: SearchFiles) ->
     }
     let files: Vec<String> = hits.files.iter().take(NAMED).map(|hit| start.root.display(&hit.path)).collect();
     let sentence = match results.len() {
+        0 if hits.walked.ended_early => format!(
+            "I looked at {} and found “{}” in none; there are more, so name a folder.",
+            counted(hits.walked.files, "file"),
+            truncate(&one_line(&args.query), 60)
+        ),
         0 => format!("No file has “{}”.", truncate(&one_line(&args.query), 60)),
         n => {
             let head = format!("I found {} in {}", counted_one(n, "match"), counted_one(hits.files.len(), "file"));

@@ -2,7 +2,6 @@
 //! their folders; all other paths are resolved by the crate `workspace`.
 
 mod download;
-mod encoding;
 mod family;
 mod find;
 mod lines;

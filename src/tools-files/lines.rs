@@ -1,8 +1,7 @@
 //! Reads a range of lines of a text of any size, in constant memory.
 
-use crate::encoding::TextForm;
-use encoding_rs::CoderResult;
 use std::io::{self, Read};
+use workspace::text::TextForm;
 
 /// How much is read at once, in bytes.
 const BLOCK: usize = 64 * 1024;
@@ -56,11 +55,11 @@ pub(crate) fn read(input: &mut impl Read, form: TextForm, range: Range, stop: &d
         loop {
             text.clear();
             text.reserve(BLOCK);
-            let (result, read, replaced) = decoder.decode_to_string(reader.rest(), &mut text, at_end);
-            reader.filled.start += read;
-            lines.outcome.replaced |= replaced;
+            let decoded = decoder.decode(reader.rest(), &mut text, at_end);
+            reader.filled.start += decoded.read;
+            lines.outcome.replaced |= decoded.replaced;
             lines.add(&text);
-            if result == CoderResult::InputEmpty || lines.is_done() {
+            if !decoded.full || lines.is_done() {
                 break;
             }
         }
@@ -74,10 +73,10 @@ pub(crate) fn read(input: &mut impl Read, form: TextForm, range: Range, stop: &d
         loop {
             text.clear();
             text.reserve(BLOCK);
-            let (result, read, _) = decoder.decode_to_string(reader.rest(), &mut text, at_end);
-            reader.filled.start += read;
+            let decoded = decoder.decode(reader.rest(), &mut text, at_end);
+            reader.filled.start += decoded.read;
             lines.count(&text);
-            if result == CoderResult::InputEmpty {
+            if !decoded.full {
                 break;
             }
         }
@@ -266,8 +265,8 @@ pub(crate) fn numbered(text: &str, first: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encoding::Encoding;
     use proptest::prelude::*;
+    use workspace::text::Encoding;
 
     fn range(first: u64, lines: u64) -> Range {
         Range { first, lines, room: 1000, width: 100, count: true }

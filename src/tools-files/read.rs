@@ -1,7 +1,6 @@
 //! The tools `read_file` and `file_info`.
 
 use crate::{
-    encoding::{Content, Encoding, HEAD, TextForm, detect},
     lines::{self, Lines, Range},
     target::{FileTools, Target, on_disk, size_words, time},
 };
@@ -12,7 +11,10 @@ use std::{
 };
 use text_kit::{counted, one_line, truncate};
 use tool::{Label, prelude::*};
-use workspace::{Entry, EntryKind, Located};
+use workspace::{
+    Entry, EntryKind, Located,
+    text::{Content, Encoding, HEAD, TextForm, detect},
+};
 
 /// How many lines a call returns.
 const LINES: u32 = 2000;

@@ -1,7 +1,6 @@
 //! The tools `write_file` and `edit_file`.
 
 use crate::{
-    encoding::{Content, Encoding, TextForm, detect},
     read::no_text,
     replace::{Replaced, Replacement, replace},
     target::{FileTools, Target, read_only_skill, size_words},
@@ -9,7 +8,10 @@ use crate::{
 use documents::Place;
 use text_kit::{counted, truncate};
 use tool::{Label, prelude::*};
-use workspace::{Expect, Located, WriteOptions};
+use workspace::{
+    Expect, Located, WriteOptions,
+    text::{Content, Encoding, TextForm, detect},
+};
 
 /// The largest file that is edited or appended to, in bytes.
 const LARGEST: u64 = 8 * 1024 * 1024;

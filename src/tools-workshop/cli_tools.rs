@@ -189,7 +189,7 @@ fn view(tool: &CliTool, found: Option<&discover::Installed>) -> CliToolView {
         version: found.and_then(|found| found.version.clone()),
         source: found.map(|found| if found.by_hob { "hob" } else { "system" }.to_owned()),
         npx_package: (!tool.package.is_empty()).then(|| tool.package.clone()),
-        hosts: tool.hosts.clone(),
+        hosts: found.map_or_else(|| tool.hosts.clone(), |found| found.hosts.clone()),
         writes: tool.writes,
         custom: tool.custom,
     }

@@ -4,7 +4,7 @@
 mod agents;
 mod task;
 
-pub use agents::AgentSettings;
+pub use agents::{AgentSettings, AgentSettingsView};
 pub use task::family as coding_agents;
 
 use crate::{CliTools, Workshop, given, verify};
@@ -60,6 +60,11 @@ pub struct CodingAgentView {
     pub available: bool,
     /// Why not.
     pub problem: Option<String>,
+    /// Whether an admin added it.
+    pub custom: bool,
+    /// What was set of it; only admins see that, and no tool returns it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settings: Option<AgentSettingsView>,
 }
 
 /// The program of an agent.
@@ -86,6 +91,22 @@ impl CodingAgents {
         Ok(views)
     }
 
+    /// The same with what an admin set of each, if the caller is one.
+    ///
+    /// # Errors
+    /// As every read.
+    pub async fn list_settings(&self, cx: &Cx) -> Result<Vec<CodingAgentView>> {
+        let mut views = self.list(cx).await?;
+        if check_admin(cx).is_ok() {
+            let stored = self.stored()?;
+            for view in &mut views {
+                let name = view.provider.strip_prefix("custom:").unwrap_or(&view.provider);
+                view.settings = stored.iter().find(|entry| entry.value.name == name).map(|entry| entry.value.view());
+            }
+        }
+        Ok(views)
+    }
+
     /// Changes who may use an agent and where its program is, or adds one.
     ///
     /// # Errors
@@ -93,9 +114,14 @@ impl CodingAgents {
     pub async fn set(&self, cx: &Cx, name: &str, settings: AgentSettings) -> Result<CodingAgentView> {
         check_admin(cx)?;
         let _changing = self.changing.lock().await;
-        let new = AgentRecord::read(name, settings)?;
+        let keeps_env = settings.env.is_none();
+        let mut new = AgentRecord::read(name, settings)?;
         let stored = self.stored()?;
-        let old = stored.iter().find(|entry| entry.value.name == new.name).map(|entry| entry.id);
+        let old = stored.iter().find(|entry| entry.value.name == new.name);
+        if let Some(old) = old.filter(|_| keeps_env) {
+            new.keep_env(&old.value);
+        }
+        let old = old.map(|entry| entry.id);
         if old.is_none() && stored.len() >= SET {
             return Err(Error::bad_args(format!("{SET} coding agents are set up, the most: remove one first")));
         }
@@ -183,6 +209,8 @@ impl CodingAgents {
             members: agent.members,
             available: problem.is_none(),
             problem,
+            custom: agent.custom,
+            settings: None,
         }
     }
 

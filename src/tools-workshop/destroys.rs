@@ -3,7 +3,7 @@
 //! The words do not show what a program does within itself (a script, a makefile, a compiled program). Such a program
 //! changes only what can be restored: see `Workspaces::after_program`.
 
-use crate::words::{self, Command, Word};
+use crate::words::{self, Command, Input, Word};
 
 /// How deep commands within commands are judged.
 const DEPTH: usize = 6;
@@ -14,7 +14,7 @@ const DELETE: &[&str] = &["rm", "rmdir", "unlink", "shred", "srm", "wipe", "trun
 const WRAPPERS: &[(&str, &[&str])] = &[
     ("sudo", &["-u", "-g", "-C", "-D", "-p", "-h"]),
     ("doas", &["-u", "-C"]),
-    ("env", &["-u", "-C", "-S"]),
+    ("env", &["-u", "-C"]),
     ("nice", &["-n"]),
     ("ionice", &["-c", "-n"]),
     ("nohup", &[]),
@@ -77,9 +77,10 @@ pub trait Existing {
     fn is_folder(&self, path: &str) -> bool;
 }
 
-/// Whether a text of shell commands deletes or overwrites something.
-pub fn command_destroys(text: &str, existing: &dyn Existing) -> bool {
-    Judge { existing, folders: vec![String::new()], is_lost: false }.text(text, 0)
+/// Whether a text of shell commands, with this as its standard input, deletes or overwrites something.
+pub fn command_destroys(text: &str, input: &str, existing: &dyn Existing) -> bool {
+    let judge = Judge { existing, folders: vec![String::new()], is_lost: false, source: text, input, is_fed: false };
+    judge.whole()
 }
 
 /// Whether code in a language names a way to delete files. It may still delete in a way that has no name here.
@@ -94,24 +95,37 @@ struct Judge<'a> {
     folders: Vec<String>,
     /// Whether they may be in a folder that is not known.
     is_lost: bool,
+    /// The whole text, and what it gets as its standard input.
+    source: &'a str,
+    input: &'a str,
+    /// Whether a command in it, or around it, reads something else.
+    is_fed: bool,
 }
 
 impl Judge<'_> {
+    fn whole(mut self) -> bool {
+        self.text(self.source, 0)
+    }
+
     fn text(&mut self, text: &str, depth: usize) -> bool {
         let script = words::read(text);
-        script.is_unclear || depth > DEPTH || script.commands.iter().any(|command| self.command(command, depth))
+        self.is_fed |= script.commands.iter().any(|command| command.input != Input::Inherited);
+        script.is_unclear
+            || depth > DEPTH
+            || script.commands.iter().any(|command| {
+                command.writes.iter().any(|write| !write.appends && self.overwrites(&write.target))
+                    || self.words(&command.words, &Fed { command, documents: &script.documents }, depth)
+            })
     }
 
-    fn command(&mut self, command: &Command, depth: usize) -> bool {
-        command.writes.iter().any(|write| !write.appends && self.overwrites(&write.target))
-            || self.words(&command.words, depth)
-    }
-
-    fn words(&mut self, words: &[Word], depth: usize) -> bool {
+    fn words(&mut self, words: &[Word], fed: &Fed, depth: usize) -> bool {
         if depth > DEPTH {
             return true;
         }
-        let words = unwrapped(words);
+        let words = match unwrapped(words) {
+            Started::Words(words) => words,
+            Started::Text(text) => return !text.is_plain || self.text(&text.text, depth + 1),
+        };
         let Some((first, rest)) = words.split_first() else { return false };
         if !first.is_plain {
             // The name of the program is computed.
@@ -120,21 +134,35 @@ impl Judge<'_> {
         let name = first.text.rsplit('/').next().unwrap_or_default().to_lowercase();
         let has = |options: &[&str]| rest.iter().any(|word| options.contains(&&*word.text));
         if SHELLS.contains(&&*name) {
-            return after_option(rest, 'c').is_some_and(|code| !code.is_plain || self.text(&code.text, depth + 1));
+            return self.shell(rest, fed, depth);
         }
         if is_interpreter(&name) {
-            let code = ['c', 'e', 'r'].iter().find_map(|option| after_option(rest, *option));
-            return code.is_some_and(|code| code_destroys(&code.text));
+            return self.interpreter(rest, fed);
         }
         match &*name {
             "eval" | "." | "source" if rest.iter().any(|word| !word.is_plain) => true,
             "eval" => self.text(&joined(rest), depth + 1),
             "trap" => rest.first().is_some_and(|code| self.text(&code.text, depth + 1)),
+            // The name may stand for it from then on.
+            "alias" => rest.iter().any(|word| {
+                let code = word.text.split_once('=').map_or("", |(_, code)| code);
+                !word.is_plain || self.text(&format!("{code} x"), depth + 1)
+            }),
+            "awk" | "gawk" | "mawk" | "nawk" => self.awk(&joined(rest), depth),
+            "sort" => {
+                let to = rest
+                    .windows(2)
+                    .find(|pair| matches!(&*pair[0].text, "-o" | "--output"))
+                    .map(|pair| pair[1].clone());
+                let to =
+                    to.or_else(|| rest.iter().find_map(|word| strip(word, "--output=").or_else(|| strip(word, "-o"))));
+                to.is_some_and(|file| self.overwrites(&file))
+            }
             "cd" | "pushd" | "chdir" => {
                 self.moves(rest.iter().find(|word| !word.text.starts_with('-')));
                 false
             }
-            "find" | "fd" => self.find(rest, depth),
+            "find" | "fd" => self.find(rest, fed, depth),
             "git" => git(rest),
             "dd" => rest.iter().filter_map(|word| strip(word, "of=")).any(|file| self.overwrites(&file)),
             "mv" | "cp" | "install" | "ln" | "rename" => self.transfers(&name, rest),
@@ -157,14 +185,76 @@ impl Judge<'_> {
         }
     }
 
-    fn find(&mut self, words: &[Word], depth: usize) -> bool {
+    /// Whether a shell deletes something by its code, or by what it reads.
+    fn shell(&mut self, words: &[Word], fed: &Fed, depth: usize) -> bool {
+        let mut words = words;
+        while let Some((option, rest)) = words.split_first() {
+            if !option.is_plain {
+                return true;
+            }
+            let Some(letters) = option.text.strip_prefix('-').filter(|letters| !letters.is_empty()) else { break };
+            words = rest;
+            if letters.starts_with('-') {
+                // `--rcfile FILE`, `--init-file FILE`.
+                words = if letters.ends_with("file") { words.get(1..).unwrap_or_default() } else { words };
+            } else if let Some((_, code)) = letters.split_once('c') {
+                // `-c CODE`, and `-cCODE` as some shells read it.
+                let attached = !code.is_empty() && self.text(code, depth + 1);
+                return attached || words.first().is_none_or(|code| !code.is_plain || self.text(&code.text, depth + 1));
+            } else if letters.contains('s') {
+                return self.reads_commands(fed, depth);
+            } else if letters.ends_with(['o', 'O']) {
+                words = words.get(1..).unwrap_or_default();
+            }
+        }
+        match words.first() {
+            Some(script) if !matches!(&*script.text, "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") => {
+                !script.is_plain
+            }
+            _ => self.reads_commands(fed, depth),
+        }
+    }
+
+    /// Whether commands that a shell reads as its input delete something, or cannot be known.
+    fn reads_commands(&mut self, fed: &Fed, depth: usize) -> bool {
+        match &fed.command.input {
+            Input::Inherited if self.is_fed => true,
+            Input::Inherited => self.text(self.input, depth + 1),
+            Input::Piped => true,
+            Input::Text(text) => !text.is_plain || self.text(&text.text, depth + 1),
+            Input::Document => fed.documents.iter().any(|document| self.text(document, depth + 1)),
+        }
+    }
+
+    /// Whether an interpreter deletes something by code in its arguments, or in what it reads.
+    fn interpreter(&self, words: &[Word], fed: &Fed) -> bool {
+        if words.iter().any(|word| word.text.starts_with('-') && word.text.len() > 1) && code_destroys(&joined(words)) {
+            return true;
+        }
+        let reads = words.iter().all(|word| word.text.starts_with('-'));
+        reads
+            && match &fed.command.input {
+                Input::Inherited if !self.is_fed => code_destroys(self.input),
+                Input::Document => fed.documents.iter().any(|document| code_destroys(document)),
+                _ => code_destroys(self.source),
+            }
+    }
+
+    /// Whether a program for awk runs a command that deletes something: commands are texts in it.
+    fn awk(&mut self, program: &str, depth: usize) -> bool {
+        let runs = program.contains("system(") || program.contains('|');
+        runs && program.split('"').skip(1).step_by(2).any(|text| self.text(text, depth + 1))
+            || program.split("system(").skip(1).any(|call| !call.trim_start().starts_with('"'))
+    }
+
+    fn find(&mut self, words: &[Word], fed: &Fed, depth: usize) -> bool {
         let runs = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
         words.iter().enumerate().any(|(at, word)| {
             matches!(&*word.text, "-delete" | "-fprint" | "-fprintf" | "-fls")
                 || runs.contains(&&*word.text) && {
                     let rest = &words[at + 1..];
                     let end = rest.iter().position(|w| matches!(&*w.text, ";" | "+")).unwrap_or(rest.len());
-                    self.words(&rest[..end], depth + 1)
+                    self.words(&rest[..end], fed, depth + 1)
                 }
         })
     }
@@ -186,7 +276,10 @@ impl Judge<'_> {
             (None, Some((last, sources))) if !sources.is_empty() => ((*last).clone(), sources),
             _ => return false,
         };
-        if !target.is_plain || self.is_lost {
+        // What a program leaves elsewhere is gone at its end.
+        let leaves =
+            |path: &str| path.starts_with('/') && !["/workspace", "/places"].iter().any(|own| path.starts_with(own));
+        if !target.is_plain || self.is_lost || name == "mv" && leaves(&target.text) {
             return true;
         }
         if !self.any(&target.text, |existing, path| existing.is_folder(path)) {
@@ -252,21 +345,24 @@ fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.contains(&name)
 }
 
-/// The word after an option such as `-c`, also where it stands among others (`-lc`).
-fn after_option(words: &[Word], option: char) -> Option<&Word> {
-    let is = |word: &Word| {
-        word.text.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.ends_with(option))
-            || option == 'e' && matches!(&*word.text, "--eval" | "-p" | "-pe" | "--print")
-    };
-    let at = words.iter().position(is)?;
-    words.get(at + 1)
+/// A command as it stands in a text: with what it reads.
+struct Fed<'a> {
+    command: &'a Command,
+    documents: &'a [String],
+}
+
+/// What a command starts.
+enum Started<'a> {
+    Words(&'a [Word]),
+    /// A text with a command in it.
+    Text(Word),
 }
 
 /// The command without assignments before it and programs that only start it.
-fn unwrapped(words: &[Word]) -> &[Word] {
+fn unwrapped(words: &[Word]) -> Started<'_> {
     let mut words = words;
     loop {
-        let Some((first, rest)) = words.split_first() else { return words };
+        let Some((first, rest)) = words.split_first() else { return Started::Words(words) };
         let is_assignment = first.text.split_once('=').is_some_and(|(name, _)| {
             !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_+".contains(&b))
         });
@@ -276,7 +372,7 @@ fn unwrapped(words: &[Word]) -> &[Word] {
         }
         let name = first.text.rsplit('/').next().unwrap_or_default();
         let Some((name, options)) = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == name && first.is_plain) else {
-            return words;
+            return Started::Words(words);
         };
         words = rest;
         while let Some((option, rest)) = words.split_first() {
@@ -286,6 +382,14 @@ fn unwrapped(words: &[Word]) -> &[Word] {
             }
             if !option.text.starts_with('-') || option.text == "-" {
                 break;
+            }
+            // `env -S 'COMMAND'`, also attached.
+            let splits = option.text.strip_prefix("--split-string").map(|text| text.trim_start_matches('='));
+            let splits =
+                splits.or_else(|| option.text.strip_prefix('-')?.trim_start_matches(['i', 'v', '0']).strip_prefix('S'));
+            if let Some(attached) = splits.filter(|_| *name == "env") {
+                let is_plain = option.is_plain && rest.iter().all(|word| word.is_plain);
+                return Started::Text(Word { text: format!("{attached} {}", joined(rest)), is_plain });
             }
             let skip = if options.contains(&&*option.text) { 1 } else { 0 };
             words = &rest[skip.min(rest.len())..];
@@ -342,157 +446,4 @@ fn git(words: &[Word]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Files `old` and `dir/old`, and the folder `dir`.
-    struct Some;
-    impl Existing for Some {
-        fn is_there(&self, path: &str) -> bool {
-            ["old", "dir", "dir/old", "./old", "/workspace/old", "dir/./old"].contains(&path)
-        }
-        fn is_folder(&self, path: &str) -> bool {
-            ["dir", "dir/"].contains(&path)
-        }
-    }
-
-    #[test]
-    fn what_deletes_or_overwrites_is_found() {
-        for command in [
-            "rm x",
-            "rmdir x",
-            "unlink x",
-            "shred x",
-            "truncate -s 0 x",
-            "/bin/rm x",
-            "sudo -u me rm x",
-            "env A=1 rm x",
-            "A=1 rm x",
-            "timeout 5 rm x",
-            "timeout -k 1 5 rm x",
-            "nice -n 5 rm x",
-            "nohup rm x &",
-            "busybox rm x",
-            "ls | xargs rm",
-            "ls | xargs -n 1 rm",
-            "ls | xargs -I{} rm {}",
-            "find . -name '*.o' -delete",
-            "find . -type f -exec rm {} \\;",
-            "find . -execdir /bin/rm {} +",
-            "find . -exec sh -c 'rm \"$1\"' _ {} \\;",
-            "sh -c 'rm x'",
-            "bash -lc 'cd y && rm x'",
-            "sh -c \"$x\"",
-            "eval 'rm x'",
-            "eval \"$x\"",
-            "$x y",
-            "echo $(rm x)",
-            "(rm x)",
-            "if true; then rm x; fi",
-            "for f in *; do rm \"$f\"; done",
-            "trap 'rm x' EXIT",
-            "git clean -fd",
-            "git -C dir clean -f",
-            "git reset --hard",
-            "git checkout -- x",
-            "git checkout .",
-            "git restore x",
-            "git stash drop",
-            "git branch -D x",
-            "git rm x",
-            "git push --force",
-            "git push origin +main",
-            "dd of=old",
-            "mv x old",
-            "mv old dir",
-            "mv -t dir old",
-            "mv x \"$y\"",
-            "cp x old",
-            "cp *.c dir",
-            "cp ./old dir/",
-            "ln -sf x old",
-            "echo x > old",
-            "echo x >| old",
-            "echo x &> old",
-            "> old",
-            "echo x > /workspace/old",
-            "echo x > \"$y\"",
-            "echo x | tee old",
-            "cd dir && echo x > old",
-            "cd \"$y\" && echo x > z",
-            "cd nowhere; echo x > /workspace/old",
-            "rsync -a --delete a/ b/",
-            "python3 -c 'import os; os.remove(\"x\")'",
-            "perl -e 'unlink \"x\"'",
-            "node -e 'fs.unlinkSync(\"x\")'",
-            "sqlite3 x 'DELETE FROM y'",
-            "echo 'open",
-            "cat <<E | sh\n$(rm x)\nE",
-        ] {
-            assert!(command_destroys(command, &Some), "{command}");
-        }
-    }
-
-    #[test]
-    fn what_only_reads_or_adds_is_not() {
-        for command in [
-            "ls -la",
-            "echo rm x",
-            "echo 'rm x; rm y'",
-            "grep -r rm .",
-            "cat old",
-            "sort < old",
-            "echo x > new",
-            "echo x >> old",
-            "echo x > /dev/null 2>&1",
-            "echo x > /tmp/old",
-            "make 2>&1 | tee -a old",
-            "make | tee new",
-            "mv old new",
-            "mv -n x old",
-            "mv x dir",
-            "cp old new",
-            "cp old dir/new",
-            "ln -s old new",
-            "git status",
-            "git log --oneline",
-            "git commit -m 'rm old'",
-            "git checkout main",
-            "git checkout -b topic",
-            "git restore --staged x",
-            "git rm --cached x",
-            "git clean -n",
-            "git stash",
-            "git branch",
-            "git push",
-            "find . -name '*.rs' -exec wc -l {} +",
-            "ls | xargs -n 1 wc -l",
-            "sh -c 'ls'",
-            "python3 script.py",
-            "python3 -c 'print(1)'",
-            "perl -ne 'print'",
-            "dd of=new",
-            "tar xf a.tar",
-            "mkdir dir && cd dir && echo x > new",
-            "for i in 1 2; do echo $i; done",
-            "x=$(cat old); echo \"$x\"",
-            "test -e old && echo yes",
-            "[ -f old ] || touch new",
-            "cat > new <<E\nrm x\nE",
-            "cargo test && npm run build",
-            "rm --help",
-        ] {
-            assert!(!command_destroys(command, &Some), "{command}");
-        }
-    }
-
-    #[test]
-    fn code_that_names_a_deletion_is_found() {
-        for code in ["import os\nos.unlink('x')", "shutil.rmtree(p)", "Path('x').unlink()", "fs.rmSync('x')"] {
-            assert!(code_destroys(code), "{code}");
-        }
-        for code in ["print('remove')", "x.remove(1)", "list.pop()"] {
-            assert!(!code_destroys(code), "{code}");
-        }
-    }
-}
+mod tests;

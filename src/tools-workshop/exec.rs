@@ -2,7 +2,7 @@
 
 use crate::{
     Program, Workshop, deny,
-    destroys::{Existing, command_destroys},
+    destroys::{Existing, code_destroys, command_destroys},
     result::{Form, answer},
     sessions::{INPUT, NewSession, Session, Status},
 };
@@ -69,8 +69,8 @@ pub fn commands(workshop: Workshop) -> Family<Workshop> {
         .example(json!({"id": "0197c0de-0000-7000-8000-000000000000"}))
         .tool("write_process", Risk::Execute, write)
         .destroys_here(|workshop, cx, args| {
-            let text = args["input"].as_str().unwrap_or_default();
-            command_destroys(text, &Here { workshop, cx, folder: "." })
+            let text = typed(workshop, cx, &args["id"], args["input"].as_str().unwrap_or_default());
+            code_destroys(&text) || command_destroys(&text, "", &Here { workshop, cx, folder: "." })
         })
         .additive_where(|_, _, _| false)
         .synonyms(&[("processId", "id"), ("sessionId", "id"), ("stdin", "input"), ("text", "input"), ("data", "input")])
@@ -197,6 +197,11 @@ fn shell(workshop: &Workshop, command: &str, input: Option<String>) -> Result<Pr
         )));
     }
     deny::check(command)?;
+    if let Some(input) = &input
+        && command_destroys(command, input, &Nothing)
+    {
+        deny::check(input)?;
+    }
     let shell = workshop.find("sh")?;
     Ok(Program { stdin: given(input)?, ..Program::new(shell, ["-c", command]) })
 }
@@ -227,13 +232,36 @@ pub(crate) fn code_limits(workshop: &Workshop, timeout: Option<f64>) -> Limits {
 
 fn destroys(workshop: &Workshop, cx: &Cx, args: &Value) -> bool {
     let command = args["command"].as_str().unwrap_or_default();
-    command.len() <= COMMAND && would_destroy(workshop, cx, command, args["workingDir"].as_str().unwrap_or("."))
+    let input = args["input"].as_str().unwrap_or_default();
+    let folder = args["workingDir"].as_str().unwrap_or(".");
+    command.len() <= COMMAND
+        && input.len() <= CODE_OUTPUT as usize
+        && deny::forbidden(command).is_none()
+        && command_destroys(command, input, &Here { workshop, cx, folder })
+}
+
+/// The line that input to a program makes, with what was typed of it before.
+fn typed(workshop: &Workshop, cx: &Cx, id: &Value, input: &str) -> String {
+    let before = id.as_str().and_then(|id| id.parse().ok()).and_then(|id| workshop.sessions.unfinished(cx, id).ok());
+    before.unwrap_or_default() + input
 }
 
 /// Whether a command in a folder would delete or overwrite files of the caller, judged by its words. One that is refused in any
 /// case needs no question.
 pub fn would_destroy(workshop: &Workshop, cx: &Cx, command: &str, folder: &str) -> bool {
-    deny::forbidden(command).is_none() && command_destroys(command, &Here { workshop, cx, folder })
+    deny::forbidden(command).is_none() && command_destroys(command, "", &Here { workshop, cx, folder })
+}
+
+/// A place without files.
+struct Nothing;
+
+impl Existing for Nothing {
+    fn is_there(&self, _: &str) -> bool {
+        false
+    }
+    fn is_folder(&self, _: &str) -> bool {
+        false
+    }
 }
 
 /// The caller's files, as a command in a folder sees them.
@@ -371,7 +399,7 @@ async fn write(workshop: Workshop, cx: Cx, args: Write) -> Result<Output> {
     if args.input.len() > INPUT {
         return Err(Error::bad_args(format!("the input is longer than {} KB: give it in parts", INPUT / 1024)));
     }
-    deny::check(&args.input)?;
+    deny::check(&(workshop.sessions.unfinished(&cx, args.id)? + &args.input))?;
     if !args.input.is_empty() {
         workshop.sessions.write(&cx, args.id, Some(args.input)).await?;
     }

@@ -22,6 +22,7 @@ mod languages;
 mod output;
 mod packages;
 mod program;
+mod registry;
 mod result;
 mod sessions;
 mod verify;
@@ -30,7 +31,7 @@ mod words;
 pub use self::{
     cli_tools::{CliToolSettings, CliToolView, CliTools, RiskLevel, ToolPolicy, cli_tools},
     code::code,
-    coding::{AgentSettings, CodingAgentView, CodingAgents, coding_agents},
+    coding::{AgentSettings, AgentSettingsView, CodingAgentView, CodingAgents, coding_agents},
     credentialed::{BinarySettings, BinaryView, Credentialed, Files, Preset, credentialed},
     deny::check as check_command,
     exec::{commands, would_destroy},
@@ -114,6 +115,7 @@ pub struct Workshop {
     /// The section of hob.toml.
     pub config: Config,
     turns: Arc<Semaphore>,
+    registries: registry::Registries,
 }
 
 impl Workshop {
@@ -128,7 +130,17 @@ impl Workshop {
         config: Config,
     ) -> Self {
         let turns = Arc::new(Semaphore::new(AT_ONCE));
-        Self { sandbox, workspaces, sessions, gate, scrubber, javascript, config, turns }
+        Self {
+            sandbox,
+            workspaces,
+            sessions,
+            gate,
+            scrubber,
+            javascript,
+            config,
+            turns,
+            registries: Default::default(),
+        }
     }
 
     /// The limits of a program, where its tool sets no others.

@@ -1,21 +1,23 @@
-//! `package_manager`: packages for Python and Node, from their registries only, into the workspace.
+//! `package_manager`: packages for Python and Node, from the registries of pip and npm only, into the workspace.
 
 use crate::{
     Program, Workshop,
     exec::{AROUND, code_limits, seconds},
+    gate,
+    registry::PackageManager as Known,
     result::{Form, answer},
     words,
 };
-use futures::future::BoxFuture;
-use process_sandbox::{Connection, Gate, Limits, Network};
-use std::{io, sync::Arc, time::Duration};
+use process_sandbox::{Limits, Network};
+use std::time::Duration;
 use tool::prelude::*;
 
 /// How long it may take by default and at most, in seconds.
 const TIME: (u32, u32) = (30, 300);
 
-/// A package manager: which of its commands may run, and which hosts it reaches.
+/// A package manager: which of its commands may run, and with which options.
 struct Manager {
+    known: Known,
     names: &'static [&'static str],
     program: &'static str,
     /// Words before the command.
@@ -26,21 +28,22 @@ struct Manager {
     offline: &'static [&'static str],
     /// Of these, those that remove something.
     removes: &'static [&'static str],
-    hosts: &'static [&'static str],
     /// Options that name another source, or run something.
     refused: &'static [&'static str],
     env: &'static [(&'static str, &'static str)],
+    /// The variable with the address of the registry.
+    index: &'static str,
 }
 
 const MANAGERS: &[Manager] = &[
     Manager {
+        known: Known::Pip,
         names: &["pip", "pip3"],
         program: "python3",
         prefix: &["-m", "pip"],
         online: &["install", "download", "index", "wheel"],
         offline: &["uninstall", "list", "show", "freeze", "check", "help"],
         removes: &["uninstall"],
-        hosts: &["pypi.org", "files.pythonhosted.org"],
         refused: &[
             "-i",
             "--index-url",
@@ -69,17 +72,17 @@ const MANAGERS: &[Manager] = &[
             ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
             ("PIP_NO_CACHE_DIR", "1"),
             ("PIP_CONFIG_FILE", "/dev/null"),
-            ("PIP_INDEX_URL", "https://pypi.org/simple"),
         ],
+        index: "PIP_INDEX_URL",
     },
     Manager {
+        known: Known::Npm,
         names: &["npm"],
         program: "npm",
         prefix: &[],
         online: &["install", "i", "add", "ci", "view", "info", "show", "search", "outdated", "update"],
         offline: &["uninstall", "remove", "rm", "un", "ls", "list", "ll", "init", "pkg", "explain", "root", "help"],
         removes: &["uninstall", "remove", "rm", "un"],
-        hosts: &["registry.npmjs.org"],
         refused: &[
             "--registry",
             "--prefix",
@@ -103,9 +106,9 @@ const MANAGERS: &[Manager] = &[
             ("npm_config_update_notifier", "false"),
             ("npm_config_fund", "false"),
             ("npm_config_audit", "false"),
-            ("npm_config_registry", "https://registry.npmjs.org/"),
             ("npm_config_yes", "true"),
         ],
+        index: "npm_config_registry",
     },
 ];
 
@@ -158,22 +161,23 @@ async fn package_manager(workshop: Workshop, cx: Cx, args: PackageManager) -> Re
     rest.extend(args.packages);
     manager.check(&rest)?;
     let program = workshop.find(manager.program)?;
-    let network = if manager.online.contains(&&*verb) {
+    let mut env: Vec<(String, String)> =
+        manager.env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let mut network = Network::None;
+    if manager.online.contains(&&*verb) {
+        let registry = workshop.registry(manager.known).await?;
         let shown = format!("{} {}", manager.names[0], rest.join(" "));
-        match workshop.network(&cx, "package_manager", &shown).await? {
-            Network::Guarded(gate) => Network::Guarded(Arc::new(Registries { gate, hosts: manager.hosts })),
-            Network::None => Network::None,
-        }
-    } else {
-        Network::None
-    };
+        workshop.approve_network(&cx, "package_manager", &shown).await?;
+        network = gate::network(&workshop, &cx, "package_manager", registry.hosts.clone());
+        env.push((manager.index.to_owned(), registry.index.clone()));
+    }
     let wall = seconds(args.timeout, TIME, false);
     // pip asks before it removes something, and a person has approved it already.
     let confirms = manager.removes.contains(&&*verb) && manager.names[0] == "pip";
     let words =
         manager.prefix.iter().map(|word| (*word).to_owned()).chain(rest).chain(confirms.then(|| "-y".to_owned()));
     let program = Program {
-        env: manager.env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        env,
         folder: args.working_dir,
         limits: Limits { wall, cpu: wall, ..code_limits(&workshop, None) },
         network,
@@ -268,28 +272,12 @@ impl Manager {
             .find(|word| word.contains("://") || word.starts_with("git+") || word.starts_with("github:"))
         {
             return Err(Error::denied(format!(
-                "packages come from {} only: name `{}` instead of its address",
-                self.hosts[0],
+                "packages come from the registry of {} only: name `{}` instead of its address",
+                self.names[0],
                 text_kit::truncate(word, 60)
             )));
         }
         Ok(())
-    }
-}
-
-/// Lets through what goes to some hosts.
-struct Registries {
-    gate: Arc<dyn Gate>,
-    hosts: &'static [&'static str],
-}
-
-impl Gate for Registries {
-    fn connect<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Connection>>> {
-        if port == 443 && self.hosts.contains(&host) {
-            return self.gate.connect(host, port);
-        }
-        let text = format!("`{host}` is no registry of packages");
-        Box::pin(async move { Err(io::Error::new(io::ErrorKind::PermissionDenied, text)) })
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     Workshop,
     output::{Keep, Stream, breaks_off, finished},
-    sessions::{Finish, NewSession, Outcome, Session},
+    sessions::{Finish, NewSession, Readable, Session},
 };
 use futures::future::BoxFuture;
 use process_sandbox::{Access, Connection, Ended, Gate, Job, Limits, Mount, Network, Process, Stdin, TerminalSize};
@@ -86,8 +86,7 @@ pub struct Ran {
 struct Prepared {
     job: Job,
     files: ProgramWatch,
-    /// The label of what it can read.
-    label: Label,
+    readable: Readable,
 }
 
 /// Programs that tools need, and the packages of Debian that bring them.
@@ -136,6 +135,15 @@ impl Workshop {
     /// # Errors
     /// `Denied` where a rule or a person refuses.
     pub async fn network(&self, cx: &Cx, tool: &str, command: &str) -> Result<Network> {
+        self.approve_network(cx, tool, command).await?;
+        Ok(Network::Guarded(Arc::new(Judged { gate: self.gate.clone(), cx: cx.clone(), tool: tool.to_owned() })))
+    }
+
+    /// Asks a person whether a call may reach the network, unless they make it by hand.
+    ///
+    /// # Errors
+    /// `Denied` where a rule or a person refuses.
+    pub(crate) async fn approve_network(&self, cx: &Cx, tool: &str, command: &str) -> Result<()> {
         let shown = self.scrubber.text(command, scrub::How::All).into_owned();
         let consult = Consult {
             tool: tool.to_owned(),
@@ -147,8 +155,7 @@ impl Workshop {
             about: format!("Let this reach the internet: {}", text_kit::truncate(&text_kit::one_line(&shown), 200)),
             reason: format!("`{tool}` would run a program that reaches the internet, which needs a person's approval"),
         };
-        cx.ports().ask.consult(cx.clone(), consult).await?;
-        Ok(Network::Guarded(Arc::new(Judged { gate: self.gate.clone(), cx: cx.clone(), tool: tool.to_owned() })))
+        cx.ports().ask.consult(cx.clone(), consult).await
     }
 
     /// Runs a program to its end. Its output is reported as progress of the call.
@@ -176,7 +183,8 @@ impl Workshop {
     }
 
     async fn run_prepared(&self, cx: &Cx, prepared: Prepared, cancel: &CancellationToken) -> Result<Ran> {
-        let Prepared { job, files, label } = prepared;
+        let Prepared { job, files, readable } = prepared;
+        let before = readable().max(cx.label());
         let most = job.limits.output;
         let begun = Instant::now();
         let process = self.sandbox.start(job).await.map_err(sandbox_error);
@@ -185,7 +193,10 @@ impl Workshop {
             Err(error) => Err(error),
         };
         let wall = begun.elapsed();
-        let changed = self.workspaces.after_program(files, label.max(cx.label())).await?;
+        // A file from outside may have come while it ran.
+        let label = before.max(readable()).max(cx.label());
+        let changed = self.workspaces.after_program(files, label).await?;
+        let label = changed.label;
         let (ended, out, err) = collected?;
         let is_cut = ended == Ended::OutputLimit;
         let clean = |bytes: &[u8]| finished(bytes, breaks_off(ended), &self.scrubber);
@@ -230,11 +241,11 @@ impl Workshop {
     pub async fn start(&self, cx: &Cx, program: Program, new: NewSession, details: Option<Details>) -> Result<Session> {
         self.sessions.check_room(cx)?;
         let has_network = matches!(program.network, Network::Guarded(_));
-        let Prepared { job, files, label } = self.prepare(cx, program).await?;
+        let Prepared { job, files, readable } = self.prepare(cx, program).await?;
         if has_network {
             cx.taint(Label::Outside);
         }
-        let (this, read) = (self.clone(), label.max(cx.label()));
+        let this = self.clone();
         // Its changes of files are one change of their own, whenever it ends.
         let change = ChangeSource {
             id: Id::new(),
@@ -245,23 +256,21 @@ impl Workshop {
             unattended: true,
             undoes: None,
         };
-        let finish: Finish = Box::new(move |status, code, output| {
-            let details = details.map(|details| details(status, code, output));
+        let finish: Finish = Box::new(move |ended| {
+            let label = ended.label;
+            let details = details.map(|details| details(ended.status, ended.code, ended.output));
             Box::pin(async move {
-                let marked = store::with_change(Some(change), this.workspaces.after_program(files, read));
+                let marked = store::with_change(Some(change), this.workspaces.after_program(files, label));
                 if let Err(error) = marked.await {
                     tracing::warn!(%error, "what a program changed could not be marked");
                 }
-                Outcome { label: read, details }
+                details
             })
         });
         match self.sandbox.start(job).await {
-            Ok(process) => self.sessions.follow(cx, new, process, finish).await,
-            Err(error) => {
-                // Nothing ran, so nothing changed.
-                drop(finish);
-                Err(sandbox_error(error))
-            }
+            Ok(process) => self.sessions.follow(cx, new, process, readable, finish).await,
+            // Nothing ran, so nothing changed.
+            Err(error) => Err(sandbox_error(error)),
         }
     }
 
@@ -278,25 +287,30 @@ impl Workshop {
         let args = program.args.iter().map(|arg| arg.to_string_lossy().into_owned());
         let words: Vec<String> = args.chain(program.env.iter().map(|(_, value)| value.clone())).collect();
         let here = folder.place_id().to_owned();
-        let wanted = move |id: &str| {
+        let wanted = Arc::new(move |id: &str| {
             let path = format!("/places/{id}");
             sees_files && (id == first || id == here || words.iter().any(|word| word.contains(&path)))
-        };
+        });
+        let has_network = matches!(program.network, Network::Guarded(_));
+        let (workspaces, caller, read) = (self.workspaces.clone(), cx.clone(), wanted.clone());
+        let readable: Readable = Box::new(move || {
+            if has_network {
+                return Label::Outside;
+            }
+            workspaces.worst_of(&caller, &*read).unwrap_or(Label::Outside)
+        });
         let (workspaces, caller) = (self.workspaces.clone(), cx.clone());
         let looked = tokio::task::spawn_blocking(move || {
             if sees_files {
                 workspaces.open_dir(&folder)?;
             }
-            let mounts = workspaces.mounts_of(&caller, access, &wanted)?;
-            Ok((workspaces.before_program_of(&caller, access, &wanted)?, mounts))
+            let mounts = workspaces.mounts_of(&caller, access, &*wanted)?;
+            let network = if has_network { Label::Outside } else { Label::Own };
+            Ok((workspaces.before_program_with(&caller, access, network, &*wanted)?, mounts))
         });
         let (files, mounts) = looked
             .await
             .unwrap_or_else(|_| Err(Error::failed("looking at the files broke inside; this is a fault of Hob")))?;
-        let mut label = files.readable();
-        if matches!(program.network, Network::Guarded(_)) {
-            label = Label::Outside;
-        }
         let job = Job {
             program: program.program,
             args: program.args,
@@ -308,7 +322,7 @@ impl Workshop {
             stdin: program.stdin,
             terminal: program.terminal,
         };
-        Ok(Prepared { job, files, label })
+        Ok(Prepared { job, files, readable })
     }
 }
 

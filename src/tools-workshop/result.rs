@@ -54,6 +54,9 @@ pub fn answer(ran: &Ran, form: Form) -> Output {
         if changed.len() > FILES {
             fields.insert("moreChangedFiles".into(), (changed.len() - FILES).into());
         }
+        if ran.changed.not_undoable > 0 {
+            fields.insert("notUndoable".into(), ran.changed.not_undoable.into());
+        }
     }
     let output = Output { content: Value::Object(fields), label: ran.label, ..Output::default() };
     output.say(sentence(ran))

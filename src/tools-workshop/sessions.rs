@@ -46,6 +46,8 @@ const EVENT_TEXT: usize = 16 * 1024;
 /// The most bytes of one input, and how long a program may take to read it.
 pub const INPUT: usize = 64 * 1024;
 const READS_INPUT: Duration = Duration::from_secs(5);
+/// How much of a line that was typed in parts is remembered, in bytes.
+const LINE: usize = 16 * 1024;
 /// The longest command and title that are stored, in bytes.
 const COMMAND: usize = 4 * 1024;
 const TITLE: usize = 200;
@@ -67,17 +69,18 @@ pub struct NewSession {
     pub details: Value,
 }
 
-/// The facts that its family adds once a program has ended.
-#[derive(Debug, Clone, Default)]
-pub struct Outcome {
-    /// The label of what it printed, at the end.
+/// A program that has ended.
+pub struct Over<'a> {
+    pub status: Status,
+    pub code: Option<i32>,
+    /// The last of its output.
+    pub output: &'a str,
+    /// The label of its output, and of what it wrote.
     pub label: Label,
-    /// Replaces the details it began with.
-    pub details: Option<Value>,
 }
 
-/// Runs once a program has ended, with its status, its exit code and the last of its output.
-pub type Finish = Box<dyn FnOnce(Status, Option<i32>, &str) -> BoxFuture<'static, Outcome> + Send>;
+/// Runs once a program has ended; returns the details that replace those it began with.
+pub type Finish = Box<dyn FnOnce(Over<'_>) -> BoxFuture<'static, Option<Value>> + Send>;
 
 /// A program as a person or a model sees it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -123,6 +126,7 @@ struct Live {
     user: UserId,
     record: SessionRecord,
     state: Mutex<State>,
+    readable: Readable,
     orders: mpsc::Sender<Order>,
     ended: watch::Receiver<bool>,
 }
@@ -130,7 +134,12 @@ struct Live {
 struct State {
     ring: Ring,
     label: Label,
+    /// What was typed since the last line break.
+    line: String,
 }
+
+/// The worst label of what a program can read by now.
+pub type Readable = Box<dyn Fn() -> Label + Send + Sync>;
 
 enum Order {
     Input(String, oneshot::Sender<bool>),
@@ -168,12 +177,21 @@ impl Sessions {
         Ok(())
     }
 
-    /// Follows a program that has started. `finish` runs once it has ended, whatever ended it.
+    /// Follows a program that has started, whose output has the label of what it can read and of what is typed into it.
+    /// `finish` runs once it has ended, whatever ended it.
     ///
     /// # Errors
     /// `Unavailable` where too many run; as every write. The program is stopped then.
-    pub async fn follow(&self, cx: &Cx, new: NewSession, process: Process, finish: Finish) -> Result<Session> {
+    pub async fn follow(
+        &self,
+        cx: &Cx,
+        new: NewSession,
+        process: Process,
+        readable: Readable,
+        finish: Finish,
+    ) -> Result<Session> {
         self.check_room(cx).inspect_err(|_| process.stop())?;
+        let label = readable().max(cx.label());
         let clean = |text: &str, most| {
             let text = self.0.scrubber.text(text, scrub::How::All).into_owned();
             text_kit::truncate(&text, most)
@@ -192,15 +210,15 @@ impl Sessions {
             conversation: cx.conversation(),
             run: cx.run(),
         };
-        let (id, stamp) = (Id::new(), self.0.records.stamp(cx, "process"));
+        let (id, stamp) = (Id::new(), Stamp { label, ..self.0.records.stamp(cx, "process") });
         if let Err(error) = self.add(id, stamp, record.clone()).await {
             process.stop();
             return Err(error);
         }
         let (orders, receiver) = mpsc::channel(32);
         let (end, ended) = watch::channel(false);
-        let state = Mutex::new(State { ring: Ring::new(IN_MEMORY), label: cx.label() });
-        let live = Arc::new(Live { id, user: cx.user(), record, state, orders, ended });
+        let state = Mutex::new(State { ring: Ring::new(IN_MEMORY), label, line: String::new() });
+        let live = Arc::new(Live { id, user: cx.user(), record, state, readable, orders, ended });
         locked(&self.0.live).insert(id, live.clone());
         let view = live.view();
         let pump = Pump {
@@ -274,6 +292,7 @@ impl Sessions {
         let live = locked(&self.0.live).get(&id).cloned();
         let (part, label) = match live {
             Some(live) => {
+                live.look();
                 let state = locked(&live.state);
                 (part(&state.ring, from, most), state.label)
             }
@@ -317,12 +336,31 @@ impl Sessions {
         if text.len() > INPUT {
             return Err(Error::bad_args(format!("the input is longer than {} KB: give it in parts", INPUT / 1024)));
         }
+        {
+            let mut state = locked(&live.state);
+            // What it prints may be what was typed.
+            state.label = state.label.max(cx.label());
+            state.line.push_str(&text);
+            let begin = state.line.rfind('\n').map_or(0, |at| at + 1).max(state.line.len().saturating_sub(LINE));
+            let begin = state.line.ceil_char_boundary(begin);
+            state.line.drain(..begin);
+        }
         let (done, read) = oneshot::channel();
         live.order(Order::Input(text, done)).await?;
         match timeout(READS_INPUT * 2, read).await {
             Ok(Ok(true)) => Ok(()),
             _ => Err(Error::unavailable("the program does not read its input: wait, or stop it")),
         }
+    }
+
+    /// What was typed into a program since the last line break, in parts.
+    ///
+    /// # Errors
+    /// `NotFound` where the caller has no such program.
+    pub fn unfinished(&self, cx: &Cx, id: Id) -> Result<String> {
+        self.get(cx, id)?;
+        let live = locked(&self.0.live).get(&id).cloned();
+        Ok(live.map(|live| locked(&live.state).line.clone()).unwrap_or_default())
     }
 
     /// Stops a running program.
@@ -401,6 +439,13 @@ fn now(cx: &Cx) -> u64 {
 }
 
 impl Live {
+    /// Looks at what it can read by now.
+    fn look(&self) {
+        let label = (self.readable)();
+        let mut state = locked(&self.state);
+        state.label = state.label.max(label);
+    }
+
     fn view(&self) -> Session {
         view(self.id, self.record.clone(), locked(&self.state).label)
     }
@@ -509,14 +554,14 @@ impl Pump {
     async fn close(self, ended: Ended, finish: Finish) {
         let live = &self.live;
         let (status, code) = self::status(&ended);
+        live.look();
         let (tail, label) = {
             let state = locked(&live.state);
             (state.ring.tail(STORED), state.label)
         };
-        let outcome = finish(status, code, &tail.text).await;
-        let label = label.max(outcome.label);
+        let details = finish(Over { status, code, output: &tail.text, label }).await;
         let at = self.clock.now().as_millisecond().max(0) as u64;
-        let details = outcome.details.map(|details| details.to_string());
+        let details = details.map(|details| details.to_string());
         let (shared, id, scope) = (self.sessions.0.clone(), live.id, Scope::User(live.user));
         let stamp = Stamp { scope, owner: live.user, audience: Audience::Private, label, source: "process".into() };
         let output = OutputRecord { text: tail.text, start: tail.from };

@@ -20,17 +20,34 @@ pub struct Redirection {
     pub appends: bool,
 }
 
+/// What a command reads as its standard input.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Input {
+    /// What the shell reads itself.
+    #[default]
+    Inherited,
+    /// The output of the command before it, or a file.
+    Piped,
+    /// A text in the command (`<<<`).
+    Text(Word),
+    /// A here-document: one of [`Script::documents`].
+    Document,
+}
+
 /// A simple command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Command {
     pub words: Vec<Word>,
     pub writes: Vec<Redirection>,
+    pub input: Input,
 }
 
 /// The commands of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Script {
     pub commands: Vec<Command>,
+    /// The here-documents of all of them.
+    pub documents: Vec<String>,
     /// Whether something in it could not be read: an open quote, or too much of it.
     pub is_unclear: bool,
 }
@@ -72,6 +89,8 @@ impl Reader<'_> {
                 done.words.remove(0);
             }
             if done.words.is_empty() && done.writes.is_empty() {
+                // A pipe may go on in the next line, or into a compound command.
+                now.input = done.input;
                 return;
             }
             if into.commands.len() < COMMANDS { into.commands.push(done) } else { into.is_unclear = true }
@@ -95,8 +114,10 @@ impl Reader<'_> {
                     finish(&mut now, into);
                 }
                 b'|' => {
-                    self.at += 1;
+                    let is_or = self.starts("||");
+                    self.at += if is_or { 2 } else { 1 };
                     finish(&mut now, into);
+                    now.input = if is_or { Input::Inherited } else { Input::Piped };
                 }
                 b'#' => {
                     while self.peek().is_some_and(|c| c != b'\n') {
@@ -159,6 +180,7 @@ impl Reader<'_> {
             now.words.push(Word::default());
             return self.deeper(into, Some(b')'));
         }
+        let text = self.starts("<<<");
         while matches!(self.peek(), Some(b'<' | b'>' | b'|')) {
             self.at += 1;
         }
@@ -174,17 +196,23 @@ impl Reader<'_> {
         }
         let target = self.word(into);
         if here {
+            now.input = Input::Document;
             self.here.push((target.text, tabs));
             return;
         }
+        if reads {
+            now.input = if text { Input::Text(target) } else { Input::Piped };
+            return;
+        }
         let is_stream = duplicates && (target.text == "-" || target.text.bytes().all(|b| b.is_ascii_digit()));
-        if !reads && !is_stream {
+        if !is_stream {
             now.writes.push(Redirection { target, appends });
         }
     }
 
     fn skip_here_documents(&mut self, into: &mut Script) {
         for (end, tabs) in std::mem::take(&mut self.here) {
+            let mut document = String::new();
             loop {
                 if self.at >= self.text.len() {
                     into.is_unclear = true;
@@ -197,11 +225,14 @@ impl Reader<'_> {
                 if line == end {
                     break;
                 }
+                document.push_str(line);
+                document.push('\n');
                 // An unquoted document runs what is substituted in it.
                 let inner = expanded(line, self.depth + 1);
                 into.is_unclear |= inner.is_unclear;
                 into.commands.extend(inner.commands);
             }
+            into.documents.push(document);
         }
     }
 
@@ -420,6 +451,23 @@ mod tests {
         ] {
             assert_eq!(seen(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_a_command_reads_is_known() {
+        let input = |text: &str| read(text).commands.last().map(|command| command.input.clone()).unwrap();
+        for text in ["a | b", "a |\nb", "a |& b", "b < x", "a | { b; }"] {
+            assert_eq!(input(text), Input::Piped, "{text}");
+        }
+        for text in ["a || b", "a; b", "a | b; c", "b > x", "a | b && c"] {
+            assert_eq!(input(text), Input::Inherited, "{text}");
+        }
+        assert_eq!(input("b <<< 'x y'"), Input::Text(Word { text: "x y".into(), is_plain: true }));
+        let script = read("b <<'E' | c\none\ntwo\nE\n");
+        assert_eq!(
+            (&script.commands[0].input, &script.documents[..]),
+            (&Input::Document, &["one\ntwo\n".to_owned()][..])
+        );
     }
 
     #[test]

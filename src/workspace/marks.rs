@@ -142,6 +142,18 @@ impl Shared {
     }
 }
 
+impl crate::Workspaces {
+    /// The worst label of anything in those places of this caller that are wanted, by their ids.
+    ///
+    /// # Errors
+    /// As every read.
+    pub fn worst_of(&self, cx: &Cx, wanted: impl Fn(&str) -> bool) -> Result<Label> {
+        let seen = self.0.visible(cx).into_iter().filter(|place| wanted(&place.id));
+        seen.map(|place| self.0.worst_in(cx.user(), &place, &RelPath::default()))
+            .try_fold(Label::Own, |a, b| Ok(a.max(b?)))
+    }
+}
+
 /// Within a write: the mark of a path, if it has one.
 pub(crate) fn read(
     marks: &Collection<MarkRecord>,

@@ -51,12 +51,12 @@ struct Guarded {
     data: OwnedFd,
     /// The folder in it that paths do lead to.
     except: &'static str,
-    seen: RwLock<Seen>,
+    seen: RwLock<DataFolder>,
 }
 
 /// What is in the data folder, and when that changed last: seconds and nanoseconds.
 #[derive(Default)]
-struct Seen {
+struct DataFolder {
     found: HashSet<Identity>,
     changed: Option<(i64, i64)>,
 }
@@ -163,7 +163,7 @@ impl Guard {
         // Two changes within one tick of the clock look like one: what changed just now is looked at again.
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let settled = changed.filter(|(seconds, _)| now.as_secs().cast_signed() > seconds + 1);
-        *self.0.seen.write().unwrap_or_else(PoisonError::into_inner) = Seen { found, changed: settled };
+        *self.0.seen.write().unwrap_or_else(PoisonError::into_inner) = DataFolder { found, changed: settled };
     }
 }
 

@@ -32,6 +32,25 @@ impl Workspaces {
         })
     }
 
+    /// Whether the file of a part is in a repository of git, whose commits no undo takes back.
+    pub async fn is_in_repository(&self, cx: &Cx, part: &Part) -> bool {
+        let Some((key, path)) = spot(part) else { return false };
+        let place = self.0.visible(cx).into_iter().find(|place| place.key == key);
+        let (Some(place), Ok(path)) = (place, RelPath::parse(path)) else { return false };
+        let look = move |shared: &Arc<Shared>| {
+            let root = shared.root(&place)?;
+            let mut folder = path.parent();
+            while let Some(at) = folder {
+                if root.resolve(&at.join(".git"), false).is_ok_and(|found| found.stat.is_some()) {
+                    return Ok(true);
+                }
+                folder = at.parent();
+            }
+            Ok(false)
+        };
+        self.0.on_disk(look).await.unwrap_or(false)
+    }
+
     /// The state after a part was undone, without the end of the sentence.
     pub fn undone_words(&self, part: &Part) -> String {
         let name = &part.title;

@@ -381,13 +381,19 @@ test('command tools: written, tried, saved, approved and deleted', async () => {
   await context.close();
 });
 
+const SETTINGS = { path: '/usr/bin/helper', hosts: ['packages.example.org'], args: ['--do', '{prompt}'], modelArgs: [], service: 'helper', keyField: '', keyVariables: ['HELPER_KEY'], addressVariable: '', envSet: ['REGION'] };
+const AGENTS = [
+  { provider: 'codex', title: 'Codex', installed: false, configured: false, version: null, service: 'openai', hosts: ['api.openai.com'], enabled: true, members: false, available: false, problem: 'Codex is not installed: install_cli_tool installs `codex`, or an admin sets its path', custom: false },
+  { provider: 'custom:helper', title: 'The helper', installed: true, configured: true, version: '1.2', service: 'helper', hosts: ['packages.example.org'], enabled: true, members: true, available: true, problem: null, custom: true, settings: SETTINGS },
+];
+
 for (const [name, size] of Object.entries(sizes)) {
   for (const scheme of schemes) {
     test(`it fits and is accessible: ${name}, ${scheme}`, async () => {
       const it = house([program(1), program(2, { title: 'Fix the footer of the website, and everything that goes with it', kind: 'coding', status: 'exited', exitCode: 0, endedAt: NOW - 5000 })]);
       it.text[`${ID}1`] = `${ESC}[1mRUN${ESC}[0m website\r\n${[31, 32, 33, 34, 35, 36, 37, 90].map((n) => `${ESC}[${n}mcolour ${n}${ESC}[0m `).join('')}\r\n${ESC}[7mreversed${ESC}[0m ${ESC}[42mgreen paper${ESC}[0m ${ESC}[38;5;208morange${ESC}[0m\r\n`;
       const answers = {
-        ...it.answers, 'GET /api/v1/cli-tools': good({ count: 2, tools: TOOLS }), 'GET /api/v1/credentialed-binaries': good({ binaries: [], presets: [PRESET] }), 'GET /api/v1/tools': good({ count: 0, tools: [] }),
+        ...it.answers, 'GET /api/v1/cli-tools': good({ count: 2, tools: TOOLS }), 'GET /api/v1/coding-agents': good({ count: 2, agents: AGENTS }), 'GET /api/v1/credentialed-binaries': good({ binaries: [], presets: [PRESET] }), 'GET /api/v1/tools': good({ count: 0, tools: [] }),
         'GET /api/v1/custom-tools': good({ count: 0, tools: [] }), 'GET /api/v1/command-tools': good({ count: 0, tools: [] }),
       };
       const { page, context } = await visit(answers, { size, scheme, at: '#/device/programs' });
@@ -405,6 +411,10 @@ for (const [name, size] of Object.entries(sizes)) {
       await page.goto(`${hob}/#/device/cli-tools`);
       await page.getByText('Filter and transform JSON.').waitFor();
       await look('cli');
+      await page.goto(`${hob}/#/device/coding-agents`);
+      await press(page, 'Change The helper');
+      await page.getByText('More settings').click();
+      await look('agents');
       await page.goto(`${hob}/#/device/credentials`);
       await press(page, 'GitHub CLI');
       await page.getByText('More settings').click();

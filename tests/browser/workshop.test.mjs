@@ -1,7 +1,7 @@
-// Programs in the sandbox, command-line tools, programs with a key and command tools against the real daemon.
+// Programs in the sandbox, command-line tools, coding agents, programs with a key and command tools against the real daemon.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { api, becomes, counted, desktop, enter, hob, launch, shot, shows, visit } from './page.mjs';
+import { api, becomes, counted, desktop, enter, enterAs, hob, launch, shot, shows, visit } from './page.mjs';
 
 let browser, context, page, problems, sandboxed;
 
@@ -86,6 +86,56 @@ test('a program with a key is set up, and its key is nowhere to be read', async 
   await press('Remove gh');
   await press('Remove', page.getByRole('alertdialog'));
   await page.getByText('“gh” removed.').waitFor();
+});
+
+test('a coding agent is opened to members, and one is added, changed and removed', async () => {
+  const agents = async () => (await api(context, 'GET', '/api/v1/coding-agents')).agents;
+  const agent = async (provider) => (await agents()).find((one) => one.provider === provider);
+  await page.goto(`${hob}/#/device/coding-agents`);
+  await press('Change Codex');
+  const codex = page.getByRole('form', { name: 'Change Codex' });
+  await counted(codex.getByRole('textbox', { name: /^Arguments/ }), 0);
+  await codex.getByText('Members may use it, too').click();
+  await press('Save', codex);
+  await page.getByText('“Codex” saved.').waitFor();
+  assert.equal((await agent('codex')).members, true);
+  await press('Reset Codex');
+  await page.getByText('Codex is as Hob came with it.').waitFor();
+  assert.equal((await agent('codex')).members, false);
+
+  await press('Add a coding agent');
+  const form = page.getByRole('form', { name: 'Add a coding agent' });
+  await form.getByRole('textbox', { name: /^Name/ }).fill('helper');
+  await form.getByRole('textbox', { name: /^Program/ }).fill('sh');
+  await form.getByRole('textbox', { name: /^Arguments/ }).fill('-c\ntrue');
+  await press('Save', form);
+  await form.getByText('Write the whole path').waitFor();
+  await form.getByText('One line must contain {prompt}.').waitFor();
+  await form.getByRole('textbox', { name: /^Program/ }).fill('/bin/sh');
+  await form.getByRole('textbox', { name: /^Arguments/ }).fill('-c\ntrue {prompt}');
+  await form.getByText('More settings').click();
+  await form.getByRole('textbox', { name: /^Other variables/ }).fill('REGION=not-shown-again');
+  await press('Save', form);
+  await page.getByText('“helper” saved.').waitFor();
+  // A change keeps the variables, which nobody sees.
+  await press('Change helper');
+  const change = page.getByRole('form', { name: 'Change helper' });
+  await change.getByRole('textbox', { name: /^Title/ }).fill('The helper');
+  await press('Save', change);
+  await page.getByText('“The helper” saved.').waitFor();
+  const { title, custom, settings } = await agent('custom:helper');
+  assert.deepEqual([title, custom, settings.args, settings.envSet], ['The helper', true, ['-c', 'true {prompt}'], ['REGION']]);
+  assert.doesNotMatch(JSON.stringify(await agents()) + await page.content(), /not-shown-again/);
+  await press('Remove The helper');
+  await press('Remove', page.getByRole('alertdialog'));
+  await page.getByText('“The helper” removed.').waitFor();
+  assert.equal(await agent('custom:helper'), undefined);
+  // Who is no admin sees them, and changes none.
+  const member = await enterAs(browser, 'member', { size: desktop });
+  await member.page.goto(`${hob}/#/device/coding-agents`);
+  await member.page.getByText('Codex').first().waitFor();
+  await counted(member.page.getByRole('button', { name: /^(Change|Reset|Add a coding)/ }), 0);
+  await member.context.close();
 });
 
 test('a command tool is written, tried, used and deleted', async (t) => {

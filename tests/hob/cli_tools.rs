@@ -2,7 +2,9 @@
 
 use crate::{
     approvals::{asked, decide, questions, that_waits},
+    frame::{root, sources},
     harness::{Hob, Setup},
+    hijack::Page,
     http::Reply,
     model_server::{calls, says},
 };
@@ -246,6 +248,55 @@ fn a_tool_is_installed_from_a_registry_once_a_person_agrees() {
     hob.admin("DELETE", &format!("{AT}/greet/installation")).send().refusal(404, "not_found");
     assert_eq!(tool(&hob, "greet")["installed"], false);
     hob.assert_alive();
+}
+
+#[test]
+fn package_managers_reach_the_registries_that_they_name_and_no_others() {
+    let other = Page::at("127.0.0.2", "{}");
+    let config = format!("[limits]\ncalls = 0\n[http]\nallow = [{:?}]\n", other.host);
+    let hob = Hob::with(Setup { config, ..Setup::default() });
+    crate::exec::switch_on(&hob);
+    let mut npm = Command::new("npm");
+    npm.args(["config", "get", "registry"]).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").current_dir("/");
+    let address = String::from_utf8(npm.output().unwrap().stdout).unwrap();
+    let host = address.trim().trim_start_matches("https://").trim_end_matches('/');
+    assert!(host.contains('.'), "{address}");
+    for name in ["npm", "ncu"] {
+        let tool = tool(&hob, name);
+        let expected = if tool["installed"] == true { json!([format!("{host}:443")]) } else { json!([]) };
+        assert_eq!(tool["hosts"], expected, "{tool}");
+    }
+    assert_eq!(tool(&hob, "npm")["installed"], true);
+    // Nothing of the product names them.
+    let mut pip = Command::new("/usr/bin/python3");
+    pip.args(["-c", "from pip._internal.models.index import PyPI as p; print(p.netloc, p.file_storage_domain)"]);
+    let hosts = String::from_utf8(pip.output().unwrap().stdout).unwrap();
+    let hosts: Vec<&str> = hosts.split_whitespace().chain([host]).collect();
+    let mut files = vec![];
+    for folder in ["src", "tests", "web/src", "firmware-image", "cross"] {
+        sources(
+            &root().join(folder),
+            &[".rs", ".toml", ".txt", ".md", ".ts", ".tsx", ".mjs", ".py", ".sh"],
+            &mut files,
+        );
+    }
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        assert!(!hosts.iter().any(|host| text.contains(host)), "{} names a registry of packages", file.display());
+    }
+    // Files of the workspace name another place, which a command with any network reaches.
+    let written = format!("@mine:registry=http://{}/\n", other.host);
+    hob.result("write_file", json!({"path": ".npmrc", "content": written}));
+    let written = format!("--index-url http://{}/simple\nhob-thing\n", other.host);
+    hob.result("write_file", json!({"path": "wanted.txt", "content": written}));
+    for command in ["npm view @mine/thing --fetch-retries=0", "pip download -r wanted.txt --retries 0"] {
+        let direct = command.replace("pip ", "python3 -m pip ");
+        hob.result("exec", json!({"command": direct, "network": true, "timeout": 60}));
+        assert!(!other.heard().is_empty(), "{command}");
+        let refused = hob.result("package_manager", json!({"command": command, "timeout": 60}));
+        assert_eq!(refused["success"], false, "{refused}");
+        assert_eq!(other.heard(), Vec::<String>::new(), "{command}: {refused}");
+    }
 }
 
 #[test]

@@ -197,6 +197,40 @@ fn who_may_use_an_agent_is_an_admins_choice() {
 }
 
 #[test]
+fn an_admin_sees_what_is_set_and_variables_stay_until_they_are_replaced() {
+    let mut hob = Hob::start();
+    ready(&hob);
+    let path = hob.folder.path("agent");
+    let settings = |more: Value| {
+        let mut settings = json!({"path": path, "args": ["{prompt}", "$X"], "hosts": ["packages.example.org"]});
+        settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        settings
+    };
+    set(&hob, "script", settings(json!({"env": {"REGION": "eu-1-unseen", "SHADE": "x"}}))).data(200);
+    let script = |reply: Reply| reply.data(200)["agents"].as_array().unwrap().last().unwrap().clone();
+    for (given, expected) in [
+        (json!({}), json!(["REGION", "SHADE"])),
+        (json!({"env": {"SHADE": "y"}}), json!(["SHADE"])),
+        (json!({"env": {}}), json!([])),
+    ] {
+        set(&hob, "script", settings(given)).data(200);
+        let seen = script(hob.admin("GET", AT).send());
+        assert_eq!((&seen["custom"], &seen["settings"]["envSet"]), (&json!(true), &expected), "{seen}");
+        assert_eq!(seen["settings"]["hosts"], json!(["packages.example.org"]));
+        assert!(!seen.to_string().contains("unseen"));
+    }
+    let codex = |hob: &Hob| hob.admin("GET", AT).send().data(200)["agents"][1].take();
+    assert_eq!(codex(&hob)["settings"], Value::Null, "nothing was set");
+    set(&hob, "codex", json!({"members": true})).data(200);
+    assert_eq!((&codex(&hob)["settings"]["path"], &codex(&hob)["custom"]), (&json!(""), &json!(false)));
+    // Neither a member nor a tool sees it.
+    let member = hob.token("mia", "member");
+    assert!(script(hob.request("GET", AT).bearer(&member).send()).get("settings").is_none());
+    assert!(hob.result("list_coding_agents", json!({}))["agents"][4].get("settings").is_none());
+    hob.assert_alive();
+}
+
+#[test]
 fn what_cannot_run_says_why() {
     let mut hob = Hob::start();
     ready(&hob);

@@ -139,6 +139,8 @@ fn what_deletes_or_overwrites_asks_and_what_adds_does_not() {
         ("rm a.txt", true),
         ("find . -name a.txt -delete", true),
         ("cd /workspace && truncate -s 0 a.txt", true),
+        ("echo 'rm a.txt' | sh", true),
+        ("mv a.txt /tmp/gone", true),
     ] {
         server.script(vec![calls(&[("exec", json!({"command": command}))]), says("done")]);
         let before = questions(&hob, "all").len();
@@ -157,6 +159,27 @@ fn what_deletes_or_overwrites_asks_and_what_adds_does_not() {
         });
         assert_eq!(questions(&hob, "all").len() - before, usize::from(asks), "{command}");
     }
+    assert_eq!(out(&run(&hob, "cat a.txt")), "one\ntwo\n");
+    // Commands that a shell reads, at once or in parts.
+    let shell = hob.result("exec", json!({"command": "sh", "background": true}))["id"].as_str().unwrap().to_owned();
+    server.script(vec![
+        calls(&[("write_process", json!({"id": shell, "input": "r"}))]),
+        calls(&[("write_process", json!({"id": shell, "input": "m a.txt\n"}))]),
+        calls(&[("exec", json!({"command": "sh", "input": "rm a.txt"}))]),
+        says("done"),
+    ]);
+    thread::scope(|scope| {
+        let told = scope.spawn(|| hob.say("do it"));
+        for tool in ["write_process", "exec"] {
+            let question = asked(&hob, 1).remove(0);
+            assert_eq!((&question["tool"], &question["risk"]), (&json!(tool), &json!("destroy")));
+            decide(&hob, &question, "deny");
+            until("its end", || questions(&hob, "pending").iter().all(|other| other["id"] != question["id"]));
+        }
+        told.join().unwrap();
+    });
+    hob.result("write_process", json!({"id": shell, "input": "\n", "close": true}));
+    hob.call("exec", json!({"command": "sh", "input": "rm -rf ."})).refusal(403, "denied");
     assert_eq!(out(&run(&hob, "cat a.txt")), "one\ntwo\n");
     // Where it can change nothing, it destroys nothing.
     server.script(vec![calls(&[("exec", json!({"command": "rm a.txt", "readOnly": true}))]), says("no")]);
@@ -436,6 +459,44 @@ fn what_a_tainted_run_wrote_taints_those_that_can_read_it() {
         told.join().unwrap();
     });
     assert_eq!(questions(&hob, "all").len(), before + 1);
+}
+
+#[test]
+fn what_a_program_prints_taints_while_it_runs_and_when_the_file_comes_later() {
+    let (hob, server, _) = with_a_page(30);
+    switch_on(&hob);
+    let upload = |name: &str| {
+        let put = hob.request("PUT", &format!("/api/v1/workspace/file?path={name}")).bearer(TOKEN);
+        put.body(b"words of a stranger\n".to_vec()).send().data(200);
+    };
+    let pin = |high: bool| calls(&[("gpio_write", json!({"pin": 24, "high": high}))]);
+    let is_asked = |what: &str| {
+        thread::scope(|scope| {
+            let told = scope.spawn(|| hob.say("go on"));
+            let question = asked(&hob, 1).remove(0);
+            assert_eq!((&question["tool"], &question["rule"]), (&json!("gpio_write"), &json!("tainted")), "{what}");
+            decide(&hob, &question, "deny");
+            told.join().unwrap();
+        });
+    };
+    // The file comes while the program runs.
+    let late = json!({"command": "until test -e late.txt; do sleep 0.1; done; cat late.txt; cp late.txt copy.txt"});
+    server.script(vec![calls(&[("exec", late)]), pin(true), says("done")]);
+    thread::scope(|scope| {
+        scope.spawn(|| is_asked("a file that came later"));
+        until("the program", || hob.get("/api/v1/runs?state=running").data(200)["runs"] != json!([]));
+        thread::sleep(std::time::Duration::from_millis(700));
+        upload("late.txt");
+    });
+    assert_eq!(hob.get("/api/v1/workspace/text?path=copy.txt").data(200)["outside"], true);
+    // In the background its first output taints, and so does what is read of it later, in another run.
+    let background = json!({"command": "cat late.txt; sleep 600", "background": true});
+    server.script(vec![calls(&[("exec", background)]), pin(true), says("done")]);
+    is_asked("a program in the background");
+    let id = hob.get("/api/v1/processes").data(200)["processes"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(hob.get(&format!("/api/v1/processes/{id}")).data(200)["outside"], true);
+    server.script(vec![calls(&[("read_process", json!({"id": id, "from": 0}))]), pin(true), says("done")]);
+    is_asked("what it printed");
 }
 
 #[test]

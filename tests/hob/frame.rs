@@ -74,7 +74,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("fancy-regex", "registry"),
     ("fend-core", "tools-utilities"),
     ("gpiocdev", "board"),
-    ("encoding_rs", "tools-files"),
+    ("encoding_rs", "workspace"),
     ("globset", "tools-files"),
     ("grep-matcher", "tools-files"),
     ("grep-regex", "tools-files"),

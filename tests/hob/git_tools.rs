@@ -225,6 +225,7 @@ fn arguments_are_no_options() {
         ("git_log", json!({"branch": "-1"})),
         ("git_log", json!({"since": "a\nb"})),
         ("git_branch", json!({"action": "create", "name": bad})),
+        ("git_branch", json!({"name": "no-action"})),
         ("git_branch", json!({"action": "create", "name": "x", "from": bad})),
         ("git_branch", json!({"action": "delete", "name": "-D"})),
         ("git_checkout", json!({"target": "--orphan"})),

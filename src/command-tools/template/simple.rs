@@ -29,9 +29,87 @@ const SHELL: &[&str] = &[
 ];
 /// Programs that run their arguments, or read them as statements.
 const RUN_ARGUMENTS: &[&str] = &[
-    "at", "batch", "crontab", "expect", "flock", "gdb", "mariadb", "mysql", "parallel", "psql", "script", "sqlite3",
-    "ssh", "su", "tmux", "watch",
+    "at",
+    "batch",
+    "chroot",
+    "crontab",
+    "dc",
+    "ed",
+    "emacs",
+    "emacsclient",
+    "entr",
+    "ex",
+    "expect",
+    "fakeroot",
+    "flock",
+    "gdb",
+    "gmake",
+    "less",
+    "ltrace",
+    "make",
+    "mariadb",
+    "more",
+    "mysql",
+    "nsenter",
+    "nvim",
+    "parallel",
+    "perf",
+    "pkexec",
+    "proot",
+    "psql",
+    "rlwrap",
+    "runuser",
+    "screen",
+    "script",
+    "setpriv",
+    "socat",
+    "sqlite3",
+    "ssh",
+    "start-stop-daemon",
+    "strace",
+    "su",
+    "systemd-run",
+    "tmux",
+    "unshare",
+    "valgrind",
+    "vi",
+    "view",
+    "vim",
+    "watch",
 ];
+/// Words in the names of long options that take a command, code or settings that name one.
+const OPTION_WORDS: &[&str] = &[
+    "checkpoint-action",
+    "command",
+    "config",
+    "editor",
+    "eval",
+    "exec",
+    "expression",
+    "hook",
+    "init-file",
+    "pager",
+    "plugin",
+    "preload",
+    "preprocessor",
+    "program",
+    "rcfile",
+    "receive-pack",
+    "rsh",
+    "shell",
+    "upload-pack",
+];
+/// Short options of the same kind.
+const SHORT_OPTIONS: &[(&str, &[&str])] = &[
+    ("curl", &["-K"]),
+    ("rg", &["--pre"]),
+    ("rsync", &["-e"]),
+    ("tar", &["-F", "-I"]),
+    ("wget", &["-e"]),
+    ("zip", &["-TT"]),
+];
+/// Options of find after which a command begins.
+const FIND_RUNS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 /// Programs whose first argument without a dash is code.
 const CODE_FIRST: &[&str] = &["awk", "gawk", "mawk", "nawk", "sed"];
 /// Interpreters, which read code after an option such as `-c` or `-e`.
@@ -66,6 +144,20 @@ pub struct Simple {
     code_option: bool,
     /// Whether an argument without a dash came.
     first_argument: bool,
+    /// Whether the word before is an option whose value is code, a command or settings.
+    takes_code: bool,
+    /// Whether its input is code.
+    reads_code: bool,
+    /// Whether the word names a file that is read or written.
+    pub is_redirection: bool,
+    /// Whether it is `find`, or was before it came to a command that find runs.
+    is_find: bool,
+    /// Whether it is run by `xargs` with what it reads.
+    by_xargs: bool,
+    /// Whether a value is in it.
+    pub has_value: bool,
+    /// Whether it may read a value as its input.
+    pub is_fed: bool,
 }
 
 impl Simple {
@@ -76,6 +168,11 @@ impl Simple {
         }
         let (word, has_place) = (std::mem::take(&mut self.word), std::mem::take(&mut self.has_place));
         self.in_word = false;
+        self.has_value |= has_place;
+        if std::mem::take(&mut self.is_redirection) {
+            return;
+        }
+        let takes_code = std::mem::take(&mut self.takes_code);
         if self.program.is_none() || self.is_wrapper {
             let is_keyword = self.program.is_none() && !has_place && KEYWORDS.contains(&&*word);
             let is_argument =
@@ -86,15 +183,20 @@ impl Simple {
             return;
         }
         let name = program_of(&word);
-        let may_run = self.is_wrapped || self.program.as_deref() == Some("find");
+        // A wrapper may have taken the value of an option for its program.
+        let may_be_run = [SHELL, RUN_ARGUMENTS, CODE_FIRST].iter().any(|list| list.contains(&name)) && name != ".";
+        let is_input = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].contains(&&*word);
         if word == "--" && !has_place {
             self.dashes = true;
-        } else if is_interpreter(name)
-            || may_run && [SHELL, RUN_ARGUMENTS, CODE_FIRST].iter().any(|list| list.contains(&name))
-        {
+        } else if self.is_find && FIND_RUNS.contains(&&*word) {
+            (self.is_wrapper, self.is_wrapped) = (true, true);
+        } else if is_interpreter(name) || self.is_wrapped && may_be_run {
             self.runs(&word);
+        } else if is_input {
+            self.reads_code |= takes_code;
         } else if word.starts_with('-') && !self.dashes {
             self.code_option |= is_code_option(&word);
+            self.takes_code = self.is_taker(&word) && !word.contains('=');
         } else if !(self.reads_code_first() && is_assignment(&word)) {
             self.first_argument = true;
         }
@@ -106,6 +208,8 @@ impl Simple {
         self.is_wrapper = WRAPPERS.contains(&name);
         self.is_wrapped |= self.is_wrapper;
         (self.code_option, self.first_argument) = (false, false);
+        self.is_find |= name == "find";
+        self.by_xargs |= name == "xargs";
         self.program = Some(name.to_owned());
     }
 
@@ -113,9 +217,47 @@ impl Simple {
         self.program.as_deref().is_some_and(|program| CODE_FIRST.contains(&program))
     }
 
+    /// Whether an option of the program takes code, a command or settings.
+    fn is_taker(&self, option: &str) -> bool {
+        let program = self.program.as_deref().unwrap_or_default();
+        if let Some(long) = option.strip_prefix("--") {
+            let name = long.split('=').next().unwrap_or_default();
+            if OPTION_WORDS.iter().any(|word| name.contains(word)) {
+                return true;
+            }
+        } else if self.reads_code_first() {
+            return option.contains(['e', 'f', 'i', 'l']);
+        } else if program == "git" && !self.first_argument {
+            return option.starts_with("-c");
+        }
+        let own = SHORT_OPTIONS.iter().find(|(name, _)| *name == program);
+        own.is_some_and(|(_, options)| options.iter().any(|own| option.starts_with(own)))
+    }
+
+    /// The command is complete.
+    ///
+    /// # Errors
+    /// `BadArgs` where a value before it becomes its commands.
+    pub fn end(&self) -> Result<()> {
+        let Some(program) = self.program.as_deref().filter(|_| self.is_fed) else { return Ok(()) };
+        let reads_code =
+            self.reads_code || is_interpreter(program) && (self.by_xargs || !self.first_argument && !self.code_option);
+        let reads_statements =
+            RUN_ARGUMENTS.contains(&program) || self.by_xargs && self.is_wrapper && program != "xargs";
+        if reads_code || reads_statements {
+            return Err(Error::bad_args(format!(
+                "`{program}` would read a value as its commands: pass the value to a script as an argument"
+            )));
+        }
+        Ok(())
+    }
+
     /// Whether a value may be where the reader is.
     pub fn check_place(&self, name: &str) -> Result<()> {
         let refuse = |why: &str| Err(Error::bad_args(format!("`{{{{{}}}}}` {why}", truncate(name, 60))));
+        if self.is_redirection {
+            return Ok(());
+        }
         let Some(program) = self.program.as_deref() else {
             return match is_assignment(&self.word) {
                 true => Ok(()),
@@ -137,6 +279,11 @@ impl Simple {
         if RUN_ARGUMENTS.contains(&program) {
             return refuse(&format!(
                 "is an argument of `{program}`, which can run it: put what you need into a script, and pass it to that"
+            ));
+        }
+        if self.takes_code || self.word.starts_with('-') && !self.dashes && self.is_taker(&self.word) {
+            return refuse(&format!(
+                "is in an option by which `{program}` can run it: write that option's value into the command"
             ));
         }
         let is_variable = program != "sed" && is_assignment(&self.word);

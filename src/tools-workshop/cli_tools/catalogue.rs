@@ -1,5 +1,6 @@
 //! The command-line tools that Hob knows and those that an admin added, their risk, and their policy.
 
+use crate::registry::host_of;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::LazyLock};
 use store::{Coded, Key, Level, Record};
@@ -156,6 +157,8 @@ pub(super) struct CliTool {
     pub registry: String,
     version: Vec<String>,
     pub hosts: Vec<String>,
+    /// Whether it reaches the registry that npm names, too.
+    pub npm_registry: bool,
     pub writes: bool,
     #[serde(skip)]
     pub custom: bool,
@@ -341,7 +344,7 @@ impl StoredTool {
         if !tool.package.is_empty() && !is_package(&tool.package) {
             return bad("`package` must be an npm package, such as `prettier`, `prettier@3` or `@scope/name`".into());
         }
-        if !tool.registry.is_empty() && registry_host(&tool.registry).is_none() {
+        if !tool.registry.is_empty() && host_of(&tool.registry).is_none() {
             return bad("`registry` must be an address such as https://npm.example.org/".into());
         }
         if tool.hosts.len() > HOSTS || !tool.hosts.iter().all(|host| host == "*" || crate::gate::is_host(host)) {
@@ -362,6 +365,7 @@ impl StoredTool {
             registry: self.registry.clone(),
             version: vec![],
             hosts: self.hosts.clone(),
+            npm_registry: false,
             writes: self.writes,
             custom: true,
             set: self.policy,
@@ -385,14 +389,6 @@ fn is_package(text: &str) -> bool {
     };
     let (name, version) = rest.split_once('@').map_or((rest, None), |(name, version)| (name, Some(version)));
     text.len() <= 120 && scope.is_none_or(is_name) && is_name(name) && version.is_none_or(is_version)
-}
-
-/// The host of a registry, with its port.
-pub(super) fn registry_host(url: &str) -> Option<String> {
-    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
-    let host = rest.split('/').next().unwrap_or_default();
-    let plain = url.len() <= 200 && url.chars().all(|c| c.is_ascii_alphanumeric() || ":/._-".contains(c));
-    (plain && crate::gate::is_host(host) && !host.starts_with('*')).then(|| host.to_lowercase())
 }
 
 #[cfg(test)]
@@ -455,7 +451,7 @@ mod tests {
         assert_eq!(all["jq"].policy(), ToolPolicy::Blocked);
         let own = &all["greet"];
         assert_eq!((own.program(), own.policy(), own.custom), ("greet", ToolPolicy::Allowed, true));
-        assert_eq!(registry_host(&own.registry).as_deref(), Some("127.0.0.1:4873"));
+        assert_eq!(host_of(&own.registry).as_deref(), Some("127.0.0.1:4873"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::{
     cli_tools::{CliTools, catalogue::CliTool},
     given::{self, GIVEN},
     output,
+    registry::PackageManager,
 };
 use futures::{StreamExt, stream};
 use process_sandbox::{Access, Ended, Job, Limits, Mount};
@@ -46,6 +47,8 @@ pub(super) struct Installed {
     /// Whether Hob installed it.
     pub by_hob: bool,
     pub version: Option<String>,
+    /// The hosts that it may reach.
+    pub hosts: Vec<String>,
 }
 
 impl CliTools {
@@ -60,10 +63,22 @@ impl CliTools {
         let own = self.folder_of(&tool.name).join(&below);
         if !tool.package.is_empty() && fs::metadata(&own).is_ok_and(|facts| facts.is_file()) {
             let inside = Path::new(GIVEN).join("tools").join(&tool.name).join(below);
-            return Some(Installed { path: own, inside, by_hob: true, version: None });
+            return Some(Installed { path: own, inside, by_hob: true, version: None, hosts: tool.hosts.clone() });
         }
         let found = self.workshop.sandbox.find(tool.program())?;
-        Some(Installed { path: found.clone(), inside: found, by_hob: false, version: None })
+        Some(Installed { path: found.clone(), inside: found, by_hob: false, version: None, hosts: tool.hosts.clone() })
+    }
+
+    /// The hosts that a tool may reach.
+    ///
+    /// # Errors
+    /// `Unavailable` where npm names no registry.
+    pub(super) async fn hosts_of(&self, tool: &CliTool) -> Result<Vec<String>> {
+        let mut hosts = tool.hosts.clone();
+        if tool.npm_registry {
+            hosts.extend(self.workshop.registry(PackageManager::Npm).await?.hosts.iter().cloned());
+        }
+        Ok(hosts)
     }
 
     /// What a program sees of a tool that Hob installed.
@@ -84,7 +99,9 @@ impl CliTools {
             tools.into_iter().filter_map(|tool| Some((tool.clone(), self.locate(tool)?))).collect();
         let asked = stream::iter(found).map(|(tool, installed)| async move {
             let version = self.version(&tool, &installed).await;
-            (tool.name, Installed { version, ..installed })
+            // Without its registry it is listed all the same.
+            let hosts = self.hosts_of(&tool).await.unwrap_or_default();
+            (tool.name, Installed { version, hosts, ..installed })
         });
         asked.buffer_unordered(AT_ONCE).collect().await
     }

@@ -2,19 +2,15 @@
 //! running what the package brings.
 
 use crate::{
-    cli_tools::{
-        CliTools,
-        catalogue::{CliTool, registry_host},
-    },
+    cli_tools::{CliTools, catalogue::CliTool},
     gate, given, output,
     program::sandbox_error,
+    registry::{PackageManager, host_of},
 };
 use process_sandbox::{Access, Ended, Job, Limits};
 use std::{fs, io, path::Path, path::PathBuf, time::Duration};
 use tool::{Cx, Error, Result};
 
-/// The registry of npm.
-const REGISTRY: &str = "https://registry.npmjs.org/";
 /// Where a package is installed, in the sandbox.
 const TARGET: &str = "/run/hob/install";
 /// The end of the name of a folder that is being installed.
@@ -102,9 +98,14 @@ impl CliTools {
     }
 
     async fn run_npm(&self, cx: &Cx, tool: &CliTool, npm: PathBuf, part: &Path) -> Result<()> {
-        let registry = if tool.registry.is_empty() { REGISTRY } else { &tool.registry };
-        let host =
-            registry_host(registry).ok_or_else(|| Error::bad_args("the registry of the tool is not an address"))?;
+        let (registry, hosts) = if tool.registry.is_empty() {
+            let npms = self.workshop.registry(PackageManager::Npm).await?;
+            (&*npms.index, npms.hosts.clone())
+        } else {
+            let host = host_of(&tool.registry);
+            let host = host.ok_or_else(|| Error::bad_args("the registry of the tool is not an address"))?;
+            (&*tool.registry, vec![host])
+        };
         let mut job = Job::new(npm).args([
             "install",
             "--prefix",
@@ -131,7 +132,7 @@ impl CliTools {
         job.dir = PathBuf::from(TARGET);
         job.mounts = vec![given::folder(part, job.dir.clone(), Access::ReadWrite)?];
         job.limits = Limits { wall: PATIENCE, cpu: PATIENCE, memory: MEMORY, disk: DISK, ..Limits::default() };
-        job.network = gate::network(&self.workshop, cx, "install_cli_tool", vec![host]);
+        job.network = gate::network(&self.workshop, cx, "install_cli_tool", hosts);
         cx.progress(&format!("installing {}", tool.package));
         let finished = self.workshop.sandbox.run(job, cx.cancel()).await.map_err(sandbox_error)?;
         let why = match finished.ended {

@@ -109,6 +109,7 @@ async fn run_cli_tool(state: CliTools, cx: Cx, call: RunCliTool) -> Result<Outpu
     }
     state.workshop.check()?;
     let installed = state.locate(&tool).ok_or_else(|| not_installed(&tool))?;
+    let hosts = state.hosts_of(&tool).await?;
     approve(&state, &cx, &tool, policy, &call).await?;
     let (points, level) = score(tool.risk, args);
     let mut program = Program::new(installed.inside.clone(), call.args.0);
@@ -117,7 +118,7 @@ async fn run_cli_tool(state: CliTools, cx: Cx, call: RunCliTool) -> Result<Outpu
     program.mounts = state.mounts(&tool, &installed)?;
     let wall = Duration::from_millis(call.timeout.unwrap_or(TIMEOUT).clamp(SHORTEST, LONGEST));
     program.limits = Limits { wall, cpu: wall, ..state.workshop.limits() };
-    program.network = gate::network(&state.workshop, &cx, "run_cli_tool", tool.hosts.clone());
+    program.network = gate::network(&state.workshop, &cx, "run_cli_tool", hosts);
     let mut output = answer(&state.workshop.run(&cx, program).await?, Form::Code);
     if let Some(fields) = output.content.as_object_mut() {
         fields.extend([
@@ -151,7 +152,7 @@ impl CliTools {
     /// Whether a call can neither change files nor reach the network.
     fn only_reads(&self, args: &Value) -> bool {
         let name = args["name"].as_str().unwrap_or_default();
-        self.get(name.trim()).is_ok_and(|tool| !tool.writes && tool.hosts.is_empty())
+        self.get(name.trim()).is_ok_and(|tool| !tool.writes && tool.hosts.is_empty() && !tool.npm_registry)
     }
 }
 

@@ -162,8 +162,32 @@ pub struct AgentSettings {
     pub key_variables: Option<Vec<String>>,
     /// A new agent: the variable for the service's `base_url`.
     pub address_variable: Option<String>,
-    /// A new agent: other variables.
+    /// A new agent: other variables, which are not shown again; those of an agent that is set up stay where this is left out.
     pub env: Option<BTreeMap<String, String>>,
+}
+
+/// What an admin set of a coding agent, without the values of its variables.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSettingsView {
+    /// The path of its program; empty where it is looked for.
+    pub path: String,
+    /// The hosts that were added.
+    pub hosts: Vec<String>,
+    /// An added agent: its arguments.
+    pub args: Vec<String>,
+    /// An added agent: the arguments that are added where a model is named.
+    pub model_args: Vec<String>,
+    /// An added agent: the service with its key.
+    pub service: String,
+    /// An added agent: the field of the service with the key.
+    pub key_field: String,
+    /// An added agent: the variables that the key goes into.
+    pub key_variables: Vec<String>,
+    /// An added agent: the variable for the service's `base_url`.
+    pub address_variable: String,
+    /// An added agent: the names of its other variables.
+    pub env_set: Vec<String>,
 }
 
 fn yes() -> bool {
@@ -266,6 +290,26 @@ impl AgentRecord {
         };
         new.check()?;
         Ok(new)
+    }
+
+    /// Takes the variables of an earlier record.
+    pub fn keep_env(&mut self, earlier: &Self) {
+        self.env.clone_from(&earlier.env);
+    }
+
+    /// As an admin sees it.
+    pub fn view(&self) -> AgentSettingsView {
+        AgentSettingsView {
+            path: self.path.clone(),
+            hosts: self.hosts.clone(),
+            args: self.args.clone(),
+            model_args: self.model_args.clone(),
+            service: self.service.clone(),
+            key_field: self.key_field.clone(),
+            key_variables: self.key_variables.clone(),
+            address_variable: self.address_variable.clone(),
+            env_set: self.env.keys().cloned().collect(),
+        }
     }
 
     fn check(&self) -> Result<()> {

@@ -60,6 +60,9 @@ pub async fn branch(tools: Workshop, cx: Cx, args: Branch) -> Result<Output> {
         check_branch(name).map(|()| name)
     };
     match args.action {
+        Action::List if args.name.is_some() || args.from.is_some() || args.force => Err(Error::bad_args(
+            "`action` is missing: write create or delete, or leave out the name to list the branches",
+        )),
         Action::List => {
             let mut words =
                 vec!["for-each-ref", "--count=501", "--sort=-committerdate", parse::BRANCH_FORMAT, "refs/heads"];

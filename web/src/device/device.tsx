@@ -30,12 +30,13 @@ const SETTLED_MS = 3000;
 const MOVES = ['wheel', 'touchstart', 'keydown', 'pointerdown'] as const;
 
 /** Parts with their own page, loaded on demand. */
-const PAGES = new Set(['services', 'activity', 'models', 'persona', 'prompt', 'runs', 'skills', 'programs', 'cli-tools', 'credentials']);
+const PAGES = new Set(['services', 'activity', 'models', 'persona', 'prompt', 'runs', 'skills', 'programs', 'cli-tools', 'coding-agents', 'credentials']);
 const Services = lazy<{ wanted: string; fresh?: boolean }>(() => import('./services').then((part) => part.Services));
 const Activity = lazy<object>(() => import('./activity').then((part) => part.Activity));
 const Model = lazy<{ onward?: boolean }>(() => import('./model').then((part) => part.Model));
 const Programs = lazy<{ wanted: string }>(() => import('../processes/page').then((part) => part.Processes));
 const CliTools = lazy<object>(() => import('../workshop/cli-tools').then((part) => part.CliTools));
+const CodingAgents = lazy<object>(() => import('../workshop/coding-agents').then((part) => part.CodingAgents));
 const Credentials = lazy<object>(() => import('../workshop/credentials').then((part) => part.Credentials));
 const MindPages = lazy<{ path: string[] }>(() => import('../mind/pages').then((part) => part.MindPages));
 
@@ -44,6 +45,7 @@ function pageAt(path: string[]): JSX.Element | null {
     case 'services': return <Services wanted={path[1] ?? ''} fresh={path[2] === 'new'} />;
     case 'activity': return <Activity />;
     case 'cli-tools': return <CliTools />;
+    case 'coding-agents': return <CodingAgents />;
     case 'credentials': return <Credentials />;
     case 'programs': return <Programs wanted={path[1] ?? ''} />;
     case 'models': case 'persona': case 'prompt': case 'runs': case 'skills': return <MindPages path={path} />;
@@ -76,6 +78,7 @@ function Parts({ admin }: { admin: boolean }): JSX.Element {
       <LinkedPart id="services" title={text.services.title} why={text.services.why} open={text.services.open} />
       <LinkedPart id="programs" title={programs.title} why={programs.why} open={programs.open} />
       <LinkedPart id="cli-tools" title={forms.cli.title} why={forms.cli.why} open={forms.cli.open} />
+      <LinkedPart id="coding-agents" title={forms.agents.title} why={forms.agents.why} open={forms.agents.open} />
       {admin && <LinkedPart id="credentials" title={forms.credentials.title} why={forms.credentials.why} open={forms.credentials.open} />}
       <LinkedPart id="activity" title={text.activity.title} why={text.activity.why} open={text.activity.open} />
       {admin && <Backup />}

@@ -44,7 +44,7 @@ export const text = {
     },
     pages: {
       models: ['Models', 'keys, providers, budget, spending'], persona: ['Personality', 'system prompt, learned notes, documents'], skills: ['Skills', 'instructions for tasks'], prompt: ['System prompt', 'the whole prompt'],
-      runs: ['Runs', 'answers with their steps'], activity: ['Activity', 'every tool call'], programs: ['Programs', 'commands and coding tasks that run'], 'cli-tools': ['Command-line tools', 'install, allow, block'], credentials: ['Programs with a key', 'gh, aws, kubectl, gcloud, terraform'], services: ['Services', 'addresses and keys of tools'],
+      runs: ['Runs', 'answers with their steps'], activity: ['Activity', 'every tool call'], programs: ['Programs', 'commands and coding tasks that run'], 'cli-tools': ['Command-line tools', 'install, allow, block'], 'coding-agents': ['Coding agents', 'Claude Code, Codex, Gemini CLI, aider'], credentials: ['Programs with a key', 'gh, aws, kubectl, gcloud, terraform'], services: ['Services', 'addresses and keys of tools'],
     } as Record<string, string[]>,
     groups: { rooms: 'Rooms', things: 'Devices', pins: 'Pins', tools: 'Tools', memories: 'Memories', lists: 'Lists', files: 'Files', conversations: 'Conversations' },
     looking: 'Looking…',

@@ -1,4 +1,4 @@
-// Command-line tools, programs with a key, and command tools.
+// Command-line tools, coding agents, programs with a key, and command tools.
 import type { ToolRun } from '../api';
 import { call, type Body, type Data } from '../http';
 
@@ -14,6 +14,15 @@ export const cliTools = () => call('GET /api/v1/cli-tools', undefined, { timeout
 export const setCliTool = (name: string, body: CliSettings) => call('PUT /api/v1/cli-tools/{name}', { path: { name }, body });
 export const unsetCliTool = (name: string) => call('DELETE /api/v1/cli-tools/{name}', { path: { name } });
 export const uninstall = (name: string) => call('DELETE /api/v1/cli-tools/{name}/installation', { path: { name } }, { timeoutMs: WORK_MS });
+
+export type CodingAgent = Data<'GET /api/v1/coding-agents'>['agents'][number];
+export type AgentSettings = Body<'PUT /api/v1/coding-agents/{name}'>;
+
+/** Hob asks each for its version. */
+export const codingAgents = () => call('GET /api/v1/coding-agents', undefined, { timeoutMs: WORK_MS });
+/** Variables that are left out stay. */
+export const setCodingAgent = (name: string, body: AgentSettings) => call('PUT /api/v1/coding-agents/{name}', { path: { name }, body });
+export const unsetCodingAgent = (name: string) => call('DELETE /api/v1/coding-agents/{name}', { path: { name } });
 
 export type Binary = Data<'GET /api/v1/credentialed-binaries'>['binaries'][number];
 export type Preset = Data<'GET /api/v1/credentialed-binaries'>['presets'][number];
