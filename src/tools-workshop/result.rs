@@ -56,6 +56,8 @@ pub fn answer(ran: &Ran, form: Form) -> Output {
         }
         if ran.changed.not_undoable > 0 {
             fields.insert("notUndoable".into(), ran.changed.not_undoable.into());
+            let lost: Vec<String> = ran.changed.lost.iter().take(FILES).cloned().collect();
+            fields.insert("notUndoableFiles".into(), lost.into());
         }
     }
     let output = Output { content: Value::Object(fields), label: ran.label, ..Output::default() };
