@@ -3,7 +3,6 @@
 
 use crate::{describe::Schemas, envelope::Failure};
 use axum::{extract::FromRequestParts, http::request::Parts};
-use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::num::NonZeroUsize;
@@ -30,7 +29,7 @@ fn parse<T: DeserializeOwned + JsonSchema>(query: &str) -> Result<T, Failure> {
     let given = query.split('&').filter(has_value).collect::<Vec<_>>().join("&");
     // Bytes that are no text would silently become other characters.
     for (name, value) in given.split('&').filter_map(|pair| pair.split_once('=')) {
-        if percent_decode_str(value).decode_utf8().is_err() {
+        if !is_text(value) {
             let name = prefix(name, SHOWN);
             return Err(Failure::new(
                 400,
@@ -50,6 +49,25 @@ fn parse<T: DeserializeOwned + JsonSchema>(query: &str) -> Result<T, Failure> {
         };
         Failure::new(400, "bad_args", text)
     })
+}
+
+/// Whether a value with `%` in it stands for UTF-8.
+fn is_text(value: &str) -> bool {
+    let (mut bytes, mut rest) = (vec![], value.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        let escaped = after.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        match escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    std::str::from_utf8(&bytes).is_ok()
 }
 
 /// The error of a wrong parameter: the values its schema allows, and its description.
