@@ -69,7 +69,7 @@ impl Guard {
     pub fn new(data: &Path, except: &'static str) -> Result<Self, Errno> {
         let data = open_host_folder(data)?;
         let found = [identity(&fstat(&data)?)].into();
-        let seen = RwLock::new(Seen { found, changed: None });
+        let seen = RwLock::new(DataFolder { found, changed: None });
         let guard = Self(Arc::new(Guarded { data, except, seen }));
         guard.look();
         Ok(guard)
