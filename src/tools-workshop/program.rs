@@ -299,6 +299,7 @@ impl Workshop {
         }
         let job = Job {
             program: program.program,
+            part: None,
             args: program.args,
             env: environment(program.env),
             dir,
