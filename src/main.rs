@@ -13,7 +13,7 @@ use std::{
 use tokio::signal::unix::SignalKind;
 
 #[cfg(test)]
-process_sandbox::enter_in_tests!();
+process_sandbox::enter_in_tests!(&[decoders::PART]);
 
 /// Writes the log to standard error without secrets. Never fails: a closed reader must not stop the daemon.
 struct Log(Scrubber);
@@ -42,7 +42,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 fn main() -> ExitCode {
-    process_sandbox::enter_if_asked();
+    process_sandbox::enter_with(&[decoders::PART]);
     let command = cli::parse();
     care::begin();
     // Keep other programs of the same user from reading keys in this process's memory.

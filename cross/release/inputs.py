@@ -1,4 +1,4 @@
-"""What a release is made of: crates, C inside crates, packages of the page, the model, Rust's library, Debian's packages.
+"""What a release is made of: crates, C inside crates, packages of the page, the model, the fonts, Rust's library, Debian's packages.
 
 `parts(targets)` lists all but the last; `of_image(file)` reads the packages of an image.
 """
@@ -185,6 +185,15 @@ def model():
                  description="The embedding model inside the program, quantized to 8 bits.")]
 
 
+def fonts():
+    """The letters of PDF files that Hob makes, from their own folder."""
+    folder = ROOT / "src/decoders/fonts"
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.ttf")))).hexdigest()
+    return [Part("font", "dejavu-fonts", digest[:12], "Bitstream-Vera", f"pkg:generic/dejavu-fonts@{digest[:12]}", sha256=digest,
+                 texts=(folder / "LICENCE",), architectures=tuple(TARGETS),
+                 description="The fonts inside the program, with fewer letters and without hints.")]
+
+
 def toolchain(target):
     """The compiler for the target: rustup's, or Debian's beside it (as in cross/tools.sh)."""
     for rustc in ("rustc", "/usr/bin/rustc"):
@@ -222,5 +231,5 @@ def parts(architectures=tuple(TARGETS)):
                 part = replace(part, inside=part.inside or before.inside, architectures=before.architectures + part.architectures,
                                uses=tuple(sorted({*part.uses, *before.uses})))
             merged[part.key] = part
-    own = [*c_sources(merged.values()), *npm(), *model()]
+    own = [*c_sources(merged.values()), *npm(), *model(), *fonts()]
     return sorted([*merged.values(), *own], key=lambda part: part.key)

@@ -50,6 +50,8 @@ impl Default for Config {
 pub struct Job {
     /// Its path inside; [`crate::ProcessSandbox::find`] gives it by name.
     pub program: PathBuf,
+    /// A part of Hob's own binary that runs in place of a program; see [`crate::Part`].
+    pub part: Option<&'static str>,
     /// Without the program's name.
     pub args: Vec<OsString>,
     /// All of the environment, except that `PATH`, `HOME`, `TMPDIR`, `LANG`, `USER` and `LOGNAME` have defaults.
@@ -69,6 +71,7 @@ impl Job {
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
+            part: None,
             args: Vec::new(),
             env: Vec::new(),
             dir: PathBuf::from("/tmp"),
@@ -78,6 +81,13 @@ impl Job {
             stdin: Stdin::Empty,
             terminal: None,
         }
+    }
+
+    /// A part of Hob's own binary. It sees no files at all, may only read its input, write its output and use memory, and is one
+    /// process.
+    pub fn part(name: &'static str) -> Self {
+        let limits = Limits { processes: 1, ..Limits::default() };
+        Self { part: Some(name), limits, dir: PathBuf::from("/"), ..Self::new("") }
     }
 
     #[must_use]

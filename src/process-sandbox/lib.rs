@@ -5,6 +5,9 @@
 //! the program. The program sees a read-only base, the mounts of its job, and a `/proc` and `/dev` of its own; all its processes
 //! die with it, with [`Process`], and with Hob.
 //!
+//! A job may also run a [`Part`] of Hob's own binary in place of a program, such as the decoders of documents: it is called where a
+//! program would be executed, sees no file at all, and a second filter leaves it memory, its input and its output.
+//!
 //! Where the kernel does not give the namespaces, [`ProcessSandbox::refusal`] says so, and nothing is run at all.
 //!
 //! ```text
@@ -29,7 +32,7 @@ mod tests;
 mod wire;
 
 pub use crate::{
-    inside::enter_if_asked,
+    inside::{Part, enter_if_asked, enter_with},
     job::{
         Access, Chunk, Config, Ended, Finished, Job, LayerState, Limits, Mount, Network, Stdin, Stream, TerminalSize,
     },
@@ -63,12 +66,15 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[macro_export]
 macro_rules! enter_in_tests {
     () => {
+        $crate::enter_in_tests!(&[]);
+    };
+    ($parts:expr) => {
         #[allow(unsafe_code)]
         #[used]
         #[unsafe(link_section = ".init_array")]
         static ENTER_SANDBOX: extern "C" fn() = {
             extern "C" fn enter() {
-                $crate::enter_if_asked();
+                $crate::enter_with($parts);
             }
             enter
         };

@@ -109,7 +109,7 @@ impl Control {
 
 /// Starts a program, and says which layers hold.
 pub async fn start(frame: Frame, job: Job) -> Result<(Process, Vec<LayerState>)> {
-    let program = job.program.display().to_string();
+    let program = job.part.map_or_else(|| job.program.display().to_string(), str::to_owned);
     let spec = spec(frame, &job)?;
     let failed = |error: io::Error| Error::Failed(error.to_string());
     let (ours, theirs) = StdStream::pair().map_err(failed)?;
@@ -232,10 +232,12 @@ fn spec(frame: Frame, job: &Job) -> Result<Spec> {
     mounts.sort_by_key(|mount| mount.target.iter().filter(|byte| **byte == b'/').count());
     Ok(Spec {
         program: job.program.as_os_str().as_bytes().to_vec(),
+        part: job.part.map(str::to_owned),
         args: job.args.iter().map(|arg| arg.as_bytes().to_vec()).collect(),
         env: env.into_iter().map(|(name, value)| format!("{name}={value}").into_bytes()).collect(),
         dir: job.dir.as_os_str().as_bytes().to_vec(),
-        base: frame.base,
+        // Code that is there already reads no file.
+        base: if job.part.is_some() { Vec::new() } else { frame.base },
         mounts,
         protected: frame.protected,
         mountable: frame.mountable,

@@ -10,7 +10,56 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::{os::fd::OwnedFd, path::Path, sync::OnceLock, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-crate::enter_in_tests!();
+crate::enter_in_tests!(PARTS);
+
+/// What a part may and may not do.
+const PARTS: &[crate::Part] = &[
+    crate::Part { name: "upper", run: upper },
+    crate::Part { name: "open", run: || i32::from(std::fs::File::open("/proc/self/maps").is_ok()) },
+    crate::Part { name: "start", run: || i32::from(std::process::Command::new("/bin/true").status().is_ok()) },
+    crate::Part { name: "connect", run: || i32::from(std::net::UdpSocket::bind("127.0.0.1:0").is_ok()) },
+    crate::Part { name: "hoard", run: hoard },
+    crate::Part {
+        name: "spin",
+        run: || loop {
+            std::hint::spin_loop()
+        },
+    },
+];
+
+fn upper() -> i32 {
+    use std::io::{Read, Write};
+    let mut text = String::new();
+    let read = std::io::stdin().read_to_string(&mut text);
+    i32::from(read.and_then(|_| std::io::stdout().write_all(text.to_uppercase().as_bytes())).is_err())
+}
+
+fn hoard() -> i32 {
+    let mut all = Vec::new();
+    loop {
+        all.push(vec![1_u8; 1 << 20]);
+        if all.len() > 4096 {
+            return all.len() as i32;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_part_of_the_binary_computes_and_does_nothing_else() {
+    let job = Job { stdin: Stdin::Bytes(vec![b'x'; 300_000]), ..Job::part("upper") };
+    let done = run(job).await;
+    assert_eq!((done.out.len(), done.out[0], done.ended), (300_000, b'X', Ended::Exited(0)));
+    for name in ["open", "start", "connect"] {
+        assert_eq!(run(Job::part(name)).await.ended, Ended::Exited(0), "{name}");
+    }
+    let limits = Limits { memory: 32 << 20, processes: 1, ..Limits::default() };
+    let hoarded = run(Job { limits, ..Job::part("hoard") }).await.ended;
+    assert!(matches!(hoarded, Ended::Signaled(libc::SIGABRT) | Ended::OutOfMemory), "{hoarded:?}");
+    let limits = Limits { cpu: Duration::from_millis(300), processes: 1, ..Limits::default() };
+    assert_eq!(run(Job { limits, ..Job::part("spin") }).await.ended, Ended::TimedOut);
+    let error = sandbox().run(Job::part("none"), &CancellationToken::new()).await.unwrap_err();
+    assert!(error.to_string().contains("no part `none`"), "{error}");
+}
 
 pub fn sandbox() -> &'static ProcessSandbox {
     static SANDBOX: OnceLock<ProcessSandbox> = OnceLock::new();

@@ -44,6 +44,7 @@ pub struct MountSpec {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Spec {
     pub program: Vec<u8>,
+    pub part: Option<String>,
     pub args: Vec<Vec<u8>>,
     pub env: Vec<Vec<u8>>,
     pub dir: Vec<u8>,

@@ -313,6 +313,7 @@ impl Workshop {
             .unwrap_or_else(|_| Err(Error::failed("looking at the files broke inside; this is a fault of Hob")))?;
         let job = Job {
             program: program.program,
+            part: None,
             args: program.args,
             env: environment(program.env),
             dir,

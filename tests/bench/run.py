@@ -2,7 +2,7 @@
 
     tests/bench/run [start memory request size writes embedding javascript shells page dispatch decide home search scheduler tasks
                      recall relevance vectors turns decade reflex mqtt pins rules update files
-                     file_search sandbox]
+                     file_search sandbox pdf]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -21,6 +21,7 @@ from pathlib import Path
 
 import decade as years
 import file_search as searching
+import pdf_text
 import scripted_home
 import shells as commands
 import sentences as strangers
@@ -510,6 +511,10 @@ def file_search(scratch):
     return searching.file_search(scratch, ROUNDS)
 
 
+def pdf(scratch):
+    return pdf_text.pdf_text(scratch, ROUNDS)
+
+
 def page(_):
     files = sorted(file for file in (ROOT / "web" / "dist").rglob("*") if file.is_file())
     if not files:
@@ -531,7 +536,7 @@ def mqtt(_):
 
 ALL = [size, page, request, start, memory, writes, embedding, javascript, shells, dispatch, decide, pins, home, search, scheduler, tasks,
        recall, relevance, vectors, turns, decade, reflex, mqtt, rules, update, files,
-       file_search, sandbox]
+       file_search, sandbox, pdf]
 
 
 def main():

@@ -187,6 +187,12 @@ pub const CALLS: &[(&str, &str)] = &[
     ("search", r#"{"pattern": "lake is r\\w+"}"#),
     ("glob", r#"{"pattern": "**/*.md"}"#),
     ("file_info", r#"{"path": "boats/log.md"}"#),
+    ("read_document", r#"{"path": "boats/log.md"}"#),
+    ("create_pdf", r##"{"content": "# Ferries\n\nThey leave at noon.", "outputPath": "boats/plan.pdf"}"##),
+    ("read_pdf", r#"{"path": "$create_pdf/path"}"#),
+    ("parse_receipt", r#"{"image": "ferries.pdf"}"#),
+    ("resize_image", r#"{"image": "ferry.png", "width": 4, "height": 4}"#),
+    ("pdf_info", r#"{"path": "ferries.pdf"}"#),
     ("copy_file", r#"{"source": "boats/log.md", "destination": "household:/log.md"}"#),
     ("move_file", r#"{"source": "household:/log.md", "destination": "household:/ferry.md"}"#),
     ("delete_file", r#"{"path": "household:/ferry.md"}"#),
@@ -346,6 +352,7 @@ fn every_built_tool_works_as_the_seeds_call_it() {
     crate::cli_tools::ready(&hob, &registry);
     crate::coding_agents::ready(&hob);
     crate::exec::switch_on(&hob);
+    crate::document_tools::ready(&hob);
     let memory = json!({"text": "The ferry leaves at noon."});
     hob.admin("PUT", "/api/v1/memory-documents/MEMORY.md").json(&memory).send().data(200);
     let mut answers = BTreeMap::from([("page".to_owned(), json!({"url": page.url()}))]);
@@ -356,7 +363,7 @@ fn every_built_tool_works_as_the_seeds_call_it() {
         // Some wait for a person.
         let reply = match name {
             "ask_user" => call_and_answer(&hob, name, arguments.clone(), json!({"answer": "Noon"})),
-            "render_blocks" | "render_and_wait" => {
+            "render_blocks" | "render_and_wait" | "parse_receipt" => {
                 call_and_answer(&hob, name, arguments.clone(), json!({"action": "dismiss"}))
             }
             "publish_skill" => hob.allowing(|| hob.call(name, arguments.clone())).0,

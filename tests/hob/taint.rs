@@ -141,6 +141,11 @@ fn what_another_member_shares_is_their_word() {
         ),
         (
             "write_file",
+            json!({"path": "household:/heron.csv", "content": text}),
+            ("read_document", json!({"path": "household:/heron.csv"})),
+        ),
+        (
+            "write_file",
             json!({"path": "household:/heron2.md", "content": text}),
             ("search_files", json!({"query": "heron wants", "path": "household:/"})),
         ),
@@ -237,7 +242,9 @@ const UNASKED: &[(&str, &str)] = &[
     ("git_branch", "lists branches, or adds one; deleting asks"),
     ("log_reading", "adds a row, or a table of a new name with it"),
     ("notify", "adds a notice, ten a run, and drives out no unseen one that no model added"),
+    ("parse_receipt", "adds an expense that a person has sent in a form"),
     ("remember", "adds"),
+    ("resize_image", "adds a picture; one that is there asks"),
     ("run_prompt", "begins a conversation, with the taint of whoever calls it; no run may call it"),
     ("set_state", "adds a key; one that holds a clean value asks"),
     ("set_timer", "adds a countdown, fifty at most; one that a timer of this name has already asks"),
@@ -250,6 +257,7 @@ fn every_tool_that_writes_has_been_decided_about() {
     // Tools of a service are there once it is set up.
     let config = "[services.mqtt]\nhost = \"127.0.0.1\"\nport = 1\n".into();
     let hob = Hob::with(Setup { config, ..Setup::default() });
+    crate::document_tools::ready(&hob);
     let tools: Vec<Value> = serde_json::from_str(&hob.cli(&["tools", "--json"]).ok()).unwrap();
     let verdict = |name: &str, more: &str| {
         hob.get(&format!("/api/v1/tools/{name}/explain?tainted=true{more}")).data(200)["verdict"].take()

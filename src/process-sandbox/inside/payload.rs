@@ -18,8 +18,24 @@ use std::{
 };
 
 pub fn run(spec: &Spec, stdio: &[OwnedFd], terminal: Option<&OwnedFd>, ids: Ids, mut report: PipeWriter) -> ! {
-    let problem = match become_program(spec, stdio, terminal, ids) {
-        Ok(never) => match never {},
+    let outcome = prepare(spec, stdio, terminal, ids).and_then(|()| match &spec.part {
+        Some(name) => super::part(name).map(Some),
+        None => Ok(None),
+    });
+    let problem = match outcome {
+        Ok(Some(part)) => {
+            // As exec would.
+            drop(report);
+            let _ = sys::close_from(3);
+            match sys::filter_system_calls(&seccomp::confined()) {
+                Ok(()) => sys::exit((part.run)()),
+                Err(_) => sys::exit(127),
+            }
+        }
+        Ok(None) => match execute(spec) {
+            Ok(never) => match never {},
+            Err(problem) => problem,
+        },
         Err(problem) => problem,
     };
     // On success exec closes the pipe without a word.
@@ -29,10 +45,8 @@ pub fn run(spec: &Spec, stdio: &[OwnedFd], terminal: Option<&OwnedFd>, ids: Ids,
     sys::exit(127)
 }
 
-fn become_program(spec: &Spec, stdio: &[OwnedFd], terminal: Option<&OwnedFd>, ids: Ids) -> Step<Never> {
-    let strings = |all: &[Vec<u8>]| all.iter().map(|text| c_string(text)).collect::<Step<Vec<CString>>>();
-    let (program, env) = (c_string(&spec.program)?, strings(&spec.env)?);
-    let args = [vec![program.clone()], strings(&spec.args)?].concat();
+/// Gives up everything that the program must not have.
+fn prepare(spec: &Spec, stdio: &[OwnedFd], terminal: Option<&OwnedFd>, ids: Ids) -> Step<()> {
     let writable = root::writable(spec)?;
 
     sys::reset_signals();
@@ -65,7 +79,13 @@ fn become_program(spec: &Spec, stdio: &[OwnedFd], terminal: Option<&OwnedFd>, id
         let writable: Vec<_> = writable.iter().map(|(path, is_folder)| (path.as_c_str(), *is_folder)).collect();
         landlock::restrict(&writable).named("restrict files")?;
     }
-    sys::filter_system_calls(&seccomp::filter()).named("filter system calls")?;
+    sys::filter_system_calls(&seccomp::filter()).named("filter system calls")
+}
+
+fn execute(spec: &Spec) -> Step<Never> {
+    let strings = |all: &[Vec<u8>]| all.iter().map(|text| c_string(text)).collect::<Step<Vec<CString>>>();
+    let (program, env) = (c_string(&spec.program)?, strings(&spec.env)?);
+    let args = [vec![program.clone()], strings(&spec.args)?].concat();
     if spec.program.is_empty() {
         // A trial: everything up to here works.
         sys::exit(0)

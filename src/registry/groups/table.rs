@@ -13,7 +13,6 @@ pub(super) fn groups() -> Vec<ToolGroup> {
         group("image", "Images", "Analyze and create images.")
             .start(Start::With(&["openai", "gemini", "openrouter", "dashscope", "minimax"]))
             .needs(&["filesystem"]),
-        group("pdf", "PDF", "Read and make PDF files.").start(Start::Off).needs(&["filesystem"]),
         group("translation", "Translation", "Translate between languages.").start(Start::With(&[
             "translation",
             "deepl",

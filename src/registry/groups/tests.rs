@@ -48,6 +48,7 @@ fn catalogue() -> Catalogue {
         family("memoryDocs", &[]),
         family("vectorSearch", &[]),
         family("email", &["send_email"]).services(&["smtp", "imap"]),
+        family("pdf", &[]).start(Start::Off).needs(&["filesystem"]),
     ] {
         catalogue.add_families(vec![family.into_parts()]).unwrap();
     }
