@@ -47,6 +47,7 @@ pub struct Config {
     pub network: Network,
     pub wyoming: Wyoming,
     pub http: Http,
+    pub bookmarks: Bookmarks,
     pub limits: registry::PerMinute,
     pub approvals: questions::Timeouts,
     pub storage: Storage,
@@ -139,6 +140,19 @@ pub struct Http {
     pub allow: Vec<String>,
 }
 
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bookmarks {
+    /// Whether a bookmark that is added without a title is named after its page.
+    pub page_titles: bool,
+}
+
+impl Default for Bookmarks {
+    fn default() -> Self {
+        Self { page_titles: true }
+    }
+}
+
 /// An angle in degrees; an empty text is none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -194,6 +208,7 @@ impl Default for Config {
             network: Network::default(),
             wyoming: Wyoming::default(),
             http: Http::default(),
+            bookmarks: Bookmarks::default(),
             limits: registry::PerMinute::default(),
             approvals: questions::Timeouts::default(),
             storage: Storage::default(),

@@ -65,8 +65,10 @@ use things::Things;
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
 use tools_documents::DocumentTools;
+use tools_everyday::PageTitles;
 use tools_files::FileTools;
 use tools_home::mqtt::MqttHome;
+use tools_web::WebTools;
 use tools_workshop::{CliTools, CodingAgents, Credentialed};
 use uploads::Uploads;
 use vectors::Vectors;
@@ -173,7 +175,9 @@ fn build_with(
     tools_knowledge::undo_graph(&graph).into_iter().for_each(|(table, undoer)| undo.register(table, undoer));
     let (told, undoes) = tools_home::undo_things(&things);
     undo.register(told, undoes);
-    let mut families = everyday(&store, &scheduler);
+    let web = Guarded::new(config.http.allow.clone());
+    let titles = if config.bookmarks.page_titles { PageTitles::new(web.clone()) } else { PageTitles::off() };
+    let mut families = everyday(&store, &scheduler, titles);
     let databases = sql::databases(&store);
     families.push(tools_knowledge::sql(&databases).into_parts());
     families.push(tools_everyday::undo(undo.clone()).into_parts());
@@ -195,7 +199,8 @@ fn build_with(
     services.register("mqtt", "MQTT", tool::Label::Own, tools_home::mqtt::mqtt_service()?)?;
     things.add(Arc::new(mqtt.clone()));
     families.push(tools_home::mqtt::family(mqtt.clone()).into_parts());
-    let web = Guarded::new(config.http.allow.clone());
+    services.register("web", "Web search", tool::Label::Own, tools_web::services()?)?;
+    families.push(tools_web::family(WebTools::new(web.clone())).into_parts());
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let workspaces = Workspaces::open(&store, data, config.workspace.clone().with_environment())?;
     undo.register(workspace::UNDO_TABLE, undo::files(&workspaces));
@@ -421,12 +426,12 @@ fn lazy_reflex(
 }
 
 /// The families of people's records, each over the store alone.
-fn everyday(store: &Store, scheduler: &Scheduler) -> Vec<FamilyParts> {
+fn everyday(store: &Store, scheduler: &Scheduler, titles: PageTitles) -> Vec<FamilyParts> {
     vec![
         tools_everyday::tasks(store).into_parts(),
         tools_everyday::lists(store).into_parts(),
         tools_everyday::notes(store).into_parts(),
-        tools_everyday::bookmarks(store).into_parts(),
+        tools_everyday::bookmarks(store, titles).into_parts(),
         tools_everyday::contacts(store).into_parts(),
         tools_everyday::calendar(store, scheduler.clone()).into_parts(),
         tools_everyday::notices(store).into_parts(),

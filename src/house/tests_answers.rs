@@ -42,7 +42,9 @@ impl House {
         let now = "2026-11-20T14:30[Europe/Vienna]".parse().unwrap();
         // The clock stands still, and with it the minute of the limits.
         let limits = registry::PerMinute { calls: 10_000, session_calls: 0 };
-        let config = Config { board: board::BoardKind::Sim, limits, ..Config::default() };
+        let mut config = Config { board: board::BoardKind::Sim, limits, ..Config::default() };
+        // The pages of bookmarks are on the internet.
+        config.bookmarks.page_titles = false;
         let system_clock = Arc::new(tool::SystemClock::new(None).unwrap());
         let (parts, ..) =
             build_with(Arc::new(FixedClock(now)), system_clock, config, &folder.0, Entry::default()).unwrap();

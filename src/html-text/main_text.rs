@@ -100,20 +100,31 @@ fn start(tree: &Tree, prose: &[u32], drops: &[bool]) -> At {
 fn enter(tree: &Tree, prose: &[u32], titles: &[bool], start: At) -> At {
     let mut at = start;
     loop {
-        let holds = |child: &At| {
-            let enters = matches!(
-                tree.tag(*child),
-                Tag::Article | Tag::Body | Tag::Center | Tag::Div | Tag::Form | Tag::Main | Tag::Other | Tag::Section
-            );
-            enters && prose[*child] * 25 >= prose[at] * 23
-        };
-        let Some(child) = tree.children(at).find(holds) else { return at };
-        let leaves_title = tree.children(at).any(|other| other != child && titles[other]);
+        let holds = |child: At| prose[child] * 25 >= prose[at] * 23;
+        let inner = tree.children(at).find_map(|child| match tree.tag(child) {
+            _ if !holds(child) => None,
+            Tag::Article | Tag::Center | Tag::Div | Tag::Form | Tag::Main | Tag::Other | Tag::Section => Some(child),
+            // Of a table that only places things on the page, the cell with the text.
+            Tag::Table => cells(tree, child).find(|cell| holds(*cell)),
+            _ => None,
+        });
+        let Some(inner) = inner else { return at };
+        let leaves_title = titles[at] && !titles[inner];
         if leaves_title {
             return at;
         }
-        at = child;
+        at = inner;
     }
+}
+
+/// The cells of a table.
+fn cells(tree: &Tree, table: At) -> impl Iterator<Item = At> + '_ {
+    let rows = tree.children(table).flat_map(move |at| {
+        let is_row = tree.tag(at) == Tag::Tr;
+        let below = if is_row { None } else { Some(tree.children(at)) };
+        is_row.then_some(at).into_iter().chain(below.into_iter().flatten())
+    });
+    rows.flat_map(move |row| tree.children(row)).filter(move |at| tree.tag(*at).is_cell())
 }
 
 /// Leaves out blocks below `at` that are mostly short links.
@@ -126,7 +137,7 @@ fn drop_link_lists(tree: &Tree, measures: &Measures, at: At, drops: &mut [bool])
             continue;
         }
         let (tag, it) = (tree.tag(child), &measures.all[child]);
-        let is_list = tag.is_list() || matches!(tag, Tag::Div | Tag::Section | Tag::Dl | Tag::P | Tag::Table);
+        let is_list = tag.is_list() || matches!(tag, Tag::Div | Tag::Section | Tag::Dl | Tag::P | Tag::Table | Tag::Td);
         let is_links = it.links >= 3 && it.linked * 10 > it.length * 7 && it.linked < it.links * 60;
         drops[child] |= drops[parent] || is_list && is_links && !it.has_title;
     }

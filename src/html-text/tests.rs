@@ -117,6 +117,7 @@ fn the_main_text_is_found() {
         ),
         (format!("<form action=x>{menu}<div><p>{PROSE}</p><p>{PROSE}</p></div>{footer}</form>"), 2),
         (format!("<table><tr><td>{menu}<td><p>{PROSE}<p>{PROSE}<p>{PROSE}</table>{footer}"), 3),
+        (format!("<table><tr><td>© 2026<tr><td><ul>{links}</ul><td><h1>Ferry</h1><p>{PROSE}<p>{PROSE}</table>"), 2),
     ] {
         let text = main_of(&html).markdown;
         assert_eq!(text.matches("whatever the weather").count(), has, "{text}");
@@ -155,7 +156,7 @@ fn the_text_is_cut_at_its_bound() {
 
 #[test]
 fn hostile_pages_are_read() {
-    let wide = format!("<table>{}</table>", "<tr><td colspan=99999 rowspan=99999>x<td>y".repeat(20_000));
+    let wide = format!("<table>{}</table>", "<tr><td colspan=40 rowspan=2>x<td>y".repeat(20_000));
     let pages = [
         "<div>".repeat(100_000) + "end",
         "<blockquote><ul><li>".repeat(40_000) + "end",
@@ -178,7 +179,11 @@ fn hostile_pages_are_read() {
         }
     }
     let page = read(&wide);
-    assert!(page.markdown.len() < 1_000_000 && page.tables[0].len() <= 2_000, "{}", page.markdown.len());
+    assert_eq!((page.tables.len(), page.tables[0].len(), page.tables[0][0].len()), (1, 2_000, 60));
+    assert!(page.markdown.len() < 1_000_000, "{}", page.markdown.len());
+    // One cell that covers all is no table.
+    let covered = "<table>".to_owned() + &"<tr><td colspan=99999 rowspan=99999>x<td>y".repeat(20_000);
+    assert!(read(&covered).tables.is_empty());
 }
 
 proptest::proptest! {

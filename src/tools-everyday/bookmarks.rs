@@ -1,11 +1,14 @@
 //! Bookmarks: saved web addresses.
 
+mod page_title;
 #[cfg(test)]
 mod tests;
 
+pub use page_title::PageTitles;
+
 use records::{
     NamedRecord, RecordKind, RecordStore, contains_all_words,
-    kind::{Args, Update, add, add_all, delete, page_output},
+    kind::{Add, Args, Batch, Update, add, add_all, delete, page_output},
     names, optional_text, page_params, passes, quote, required_text, same_text, tags, truncate,
 };
 use store::{Key, Level, Record, Store, Walk, Words, order};
@@ -28,15 +31,33 @@ const BY_TAG: u8 = 4;
 const FAVORITES: u8 = 5;
 
 /// Saved web addresses.
-pub fn family(store: &Store) -> Family<RecordStore<Bookmark>> {
+pub fn family(store: &Store, titles: PageTitles) -> Family<RecordStore<Bookmark>> {
+    let for_one = titles.clone();
+    let add_one = move |records: RecordStore<Bookmark>, cx: Cx, args: Args<Bookmark, Add>| {
+        let titles = for_one.clone();
+        async move {
+            let output = add(records.clone(), cx.clone(), args).await?;
+            read_title(&titles, &records, &cx, &output.content);
+            Ok::<_, Error>(output)
+        }
+    };
+    let add_several = move |records: RecordStore<Bookmark>, cx: Cx, args: Args<Bookmark, Batch>| {
+        let titles = titles.clone();
+        async move {
+            let output = add_all(records.clone(), cx.clone(), args).await?;
+            let added = output.content["bookmarks"].as_array().into_iter().flatten();
+            added.for_each(|one| read_title(&titles, &records, &cx, one));
+            Ok::<_, Error>(output)
+        }
+    };
     Family::new("bookmarks", "Saved links.", RecordStore::new(store))
         .phrases(include_str!("bookmarks.en"))
         .area(Area::Memory)
-        .tool("add_bookmark", Risk::Write, add)
+        .tool("add_bookmark", Risk::Write, add_one)
         .additive()
         .tags("save keep link url address website page new create")
         .example(json!({"url": "https://www.rust-lang.org/learn", "category": "reading", "tags": ["rust"]}))
-        .tool("batch_add_bookmarks", Risk::Write, add_all)
+        .tool("batch_add_bookmarks", Risk::Write, add_several)
         .additive()
         .tags("save keep links urls several new create")
         .tool("list_bookmarks", Risk::Observe, list)
@@ -56,7 +77,7 @@ pub fn family(store: &Store) -> Family<RecordStore<Bookmark>> {
 pub struct Bookmark {
     /// The address (http or https).
     url: String,
-    /// Title; a new bookmark without one is named after its address.
+    /// Title; a new bookmark without one is named after its address, and soon after its page.
     #[serde(default)]
     title: String,
     /// Short description of the page.
@@ -119,6 +140,15 @@ impl RecordKind for Bookmark {
         it.category = optional_text("category", it.category.as_deref(), CATEGORY)?;
         it.tags = tags(&it.tags)?;
         Ok(it)
+    }
+}
+
+/// Reads the title of a page that was added without one.
+fn read_title(titles: &PageTitles, records: &RecordStore<Bookmark>, cx: &Cx, added: &Value) {
+    let text = |field: &str| added[field].as_str().unwrap_or_default();
+    let (id, url, named) = (text("id"), text("url"), text("title"));
+    if Url::parse(url).is_ok_and(|url| title(&url) == named) {
+        titles.read_later(records, cx, id, url, named);
     }
 }
 

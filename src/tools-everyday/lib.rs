@@ -13,7 +13,7 @@ mod testing;
 mod timers;
 mod undo;
 
-pub use bookmarks::family as bookmarks;
+pub use bookmarks::{PageTitles, family as bookmarks};
 pub use calendar::{NextEvent, NextEvents, family as calendar, next_events};
 pub use config::family as config;
 pub use contacts::{contact_names, family as contacts};

@@ -1,6 +1,6 @@
 //! Measures one part from inside and prints one line of JSON: `bench writes ENGINE WRITERS SECONDS FOLDER`,
 //! `bench search ROUNDS`, `bench scheduler …`, `bench tasks ROUNDS FOLDER`, `bench pins ROUNDS`,
-//! `bench reflex ROWS`, `bench relevance FILE`, `bench recall fill|built|saved|peer COUNT ROUNDS FOLDER`, `bench collections fill|search FOLDER`, `bench decade day|decade FOLDER`, `bench update …`. `run` calls it
+//! `bench reflex ROWS`, `bench page ROUNDS FILE`, `bench relevance FILE`, `bench recall fill|built|saved|peer COUNT ROUNDS FOLDER`, `bench collections fill|search FOLDER`, `bench decade day|decade FOLDER`, `bench update …`. `run` calls it
 //! and compares.
 
 mod collections;
@@ -9,6 +9,7 @@ mod decide;
 mod dispatch;
 mod due;
 mod household;
+mod page;
 mod pins;
 mod recall;
 mod reflex;
@@ -37,7 +38,7 @@ use std::{
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const USAGE: &str = "usage: bench writes hob|sqlite WRITERS SECONDS FOLDER | embed ROUNDS TEXT... | script CALLS | sandbox ROUNDS FOLDER | dispatch \
-                     CALLS FOLDER [log] | decide ROUNDS | search ROUNDS | scheduler ... | tasks ROUNDS FOLDER | pins ROUNDS | reflex ROWS | relevance FILE | rules ROUNDS FOLDER | \
+                     CALLS FOLDER [log] | decide ROUNDS | search ROUNDS | scheduler ... | tasks ROUNDS FOLDER | pins ROUNDS | reflex ROWS | page ROUNDS FILE | relevance FILE | rules ROUNDS FOLDER | \
                      recall fill|built|saved|peer COUNT ROUNDS FOLDER | collections fill|search FOLDER | decade day|decade FOLDER | \
                      update build HOB OLD|- FOLDER | update apply whole|delta OLD|- FOLDER MACHINE";
 
@@ -74,6 +75,7 @@ fn measure(arguments: &[&str]) -> Result<serde_json::Value> {
         }
         ["relevance", file] => relevance::measure(file.as_ref()),
         ["collections", step, folder] => collections::measure(step, folder.as_ref()),
+        ["page", rounds, file] => page::measure(rounds.parse()?, file.as_ref()),
         ["reflex", rows] => reflex::measure(rows.as_ref()),
         ["scheduler", arguments @ ..] => scheduler::measure(arguments),
         ["pins", rounds] => pins::measure(rounds.parse()?),

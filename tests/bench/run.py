@@ -2,7 +2,7 @@
 
     tests/bench/run [start memory request size writes embedding javascript shells page dispatch decide home search scheduler tasks
                      recall relevance vectors turns decade reflex mqtt pins rules update files
-                     file_search sandbox pdf]
+                     file_search sandbox pdf web_page]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -27,6 +27,7 @@ import shells as commands
 import sentences as strangers
 import turns as around
 import updates
+import web_pages
 from daemon import Daemon, ModelServer, copy_of
 from files import files
 from knowledge import recall, relevance, vectors
@@ -515,6 +516,10 @@ def pdf(scratch):
     return pdf_text.pdf_text(scratch, ROUNDS)
 
 
+def web_page(scratch):
+    return web_pages.web_page(scratch, ROUNDS)
+
+
 def page(_):
     files = sorted(file for file in (ROOT / "web" / "dist").rglob("*") if file.is_file())
     if not files:
@@ -536,7 +541,7 @@ def mqtt(_):
 
 ALL = [size, page, request, start, memory, writes, embedding, javascript, shells, dispatch, decide, pins, home, search, scheduler, tasks,
        recall, relevance, vectors, turns, decade, reflex, mqtt, rules, update, files,
-       file_search, sandbox, pdf]
+       file_search, sandbox, pdf, web_page]
 
 
 def main():

@@ -211,6 +211,10 @@ impl Hob {
         command.args(["serve", "--data"]).arg(self.data()).args(&self.setup.arguments);
         let (file, mut config) = (self.folder.path("test.toml"), self.setup.config.clone());
         // Tests call faster than people; tests of the limits set them.
+        // The pages of bookmarks are on the internet.
+        if !config.contains("[bookmarks]") {
+            config += "\n[bookmarks]\npage_titles = false\n";
+        }
         if !config.contains("[limits]") {
             config += "\n[limits]\ncalls = 0\n";
         }

@@ -197,6 +197,13 @@ pub const CALLS: &[(&str, &str)] = &[
     ("move_file", r#"{"source": "household:/log.md", "destination": "household:/ferry.md"}"#),
     ("delete_file", r#"{"path": "household:/ferry.md"}"#),
     ("download_file", r#"{"url": "$page/url", "path": "boats/timetable.html"}"#),
+    ("http_request", r#"{"url": "$page/url", "method": "GET"}"#),
+    ("fetch_url", r#"{"url": "$page/url"}"#),
+    ("fetch_web_page", r#"{"url": "$page/url"}"#),
+    ("web_fetch", r#"{"url": "$page/url"}"#),
+    ("json_api", r#"{"url": "$page/url"}"#),
+    ("search_web", r#"{"query": "ferry"}"#),
+    ("web_search", r#"{"query": "ferry timetable"}"#),
     ("system_info", "{}"),
     ("text_to_speech", r#"{"text": "The boat is ready."}"#),
     ("speech_to_text", r#"{"audio": "$text_to_speech/file"}"#),
@@ -343,10 +350,14 @@ fn built_tools_have_the_facts_of_the_seeds() {
 fn every_built_tool_works_as_the_seeds_call_it() {
     let page = Page::at("127.0.0.1", "The ferry leaves at noon.");
     let voice = crate::voice::server();
+    let engine = crate::web_search::searxng();
     let packages = crate::harness::Folder::new();
     let registry = crate::cli_tools::registry(&packages);
-    let config =
-        format!("[http]\nallow = [{:?}, {registry:?}]\n[services.wyoming]\naddress = \"{voice}\"\n", page.host);
+    let config = format!(
+        "[http]\nallow = [{:?}, {registry:?}]\n[services.wyoming]\naddress = \"{voice}\"\n\
+                 [services.searxng]\nbase_url = \"http://{}\"\n",
+        page.host, engine.host
+    );
     let mut hob = Hob::with(Setup { config, ..Setup::default() });
     crate::credentialed::ready(&hob);
     crate::cli_tools::ready(&hob, &registry);

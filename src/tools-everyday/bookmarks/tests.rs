@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 fn tools() -> Tools<impl Fn() -> Family<RecordStore<Bookmark>>> {
     let store = Store::in_memory().unwrap();
-    Tools(move || family(&store))
+    Tools(move || family(&store, PageTitles::off()))
 }
 
 #[test]

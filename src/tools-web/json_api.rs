@@ -1,0 +1,206 @@
+//! The tool `json_api`: a request whose answer is JSON, or a part of it.
+
+use crate::{
+    request::{CHARS, Method, fetch, sends},
+    web::{WebTools, body, may_send, with_scheme},
+};
+use http_client::TIMEOUT;
+use std::collections::BTreeMap;
+use text_kit::{join_and, prefix, truncate};
+use tool::prelude::*;
+use url::Url;
+
+/// The most names of fields in an error.
+const NAMES: usize = 20;
+
+/// Call a JSON API and return {status, ok, data}. `path` picks a part of a large answer.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JsonApi {
+    /// http or https URL.
+    url: String,
+    /// GET (default), POST, PUT, PATCH or DELETE.
+    #[serde(default)]
+    method: Option<Method>,
+    /// Parameters to add to the URL.
+    #[serde(default)]
+    params: BTreeMap<String, Value>,
+    /// The body, sent as JSON.
+    #[serde(default)]
+    body: Value,
+    /// Request headers by name.
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    /// The part of the answer to return, such as `items.0.name`.
+    #[serde(default)]
+    path: Option<String>,
+}
+
+pub(crate) async fn json_api(tools: WebTools, cx: Cx, args: JsonApi) -> Result<Output> {
+    let mut headers = args.headers;
+    let has = |headers: &BTreeMap<String, String>, wanted: &str| {
+        headers.keys().any(|name| name.trim().eq_ignore_ascii_case(wanted))
+    };
+    if !has(&headers, "accept") {
+        headers.insert("accept".into(), "application/json".into());
+    }
+    // A text may be JSON already; any other is a JSON string.
+    let sent = match &args.body {
+        Value::String(text) if !text.is_empty() => match serde_json::from_str::<Value>(text) {
+            Ok(_) => args.body.clone(),
+            Err(_) => json!(args.body.to_string()),
+        },
+        Value::String(_) => Value::Null,
+        other => other.clone(),
+    };
+    if !sent.is_null() && !has(&headers, "content-type") {
+        headers.insert("content-type".into(), "application/json".into());
+    }
+    let url = with_params(&args.url, &args.params)?;
+    let fetch = fetch(&url, args.method, headers, sent)?;
+    if sends(&fetch) {
+        tools.web().check(&fetch.url)?;
+        may_send(&cx, "json_api", &fetch).await?;
+    }
+    let reached = tools.reach(&cx, "json_api", fetch, TIMEOUT).await?;
+    let answer = reached.answer;
+    let (status, ok) = (answer.status, answer.is_success());
+    let content_type = answer.header("content-type").map(str::to_owned);
+    let bytes = body(&cx, answer).await?;
+    let text = html_text::decode(&bytes, content_type.as_deref()).text;
+    let mut content = json!({"status": status, "ok": ok});
+    match serde_json::from_str::<Value>(&text) {
+        Ok(data) => match pick(data, args.path.as_deref().unwrap_or_default()) {
+            Ok(part) => put(&mut content, part),
+            Err(problem) => content["error"] = problem.into(),
+        },
+        Err(_) if text.trim().is_empty() => content["data"] = Value::Null,
+        Err(_) => {
+            let kind = content_type.as_deref().map_or("no content type", |kind| prefix(kind, 60));
+            content["error"] = format!("the answer is no JSON ({kind}): use http_request or fetch_web_page").into();
+            content["text"] = truncate(text.trim(), 500).into();
+        }
+    }
+    Ok(Output::json(content)?.say(format!("The server answered {status}.")).from_outside())
+}
+
+/// A URL with more parameters; lists repeat theirs.
+fn with_params(url: &str, params: &BTreeMap<String, Value>) -> Result<String> {
+    if params.is_empty() {
+        return Ok(url.to_owned());
+    }
+    let mut url = Url::parse(&with_scheme(url))
+        .map_err(|_| Error::bad_args("`url` is not a URL: write it as https://host/path"))?;
+    let plain = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut pairs = url.query_pairs_mut();
+    for (name, value) in params {
+        match value {
+            Value::Null => {}
+            Value::Array(all) => {
+                for one in all {
+                    pairs.append_pair(name, &plain(one));
+                }
+            }
+            one => {
+                pairs.append_pair(name, &plain(one));
+            }
+        }
+    }
+    drop(pairs);
+    Ok(url.into())
+}
+
+/// Puts data into the result; large ones as the beginning of their text.
+fn put(content: &mut Value, data: Value) {
+    let text = data.to_string();
+    let start = prefix(&text, CHARS * 3 / 2);
+    if start.len() == text.len() {
+        content["data"] = data;
+        return;
+    }
+    content["text"] = start.into();
+    content["truncated"] = true.into();
+    content["note"] = format!(
+        "The answer has {} characters, and these are the first: call again with `path` for a part of it{}.",
+        text.len(),
+        match &data {
+            Value::Object(fields) => format!(" ({})", some_names(fields)),
+            Value::Array(all) => format!(" (0 to {})", all.len().saturating_sub(1)),
+            _ => String::new(),
+        }
+    )
+    .into();
+}
+
+fn some_names(fields: &serde_json::Map<String, Value>) -> String {
+    let names: Vec<String> = fields.keys().take(NAMES).map(|name| format!("`{}`", truncate(name, 40))).collect();
+    join_and(&names)
+}
+
+/// The part of a value at a path of names and places: `items.0.name` or `/items/0/name`.
+fn pick(data: Value, path: &str) -> Result<Value, String> {
+    let path = path.trim().trim_start_matches(['$', '.', '/']);
+    let path = path.replace(['[', '/'], ".").replace(']', "");
+    let mut at = data;
+    for part in path.split('.').filter(|part| !part.is_empty()) {
+        let shown = truncate(part, 40);
+        at = match at {
+            Value::Object(mut fields) => match fields.remove(part) {
+                Some(value) => value,
+                None => return Err(format!("there is no `{shown}`: there are {}", some_names(&fields))),
+            },
+            Value::Array(mut all) => match part.parse::<usize>() {
+                Ok(place) if place < all.len() => all.swap_remove(place),
+                _ => return Err(format!("there is no `{shown}` in a list of {}: count from 0", all.len())),
+            },
+            _ => return Err(format!("nothing is below `{shown}`: use a shorter `path`")),
+        };
+    }
+    Ok(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_picked() {
+        let data = json!({"items": [{"name": "a"}, {"name": "b"}], "n": 1});
+        for (path, expected) in [
+            ("", Ok(data.clone())),
+            ("items.1.name", Ok(json!("b"))),
+            ("/items/0", Ok(json!({"name": "a"}))),
+            ("$.items[1].name", Ok(json!("b"))),
+            ("nothing", Err("there are `items` and `n`")),
+            ("items.2", Err("in a list of 2")),
+            ("n.x", Err("nothing is below")),
+        ] {
+            match (pick(data.clone(), path), expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{path}"),
+                (Err(found), Err(expected)) => assert!(found.contains(expected), "{path}: {found}"),
+                other => panic!("{path}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_go_into_the_url() {
+        let params =
+            BTreeMap::from([("a".into(), json!("x y")), ("b".into(), json!([1, true])), ("c".into(), json!(null))]);
+        assert_eq!(with_params("a.org/p?q=1", &params).unwrap(), "https://a.org/p?q=1&a=x+y&b=1&b=true");
+        assert!(with_params("a b", &params).is_err());
+    }
+
+    #[test]
+    fn large_answers_are_cut_with_a_way_on() {
+        let mut content = json!({});
+        put(&mut content, json!({"rows": vec!["x".repeat(100); 1000]}));
+        assert!(content["note"].as_str().unwrap().contains("(`rows`)") && content["truncated"] == true, "{content}");
+        let mut small = json!({});
+        put(&mut small, json!([1]));
+        assert_eq!(small, json!({"data": [1]}));
+    }
+}
