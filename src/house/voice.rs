@@ -10,7 +10,7 @@ use serde_json::json;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 use tool::Label;
-use tools_home::voice::{Finder, SERVICE, VoiceServers};
+use media::{Finder, VOICE_SERVICE as SERVICE, VoiceServers};
 
 /// The usual port.
 const PORT: u16 = 10620;

@@ -150,6 +150,17 @@ fn is_path_key(key: &str) -> bool {
     is_key(key, ENDINGS, WHOLE) && !is_key(key, &["profile"], &[])
 }
 
+/// Whether a key names a picture, sound or video: a path, the id of a file that was sent, or an address.
+fn is_media_key(key: &str) -> bool {
+    is_key(key, &[], &["image", "audio", "video", "picture", "mask", "firstframe"])
+}
+
+/// Whether a text names a file that the person sent, and no path.
+fn is_sent_file(text: &str) -> bool {
+    let id = text.strip_prefix("/api/v1/files/").unwrap_or(text);
+    id.parse::<tool::Id>().is_ok() || text.starts_with("data:")
+}
+
 fn is_host_key(key: &str) -> bool {
     const ENDINGS: &[&str] =
         &["url", "urls", "uri", "uris", "host", "hosts", "hostname", "endpoint", "endpoints", "server"];
@@ -182,10 +193,7 @@ fn any_string<'a>(
 /// list, a call without a path means the workspace itself if `defaults` is set.
 pub(crate) fn disallowed_path<'a>(args: &'a Value, allowed: Option<&[PathPattern]>, defaults: bool) -> Option<&'a str> {
     let (mut stray, mut seen) = (None, false);
-    any_string(args, false, is_path_key, &mut |marked, text| {
-        if !marked {
-            return false;
-        }
+    let mut look = |text: &'a str| {
         seen = true;
         let strays = match allowed {
             _ if leaves_workspace(text) => true,
@@ -198,7 +206,10 @@ pub(crate) fn disallowed_path<'a>(args: &'a Value, allowed: Option<&[PathPattern
             stray = Some(text);
         }
         strays
-    });
+    };
+    let strays = any_string(args, false, is_path_key, &mut |marked, text| marked && look(text));
+    // Only tools for media take the id of a file under these keys, and none takes it for a path.
+    let _ = strays || any_string(args, false, is_media_key, &mut |marked, text| marked && !is_sent_file(text) && look(text));
     let workspace = PathPattern { absolute: false, parts: vec![] };
     match allowed {
         Some(allowed) if defaults && !seen && !allowed.iter().any(|a| a.covers(&workspace)) => Some("."),
