@@ -301,7 +301,7 @@ fn build_with(
     let chosen = agent.clone();
     model_keys.set(models.clone());
     media::set_model(&media, agent.clone());
-    let sync_groups = media::sync_groups(&registry, &services, &models, &agent);
+    let sync_groups = media::sync_groups(&registry, &services, &models);
     models.on_change(move |provider| {
         chosen.set_provider(provider);
         sync_groups();

@@ -12,9 +12,6 @@ use std::sync::{Arc, OnceLock};
 use tool::{Cx, Label, Result};
 use tools_media::LedgerCosts;
 
-/// Stands among the services for a model that sees pictures.
-const VISION: &str = "vision-model";
-
 /// The keys of models, which are there later than media.
 #[derive(Clone, Default)]
 pub(super) struct ModelKeys(Arc<OnceLock<Models>>);
@@ -99,15 +96,17 @@ pub(super) fn register(services: &ConfigCenter) -> Result<()> {
     services.register("media-sounds", "create_audio", Label::Own, Required::parse_list(&sounds.into())?)
 }
 
-/// Enables the tool groups of what is set up, now and at each change: services with an entry, providers with a key of models, and a
-/// model that sees pictures.
-pub(super) fn sync_groups(registry: &Registry, services: &ConfigCenter, models: &Models, agent: &Agent) -> Arc<dyn Fn() + Send + Sync> {
-    let (registry, known, models, agent) = (registry.clone(), services.clone(), models.clone(), agent.clone());
+/// Enables the tool groups of what is set up, now and at each change: services with an entry, and providers with a key of models.
+pub(super) fn sync_groups(
+    registry: &Registry,
+    services: &ConfigCenter,
+    models: &Models,
+) -> Arc<dyn Fn() + Send + Sync> {
+    let (registry, known, models) = (registry.clone(), services.clone(), models.clone());
     let learn: Arc<dyn Fn() + Send + Sync> = Arc::new(move || {
         let entered = known.services().into_iter().filter(|service| !service.entries.is_empty()).map(|s| s.name);
         let by_models = media::providers().iter().filter(|provider| models.key_of(&provider.models).is_some());
-        let vision = agent.sees_pictures().then(|| VISION.to_owned());
-        registry.set_services(entered.chain(by_models.map(|provider| provider.id.clone())).chain(vision).collect());
+        registry.set_services(entered.chain(by_models.map(|provider| provider.id.clone())).collect());
     });
     learn();
     let again = learn.clone();

@@ -165,7 +165,9 @@ mod tests {
         let text = String::from_utf8(body).unwrap();
         assert_eq!(text.matches(&boundary).count(), 3, "{text}");
         assert!(text.contains("filename=\"ax y.png\"\r\ncontent-type: image/pngx y\r\n\r\n123\r\n"), "{text}");
-        assert!(text.starts_with(&format!("--{boundary}\r\ncontent-disposition: form-data; name=\"model\"\r\n\r\nm\r\n")));
+        assert!(
+            text.starts_with(&format!("--{boundary}\r\ncontent-disposition: form-data; name=\"model\"\r\n\r\nm\r\n"))
+        );
         assert!(text.ends_with(&format!("--{boundary}--\r\n")) && !text.contains("size"));
     }
 }

@@ -94,9 +94,8 @@ pub struct Usage {
 impl Price {
     /// The cost of a usage in US dollars; `None` where it is not known.
     pub fn cost(&self, usage: &Usage) -> Option<f64> {
-        let of_tokens = |(input, output): (u64, u64)| {
-            Some((input as f64 * self.input? + output as f64 * self.output?) / 1e6)
-        };
+        let of_tokens =
+            |(input, output): (u64, u64)| Some((input as f64 * self.input? + output as f64 * self.output?) / 1e6);
         usage
             .tokens
             .and_then(of_tokens)

@@ -69,7 +69,8 @@ impl Media {
         };
         let ready = |link: Link| Some((self.endpoint(&*settings, &link.provider)?, link));
         let ready: Vec<(Endpoint, Link)> = chain.into_iter().filter_map(ready).collect();
-        let turn = self.0.turns.acquire();
+        let is_long = matches!(task, Task::Music | Task::Effect | Task::Video);
+        let turn = if is_long { self.0.long_turns.acquire() } else { self.0.turns.acquire() };
         let _turn = tokio::select! {
             () = cx.cancel().cancelled() => return Err(stopped()),
             turn = turn => turn.map_err(|_| stopped())?,
@@ -79,7 +80,8 @@ impl Media {
         for (at, (endpoint, link)) in ready.iter().enumerate() {
             match self.try_link(cx, (endpoint, link), &job, &options, at == last).await? {
                 Ok(mut done) => {
-                    done.failed = failures.iter().map(|(name, failure)| format!("{name} {}", failure.words())).collect();
+                    let failed = failures.iter().filter(|(_, failure)| !matches!(failure, Failure::Absent(_)));
+                    done.failed = failed.map(|(name, failure)| format!("{name} {}", failure.words())).collect();
                     return Ok(done);
                 }
                 Err(failure) => {
@@ -87,7 +89,12 @@ impl Media {
                         cx.taint(Label::Outside);
                     }
                     let ends = matches!(failure, Failure::Refused(_) | Failure::Unfinished(_));
-                    failures.push((endpoint.provider.name.clone(), failure));
+                    let is_absent = |failure: &Failure| matches!(failure, Failure::Absent(_));
+                    // A server that nobody has is no failure beside others.
+                    if !is_absent(&failure) || failures.is_empty() {
+                        failures.retain(|(_, before)| !is_absent(before));
+                        failures.push((endpoint.provider.name.clone(), failure));
+                    }
                     if ends {
                         break;
                     }
@@ -117,7 +124,8 @@ impl Media {
         let hold = match &price {
             Some(price) => match self.0.deps.costs.reserve(price.expected(&expected)).await {
                 Ok(hold) => Some(hold),
-                Err(sentence) => return Err(Error::unavailable(sentence)),
+                // What costs nothing may still do it.
+                Err(sentence) => return Ok(Err(Failure::Spent(sentence))),
             },
             None => None,
         };
@@ -183,7 +191,8 @@ impl Media {
         is_last: bool,
     ) -> Result<(Answer, Option<String>), Failure> {
         match self.call(cx, (endpoint, link), job).await {
-            Err(Failure::Busy(_)) if is_last => {
+            // A job that may have begun is not begun twice.
+            Err(Failure::Busy(_)) if is_last && !matches!(job, Job::Film(_) | Job::Compose(_)) => {
                 tokio::time::sleep(AGAIN).await;
                 self.call(cx, (endpoint, link), job).await
             }
@@ -214,7 +223,7 @@ impl Media {
         let answer = match (endpoint.provider.wire, job) {
             (Wire::Model, Job::Look(look)) => {
                 let model = self.0.model.get().ok_or_else(|| Failure::Unable("is not there".into()))?;
-                let (text, name) = model.look(cx.clone(), look.clone()).await.map_err(Failure::Absent)?;
+                let (text, name) = model.look(cx.clone(), look.clone()).await.map_err(Failure::Own)?;
                 return Ok((Answer::text(&text, None), Some(name)));
             }
             (Wire::Wyoming, job) => return self.by_voice_server(cx, job).await.map(|answer| (answer, None)),
@@ -255,25 +264,25 @@ impl Media {
                     && !server.voices.contains(name)
                 {
                     let some: Vec<String> = server.voices.iter().take(10).map(|name| format!("`{name}`")).collect();
-                    return Err(Failure::Absent(Error::bad_args(format!(
+                    return Err(Failure::Own(Error::bad_args(format!(
                         "there is no voice `{name}`: choose one of {}",
                         some.join(", ")
                     ))));
                 }
                 let (voice, language) = (speak.voice.as_deref(), speak.language.as_deref());
                 let spoken = wyoming::synthesize(&server.address, &speak.text, voice, language).await;
-                let audio = voices.used(&server, spoken).map_err(Failure::Absent)?;
-                Ok(Answer::bytes(wav::encode(&audio).map_err(Failure::Absent)?.0))
+                let audio = voices.used(&server, spoken).map_err(Failure::Own)?;
+                Ok(Answer::bytes(wav::encode(&audio).map_err(Failure::Own)?.0))
             }
             Job::Transcribe(job) => {
+                let server = voices.hearing(cx).await.map_err(Failure::Absent)?;
                 let bytes = job.audio.bytes.clone();
                 // Resampling minutes of audio takes a while on a small board.
                 let audio = tokio::task::spawn_blocking(move || wav::decode(&bytes, Format::SPEECH)).await;
                 let audio = audio.map_err(|error| Failure::Unable(format!("could not read the audio: {error}")))?;
-                let audio = audio.map_err(Failure::Absent)?;
-                let server = voices.hearing(cx).await.map_err(Failure::Absent)?;
+                let audio = audio.map_err(Failure::Own)?;
                 let heard = wyoming::transcribe(&server.address, &audio, job.language.as_deref()).await;
-                let text = voices.used(&server, heard).map_err(Failure::Absent)?;
+                let text = voices.used(&server, heard).map_err(Failure::Own)?;
                 Ok(Answer::text(&text, None))
             }
             _ => Err(Failure::Unable("only hear and speak".into())),
@@ -289,7 +298,9 @@ async fn ask(cx: &Cx, endpoint: &Endpoint, options: &Options) -> Result<()> {
     let host = url::Url::parse(&endpoint.url).ok().and_then(|url| url.host_str().map(str::to_owned));
     let host = host.ok_or_else(|| {
         let id = &endpoint.provider.id;
-        Error::failed(format!("the address of `{id}` is not a URL: an admin can correct it under Services, as https://host/path"))
+        Error::failed(format!(
+            "the address of `{id}` is not a URL: an admin can correct it under Services, as https://host/path"
+        ))
     })?;
     let ask = options.asks && cx.label() == Label::Outside;
     let reason = match ask {
@@ -350,7 +361,8 @@ fn add(
             done.cost = done.cost.zip(cost).map(|(a, b)| a + b);
         }
         None => {
-            let named = if link.model.is_empty() { link.provider.clone() } else { format!("{}/{}", link.provider, link.model) };
+            let named =
+                if link.model.is_empty() { link.provider.clone() } else { format!("{}/{}", link.provider, link.model) };
             *done = Some(Done {
                 made: answer.made,
                 provider: endpoint.provider.name.clone(),
@@ -379,11 +391,17 @@ fn give_up(task: Task, options: &Options, failures: Vec<(String, Failure)>) -> E
         ))
         .say(format!("{name} is still at it. Ask me for it again in a few minutes."));
     }
-    if let [(_, Failure::Absent(error))] = &failures[..] {
+    if let [(_, Failure::Absent(error) | Failure::Own(error))] = &failures[..] {
         return error.clone();
     }
+    let spent =
+        failures.iter().find_map(|(_, failure)| if let Failure::Spent(why) = failure { Some(why) } else { None });
+    if let Some(sentence) = spent {
+        return Error::unavailable(sentence.clone());
+    }
     if failures.is_empty() {
-        let services = |link: &Link| catalogue::provider(&link.provider).filter(|p| p.is_service()).map(|p| format!("`{}`", p.id));
+        let services =
+            |link: &Link| catalogue::provider(&link.provider).filter(|p| p.is_service()).map(|p| format!("`{}`", p.id));
         let known: Vec<String> = catalogue::links(task).filter_map(services).collect();
         let known = match &options.only {
             Some(only) => format!("`{}`", text_kit::truncate(only.split('/').next().unwrap_or_default(), 40)),

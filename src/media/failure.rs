@@ -25,8 +25,12 @@ pub(crate) enum Failure {
     Odd(String),
     /// It cannot do this job; nothing was sent.
     Unable(String),
-    /// Where it would be asked, nothing is set up.
+    /// Nothing is there that could be asked.
     Absent(tool::Error),
+    /// A server in the home, or the model that answers, could not do it.
+    Own(tool::Error),
+    /// The budget of the day is spent.
+    Spent(String),
     /// A long job is not done yet: `provider/id`.
     Unfinished(String),
 }
@@ -44,15 +48,15 @@ impl Failure {
             Self::Quota(m) => with("has no credit left, or its limit is reached", m),
             Self::Busy(m) => with("is busy or out of order", m),
             Self::Rejected(m) => with("does not accept this request", m),
-            Self::Silent(m) | Self::Odd(m) | Self::Unable(m) => m.clone(),
-            Self::Absent(error) => error.message().to_owned(),
+            Self::Silent(m) | Self::Odd(m) | Self::Unable(m) | Self::Spent(m) => m.clone(),
+            Self::Absent(error) | Self::Own(error) => error.message().to_owned(),
             Self::Unfinished(_) => "is not done yet".to_owned(),
         }
     }
 
     /// Whether words of the provider are in it.
     pub fn quotes(&self) -> bool {
-        !matches!(self, Self::Unable(_) | Self::Absent(_) | Self::Unfinished(_))
+        !matches!(self, Self::Unable(_) | Self::Absent(_) | Self::Own(_) | Self::Spent(_) | Self::Unfinished(_))
     }
 
     /// Whether the request may have been charged.
@@ -136,12 +140,27 @@ mod tests {
     fn errors_are_told_apart_as_each_provider_writes_them() {
         type Kind = fn(String) -> Failure;
         let rows: &[(u16, Value, Kind, &str)] = &[
-            (401, json!({"error": {"message": "Incorrect API key", "code": "invalid_api_key"}}), Failure::Key, "Incorrect API key"),
+            (
+                401,
+                json!({"error": {"message": "Incorrect API key", "code": "invalid_api_key"}}),
+                Failure::Key,
+                "Incorrect API key",
+            ),
             (429, json!({"error": {"message": "no", "type": "insufficient_quota"}}), Failure::Quota, "no"),
-            (429, json!({"error": {"message": "slow down", "code": "rate_limit_exceeded"}}), Failure::Busy, "slow down"),
+            (
+                429,
+                json!({"error": {"message": "slow down", "code": "rate_limit_exceeded"}}),
+                Failure::Busy,
+                "slow down",
+            ),
             (400, json!({"error": {"message": "no", "code": "moderation_blocked"}}), Failure::Refused, "no"),
             (400, json!({"error": {"message": "bad size", "code": null}}), Failure::Rejected, "bad size"),
-            (400, json!({"error": {"message": "API key not valid. Please", "status": "INVALID_ARGUMENT"}}), Failure::Key, "API key not valid. Please"),
+            (
+                400,
+                json!({"error": {"message": "API key not valid. Please", "status": "INVALID_ARGUMENT"}}),
+                Failure::Key,
+                "API key not valid. Please",
+            ),
             (429, json!({"error": {"message": "q", "status": "RESOURCE_EXHAUSTED", "code": 429}}), Failure::Busy, "q"),
             (401, json!({"detail": {"status": "quota_exceeded", "message": "0 left"}}), Failure::Quota, "0 left"),
             (401, json!({"detail": {"status": "invalid_api_key", "message": "x"}}), Failure::Key, "x"),

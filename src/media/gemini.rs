@@ -11,8 +11,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 /// The shapes of pictures, by width and height.
-const SHAPES: &[(u32, u32)] =
-    &[(1, 1), (2, 3), (3, 2), (3, 4), (4, 3), (4, 5), (5, 4), (9, 16), (16, 9), (21, 9)];
+const SHAPES: &[(u32, u32)] = &[(1, 1), (2, 3), (3, 2), (3, 4), (4, 3), (4, 5), (5, 4), (9, 16), (16, 9), (21, 9)];
 /// Reasons for which an answer ends that are refusals.
 const REFUSALS: &[&str] =
     &["SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "RECITATION"];
@@ -23,7 +22,8 @@ async fn generate(api: &Api<'_>, body: &Value, most: usize) -> Result<(Vec<Value
     if let Some(reason) = answer["promptFeedback"]["blockReason"].as_str() {
         return Err(Failure::Refused(short(reason)));
     }
-    let candidate = answer.pointer("/candidates/0").ok_or_else(|| Failure::Odd("answered without a candidate".into()))?;
+    let candidate =
+        answer.pointer("/candidates/0").ok_or_else(|| Failure::Odd("answered without a candidate".into()))?;
     let parts = candidate["content"]["parts"].as_array().cloned().unwrap_or_default();
     if let Some(reason) = candidate["finishReason"].as_str().filter(|reason| REFUSALS.contains(reason)) {
         return Err(Failure::Refused(short(reason)));
@@ -61,8 +61,9 @@ fn kind(media_type: &str) -> &str {
 
 pub(crate) async fn look(api: &Api<'_>, look: &Look) -> Result<Answer, Failure> {
     let files = look.files.iter();
-    let mut parts: Vec<Value> =
-        files.map(|file| json!({"inline_data": {"mime_type": kind(&file.media_type), "data": file.base64()}})).collect();
+    let mut parts: Vec<Value> = files
+        .map(|file| json!({"inline_data": {"mime_type": kind(&file.media_type), "data": file.base64()}}))
+        .collect();
     parts.push(json!({"text": look.question}));
     let mut body = json!({"contents": [{"role": "user", "parts": parts}]});
     if let Some(detail) = look.detail.as_deref().filter(|detail| *detail != "auto") {
@@ -140,8 +141,7 @@ pub(crate) async fn speak(api: &Api<'_>, speak: &Speak) -> Result<Answer, Failur
         },
     });
     let (parts, tokens) = generate(api, &body, FILES).await?;
-    let (bytes, kind) =
-        parts.iter().find_map(data).ok_or_else(|| Failure::Odd("answered without sound".into()))?;
+    let (bytes, kind) = parts.iter().find_map(data).ok_or_else(|| Failure::Odd("answered without sound".into()))?;
     let bytes = match kind.to_ascii_lowercase().starts_with("audio/l16") {
         true => wav::of_pcm(&bytes, rate(kind)).map_err(|e| Failure::Odd(e.message().to_owned()))?,
         false => bytes,

@@ -20,7 +20,7 @@ mod tests;
 mod voice_servers;
 mod wav;
 
-pub use catalogue::{ORDERS, Provider, Usage, Wire, link, links, provider, providers};
+pub use catalogue::{ORDERS, Provider, Wire, links, providers};
 pub use chain::{Done, Options};
 pub use job::{Blob, Compose, Draw, Film, Job, Look, Made, MadeFile, Speak, Task, Transcribe};
 pub use voice_servers::{Finder, SERVICE as VOICE_SERVICE, VoiceServers};
@@ -31,8 +31,9 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::Semaphore;
 use tool::{Cx, Result, Settings};
 
-/// How many jobs run at once: each has its files in memory.
+/// How many jobs run at once: each has its files in memory. Those that take minutes do not keep the others waiting.
 const AT_ONCE: usize = 2;
+const LONG_AT_ONCE: usize = 2;
 
 /// The keys of models, which serve for media too.
 pub trait Keys: Send + Sync {
@@ -73,6 +74,7 @@ struct Inner {
     deps: Deps,
     model: OnceLock<Arc<dyn ChatModel>>,
     turns: Semaphore,
+    long_turns: Semaphore,
 }
 
 /// Where and how a provider is reached.
@@ -85,8 +87,8 @@ pub(crate) struct Endpoint {
 
 impl Media {
     pub fn new(deps: Deps) -> Self {
-        let turns = Semaphore::new(AT_ONCE);
-        Self(Arc::new(Inner { http: ModelHttp::default(), deps, model: OnceLock::new(), turns }))
+        let (turns, long_turns) = (Semaphore::new(AT_ONCE), Semaphore::new(LONG_AT_ONCE));
+        Self(Arc::new(Inner { http: ModelHttp::default(), deps, model: OnceLock::new(), turns, long_turns }))
     }
 
     /// Sets the model that answers in chats, which exists later than this.
@@ -105,18 +107,9 @@ impl Media {
         (hears || by_key(Task::Transcription), speaks || by_key(Task::Speech))
     }
 
-    /// The providers of a task that are set up, in their order.
-    ///
-    /// # Errors
-    /// `Failed` where the order that an admin chose cannot be read.
-    pub fn set_up(&self, task: Task, settings: &dyn Settings) -> Result<Vec<&'static Provider>> {
-        let chain = catalogue::chain(task, settings).map_err(tool::Error::failed)?;
-        Ok(chain.iter().filter_map(|link| self.endpoint(settings, &link.provider)).map(|e| e.provider).collect())
-    }
-
     /// The address and key of a provider, where it is set up: by its own service, else by the key of models.
     fn endpoint(&self, settings: &dyn Settings, id: &str) -> Option<Endpoint> {
-        let provider = provider(id)?;
+        let provider = catalogue::provider(id)?;
         match provider.wire {
             Wire::Model => {
                 let sees = self.0.model.get().is_some_and(|model| model.sees());

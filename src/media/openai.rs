@@ -200,9 +200,7 @@ pub(crate) fn no_picture(words: &str) -> Failure {
 pub(crate) fn nearest(size: (u32, u32), known: &[(u32, u32)]) -> (u32, u32) {
     let shape = |(width, height): (u32, u32)| (f64::from(width.max(1)) / f64::from(height.max(1))).ln();
     let area = |(width, height): (u32, u32)| f64::from(width.max(1)).ln() + f64::from(height.max(1)).ln();
-    let distance = |other: &(u32, u32)| {
-        4.0 * (shape(size) - shape(*other)).abs() + (area(size) - area(*other)).abs()
-    };
+    let distance = |other: &(u32, u32)| 4.0 * (shape(size) - shape(*other)).abs() + (area(size) - area(*other)).abs();
     known.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(size)
 }
 

@@ -1,6 +1,9 @@
 //! What needs no provider: who is asked, waiting for jobs, and what is said where nothing is set up.
 
-use super::*;
+use super::{
+    catalogue::{link, provider},
+    *,
+};
 use crate::{
     api::Api,
     failure::Failure,
@@ -77,7 +80,8 @@ async fn what_is_not_set_up_says_what_to_enter() {
     let media = media();
     for (only, part) in [(None, "for one of `minimax`"), (Some("suno"), "`suno`")] {
         let options = Options { tool: "create_audio", only: only.map(str::to_owned), asks: false };
-        let error = media.run(&cx(json!({})), Task::Music, Job::Compose(Compose::default()), options).await.unwrap_err();
+        let error =
+            media.run(&cx(json!({})), Task::Music, Job::Compose(Compose::default()), options).await.unwrap_err();
         assert!(matches!(&error, Error::Unavailable(why) if why.contains(part)), "{error}");
         assert!(error.said().is_some());
     }
@@ -115,7 +119,9 @@ impl Progress for Notes {
 }
 
 /// Waits for a job whose answers come from `ask`, and counts how often it was asked.
-async fn waited(ask: impl Fn(u32) -> Result<Waiting<u32>, Failure> + Send + Sync) -> (Result<u32, Failure>, u32, Vec<String>) {
+async fn waited(
+    ask: impl Fn(u32) -> Result<Waiting<u32>, Failure> + Send + Sync,
+) -> (Result<u32, Failure>, u32, Vec<String>) {
     let link = link(Task::Video, "minimax").unwrap();
     let provider = provider("minimax").unwrap();
     let endpoint = Endpoint { provider, url: "http://127.0.0.1:1".into(), key: None };

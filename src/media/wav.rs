@@ -244,9 +244,7 @@ mod tests {
         const CHILD: &str = "HOB_TEST_LARGE_WAV";
         if std::env::var_os(CHILD).is_none() {
             let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-            child
-                .args(["--exact", "wav::tests::a_large_file_needs_little_memory", "--nocapture"])
-                .env(CHILD, "1");
+            child.args(["--exact", "wav::tests::a_large_file_needs_little_memory", "--nocapture"]).env(CHILD, "1");
             let ended = child.output().unwrap();
             let said = String::from_utf8_lossy(&ended.stdout).into_owned() + &String::from_utf8_lossy(&ended.stderr);
             assert!(ended.status.success() && said.contains("1 passed"), "{said}");

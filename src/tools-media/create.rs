@@ -1,12 +1,6 @@
 //! Music, sound effects and video: made from words, also by jobs that take minutes.
 
-use crate::{
-    JOB_TIMEOUT, MediaTools, TIMEOUT, cost_words,
-    look::read_video,
-    one_of, prompt,
-    source::Kind,
-    with_maker,
-};
+use crate::{JOB_TIMEOUT, MediaTools, TIMEOUT, cost_words, look::read_video, one_of, prompt, source::Kind, with_maker};
 use media::{Compose, Film, Job, Made, Options, Task};
 use tool::prelude::*;
 
@@ -47,7 +41,7 @@ pub fn family(tools: MediaTools) -> Family<MediaTools> {
         .tags("make generate film clip animation movie")
         .example(json!({"prompt": "A paper boat drifts down a stream", "seconds": 6}))
         .timeout(JOB_TIMEOUT)
-        .per_minute(3)
+        .per_minute(10)
 }
 
 /// Generate music, a song or a sound effect from a description; it becomes a file in the workspace. Costs money: the answer says how

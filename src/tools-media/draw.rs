@@ -57,7 +57,7 @@ const EDIT: &[(&str, &str)] = &[
 pub fn family(tools: MediaTools) -> Family<MediaTools> {
     Family::new("image", "Analyze, create and edit images.", tools)
         .title("Images")
-        .services(&["openai", "gemini", "anthropic", "openrouter", "dashscope", "minimax", "vision-model"])
+        .services(&["openai", "gemini", "anthropic", "openrouter", "dashscope", "minimax"])
         .needs(&["filesystem"])
         .tool("analyze_image", Risk::Observe, analyze_image)
         .own_area(Area::FileRead)
@@ -80,7 +80,7 @@ pub fn family(tools: MediaTools) -> Family<MediaTools> {
         .tags("draw paint make create picture image photo art illustration logo dall-e")
         .example(json!({"prompt": "A lighthouse in a storm, oil on canvas", "size": "landscape"}))
         .timeout(TIMEOUT)
-        .per_minute(6)
+        .per_minute(20)
         .tool("edit_image", Risk::Write, edit_image)
         .own_area(Area::FileWrite)
         .synonyms(EDIT)
@@ -88,7 +88,7 @@ pub fn family(tools: MediaTools) -> Family<MediaTools> {
         .tags("change modify retouch inpaint picture image photo")
         .example(json!({"image": "photos/garden.jpg", "prompt": "Make it winter, with snow."}))
         .timeout(TIMEOUT)
-        .per_minute(6)
+        .per_minute(20)
         .tool("image_variation", Risk::Write, image_variation)
         .own_area(Area::FileWrite)
         .synonyms(EDIT)
@@ -96,7 +96,7 @@ pub fn family(tools: MediaTools) -> Family<MediaTools> {
         .tags("vary variant similar picture image photo")
         .example(json!({"image": "pictures/logo.png", "count": 2}))
         .timeout(TIMEOUT)
-        .per_minute(6)
+        .per_minute(20)
 }
 
 /// `read_image` names the picture `path`.
@@ -311,7 +311,8 @@ fn size(text: &str) -> Result<Option<(u32, u32)>> {
         Some((a.trim().parse::<u32>().ok()?, b.trim().parse::<u32>().ok()?))
     };
     if let Some((width, height)) = two(&[':', '/']) {
-        let fits = (1..=100).contains(&width) && (1..=100).contains(&height) && width.max(height) <= 4 * width.min(height);
+        let fits =
+            (1..=100).contains(&width) && (1..=100).contains(&height) && width.max(height) <= 4 * width.min(height);
         if !fits {
             return Err(bad());
         }
@@ -320,7 +321,11 @@ fn size(text: &str) -> Result<Option<(u32, u32)>> {
     }
     match two(&['x', '×', '*']) {
         Some((width, height)) if SIDE.contains(&width) && SIDE.contains(&height) => Ok(Some((width, height))),
-        Some(_) => Err(Error::bad_args(format!("`size` is out of bounds: a side has {} to {} pixels", SIDE.start(), SIDE.end()))),
+        Some(_) => Err(Error::bad_args(format!(
+            "`size` is out of bounds: a side has {} to {} pixels",
+            SIDE.start(),
+            SIDE.end()
+        ))),
         None => Err(bad()),
     }
 }

@@ -58,7 +58,9 @@ fn prompt(field: &str, text: &str) -> Result<String> {
 
 /// One of some words, in any case.
 fn one_of(field: &str, text: Option<&str>, known: &[&str]) -> Result<Option<String>> {
-    let Some(text) = text.map(|text| text.trim().to_lowercase()).filter(|text| !text.is_empty()) else { return Ok(None) };
+    let Some(text) = text.map(|text| text.trim().to_lowercase()).filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
     match known.contains(&text.as_str()) {
         true => Ok(Some(text)),
         false => Err(Error::bad_args(format!(

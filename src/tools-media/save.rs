@@ -2,13 +2,13 @@
 
 use crate::{
     MediaTools,
-    source::{FETCH_RESULT, Kind},
+    source::{FETCH_RESULT, Kind, extension},
 };
 use bytes::Bytes;
 use media::MadeFile;
 use text_kit::truncate;
 use tool::{Label, prelude::*};
-use workspace::{Expect, Located, Written, WriteOptions};
+use workspace::{Expect, Located, WriteOptions, Written};
 
 /// The largest result, in bytes; those behind a link, such as videos, go to the disk as they come.
 const LARGEST: u64 = 256 << 20;
@@ -65,10 +65,15 @@ impl MediaTools {
             }
         };
         if located.name().is_none() {
-            return Err(Error::bad_args("`path` names a place: give the name of a file, or of a folder with / at its end"));
+            return Err(Error::bad_args(
+                "`path` names a place: give the name of a file, or of a folder with / at its end",
+            ));
         }
         if located.is_read_only() {
-            return Err(Error::denied(format!("`{}` is in a place that is only read: choose another `path`", located.display())));
+            return Err(Error::denied(format!(
+                "`{}` is in a place that is only read: choose another `path`",
+                located.display()
+            )));
         }
         if path.is_some_and(|path| !path.ends_with('/')) && self.workspaces.exists(cx, &located).await? {
             return Err(Error::bad_args(format!("`{}` exists already: choose another name", located.display())));
@@ -104,7 +109,10 @@ impl MediaTools {
     async fn save_link(&self, cx: &Cx, target: &Target, url: &str) -> Result<Saved> {
         let mut answer = self.follow(cx, target.tool, url, (false, FETCH_RESULT)).await?;
         if !answer.is_success() {
-            return Err(Error::failed(format!("the result could not be fetched: its server answered {}", answer.status)));
+            return Err(Error::failed(format!(
+                "the result could not be fetched: its server answered {}",
+                answer.status
+            )));
         }
         let (mut block, mut staged, mut media_type) = (vec![], None, None);
         let names = loop {
@@ -129,7 +137,10 @@ impl MediaTools {
             };
             let size = workspace::Staged::size(&stage) + block.len() as u64;
             if size > LARGEST {
-                return Err(Error::failed(format!("the result is larger than {} MB: nothing was saved", LARGEST >> 20)));
+                return Err(Error::failed(format!(
+                    "the result is larger than {} MB: nothing was saved",
+                    LARGEST >> 20
+                )));
             }
             let stage = if block.is_empty() { stage } else { stage.receive(std::mem::take(&mut block).into()).await? };
             if piece.is_none() {
@@ -149,7 +160,8 @@ fn options() -> WriteOptions {
 }
 
 fn saved(located: &Located, written: Written, media_type: String) -> Saved {
-    let (place, path) = (text_kit::percent_encode(located.place_id()), text_kit::percent_encode(&located.path().text()));
+    let (place, path) =
+        (text_kit::percent_encode(located.place_id()), text_kit::percent_encode(&located.path().text()));
     Saved {
         path: located.display(),
         media_type,
@@ -183,26 +195,6 @@ fn bytes_look_like_mp3(bytes: &[u8]) -> bool {
     matches!(bytes, [0xFF, b, ..] if b & 0xE6 == 0xE2)
 }
 
-/// The end of a file's name by its type.
-fn extension(media_type: &str) -> &'static str {
-    match media_type {
-        "image/jpeg" => "jpg",
-        "image/webp" => "webp",
-        "image/gif" => "gif",
-        "image/avif" => "avif",
-        t if t.starts_with("image/") => "png",
-        "audio/x-wav" | "audio/wav" => "wav",
-        "audio/ogg" | "audio/opus" => "ogg",
-        "audio/x-flac" | "audio/flac" => "flac",
-        "audio/m4a" | "audio/mp4" => "m4a",
-        "audio/aac" => "aac",
-        t if t.starts_with("audio/") => "mp3",
-        "video/webm" => "webm",
-        "video/quicktime" => "mov",
-        _ => "mp4",
-    }
-}
-
 /// Names for a file: the wished one, then with numbers.
 struct Names {
     located: Located,
@@ -216,7 +208,9 @@ impl Names {
         let extension = extension(media_type);
         let name = target.located.name().unwrap_or("file");
         let stem = match name.rsplit_once('.') {
-            Some((stem, end)) if workspace::media_type_of(name) != "application/octet-stream" && !end.contains(' ') => stem,
+            Some((stem, end)) if workspace::media_type_of(name) != "application/octet-stream" && !end.contains(' ') => {
+                stem
+            }
             _ => name,
         };
         Self { located: target.located.clone(), stem: stem.to_owned(), extension, tried: 0 }

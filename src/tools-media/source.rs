@@ -60,8 +60,30 @@ impl Kind {
             Kind::Audio => format!(
                 "`{parameter}` is a file of the type {media_type}: give a sound file, such as WAV, MP3, FLAC, OGG or M4A"
             ),
-            Kind::Video => format!("`{parameter}` is a file of the type {media_type}: give a video, such as MP4 or WebM"),
+            Kind::Video => {
+                format!("`{parameter}` is a file of the type {media_type}: give a video, such as MP4 or WebM")
+            }
         })
+    }
+}
+
+/// The end of a file's name by its type.
+pub(crate) fn extension(media_type: &str) -> &'static str {
+    match media_type {
+        "image/jpeg" => "jpg",
+        "image/webp" => "webp",
+        "image/gif" => "gif",
+        "image/avif" => "avif",
+        t if t.starts_with("image/") => "png",
+        "audio/x-wav" | "audio/wav" => "wav",
+        "audio/ogg" | "audio/opus" => "ogg",
+        "audio/x-flac" | "audio/flac" => "flac",
+        "audio/m4a" | "audio/mp4" => "m4a",
+        "audio/aac" => "aac",
+        t if t.starts_with("audio/") => "mp3",
+        "video/webm" => "webm",
+        "video/quicktime" => "mov",
+        _ => "mp4",
     }
 }
 
@@ -90,6 +112,8 @@ impl MediaTools {
         if bytes.is_empty() || !kind.reads(&media_type) {
             return Err(kind.unreadable(named.parameter, &media_type));
         }
+        // Some providers go by the end of the name.
+        let name = if name.contains('.') { name } else { format!("{}.{}", kind.words(), extension(&media_type)) };
         Ok(Blob { name, media_type, bytes })
     }
 
@@ -121,7 +145,10 @@ impl MediaTools {
         let answer = self.follow(cx, named.tool, url, (asks, FETCH)).await?;
         cx.taint(Label::Outside);
         if !answer.is_success() {
-            return Err(Error::failed(format!("the server answered {}: check the address in `{}`", answer.status, named.parameter)));
+            return Err(Error::failed(format!(
+                "the server answered {}: check the address in `{}`",
+                answer.status, named.parameter
+            )));
         }
         let declared = answer.header("content-type").unwrap_or_default().to_owned();
         let largest = usize::try_from(named.kind.largest()).unwrap_or(usize::MAX);
@@ -178,7 +205,8 @@ impl MediaTools {
 
 /// A file in a `data:` URL.
 fn inline(named: &Named<'_>, data: &str) -> Result<(String, String, Bytes)> {
-    let bad = || Error::bad_args(format!("`{}` is no data URL in base64: write data:image/png;base64,…", named.parameter));
+    let bad =
+        || Error::bad_args(format!("`{}` is no data URL in base64: write data:image/png;base64,…", named.parameter));
     let (declared, text) = data.split_once(";base64,").ok_or_else(bad)?;
     check_size(named, text.len() as u64 / 4 * 3)?;
     let bytes = STANDARD.decode(text.trim()).map_err(|_| bad())?;

@@ -40,8 +40,13 @@ const TRANSLATE: &[(&str, &str)] = &[
     ("target_language", "to"),
     ("language", "to"),
 ];
-const SPEAK: &[(&str, &str)] =
-    &[("input", "text"), ("voice_id", "voice"), ("voiceId", "voice"), ("output_path", "path"), ("response_format", "format")];
+const SPEAK: &[(&str, &str)] = &[
+    ("input", "text"),
+    ("voice_id", "voice"),
+    ("voiceId", "voice"),
+    ("output_path", "path"),
+    ("response_format", "format"),
+];
 const COMPOSE: &[(&str, &str)] = &[
     ("description", "prompt"),
     ("type", "kind"),
@@ -49,7 +54,8 @@ const COMPOSE: &[(&str, &str)] = &[
     ("duration_seconds", "seconds"),
     ("output_path", "path"),
 ];
-const SPLIT: &[(&str, &str)] = &[("split_points", "splitPoints"), ("points", "splitPoints"), ("audio", "path"), ("file", "path")];
+const SPLIT: &[(&str, &str)] =
+    &[("split_points", "splitPoints"), ("points", "splitPoints"), ("audio", "path"), ("file", "path")];
 
 /// Tools for sound.
 pub fn family(tools: MediaTools) -> Family<MediaTools> {
@@ -103,7 +109,7 @@ pub fn family(tools: MediaTools) -> Family<MediaTools> {
         .tags("music song melody sound effect noise compose sing")
         .example(json!({"prompt": "Rain on a tin roof, distant thunder", "kind": "effect", "seconds": 10}))
         .timeout(JOB_TIMEOUT)
-        .per_minute(6)
+        .per_minute(20)
 }
 
 /// `read_audio` names the recording `path`, and its `prompt` is a question.
@@ -173,7 +179,11 @@ pub(crate) async fn text_to_speech(tools: MediaTools, cx: Cx, args: SpeakArgs) -
                 Some("FLAC") => ("speech.flac", "audio/flac"),
                 Some("OGG") => ("speech.ogg", "audio/ogg"),
                 Some("MP3") => ("speech.mp3", "audio/mpeg"),
-                _ => return Err(Error::failed("the provider gave something that is no sound: try again, or with another `provider`")),
+                _ => {
+                    return Err(Error::failed(
+                        "the provider gave something that is no sound: try again, or with another `provider`",
+                    ));
+                }
             };
             let file = tools.uploads.put(&cx, name, declared, bytes.to_vec()).await?;
             json!({"file": file.id, "name": file.name, "mediaType": file.media_type, "size": file.size,
@@ -242,8 +252,13 @@ pub(crate) async fn translate_audio(tools: MediaTools, cx: Cx, args: TranslateAr
     match to.filter(|to| !["en", "english", "en-us", "en-gb"].contains(&to.to_lowercase().as_str())) {
         None => transcribed(&tools, &cx, Task::AudioTranslation, audio, how).await,
         Some(language) => {
-            let wish = format!("Translate the speech in this recording into {language}. Answer with the translation alone.");
-            let look = Look { question: question(Some(&prompt("to", &wish)?), SOUND)?, files: vec![audio.audio], detail: None };
+            let wish =
+                format!("Translate the speech in this recording into {language}. Answer with the translation alone.");
+            let look = Look {
+                question: question(Some(&prompt("to", &wish)?), SOUND)?,
+                files: vec![audio.audio],
+                detail: None,
+            };
             answered(tools.media.run(&cx, Task::Listening, Job::Look(look), how).await?)
         }
     }

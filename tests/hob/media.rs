@@ -44,7 +44,7 @@ pub fn put(hob: &Hob, path: &str, bytes: &[u8]) {
 /// The error of a call, which is none of the server's own.
 pub fn error(hob: &Hob, tool: &str, arguments: Value) -> String {
     let reply: Http = hob.call(tool, arguments.clone());
-    assert!((400..500).contains(&reply.status) || reply.status == 503, "{tool} {arguments}: {} {}", reply.status, reply.text());
+    assert!((400..500).contains(&reply.status), "{tool} {arguments}: {} {}", reply.status, reply.text());
     reply.json()["error"]["message"].as_str().unwrap().to_owned()
 }
 
@@ -88,7 +88,14 @@ fn each_provider_is_asked_in_its_own_format() {
             &data,
             "x-api-key: key-of-anthropic-4711",
         ),
-        ("openrouter", "/openrouter/chat/completions", chat("It shows 42."), in_chat, &url, "bearer key-of-openrouter-4711"),
+        (
+            "openrouter",
+            "/openrouter/chat/completions",
+            chat("It shows 42."),
+            in_chat,
+            &url,
+            "bearer key-of-openrouter-4711",
+        ),
         (
             "dashscope",
             "/dashscope/compatible-mode/v1/chat/completions",
@@ -102,10 +109,14 @@ fn each_provider_is_asked_in_its_own_format() {
     let mut before = 0.0;
     for (provider, path, answer, picture, expected, key) in rows {
         server.answers(move |_| ok(answer.clone()));
-        let asked = json!({"image": "meter.png", "question": "What does it show?", "detail": "high", "provider": provider});
+        let asked =
+            json!({"image": "meter.png", "question": "What does it show?", "detail": "high", "provider": provider});
         let read = hob.result("analyze_image", asked);
         assert_eq!(read["text"], "It shows 42.", "{provider}");
-        assert!(read["cost"].as_f64().unwrap() > 0.0 && read["model"].as_str().unwrap().starts_with(provider), "{read}");
+        assert!(
+            read["cost"].as_f64().unwrap() > 0.0 && read["model"].as_str().unwrap().starts_with(provider),
+            "{read}"
+        );
         let got = server.take();
         assert_eq!((got.len(), got[0].path.as_str()), (1, path));
         assert_eq!(picture(&got[0]), expected, "{provider}");
@@ -158,7 +169,10 @@ fn the_next_provider_follows_a_failure_and_none_a_refusal() {
     // All fail: each is named. The last one is asked again.
     server.answers(|_| Reply::Json(503, json!({"error": {"message": "out"}})));
     let why = error(&hob, "analyze_image", cat());
-    assert!(why.contains("Google Gemini is busy") && why.contains("OpenAI is busy") && why.contains("Anthropic"), "{why}");
+    assert!(
+        why.contains("Google Gemini is busy") && why.contains("OpenAI is busy") && why.contains("Anthropic"),
+        "{why}"
+    );
     assert_eq!(server.take().len(), 4);
     // A key goes nowhere else.
     let elsewhere = server.url("/thief");
@@ -175,15 +189,27 @@ fn pictures_are_made_by_each_provider_and_saved() {
     let inline = json!({"inlineData": {"mimeType": "image/png", "data": png}});
     let images = json!([{"image_url": {"url": format!("data:image/png;base64,{png}")}}]);
     let rows = [
-        ("openai", "/openai/images/generations", json!({"data": [{"b64_json": png}], "usage": {"input_tokens": 50, "output_tokens": 1_000}})),
+        (
+            "openai",
+            "/openai/images/generations",
+            json!({"data": [{"b64_json": png}], "usage": {"input_tokens": 50, "output_tokens": 1_000}}),
+        ),
         ("gemini", "/gemini/models/gemini-3.1-flash-image:generateContent", gemini(inline)),
-        ("minimax", "/minimax/image_generation", json!({"data": {"image_base64": [png]}, "base_resp": {"status_code": 0}})),
+        (
+            "minimax",
+            "/minimax/image_generation",
+            json!({"data": {"image_base64": [png]}, "base_resp": {"status_code": 0}}),
+        ),
         (
             "dashscope",
             "/dashscope/api/v1/services/aigc/multimodal-generation/generation",
             json!({"output": {"choices": [{"message": {"content": [{"image": link}]}}]}}),
         ),
-        ("openrouter", "/openrouter/chat/completions", json!({"choices": [{"message": {"content": "", "images": images}}]})),
+        (
+            "openrouter",
+            "/openrouter/chat/completions",
+            json!({"choices": [{"message": {"content": "", "images": images}}]}),
+        ),
     ];
     for (provider, path, answer) in rows {
         server.answers(move |got| match got.path.as_str() {
@@ -192,7 +218,10 @@ fn pictures_are_made_by_each_provider_and_saved() {
         });
         let args = json!({"prompt": "A boat, at sea", "size": "landscape", "provider": provider, "path": format!("made/{provider}")});
         let made = hob.result("generate_image", args);
-        assert_eq!((&made["path"], made["files"].as_array().unwrap().len()), (&json!(format!("made/{provider}.png")), 1));
+        assert_eq!(
+            (&made["path"], made["files"].as_array().unwrap().len()),
+            (&json!(format!("made/{provider}.png")), 1)
+        );
         assert!(made["cost"].as_f64().unwrap() > 0.0, "{made}");
         let got = server.take();
         assert_eq!(got[0].path, path);
@@ -232,7 +261,10 @@ fn pictures_are_edited_and_the_original_stays() {
     let got = server.take();
     assert_eq!((got[0].path.as_str(), got[0].field("prompt")), ("/openai/images/edits", Some("Snow.".into())));
     let text = got[0].text();
-    assert!(text.contains("name=\"image[]\"; filename=\"garden.png\"\r\ncontent-type: image/png") && text.contains("name=\"mask\""));
+    assert!(
+        text.contains("name=\"image[]\"; filename=\"garden.png\"\r\ncontent-type: image/png")
+            && text.contains("name=\"mask\"")
+    );
     assert_eq!(hob.get("/api/v1/workspace/file?path=garden.png").body, PNG);
     assert_eq!(hob.get(made["files"][0]["url"].as_str().unwrap()).body, edited);
     // Gemini makes one at a time: what it made is there although the next one fails.
@@ -267,7 +299,7 @@ fn bad_arguments_and_hostile_answers_end_in_a_sentence() {
         ("analyze_image", json!({"image": "big.png"}), "10 MB is the most"),
         ("analyze_image", json!({"image": "data:image/png;base64,!!"}), "data URL"),
         ("analyze_image", json!({"image": "http://192.168.1.1/x.png"}), "inside the house"),
-        ("analyze_image", json!({"image": "file:///etc/passwd"}), "workspace"),
+        ("analyze_image", json!({"image": "file:///etc/passwd"}), "does not exist"),
         ("analyze_image", json!({"image": "cat.png", "detail": "best"}), "low, high, auto"),
         ("analyze_image", json!({"image": "cat.png", "provider": "nobody"}), "choose from model, gemini"),
         ("analyze_image", json!({"image": "cat.png", "provider": "gemini"}), "`gemini`"),
@@ -292,7 +324,7 @@ fn bad_arguments_and_hostile_answers_end_in_a_sentence() {
         (loops.clone(), "redirected more than"),
         (cut, "no picture"),
         ("http://10.0.0.1/x.png".to_owned(), "inside the house"),
-        ("http://169.254.169.254/latest/meta-data".to_owned(), "inside the house"),
+        ("http://169.254.169.254/latest/meta-data".to_owned(), "no tool has business with"),
         ("file:///etc/passwd".to_owned(), "without a picture"),
     ] {
         let again = loops.clone();
@@ -305,7 +337,11 @@ fn bad_arguments_and_hostile_answers_end_in_a_sentence() {
         let why = error(&hob, "generate_image", json!({"prompt": "x", "provider": "dashscope"}));
         assert!(why.contains(part), "{part}: {why}");
     }
-    for odd in [json!({"data": [{"b64_json": "!!!"}]}), json!({"data": "x"}), json!({"data": [{"b64_json": base64(b"<html>")}]})] {
+    for odd in [
+        json!({"data": [{"b64_json": "!!!"}]}),
+        json!({"data": "x"}),
+        json!({"data": [{"b64_json": base64(b"<html>")}]}),
+    ] {
         server.answers(move |_| ok(odd.clone()));
         let why = error(&hob, "generate_image", json!({"prompt": "x", "provider": "openai"}));
         assert!(why.contains("picture"), "{why}");
@@ -329,7 +365,8 @@ fn without_a_key_the_groups_are_off_and_say_so() {
     }
     // Switched on, they say what is missing.
     hob.admin("PUT", "/api/v1/tool-groups/image").json(&json!({"enabled": true})).send().data(200);
-    for (tool, args) in [("analyze_image", json!({"image": "cat.png"})), ("generate_image", json!({"prompt": "a cat"}))] {
+    for (tool, args) in [("analyze_image", json!({"image": "cat.png"})), ("generate_image", json!({"prompt": "a cat"}))]
+    {
         let why = error(&hob, tool, args);
         assert!(why.contains("an admin can enter a key under Services") && why.contains("`openai`"), "{why}");
     }
@@ -378,7 +415,8 @@ fn the_model_that_answers_looks_first_and_its_words_are_from_outside() {
 fn costs_stop_at_the_budget_and_members_hosts_count() {
     let server = MediaServer::start();
     let hob = hob(&server, &["openai"]);
-    let answer = json!({"data": [{"b64_json": base64(PNG)}], "usage": {"input_tokens": 1_000, "output_tokens": 10_000}});
+    let answer =
+        json!({"data": [{"b64_json": base64(PNG)}], "usage": {"input_tokens": 1_000, "output_tokens": 10_000}});
     server.answers(move |_| ok(answer.clone()));
     hob.admin("PATCH", "/api/v1/model").json(&json!({"dailyBudget": 0.1})).send().data(200);
     let made = hob.result("generate_image", json!({"prompt": "a boat"}));

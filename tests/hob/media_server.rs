@@ -183,9 +183,13 @@ pub fn answer_to_all(got: &Got, link: &str) -> Reply {
         path if path.starts_with("/gemini/") => {
             ok(json!({"candidates": [{"content": {"parts": [{"text": "A ferry at noon."}]}}]}))
         }
-        "/minimax/music_generation" => ok(json!({"data": {"audio": "fffb9000".to_owned() + &"00".repeat(413)}, "base_resp": status})),
+        "/minimax/music_generation" => {
+            ok(json!({"data": {"audio": "fffb9000".to_owned() + &"00".repeat(413)}, "base_resp": status}))
+        }
         "/minimax/video_generation" => ok(json!({"task_id": "77", "base_resp": status})),
-        path if path.starts_with("/minimax/query/") => ok(json!({"status": "Success", "file_id": "1", "base_resp": status})),
+        path if path.starts_with("/minimax/query/") => {
+            ok(json!({"status": "Success", "file_id": "1", "base_resp": status}))
+        }
         path if path.starts_with("/minimax/files/") => ok(json!({"file": {"download_url": link}, "base_resp": status})),
         "/video.mp4" => Reply::File("video/mp4", [MP4, &[7; 1_000]].concat()),
         _ => Reply::Json(404, json!({})),

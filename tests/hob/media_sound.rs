@@ -5,7 +5,7 @@ use crate::{
     harness::{Hob, until},
     media::{error, hob, put, settings},
     media_server::{Got, MP4, MediaServer, PNG, Reply, base64, mp3, ok},
-    model_server::{calls, says},
+    model_server::{ModelServer, calls, says},
 };
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,7 +39,9 @@ fn text_is_spoken_by_each_provider() {
         (
             "minimax",
             "/minimax/t2a_v2",
-            ok(json!({"data": {"audio": hex(&sound), "status": 2}, "base_resp": {"status_code": 0, "status_msg": "success"}})),
+            ok(
+                json!({"data": {"audio": hex(&sound), "status": 2}, "base_resp": {"status_code": 0, "status_msg": "success"}}),
+            ),
             "audio/mpeg",
         ),
         (
@@ -64,7 +66,9 @@ fn text_is_spoken_by_each_provider() {
         assert!(kept["path"].as_str().unwrap().starts_with(&format!("bells/{provider}.")), "{kept}");
     }
     // Nothing that is no sound is stored.
-    for reply in [Reply::File("text/html", b"<html>".to_vec()), Reply::File("audio/mpeg", b"<html>hello</html>".to_vec())] {
+    for reply in
+        [Reply::File("text/html", b"<html>".to_vec()), Reply::File("audio/mpeg", b"<html>hello</html>".to_vec())]
+    {
         server.answers(move |_| reply.clone());
         let why = error(&hob, "tts", json!({"text": "x", "provider": "openai"}));
         assert!(why.contains("text/html") || why.contains("no sound"), "{why}");
@@ -134,13 +138,24 @@ fn music_and_sounds_are_made() {
     for (args, first, part) in [
         (json!({"prompt": "A shanty", "lyrics": "Heave ho"}), "/minimax/music_generation", "Heave ho"),
         (json!({"prompt": "A shanty", "provider": "suno"}), "/suno/generate", "A shanty"),
-        (json!({"prompt": "A shanty", "provider": "elevenlabs", "seconds": 30}), "/elevenlabs/music?output_format=mp3_44100_128", "30000"),
-        (json!({"prompt": "Rain", "kind": "effect", "seconds": 4}), "/elevenlabs/sound-generation?output_format=mp3_44100_128", "4"),
+        (
+            json!({"prompt": "A shanty", "provider": "elevenlabs", "seconds": 30}),
+            "/elevenlabs/music?output_format=mp3_44100_128",
+            "30000",
+        ),
+        (
+            json!({"prompt": "Rain", "kind": "effect", "seconds": 4}),
+            "/elevenlabs/sound-generation?output_format=mp3_44100_128",
+            "4",
+        ),
     ] {
         let made = hob.result("create_audio", args.clone());
         let got = server.take();
         assert!(got[0].path == first && got[0].text().contains(part), "{args}: {} {}", got[0].path, got[0].text());
-        assert!(made["path"].as_str().unwrap().starts_with("sounds/20") && made["cost"].as_f64().unwrap() > 0.0, "{made}");
+        assert!(
+            made["path"].as_str().unwrap().starts_with("sounds/20") && made["cost"].as_f64().unwrap() > 0.0,
+            "{made}"
+        );
         let facts = hob.result("audio_info", json!({"path": made["path"]}));
         assert_eq!((&facts["format"], &facts["sampleRate"]), (&json!("MP3"), &json!(44_100)));
     }
@@ -167,7 +182,9 @@ fn films(server: &MediaServer, polls: u32) {
             1 => Reply::Json(502, json!({})),
             _ => ok(json!({"status": "Processing", "base_resp": {"status_code": 0}})),
         },
-        "/minimax/files/retrieve?file_id=f1" => ok(json!({"file": {"download_url": link}, "base_resp": {"status_code": 0}})),
+        "/minimax/files/retrieve?file_id=f1" => {
+            ok(json!({"file": {"download_url": link}, "base_resp": {"status_code": 0}}))
+        }
         "/video.mp4" => Reply::File("video/mp4", [MP4, &vec![7; 600_000]].concat()),
         _ => Reply::Json(404, json!({})),
     });
@@ -222,15 +239,12 @@ fn a_video_is_waited_for_fetched_and_read() {
     assert!(why.contains("the video could not be made"), "{why}");
 }
 
-#[test]
-fn a_job_is_cancelled_in_the_middle() {
-    let server = MediaServer::start();
-    let (hob, model) = that_waits(1, &settings(&server, &["minimax"], "").config);
-    films(&server, u32::MAX);
-    model.script(vec![calls(&[("create_video", json!({"prompt": "A boat"}))]), says("done")]);
+/// Has a model make this call, and cancels the run once the server was asked so.
+fn cancelled(hob: &Hob, model: &ModelServer, server: &MediaServer, call: (&str, Value), at: &str) {
+    model.script(vec![calls(&[call]), says("done")]);
     let asked = std::thread::scope(|scope| {
-        let talking = scope.spawn(|| hob.post("/api/v1/chat", json!({"message": "film a boat"})));
-        until("the job", || server.take().iter().any(|got| got.path.contains("query")));
+        let talking = scope.spawn(|| hob.post("/api/v1/chat", json!({"message": "make it"})));
+        until("the request", || server.take().iter().any(|got| got.path.contains(at)));
         let runs = hob.get("/api/v1/runs").data(200);
         let run = runs["runs"][0]["id"].as_str().unwrap().to_owned();
         hob.post(&format!("/api/v1/runs/{run}/cancel"), json!({})).data(200);
@@ -238,10 +252,24 @@ fn a_job_is_cancelled_in_the_middle() {
     });
     assert!(asked.status < 500, "{}", asked.text());
     server.take();
+}
+
+#[test]
+fn jobs_are_cancelled_in_the_middle() {
+    let server = MediaServer::start();
+    let (hob, model) = that_waits(1, &settings(&server, &["minimax", "openai"], "").config);
+    films(&server, u32::MAX);
+    cancelled(&hob, &model, &server, ("create_video", json!({"prompt": "A boat"})), "query");
     // What was begun is counted: the provider charges for it.
-    let spent = hob.get("/api/v1/usage").data(200)["today"]["cost"].as_f64().unwrap();
-    assert!(spent >= 0.28, "{spent}");
-    assert!(!hob.call("list_directory", json!({"path": "videos"})).text().contains(".mp4"));
+    let spent = || hob.get("/api/v1/usage").data(200)["today"]["cost"].as_f64().unwrap();
+    assert!(spent() >= 0.28, "{}", spent());
+    server.answers(|_| Reply::Hangs);
+    cancelled(&hob, &model, &server, ("generate_image", json!({"prompt": "A boat"})), "images");
+    assert!(spent() >= 0.32, "{}", spent());
+    for folder in ["videos", "pictures"] {
+        let listed = hob.call("list_directory", json!({"path": folder})).text();
+        assert!(!listed.contains(".mp4") && !listed.contains(".png"), "{listed}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ const DEPTH: u8 = 8;
 
 /// What is found on the way.
 #[derive(Default)]
-struct Found {
+struct Reading {
     looked: u32,
     /// The kind of the track that is read.
     is_sound: bool,
@@ -19,13 +19,13 @@ struct Found {
 }
 
 pub(crate) fn facts(sound: &Sound) -> Result<Option<Facts>> {
-    let mut found = Found::default();
+    let mut found = Reading::default();
     read(sound, (0, sound.size()), 0, &mut found)?;
     Ok(found.facts)
 }
 
 /// Reads the boxes between two offsets.
-fn read(sound: &Sound, (mut at, end): (u64, u64), depth: u8, found: &mut Found) -> Result<()> {
+fn read(sound: &Sound, (mut at, end): (u64, u64), depth: u8, found: &mut Reading) -> Result<()> {
     while depth <= DEPTH && at + 8 <= end && found.looked < BOXES {
         found.looked += 1;
         let Some([a, b, c, d, kind @ ..]) = sound.exact::<8>(at)? else { return Ok(()) };

@@ -33,9 +33,8 @@ pub(crate) fn facts(sound: &Sound, start: u64) -> Result<Option<Facts>> {
 }
 
 fn stream_info(block: [u8; 34]) -> Option<Facts> {
-    let packed = u64::from_be_bytes([
-        block[10], block[11], block[12], block[13], block[14], block[15], block[16], block[17],
-    ]);
+    let packed =
+        u64::from_be_bytes([block[10], block[11], block[12], block[13], block[14], block[15], block[16], block[17]]);
     let (rate, samples) = ((packed >> 44) as u32, packed & 0xf_ffff_ffff);
     (rate > 0).then(|| Facts {
         format: "FLAC",

@@ -34,7 +34,9 @@ fn frames(mut body: &[u8], version: u8, facts: &mut Facts) {
             4 => seven_bits(&body[4..8]),
             _ => u64::from(u32::from_be_bytes([body[4], body[5], body[6], body[7]])),
         };
-        let Some((text, rest)) = body[head..].split_at_checked(usize::try_from(size).unwrap_or(usize::MAX)) else { return };
+        let Some((text, rest)) = body[head..].split_at_checked(usize::try_from(size).unwrap_or(usize::MAX)) else {
+            return;
+        };
         if body[0] == b'T' && text.len() < 4_096 {
             let key = String::from_utf8_lossy(&body[..name]).into_owned();
             facts.tag(&key, &decoded(text));

@@ -1,12 +1,12 @@
 //! Facts about sound files by their headers, and files cut into parts: WAV, MP3, FLAC, OGG and M4A, without decoding any sound.
 
 mod boxes;
+mod flac;
 mod id3;
 mod mp3;
 mod ogg;
 mod riff;
 mod split;
-mod flac;
 
 pub(crate) use split::split_audio;
 
@@ -139,7 +139,8 @@ pub(crate) async fn audio_info(tools: MediaTools, cx: Cx, args: Info) -> Result<
     if let Some(seconds) = facts.seconds {
         sentence += &format!(", {} long", text_kit::duration_words(seconds.round() as i64));
     }
-    let mut content = serde_json::to_value(&facts).map_err(|e| Error::failed(format!("the facts cannot be written: {e}")))?;
+    let mut content =
+        serde_json::to_value(&facts).map_err(|e| Error::failed(format!("the facts cannot be written: {e}")))?;
     content["size"] = size.into();
     // Titles are the words of whoever made the file.
     let output = Output::json(content)?.say(format!("{sentence}."));

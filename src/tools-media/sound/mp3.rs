@@ -168,7 +168,8 @@ pub(super) mod tests {
         assert_eq!((frame.rate, frame.channels, frame.samples, frame.size), (44_100, 2, 1_152, 417));
         let low = Frame::read([0xff, 0xf3, 0x40, 0xc0]).unwrap();
         assert_eq!((low.rate, low.channels, low.samples, low.size), (22_050, 1, 576, 104));
-        for odd in [[0xff, 0xfb, 0xf0, 0], [0xff, 0xfb, 0x00, 0], [0xff, 0xfb, 0x9c, 0], [0xff, 0xe8, 0x90, 0], [0; 4]] {
+        for odd in [[0xff, 0xfb, 0xf0, 0], [0xff, 0xfb, 0x00, 0], [0xff, 0xfb, 0x9c, 0], [0xff, 0xe8, 0x90, 0], [0; 4]]
+        {
             assert_eq!(Frame::read(odd), None, "{odd:?}");
         }
         let mut file = mp3(10);

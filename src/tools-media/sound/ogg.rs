@@ -76,7 +76,8 @@ pub(super) mod tests {
     fn page(position: u64, packet: &[u8]) -> Vec<u8> {
         let mut sizes = vec![255u8; packet.len() / 255];
         sizes.push((packet.len() % 255) as u8);
-        let head = [b"OggS\0\0", &position.to_le_bytes()[..], &[7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], &[sizes.len() as u8]];
+        let head =
+            [b"OggS\0\0", &position.to_le_bytes()[..], &[7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], &[sizes.len() as u8]];
         [&head.concat()[..], &sizes, packet].concat()
     }
 

@@ -82,7 +82,11 @@ pub(crate) async fn split_audio(tools: MediaTools, cx: Cx, args: SplitArgs) -> R
         let mut at = part.from;
         while at < part.to {
             if cx.cancel().is_cancelled() {
-                return Err(Error::unavailable(format!("it was stopped after {} of {} parts", files.len(), parts.len())));
+                return Err(Error::unavailable(format!(
+                    "it was stopped after {} of {} parts",
+                    files.len(),
+                    parts.len()
+                )));
             }
             let (sound, most) = (sound.clone(), BLOCK.min(usize::try_from(part.to - at).unwrap_or(BLOCK)));
             let block = tool::blocking("reading the file", move || sound.read(at, most)).await?;
