@@ -12,6 +12,7 @@ mod gate;
 mod graph;
 mod home_assistant;
 mod known_hosts;
+mod media;
 mod notify;
 mod programs;
 pub mod restart;
@@ -68,6 +69,7 @@ use tools_documents::DocumentTools;
 use tools_everyday::PageTitles;
 use tools_files::FileTools;
 use tools_home::mqtt::MqttHome;
+use tools_media::MediaTools;
 use tools_web::WebTools;
 use tools_workshop::{CliTools, CodingAgents, Credentialed};
 use uploads::Uploads;
@@ -141,7 +143,8 @@ fn build_with(
     };
 
     voice::register(&services)?;
-    sync_secrets(&entry, &registry, &services);
+    media::register(&services)?;
+    sync_secrets(&entry, &services);
 
     // Families.
     let tools = registry.clone();
@@ -243,6 +246,8 @@ fn build_with(
     ledger.when_spent(move |spent, budget| {
         told.publish("budget:spent", None, serde_json::json!({"spent": spent, "budget": budget}));
     });
+    let model_keys = media::ModelKeys::default();
+    let media = media::media(model_keys.clone(), ledger.clone(), voice::servers(&config.network));
     let deps = ModelDeps {
         store: store.clone(),
         scrubber: entry.scrubber.clone(),
@@ -259,7 +264,6 @@ fn build_with(
             config.place().is_some(),
         ),
     };
-    let voice_servers = voice::servers(&config.network);
     let (limits, hours) = (config.agent.clone(), config.storage.hours()?);
     let restart = Restart::default();
     let updates = UpdateService::open(config.update.clone(), data, ports.bus.clone(), restart.clone());
@@ -287,7 +291,10 @@ fn build_with(
     families.push(tools_documents::pdf(document_tools).into_parts());
     families.push(tools_knowledge::skills(skills.clone(), uploads.clone()).into_parts());
     let care = care_parts::care(care_config, &store, &uploads, &board, &ports, &entry.scrubber);
-    families.push(tools_home::voice::family(voice_servers.clone(), uploads.clone()).into_parts());
+    let media_tools = MediaTools::new(media.clone(), workspaces.clone(), uploads.clone(), web.clone());
+    families.push(tools_media::image(media_tools.clone()).into_parts());
+    families.push(tools_media::audio(media_tools.clone()).into_parts());
+    families.push(tools_media::video(media_tools).into_parts());
     let parts = agent::Parts {
         registry: registry.clone(),
         memories: memories.clone(),
@@ -302,7 +309,13 @@ fn build_with(
     let tips = credentialed.clone();
     let agent = Agent::new(limits, &store, parts, provider).with_program_tips(Arc::new(move |cx| tips.tips(cx)));
     let chosen = agent.clone();
-    models.on_change(move |provider| chosen.set_provider(provider));
+    model_keys.set(models.clone());
+    media::set_model(&media, agent.clone());
+    let sync_groups = media::sync_groups(&registry, &services, &models);
+    models.on_change(move |provider| {
+        chosen.set_provider(provider);
+        sync_groups();
+    });
     let bus = ports.bus.clone();
     models.on_trouble(move |model| bus.publish("model:trouble", None, serde_json::json!({"model": model})));
     families.push(agent::family(agent.clone()).into_parts());
@@ -363,7 +376,7 @@ fn build_with(
         credentialed,
         cli_tools,
         coding_agents,
-        voice: voice_servers,
+        media,
         config: services,
         store,
         ports,
@@ -468,16 +481,12 @@ pub async fn close(house: AppState) {
     }
 }
 
-/// Passes the secrets of services, models and the token to the scrubber, and enables the tool groups of configured
-/// services, now and at each change.
-fn sync_secrets(entry: &Entry, registry: &Registry, services: &ConfigCenter) {
+/// Passes the secrets of services, models and the token to the scrubber, now and at each change.
+fn sync_secrets(entry: &Entry, services: &ConfigCenter) {
     let keys = llm::PRESETS.iter().filter_map(|preset| std::env::var(preset.key_env).ok());
     entry.scrubber.set("environment", keys.chain(entry.token.clone()));
-    let (scrubber, registry, known) = (entry.scrubber.clone(), registry.clone(), services.clone());
-    let learn = move || {
-        scrubber.set("config-center", known.secrets());
-        registry.set_services(known.services().into_iter().filter(|s| !s.entries.is_empty()).map(|s| s.name).collect());
-    };
+    let (scrubber, known) = (entry.scrubber.clone(), services.clone());
+    let learn = move || scrubber.set("config-center", known.secrets());
     learn();
     services.on_change(learn);
 }

@@ -155,7 +155,7 @@ pub struct AppParts {
     /// Uploaded files.
     pub uploads: uploads::Uploads,
     /// Servers that hear and speak.
-    pub voice: tools_home::voice::VoiceServers,
+    pub media: media::Media,
     /// The services people set up.
     pub config: ConfigCenter,
     /// Backups and the device id.

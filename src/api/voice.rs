@@ -29,9 +29,9 @@ pub(crate) fn routes() -> Routes<AppState> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Voice {
-    /// Whether a server turns speech into text.
+    /// Whether a server or provider turns speech into text.
     speech_to_text: bool,
-    /// Whether a server turns text into speech.
+    /// Whether a server or provider turns text into speech.
     text_to_speech: bool,
     /// The address and port at which Hob hears sentences; null where it does not.
     listens_on: Option<String>,
@@ -39,7 +39,7 @@ struct Voice {
 
 /// Looks for voice servers on the network at times; that takes a second or two.
 async fn voice(State(house): State<AppState>) -> Answer<Voice> {
-    let (speech_to_text, text_to_speech) = house.voice.offers(&*house.ports.settings).await;
+    let (speech_to_text, text_to_speech) = house.media.offers(&*house.ports.settings).await;
     let listens_on = house.network.voice().map(|at| at.to_string());
     Ok(ok(Voice { speech_to_text, text_to_speech, listens_on }))
 }

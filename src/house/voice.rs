@@ -6,11 +6,11 @@ use api::AppState;
 use config_center::{ConfigCenter, Required};
 use discovery::Kind;
 use home::wyoming;
+use media::{Finder, VOICE_SERVICE as SERVICE, VoiceServers};
 use serde_json::json;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 use tool::Label;
-use tools_home::voice::{Finder, SERVICE, VoiceServers};
 
 /// The usual port.
 const PORT: u16 = 10620;

@@ -44,9 +44,23 @@ impl ModelHttp {
         headers: &[(String, String)],
         body: impl Into<Bytes>,
     ) -> Result<Streaming> {
+        self.post(url, headers, "application/json", body).await
+    }
+
+    /// The same for a body of another type, such as a form with files.
+    ///
+    /// # Errors
+    /// As [`ModelHttp::post_stream`].
+    pub async fn post(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        content_type: &str,
+        body: impl Into<Bytes>,
+    ) -> Result<Streaming> {
         let body = body.into();
         self.send(Method::POST, url, headers, |request| {
-            request.header("content-type", "application/json").body(reqwest::Body::from(body))
+            request.header("content-type", content_type).body(reqwest::Body::from(body))
         })
         .await
     }

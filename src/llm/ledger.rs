@@ -220,6 +220,11 @@ impl Ledger {
         self.count(model, usage, cost, true);
     }
 
+    /// Counts a request that was no chat: a picture, speech, a video.
+    pub fn record_media(&self, model: &str, usage: &Usage, cost: Option<f64>) {
+        self.count(model, usage, cost, false);
+    }
+
     fn count(&self, model: &str, usage: &Usage, cost: Option<f64>, estimated: bool) {
         let today = self.today();
         let mut state = self.lock();
@@ -356,12 +361,21 @@ impl Ledger {
     /// # Errors
     /// A sentence that says why no paid request is allowed now.
     pub(crate) async fn hold(self: &Arc<Self>, price: Price, expected: &Usage) -> Result<Hold, String> {
+        let expected = price.cost(expected).or_else(|| ASSUMED_PRICE.cost(expected)).unwrap_or_default();
+        self.reserve(expected).await
+    }
+
+    /// The same for a cost in US dollars.
+    ///
+    /// # Errors
+    /// A sentence that says why no paid request is allowed now.
+    pub async fn reserve(self: &Arc<Self>, dollars: f64) -> Result<Hold, String> {
         let until = Instant::now() + RESERVATION_WAIT;
         loop {
             let mut freed = pin!(self.freed.notified());
             // Registers before checking, so that no release is missed.
             freed.as_mut().enable();
-            match self.hold_now(price, expected) {
+            match self.hold_now(dollars) {
                 Err(full) if full.passes && timeout_at(until, freed).await.is_ok() => {}
                 Err(full) => return Err(full.sentence),
                 Ok(hold) => return Ok(hold),
@@ -369,7 +383,7 @@ impl Ledger {
         }
     }
 
-    fn hold_now(self: &Arc<Self>, price: Price, expected: &Usage) -> Result<Hold, Full> {
+    fn hold_now(self: &Arc<Self>, dollars_expected: f64) -> Result<Hold, Full> {
         let spent = self.spent_micros();
         let mut state = self.lock();
         let held = state.held;
@@ -388,7 +402,7 @@ impl Ledger {
             };
             return Err(Full { sentence, passes });
         }
-        let micros = price.cost(expected).or_else(|| ASSUMED_PRICE.cost(expected)).map_or(0, micros);
+        let micros = micros(dollars_expected);
         state.held = held.saturating_add(micros);
         drop(state);
         Ok(Hold { ledger: self.clone(), micros })
@@ -403,7 +417,7 @@ struct Full {
 }
 
 /// A reservation for one answer, released on drop.
-pub(crate) struct Hold {
+pub struct Hold {
     ledger: Arc<Ledger>,
     micros: u64,
 }

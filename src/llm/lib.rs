@@ -75,7 +75,7 @@ pub use content::{Content, Kind, Media, Part, Source};
 pub use endpoint::{Endpoint, Quirks, Wire};
 pub use error::Error;
 pub use http_client::Patience;
-pub use ledger::{Day, Ledger, ModelUse};
+pub use ledger::{Day, Hold, Ledger, ModelUse};
 pub use listing::{models_of, models_within};
 pub use message::{Message, ProviderState, ToolCall, ToolChoice, ToolDefinition, ToolResult, Turn, Usage};
 pub use messages::Messages;

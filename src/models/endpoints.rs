@@ -90,6 +90,12 @@ impl Models {
         Ok(ProviderEndpoint { preset, url, key, key_from })
     }
 
+    /// The address and key of a provider, for requests that are no chat; `None` without a key.
+    pub fn key_of(&self, provider: &str) -> Option<(String, String)> {
+        let found = self.provider_endpoint(provider, &ProviderPatch::default()).ok()?;
+        Some((found.url, found.key?))
+    }
+
     /// How requests reach a model.
     pub(super) fn endpoint(&self, model: &str, patch: &ProviderPatch) -> Result<Endpoint> {
         let Some((provider, name)) = model.split_once('/').filter(|(p, m)| !p.is_empty() && !m.is_empty()) else {

@@ -150,6 +150,17 @@ fn is_path_key(key: &str) -> bool {
     is_key(key, ENDINGS, WHOLE) && !is_key(key, &["profile"], &[])
 }
 
+/// Whether a key names a picture, sound or video: a path, the id of a file that was sent, or an address.
+fn is_media_key(key: &str) -> bool {
+    is_key(key, &[], &["image", "audio", "video", "picture", "mask", "firstframe"])
+}
+
+/// Whether a text names a file that the person sent, and no path.
+fn is_sent_file(text: &str) -> bool {
+    let id = text.strip_prefix("/api/v1/files/").unwrap_or(text);
+    id.parse::<tool::Id>().is_ok() || text.starts_with("data:")
+}
+
 fn is_host_key(key: &str) -> bool {
     const ENDINGS: &[&str] =
         &["url", "urls", "uri", "uris", "host", "hosts", "hostname", "endpoint", "endpoints", "server"];
@@ -182,10 +193,7 @@ fn any_string<'a>(
 /// list, a call without a path means the workspace itself if `defaults` is set.
 pub(crate) fn disallowed_path<'a>(args: &'a Value, allowed: Option<&[PathPattern]>, defaults: bool) -> Option<&'a str> {
     let (mut stray, mut seen) = (None, false);
-    any_string(args, false, is_path_key, &mut |marked, text| {
-        if !marked {
-            return false;
-        }
+    let mut look = |text: &'a str| {
         seen = true;
         let strays = match allowed {
             _ if leaves_workspace(text) => true,
@@ -198,10 +206,18 @@ pub(crate) fn disallowed_path<'a>(args: &'a Value, allowed: Option<&[PathPattern
             stray = Some(text);
         }
         strays
-    });
+    };
+    let strays = any_string(args, false, is_path_key, &mut |marked, text| marked && look(text));
+    // Only tools for media take the id of a file under these keys, and none takes it for a path.
+    let mut sent = false;
+    let mut look_at_media = |text: &'a str| {
+        sent |= is_sent_file(text);
+        !is_sent_file(text) && look(text)
+    };
+    let _ = strays || any_string(args, false, is_media_key, &mut |marked, text| marked && look_at_media(text));
     let workspace = PathPattern { absolute: false, parts: vec![] };
     match allowed {
-        Some(allowed) if defaults && !seen && !allowed.iter().any(|a| a.covers(&workspace)) => Some("."),
+        Some(allowed) if defaults && !seen && !sent && !allowed.iter().any(|a| a.covers(&workspace)) => Some("."),
         _ => stray,
     }
 }
@@ -262,4 +278,34 @@ fn addresses_in(text: &str) -> impl Iterator<Item = &str> {
         let length = ["https", "http", "wss", "ws", "ftp"].iter().find_map(begins)?.len();
         Some(word[scheme.len() - length..].trim_end_matches(['.', ',', ';', ':', '!', '?']))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn media_are_paths_or_files_that_were_sent() {
+        let allowed = [PathPattern::of("photos").unwrap()];
+        let id = "0198c5f1-7c1e-7d3a-9b60-2f4c8f0f1a2b";
+        for (args, expected) in [
+            (json!({"image": "photos/a.png"}), None),
+            (json!({"image": "letters/a.png"}), Some("letters/a.png")),
+            (json!({"image": "../a.png"}), Some("../a.png")),
+            (json!({"image": id}), None),
+            (json!({"audio": format!("/api/v1/files/{id}")}), None),
+            (json!({"image": "data:image/png;base64,aGk="}), None),
+            (json!({"image": "https://example.org/a.png"}), None),
+            (json!({"image": id, "path": "letters/b"}), Some("letters/b")),
+            (json!({"image": "photos/a.png", "mask": "letters/m.png"}), Some("letters/m.png")),
+            // Elsewhere an id is a name like any other.
+            (json!({"path": id}), Some(id)),
+            (json!({"prompt": "a boat"}), Some(".")),
+        ] {
+            assert_eq!(disallowed_path(&args, Some(&allowed), true), expected, "{args}");
+        }
+        assert_eq!(disallowed_path(&json!({"image": "../a.png"}), None, true), Some("../a.png"));
+        assert_eq!(disallowed_path(&json!({"image": "letters/a.png"}), None, true), None);
+    }
 }

@@ -2,7 +2,6 @@
 
 mod home_assistant;
 mod things;
-pub mod voice;
 
 pub use self::home_assistant::{
     Finder, FoundHomeAssistant, add_home_assistant, family as home_assistant, home_assistant_settings,

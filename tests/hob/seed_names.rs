@@ -4,6 +4,7 @@ use crate::{
     harness::{Hob, Setup},
     hijack::Page,
     interactions::call_and_answer,
+    media_server::{MediaServer, answer_to_all},
     model::with_model,
 };
 use serde_json::{Value, json};
@@ -209,6 +210,18 @@ pub const CALLS: &[(&str, &str)] = &[
     ("speech_to_text", r#"{"audio": "$text_to_speech/file"}"#),
     ("tts", r#"{"text": "The boat is ready."}"#),
     ("read_audio", r#"{"path": "$text_to_speech/file"}"#),
+    ("translate_audio", r#"{"audio": "$text_to_speech/file"}"#),
+    ("audio_info", r#"{"path": "$text_to_speech/file"}"#),
+    ("split_audio", r#"{"path": "$text_to_speech/file", "splitPoints": [0.05]}"#),
+    ("generate_image", r#"{"prompt": "A ferry at noon"}"#),
+    ("create_image", r#"{"prompt": "A ferry at noon"}"#),
+    ("analyze_image", r#"{"image": "$generate_image/path"}"#),
+    ("read_image", r#"{"path": "$generate_image/path"}"#),
+    ("edit_image", r#"{"image": "$generate_image/path", "prompt": "In fog."}"#),
+    ("image_variation", r#"{"image": "$generate_image/path"}"#),
+    ("create_audio", r#"{"prompt": "A shanty"}"#),
+    ("create_video", r#"{"prompt": "The ferry leaves"}"#),
+    ("read_video", r#"{"path": "$create_video/path"}"#),
     ("exec", r#"{"command": "echo noon"}"#),
     ("execute_javascript", r#"{"code": "return 6 * 7"}"#),
     ("execute_python", r#"{"code": "print(6 * 7)"}"#),
@@ -353,11 +366,18 @@ fn every_built_tool_works_as_the_seeds_call_it() {
     let engine = crate::web_search::searxng();
     let packages = crate::harness::Folder::new();
     let registry = crate::cli_tools::registry(&packages);
-    let config = format!(
-        "[http]\nallow = [{:?}, {registry:?}]\n[services.wyoming]\naddress = \"{voice}\"\n\
-                 [services.searxng]\nbase_url = \"http://{}\"\n",
+    let media = MediaServer::start();
+    let (link, own) = (media.url("/video.mp4"), format!("127.0.0.1:{}", media.port));
+    media.answers(move |got| answer_to_all(got, &link));
+    let mut config = format!(
+        "[http]\nallow = [{:?}, {registry:?}, {own:?}]\n[services.wyoming]\naddress = \"{voice}\"\n\
+         [services.searxng]\nbase_url = \"http://{}\"\n",
         page.host, engine.host
     );
+    for provider in ["openai", "gemini", "minimax"] {
+        let url = media.url(&format!("/{provider}"));
+        config += &format!("[services.{provider}]\napi_key = \"of-{provider}-4711\"\nbase_url = \"{url}\"\n");
+    }
     let mut hob = Hob::with(Setup { config, ..Setup::default() });
     crate::credentialed::ready(&hob);
     crate::cli_tools::ready(&hob, &registry);

@@ -248,14 +248,16 @@ const UNASKED: &[(&str, &str)] = &[
     ("run_prompt", "begins a conversation, with the taint of whoever calls it; no run may call it"),
     ("set_state", "adds a key; one that holds a clean value asks"),
     ("set_timer", "adds a countdown, fifty at most; one that a timer of this name has already asks"),
-    ("text_to_speech", "adds a file of the person"),
+    ("split_audio", "adds files"),
+    ("text_to_speech", "adds a file; asks before its text leaves the house"),
     ("write_file", "adds a file; one that is there asks, and so does a document of the agent"),
 ];
 
 #[test]
 fn every_tool_that_writes_has_been_decided_about() {
     // Tools of a service are there once it is set up.
-    let config = "[services.mqtt]\nhost = \"127.0.0.1\"\nport = 1\n".into();
+    let keys = "[services.openai]\napi_key = \"k\"\n[services.minimax]\napi_key = \"k\"\n";
+    let config = format!("[services.mqtt]\nhost = \"127.0.0.1\"\nport = 1\n{keys}");
     let hob = Hob::with(Setup { config, ..Setup::default() });
     crate::document_tools::ready(&hob);
     let tools: Vec<Value> = serde_json::from_str(&hob.cli(&["tools", "--json"]).ok()).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::agent::Agent;
 use futures::StreamExt;
-use llm::{Delta, Message, Provider, Request, ToolChoice, Usage};
+use llm::{Content, Delta, Media, Message, Part, Provider, Request, ToolChoice, Usage};
 use std::time::Duration;
 use tool::{Cx, Error, Result};
 
@@ -18,12 +18,35 @@ impl Agent {
     /// # Errors
     /// `Unavailable` when no model is set up, or it did not answer.
     pub async fn answer_only(&self, cx: &Cx, prompt: &str) -> Result<(String, String)> {
+        self.answer_message(cx, Message::user(prompt)).await
+    }
+
+    /// Whether a model is set up that sees pictures.
+    pub fn sees_pictures(&self) -> bool {
+        let provider = self.provider();
+        provider.reads_context() && provider.facts().images
+    }
+
+    /// Returns the model's answer to a question about pictures, and the model.
+    ///
+    /// # Errors
+    /// As [`Agent::answer_only`]; also where the model sees no pictures.
+    pub async fn answer_about(&self, cx: &Cx, question: &str, pictures: Vec<Media>) -> Result<(String, String)> {
+        if !self.sees_pictures() {
+            return Err(Error::unavailable("the model that answers does not see pictures"));
+        }
+        let mut parts: Vec<Part> = pictures.into_iter().map(Part::Media).collect();
+        parts.push(Part::Text(question.to_owned()));
+        self.answer_message(cx, Message::User(Content(parts))).await
+    }
+
+    async fn answer_message(&self, cx: &Cx, message: Message) -> Result<(String, String)> {
         let provider = self.provider();
         if !provider.reads_context() {
             return Err(Error::unavailable("no model is set up: an admin can choose one under Settings on the page"));
         }
         let request = Request {
-            messages: vec![Message::user(prompt)].into(),
+            messages: vec![message].into(),
             tool_choice: ToolChoice::None,
             max_tokens: Some(match provider.facts().context {
                 0 => MAX_TOKENS,

@@ -39,7 +39,7 @@ fn usage(read: u64, written: u64) -> Usage {
 
 /// Why a free request is rejected, if it is.
 fn refusal(ledger: &Arc<Ledger>) -> Option<String> {
-    ledger.hold_now(Price::Unknown, &Usage::default()).err().map(|full| full.sentence)
+    ledger.hold_now(0.0).err().map(|full| full.sentence)
 }
 
 #[tokio::test]
@@ -158,8 +158,8 @@ async fn what_is_under_way_counts_against_the_budget() {
     let ledger = Arc::new(Ledger::open(&Store::in_memory().unwrap(), clock()).unwrap());
     ledger.set_budget(Some(1.0));
     let price = Price::Known { input: 1.0, cached: 1.0, cache_write: 1.0, output: 1.0 };
-    let first = ledger.hold_now(price, &usage(400_000, 200_000)).ok().unwrap();
-    let second = ledger.hold_now(price, &usage(400_000, 200_000)).ok().unwrap();
+    let first = ledger.hold_now(price.cost(&usage(400_000, 200_000)).unwrap()).ok().unwrap();
+    let second = ledger.hold_now(price.cost(&usage(400_000, 200_000)).unwrap()).ok().unwrap();
     let refused = refusal(&ledger).unwrap();
     assert!(refused.contains("($0.00 spent, about $1.20 under way)"), "{refused}");
     assert_eq!(ledger.left(), Some(1.0), "nothing of it is spent yet");

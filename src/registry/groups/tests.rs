@@ -180,7 +180,6 @@ fn groups_start_as_decided() {
         ("weather", true),
         ("codeExecution", false),
         ("email", false),
-        ("image", false),
         ("pdf", false),
         ("translation", false),
         ("dataExtraction", false),

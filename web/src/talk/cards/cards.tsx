@@ -5,6 +5,7 @@ import './cards.css';
 import { Checklist } from './checklist';
 import { Events, Expenses, Hits, Readings, Spent } from './lists';
 import { DiffCard, FilesCard, ProcessCard, ProgramCard, RepositoryCard } from './workshop';
+import { MadeMedia } from '../media';
 import { kindOf, merged, type Kind } from './read';
 
 function OneKind({ of }: { of: Kind }): JSX.Element | null {
@@ -19,6 +20,7 @@ function OneKind({ of }: { of: Kind }): JSX.Element | null {
     case 'diff': return <DiffCard {...of} />;
     case 'repository': return <RepositoryCard status={of.status} />;
     case 'files': return <FilesCard files={of.files} more={of.more} />;
+    case 'media': return <MadeMedia files={of.files} />;
     case 'readings': return <Readings values={of.values} />;
   }
 }
@@ -34,13 +36,15 @@ export function ResultCards({ calls }: { calls: Call[] }): JSX.Element | null {
   const kinds = calls.map(kindOf);
   const [tasks, events, expenses] = [merged(kinds, 'tasks'), merged(kinds, 'events'), merged(kinds, 'expenses')];
   const summary = [...kinds].reverse().find((kind) => kind?.kind === 'summary');
-  if (!tasks.length && !events.length && !expenses.length && !summary) return null;
+  const made = kinds.flatMap((kind) => (kind?.kind === 'media' ? kind.files : []));
+  if (!tasks.length && !events.length && !expenses.length && !summary && !made.length) return null;
   return (
     <div class="cards">
       {tasks.length > 0 && <Checklist tasks={tasks} />}
       {events.length > 0 && <Events events={events} />}
       {expenses.length > 0 && <Expenses expenses={expenses} />}
       {summary && <OneKind of={summary} />}
+      {made.length > 0 && <MadeMedia files={made} />}
     </div>
   );
 }

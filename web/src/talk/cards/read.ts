@@ -36,10 +36,14 @@ export type Kind =
   | { kind: 'diff'; diff: string; path: string; added: number; removed: number }
   | { kind: 'repository'; status: Fields }
   | { kind: 'files'; files: Fields[]; more: number }
+  | { kind: 'media'; files: Fields[] }
   | { kind: 'readings'; values: Fields };
 
 /** Tools whose lists are of files, and those whose result is one file. */
 const FILES = /^(list_(directory|files)|search_files|search|glob|read_file|write_file|file_info|copy_file|move_file|create_folder|download_file|delete_file)$/;
+/** Tools that make pictures, sound and video, which the workspace serves. */
+const MAKERS = /^(generate_image|create_image|edit_image|image_variation|create_audio|create_video|text_to_speech|tts)$/;
+const SERVED = /^\/api\/v1\/workspace\/file\?/;
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-/;
 
 /** What a result of the workshop is: of programs, differences and files. */
@@ -62,6 +66,8 @@ export function kindOf(call: Call): Kind | null {
   const items = all(result);
   const fields = object(result);
   const isList = items.length > 0 && items[0] !== result;
+  const made = MAKERS.test(nameOf(call)) ? (isList ? items : [fields]).filter((file) => SERVED.test(words(file['url']))) : [];
+  if (made.length) return { kind: 'media', files: made };
   const ofWorkshop = workshopKind(call, fields, items, isList);
   if (ofWorkshop) return ofWorkshop;
   if (Array.isArray(fields['byCategory']) && Array.isArray(fields['totals'])) {

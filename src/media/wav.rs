@@ -126,6 +126,12 @@ impl Resampler {
     }
 }
 
+/// A WAV file of raw 16-bit samples of one channel.
+pub(crate) fn of_pcm(bytes: &[u8], rate: u32) -> Result<Vec<u8>> {
+    let format = Format { rate, width: 2, channels: 1 };
+    encode(&Audio { format, bytes: bytes.to_vec() }).map(|(file, _)| file)
+}
+
 /// A WAV file of raw audio, and its length in seconds.
 pub(crate) fn encode(audio: &Audio) -> Result<(Vec<u8>, f64)> {
     let Format { rate, width, channels } = audio.format;
@@ -238,9 +244,7 @@ mod tests {
         const CHILD: &str = "HOB_TEST_LARGE_WAV";
         if std::env::var_os(CHILD).is_none() {
             let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-            child
-                .args(["--exact", "voice::wav::tests::a_large_file_needs_little_memory", "--nocapture"])
-                .env(CHILD, "1");
+            child.args(["--exact", "wav::tests::a_large_file_needs_little_memory", "--nocapture"]).env(CHILD, "1");
             let ended = child.output().unwrap();
             let said = String::from_utf8_lossy(&ended.stdout).into_owned() + &String::from_utf8_lossy(&ended.stderr);
             assert!(ended.status.success() && said.contains("1 passed"), "{said}");

@@ -145,7 +145,8 @@ fn found(addresses: Vec<SocketAddr>) -> Vec<String> {
 fn none(what: &str, addon: &str, package: &str) -> Error {
     Error::unavailable(format!(
         "there is no server for {what} on the network: install the {addon} add-on of Home Assistant, or `pip install \
-         wyoming-{package}` on a machine here, or enter the address of one under Services, `{SERVICE}`"
+         wyoming-{package}` on a machine here, or enter the address of one under Services, `{SERVICE}`, or there the key of a \
+         provider such as `openai`"
     ))
     .say(format!(
         "I need a voice server for that, and there is none here. Home Assistant's {addon} add-on is one; it is found by \
@@ -154,4 +155,91 @@ fn none(what: &str, addon: &str, package: &str) -> Error {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use serde_json::{Map, json};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tokio::net::TcpListener;
+    use tool::{Channel, Ports, Principal, SystemClock, Via};
+    use wyoming::{Event, EventReader, Limits, write};
+
+    /// A server that offers to hear and to speak.
+    async fn server() -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let (reader, mut writer) = tokio::io::split(stream);
+                    let mut reader = EventReader::new(reader, Limits::CLIENT);
+                    while let Ok(Some(_)) = reader.read().await {
+                        let model = json!({"name": "amy", "installed": true, "languages": ["en"]});
+                        let program = json!([{"name": "x", "installed": true, "models": [model], "voices": [model]}]);
+                        let info = Event::new("info", json!({"asr": program, "tts": program}));
+                        write(&mut writer, &info).await.unwrap();
+                    }
+                });
+            }
+        });
+        address
+    }
+
+    struct Configured(Vec<String>);
+
+    impl Settings for Configured {
+        fn entries(&self, service: &str) -> Vec<(String, Map<String, Value>)> {
+            let entry = |address: &String| Map::from_iter([("address".to_owned(), Value::from(address.clone()))]);
+            if service == SERVICE { self.0.iter().map(|a| (a.clone(), entry(a))).collect() } else { vec![] }
+        }
+    }
+
+    fn cx(configured: &[String]) -> Cx {
+        let mut ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
+        ports.settings = Arc::new(Configured(configured.to_vec()));
+        Cx::root(ports, Principal::owner(), Via::direct(Channel::Page))
+    }
+
+    /// Finds `addresses`, and counts how often it was asked.
+    fn finder(addresses: Vec<SocketAddr>) -> (VoiceServers, Arc<AtomicUsize>) {
+        let looks = Arc::new(AtomicUsize::new(0));
+        let counted = looks.clone();
+        let find: Finder = Arc::new(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let addresses = addresses.clone();
+            Box::pin(async move { addresses })
+        });
+        (VoiceServers::new(find), looks)
+    }
+
+    #[tokio::test]
+    async fn an_entered_address_is_used_and_no_other() {
+        let (servers, looks) = finder(vec![server().await]);
+        let there = server().await;
+        let cx = cx(&[format!("tcp://{there}")]);
+        assert_eq!(servers.speaking(&cx).await.unwrap().address, there.to_string());
+        assert_eq!(looks.load(Ordering::Relaxed), 0);
+        // A change counts at once.
+        assert_eq!(servers.offers(&Configured(vec!["127.0.0.1:9".into()])).await, (false, false));
+        assert_eq!(servers.offers(&Configured(vec![])).await, (true, true));
+    }
+
+    #[tokio::test]
+    async fn a_server_that_moved_is_looked_for_again() {
+        let (servers, looks) = finder(vec![server().await]);
+        let stale = Server { address: "127.0.0.1:9".to_owned(), voices: vec![], hears: true, speaks: true };
+        *servers.known() = Some(Known { at: Instant::now(), configured: vec![], servers: vec![stale.clone()] });
+        let cx = cx(&[]);
+        assert_eq!(servers.speaking(&cx).await.unwrap(), stale);
+        let error = servers.used::<()>(&stale, Err(wyoming::Error::Closed)).unwrap_err();
+        assert!(matches!(&error, Error::Unavailable(why) if why.contains("try again")), "{error}");
+        assert_ne!(servers.speaking(&cx).await.unwrap(), stale);
+        assert_eq!(looks.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn announcements_lead_nowhere_else() {
+        let addresses = ["192.168.1.7:10300", "8.8.8.8:10300", "[fd00::7]:10300", "[2001:db8::1]:10300"];
+        let found = found(addresses.iter().map(|at| at.parse().unwrap()).collect());
+        assert_eq!(found, ["192.168.1.7:10300", "[fd00::7]:10300"]);
+    }
+}
