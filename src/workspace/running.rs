@@ -302,7 +302,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The same, stored at once: what others write from now on is not its own, also after a crash.
+    /// A program is over, and that is stored at once: what others write from now on is not its own, also after a crash.
     pub(crate) async fn end(self: &Arc<Self>, id: Id) -> Result<()> {
         let shared = self.clone();
         let remove = move |tx: &Tx| shared.runs.remove(tx, Scope::Household, id).map(drop);
