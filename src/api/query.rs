@@ -161,9 +161,7 @@ mod tests {
     #[test]
     fn empty_is_left_out_and_unknown_is_ignored() {
         let plain = parse::<Page>("").unwrap();
-        for query in
-            ["before=", "limit=&offset=", "state=&everybody=&query=", "nosuch=1", "limit", "&&", "=", "nosuch=%ff"]
-        {
+        for query in ["before=", "limit=&offset=", "state=&everybody=&query=", "nosuch=1", "limit", "&&", "="] {
             assert_eq!(parse::<Page>(query).unwrap(), plain, "{query}");
         }
         assert_eq!(plain.limit.get(), 20);

@@ -109,7 +109,7 @@ impl Judge<'_> {
 
     fn text(&mut self, text: &str, depth: usize) -> bool {
         let script = words::read(text);
-        self.is_fed |= script.commands.iter().any(|command| command.input != Input::Inherited);
+        self.is_fed |= script.is_fed;
         script.is_unclear
             || depth > DEPTH
             || script.commands.iter().any(|command| {

@@ -46,6 +46,8 @@ pub struct Command {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Script {
     pub commands: Vec<Command>,
+    /// Whether one of them reads another's output, a file or a text.
+    pub is_fed: bool,
     /// The here-documents of all of them.
     pub documents: Vec<String>,
     /// Whether something in it could not be read: an open quote, or too much of it.
@@ -118,6 +120,7 @@ impl Reader<'_> {
                     self.at += if is_or { 2 } else { 1 };
                     finish(&mut now, into);
                     now.input = if is_or { Input::Inherited } else { Input::Piped };
+                    into.is_fed |= !is_or;
                 }
                 b'#' => {
                     while self.peek().is_some_and(|c| c != b'\n') {
@@ -195,6 +198,7 @@ impl Reader<'_> {
             self.at += 1;
         }
         let target = self.word(into);
+        into.is_fed |= reads;
         if here {
             now.input = Input::Document;
             self.here.push((target.text, tabs));
@@ -230,6 +234,7 @@ impl Reader<'_> {
                 // An unquoted document runs what is substituted in it.
                 let inner = expanded(line, self.depth + 1);
                 into.is_unclear |= inner.is_unclear;
+                into.is_fed |= inner.is_fed;
                 into.commands.extend(inner.commands);
             }
             into.documents.push(document);
@@ -318,6 +323,7 @@ impl Reader<'_> {
             into.is_unclear |= length.is_none();
             let inner = read_at(&self.source[start.min(end)..end], self.depth + 1);
             into.is_unclear |= inner.is_unclear;
+            into.is_fed |= inner.is_fed;
             into.commands.extend(inner.commands);
             self.at = (end + 1).min(self.text.len());
             return false;

@@ -279,7 +279,11 @@ impl Shared {
                 failed = Some(error);
             }
         }
-        self.end_later(running.id);
+        match all.label {
+            // Nothing depends on its record.
+            Label::Own => self.end_later(running.id),
+            _ => self.end(running.id).await?,
+        }
         failed.map_or(Ok(all), Err)
     }
 

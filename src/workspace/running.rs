@@ -297,11 +297,17 @@ impl Shared {
                 let mark = move |tx: &Tx| marks.iter().try_for_each(|mark| crate::marks::add(&shared.marks, tx, mark));
                 store::without_change(self.store.write(mark)).await?;
             }
-            let (shared, id) = (self.clone(), entry.id);
-            let remove = move |tx: &Tx| shared.runs.remove(tx, Scope::Household, id).map(drop);
-            store::without_change(self.store.write(remove)).await?;
-            self.programs.remove(entry.id);
+            self.end(entry.id).await?;
         }
+        Ok(())
+    }
+
+    /// A program is over, and that is stored at once: what others write from now on is not its own, also after a crash.
+    pub(crate) async fn end(self: &Arc<Self>, id: Id) -> Result<()> {
+        let shared = self.clone();
+        let remove = move |tx: &Tx| shared.runs.remove(tx, Scope::Household, id).map(drop);
+        store::without_change(self.store.write(remove)).await?;
+        self.programs.remove(id);
         Ok(())
     }
 
