@@ -332,7 +332,7 @@ async fn store_file(
     };
     refuse_other_place(&house, &cx, &target)?;
     let mut staged = house.workspaces.stage(&cx, &at).await?;
-    // What is announced and cannot fit is refused before it is sent.
+    // An announced size that cannot fit is refused before the content is sent.
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if let Some(bytes) = announced {
         let checked = tokio::task::spawn_blocking(move || staged.check_room(bytes).map(|()| staged)).await;
