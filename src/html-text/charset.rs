@@ -47,7 +47,7 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let label = |after: &str| {
         let value = after.trim_start().strip_prefix('=')?.trim_start().trim_start_matches(['"', '\'']);
         let end = value.find(|c: char| !(c.is_ascii_alphanumeric() || "-_:.".contains(c))).unwrap_or(value.len());
-        Encoding::for_label(value[..end].as_bytes())
+        Encoding::for_label(&value.as_bytes()[..end])
     };
     let xml = head.trim_start().strip_prefix("<?xml").and_then(|xml| xml.split_once("?>")).and_then(|(xml, _)| {
         let (_, after) = xml.split_once("encoding")?;

@@ -153,7 +153,7 @@ impl Style {
 
     fn verdict(&self) -> Option<bool> {
         let away = self.is_away && (self.is_placed || self.is_clipped);
-        let empty = self.is_empty && self.is_clipped || self.is_placed && self.is_clipped && self.is_empty;
+        let empty = self.is_empty && self.is_clipped;
         let same = self.color.is_some() && self.color == self.background;
         if away || empty || same { Some(true) } else { self.hides }
     }

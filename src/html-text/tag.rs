@@ -31,7 +31,7 @@ tags! {
     H1 "h1", H2 "h2", H3 "h3", H4 "h4", H5 "h5", H6 "h6", Head "head", Header "header", Hgroup "hgroup", Hr "hr", Html "html",
     I "i", Iframe "iframe", Img "img", Input "input", Ins "ins", Kbd "kbd", Label "label", Legend "legend", Li "li", Link "link",
     Main "main", Mark "mark", Math "math", Menu "menu", Meta "meta", Nav "nav", Noembed "noembed", Noframes "noframes",
-    Noscript "noscript", Object "object", Ol "ol", Optgroup "optgroup", OptionTag "option", P "p", Param "param",
+    Noscript "noscript", Object "object", Ol "ol", Optgroup "optgroup", OptionItem "option", P "p", Param "param",
     Plaintext "plaintext", Pre "pre", Progress "progress", Q "q", Rp "rp", Rt "rt", Ruby "ruby", S "s", Samp "samp", Script "script",
     Search "search", Section "section", Select "select", Small "small", Source "source", Span "span", Strike "strike",
     Strong "strong", Style "style", Sub "sub", Summary "summary", Sup "sup", Svg "svg", Table "table", Tbody "tbody", Td "td",
@@ -61,7 +61,7 @@ impl Tag {
                 | Noframes
                 | Noscript
                 | Object
-                | OptionTag
+                | OptionItem
                 | Progress
                 | Rp
                 | Script
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn names_are_elements() {
-        for (name, tag) in [("h1", Tag::H1), ("option", Tag::OptionTag), ("wbr", Tag::Wbr), ("x-y", Tag::Other)] {
+        for (name, tag) in [("h1", Tag::H1), ("option", Tag::OptionItem), ("wbr", Tag::Wbr), ("x-y", Tag::Other)] {
             assert_eq!(Tag::of(name.as_bytes()), tag);
         }
         assert_eq!((Tag::H1.level(), Tag::H6.level(), Tag::P.level()), (1, 6, 0));

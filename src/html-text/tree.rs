@@ -339,7 +339,7 @@ impl Builder {
                     self.close(open, |tag| tag == Table);
                 }
             }
-            OptionTag | Optgroup => self.close(OptionTag, |tag| tag == Select),
+            OptionItem | Optgroup => self.close(OptionItem, |tag| tag == Select),
             Rt | Rp => {
                 for open in [Rt, Rp] {
                     self.close(open, |tag| tag == Ruby);

@@ -128,7 +128,7 @@ fn nearest_shape(size: (u32, u32)) -> (u32, u32) {
 /// The rate in `audio/L16;codec=pcm;rate=24000`.
 fn rate(kind: &str) -> u32 {
     let rates = kind.split(';').filter_map(|part| part.trim().strip_prefix("rate=")?.parse().ok());
-    rates.filter(|rate| (8_000..=96_000).contains(rate)).last().unwrap_or(24_000)
+    rates.rev().find(|rate| (8_000..=96_000).contains(rate)).unwrap_or(24_000)
 }
 
 pub(crate) async fn speak(api: &Api<'_>, speak: &Speak) -> Result<Answer, Failure> {

@@ -5,22 +5,39 @@ use crate::{
     entry::EntryKind,
     journal::Before,
     places::PlaceRef,
-    program::{ChangedFiles, MACHINERY, is_machinery},
     records::{HeldKind, HeldRecord},
     resolve::error,
     running::{Running, is_later},
     staging::held_name,
-    watch::{Snapshot, Was},
+    watch::{MACHINERY, Snapshot, Was, is_machinery},
 };
 use rustix::fs::{Mode, OFlags, openat};
 use std::{collections::HashMap, os::fd::OwnedFd, sync::Arc};
 use store::Part;
-use tool::{Error, Id, Result, UserId};
+use tool::{Error, Id, Label, Result, UserId};
 
 /// The most files of one run that can be undone.
 const UNDONE: usize = 500;
 /// The most paths that are named of each kind.
 const NAMED: usize = 200;
+
+/// What a program changed. Paths as the caller writes them, at most 200 of each kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChangedFiles {
+    pub added: Vec<String>,
+    pub changed: Vec<String>,
+    pub deleted: Vec<String>,
+    /// How many there were of all kinds.
+    pub count: usize,
+    /// How many of them cannot be brought back by an undo.
+    pub not_undoable: usize,
+    /// Some of those that cannot be brought back, at most 200.
+    pub lost: Vec<String>,
+    /// The worst label of anything the program could read until its end: that of what it wrote, and of what it printed.
+    pub label: Label,
+    /// The place whose quota is exceeded now.
+    pub full: Option<String>,
+}
 
 /// What is different in one place.
 #[derive(Default)]

@@ -37,11 +37,12 @@ mod watch;
 
 pub use change::{Expect, WriteOptions, Written};
 pub use config::{AddedFolder, Config};
+pub use diff::ChangedFiles;
 pub use entry::{Entry, EntryKind, media_type_of};
 pub use journal::UNDO_TABLE;
 pub use path::{DEEPEST, LONGEST, RelPath};
 pub use places::{Located, Place, PlaceKind};
-pub use program::{ChangedFiles, ProgramWatch, WorkspaceAccess, WorkspaceMount};
+pub use program::{ProgramWatch, WorkspaceAccess, WorkspaceMount};
 pub use read::{Listing, OpenFile};
 pub use search::{FoundFile, FoundFiles};
 pub use search_root::{Folder, SearchRoot};

@@ -3,7 +3,7 @@
 use crate::{
     Located, RelPath, Shared, Workspaces,
     access::finish,
-    diff::Diff,
+    diff::{ChangedFiles, Diff},
     entry::EntryKind,
     marks::{self, MOST as MOST_MARKS},
     path::text_of,
@@ -27,8 +27,6 @@ use tool::{Cx, Error, Label, Result, Role};
 
 /// The most files of one run that are marked one by one.
 pub(crate) const MARKED: usize = 500;
-/// Folders of programs: nobody undoes single files of them.
-pub(crate) const MACHINERY: [&str; 6] = [".git", "node_modules", "target", "__pycache__", ".venv", ".cache"];
 
 /// What programs may do in the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,24 +59,6 @@ pub struct ProgramWatch {
     running: Arc<Running>,
     readable: Label,
     is_over: bool,
-}
-
-/// What a program changed. Paths as the caller writes them, at most 200 of each kind.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ChangedFiles {
-    pub added: Vec<String>,
-    pub changed: Vec<String>,
-    pub deleted: Vec<String>,
-    /// How many there were of all kinds.
-    pub count: usize,
-    /// How many of them cannot be brought back by an undo.
-    pub not_undoable: usize,
-    /// Some of those that cannot be brought back, at most 200.
-    pub lost: Vec<String>,
-    /// The worst label of anything the program could read until its end: that of what it wrote, and of what it printed.
-    pub label: Label,
-    /// The place whose quota is exceeded now.
-    pub full: Option<String>,
 }
 
 impl Drop for ProgramWatch {
@@ -389,8 +369,4 @@ impl Shared {
         }
         Ok(vec![whole(&common.unwrap_or_default().text())])
     }
-}
-
-pub(crate) fn is_machinery(path: &RelPath) -> bool {
-    path.names().iter().any(|name| MACHINERY.contains(&name.as_str()))
 }

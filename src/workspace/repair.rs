@@ -3,8 +3,12 @@
 use crate::{
     Shared, Workspaces,
     access::finish,
+    entry::changed_ns,
+    marks,
     places::{HELD_FOLDER, PlaceRef},
-    records::{Spot, StepRecord},
+    program::MARKED,
+    records::{MarkRecord, Spot, StepRecord},
+    running::{Running, now_ns},
     step::{FoundSpot, aside, triple},
     tree,
 };
@@ -12,7 +16,7 @@ use rustix::fs::{AtFlags, renameat, statat, unlinkat};
 use std::{collections::HashSet, sync::Arc};
 use store::{Listing, Stamp, Tx};
 use tokio::sync::MutexGuard;
-use tool::{Id, Result, Scope};
+use tool::{Id, Label, Result, Scope};
 
 /// Whether what was interrupted before this start is settled.
 #[derive(Default)]
@@ -59,6 +63,52 @@ impl Shared {
         }
         self.repair_programs().await?;
         self.sweep().await
+    }
+
+    /// Marks what programs wrote that ran when Hob ended: what changed since each began, or the whole place.
+    pub(crate) async fn repair_programs(self: &Arc<Self>) -> Result<()> {
+        for entry in self.runs.list_in(Scope::Household, &Listing::default())? {
+            if entry.id >= self.started {
+                continue;
+            }
+            let running = Arc::new(Running::stored(entry.id, &entry.value));
+            let label = self.label_now(&running)?;
+            for key in entry.value.writes.iter().filter(|_| label != Label::Own) {
+                let Some(place) = self.place_by_key(key) else { continue };
+                let (looked, of) = (running.clone(), place.clone());
+                let written = self.on_disk(move |shared| shared.written_since(&of, &looked)).await;
+                let paths = written.unwrap_or_default();
+                let marks: Vec<MarkRecord> = match paths {
+                    Some(paths) => paths.iter().map(|path| MarkRecord::new(key, path, label)).collect(),
+                    None => vec![MarkRecord { whole: true, ..MarkRecord::new(key, "", label) }],
+                };
+                let shared = self.clone();
+                let mark = move |tx: &Tx| marks.iter().try_for_each(|mark| marks::add(&shared.marks, tx, mark));
+                store::without_change(self.store.write(mark)).await?;
+            }
+            self.end(entry.id).await?;
+        }
+        Ok(())
+    }
+
+    /// The paths that changed since a program began; `None` where that cannot be said.
+    fn written_since(&self, place: &Arc<PlaceRef>, running: &Running) -> Result<Option<Vec<String>>> {
+        // A clock that was set back says nothing.
+        if now_ns() < running.since_ns {
+            return Ok(None);
+        }
+        let root = self.root(place)?;
+        let mut found = vec![];
+        let whole = self.each(&root, None, |path, _, _, stat| {
+            if root.denied.has(path.name().unwrap_or_default()) || root.guard.has(stat) {
+                return false;
+            }
+            if running.was_after(changed_ns(stat)) && found.len() <= MARKED {
+                found.push(path.text());
+            }
+            true
+        })?;
+        Ok((whole && found.len() <= MARKED).then_some(found))
     }
 
     async fn repair_step(self: &Arc<Self>, id: Id, step: StepRecord) -> Result<()> {

@@ -5,8 +5,7 @@ use crate::{
     Shared,
     entry::changed_ns,
     path::RelPath,
-    places::PlaceRef,
-    records::{MarkRecord, RunningRecord, path_key},
+    records::{RunningRecord, path_key},
     watch::{Snapshot, Was},
 };
 use rustix::fs::Stat;
@@ -40,7 +39,7 @@ pub(crate) struct Running {
     pub writes: Vec<(String, Option<Arc<Snapshot>>)>,
     /// The worst label of anything it could read so far.
     label: Mutex<Label>,
-    since_ns: i64,
+    pub since_ns: i64,
     touched: Mutex<HashMap<Vec<u8>, i64>>,
 }
 
@@ -64,7 +63,7 @@ impl Running {
         Self { id: Id::new(), reader, reads, writes, label, since_ns, touched }
     }
 
-    fn stored(id: Id, record: &RunningRecord) -> Self {
+    pub(crate) fn stored(id: Id, record: &RunningRecord) -> Self {
         Self {
             id,
             reader: record.reader,
@@ -276,32 +275,6 @@ impl Shared {
         self.store.write_later(move |tx: &Tx| shared.runs.remove(tx, Scope::Household, id).map(drop));
     }
 
-    /// Marks what programs wrote that ran when Hob ended: what changed since each began, or the whole place.
-    pub(crate) async fn repair_programs(self: &Arc<Self>) -> Result<()> {
-        for entry in self.runs.list_in(Scope::Household, &Listing::default())? {
-            if entry.id >= self.started {
-                continue;
-            }
-            let running = Arc::new(Running::stored(entry.id, &entry.value));
-            let label = self.label_now(&running)?;
-            for key in entry.value.writes.iter().filter(|_| label != Label::Own) {
-                let Some(place) = self.place_by_key(key) else { continue };
-                let (looked, of) = (running.clone(), place.clone());
-                let written = self.on_disk(move |shared| shared.written_since(&of, &looked)).await;
-                let paths = written.unwrap_or_default();
-                let marks: Vec<MarkRecord> = match paths {
-                    Some(paths) => paths.iter().map(|path| MarkRecord::new(key, path, label)).collect(),
-                    None => vec![MarkRecord { whole: true, ..MarkRecord::new(key, "", label) }],
-                };
-                let shared = self.clone();
-                let mark = move |tx: &Tx| marks.iter().try_for_each(|mark| crate::marks::add(&shared.marks, tx, mark));
-                store::without_change(self.store.write(mark)).await?;
-            }
-            self.end(entry.id).await?;
-        }
-        Ok(())
-    }
-
     /// A program is over, and that is stored at once: what others write from now on is not its own, also after a crash.
     pub(crate) async fn end(self: &Arc<Self>, id: Id) -> Result<()> {
         let shared = self.clone();
@@ -309,26 +282,6 @@ impl Shared {
         store::without_change(self.store.write(remove)).await?;
         self.programs.remove(id);
         Ok(())
-    }
-
-    /// The paths that changed since a program began; `None` where that cannot be said.
-    fn written_since(&self, place: &Arc<PlaceRef>, running: &Running) -> Result<Option<Vec<String>>> {
-        // A clock that was set back says nothing.
-        if now_ns() < running.since_ns {
-            return Ok(None);
-        }
-        let root = self.root(place)?;
-        let mut found = vec![];
-        let whole = self.each(&root, None, |path, _, _, stat| {
-            if root.denied.has(path.name().unwrap_or_default()) || root.guard.has(stat) {
-                return false;
-            }
-            if running.was_after(changed_ns(stat)) && found.len() <= crate::program::MARKED {
-                found.push(path.text());
-            }
-            true
-        })?;
-        Ok((whole && found.len() <= crate::program::MARKED).then_some(found))
     }
 }
 

@@ -5,7 +5,6 @@ use crate::{
     entry::{EntryKind, changed_ns, kind_of, modified_ns, size_of, version_of_parts},
     path::{RelPath, text_of},
     places::PlaceRef,
-    program::is_machinery,
     resolve::{Resolved, Root, error, file_type, has_files, open_folder_in},
     tree,
 };
@@ -34,6 +33,9 @@ const ALL_CONTENTS: u64 = 24 << 20;
 /// The most contents for one program, and for all at once.
 const FILES: u64 = 20_000;
 const ALL_FILES: u64 = 60_000;
+
+/// Folders of programs: nobody undoes single files of them.
+pub(crate) const MACHINERY: [&str; 6] = [".git", "node_modules", "target", "__pycache__", ".venv", ".cache"];
 
 /// Contents that are held in memory while programs run, shared by programs that watch the same files.
 #[derive(Default)]
@@ -288,4 +290,8 @@ impl Shared {
             whole => Ok(Snapshot { place, first, files, truncated: !whole.unwrap_or(false) }),
         }
     }
+}
+
+pub(crate) fn is_machinery(path: &RelPath) -> bool {
+    path.names().iter().any(|name| MACHINERY.contains(&name.as_str()))
 }
