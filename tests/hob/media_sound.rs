@@ -84,7 +84,9 @@ fn speech_is_written_down_by_each_provider() {
     let hob = hob(&server, &["openai", "elevenlabs", "gemini", "openrouter"]);
     put(&hob, "talk.mp3", &mp3(100));
     let said = json!({"candidates": [{"content": {"parts": [{"text": "the boat is ready"}]}}]});
-    let rows: [(&str, &str, Value, fn(&Got) -> bool); 3] = [
+    /// Provider, address, answer, and what must have been asked.
+    type Row = (&'static str, &'static str, Value, fn(&Got) -> bool);
+    let rows: [Row; 3] = [
         ("openai", "/openai/audio/transcriptions", json!({"text": "the boat is ready"}), |got| {
             (got.field("model"), got.field("language"), got.field("prompt"))
                 == (Some("gpt-transcribe".into()), Some("en".into()), Some("Ferry".into()))

@@ -73,7 +73,8 @@ impl Flow {
     }
 
     fn begin(&mut self, is_item: bool) {
-        if !self.out.is_empty() && !(is_item && self.after_item) {
+        let goes_on = is_item && self.after_item;
+        if !(self.out.is_empty() || goes_on) {
             self.out.push('\n');
         }
     }

@@ -32,9 +32,8 @@ impl Cmap {
     /// Reads what can be read.
     pub fn parse(bytes: &[u8]) -> Self {
         let mut cmap = Self::default();
-        let mut tokens = Tokens { bytes, at: 0 };
         let mut operands: Vec<Token> = vec![];
-        while let Some(token) = tokens.next() {
+        for token in (Tokens { bytes, at: 0 }) {
             if let Token::Word(word) = token {
                 match word {
                     b"endcodespacerange" => cmap.space(&operands),
