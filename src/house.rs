@@ -23,6 +23,7 @@ mod undo;
 pub mod update;
 mod voice;
 mod workshop;
+mod world;
 
 use self::update::UpdateService;
 use crate::config::{
@@ -137,6 +138,7 @@ fn build_with(
     };
 
     voice::register(&services)?;
+    tools_world::register(&services)?;
     sync_secrets(&entry, &registry, &services);
 
     // Families.
@@ -194,6 +196,7 @@ fn build_with(
     things.add(Arc::new(mqtt.clone()));
     families.push(tools_home::mqtt::family(mqtt.clone()).into_parts());
     let web = Guarded::new(config.http.allow.clone());
+    families.push(tools_world::weather(world::home(&config, &choices, &home_assistant), web.clone()).into_parts());
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let workspaces = Workspaces::open(&store, data, config.workspace.clone().with_environment())?;
     undo.register(workspace::UNDO_TABLE, undo::files(&workspaces));

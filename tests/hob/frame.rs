@@ -53,6 +53,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("tools-knowledge", 3),
     ("tools-utilities", 3),
     ("tools-workshop", 3),
+    ("tools-world", 3),
     ("agent", 4),
     ("command-tools", 4),
     ("custom", 4),

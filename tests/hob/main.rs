@@ -114,6 +114,8 @@ mod used_tools;
 mod vectors;
 mod visitor;
 mod voice;
+mod weather;
 mod wires;
 mod workspace;
 mod workspace_kills;
+mod world;

@@ -222,6 +222,8 @@ pub const CALLS: &[(&str, &str)] = &[
     ("get_task_result", r#"{"resultId": "$run_coding_task/resultId"}"#),
     ("list_task_results", "{}"),
     ("run_sandbox_code", r#"{"code": "return 6 * 7"}"#),
+    ("get_weather", r#"{"location": "Graz"}"#),
+    ("get_weather_forecast", r#"{"location": "Graz"}"#),
 ];
 
 /// Name → required parameters, of the built tools and of the others.
@@ -339,8 +341,12 @@ fn every_built_tool_works_as_the_seeds_call_it() {
     let voice = crate::voice::server();
     let packages = crate::harness::Folder::new();
     let registry = crate::cli_tools::registry(&packages);
-    let config =
-        format!("[http]\nallow = [{:?}, {registry:?}]\n[services.wyoming]\naddress = \"{voice}\"\n", page.host);
+    let world = crate::world::kind();
+    let config = format!(
+        "[http]\nallow = [{:?}, {registry:?}]\n[services.wyoming]\naddress = \"{voice}\"\n{}",
+        page.host,
+        crate::world::config(&world)
+    );
     let mut hob = Hob::with(Setup { config, ..Setup::default() });
     crate::credentialed::ready(&hob);
     crate::cli_tools::ready(&hob, &registry);

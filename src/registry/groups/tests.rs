@@ -176,7 +176,6 @@ fn groups_start_as_decided() {
         ("vectorSearch", true),
         ("webFetch", true),
         ("git", true),
-        ("weather", true),
         ("codeExecution", false),
         ("email", false),
         ("image", false),
