@@ -197,6 +197,9 @@ fn build_with(
     families.push(tools_home::mqtt::family(mqtt.clone()).into_parts());
     let web = Guarded::new(config.http.allow.clone());
     families.push(tools_world::weather(world::home(&config, &choices, &home_assistant), web.clone()).into_parts());
+    families.push(tools_world::languages(web.clone()).into_parts());
+    families.push(tools_world::extraction(Arc::new(registry::schema_faults)).into_parts());
+    families.push(tools_world::compat(web.clone()).into_parts());
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let workspaces = Workspaces::open(&store, data, config.workspace.clone().with_environment())?;
     undo.register(workspace::UNDO_TABLE, undo::files(&workspaces));

@@ -16,6 +16,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("discovery", 1),
     ("embed", 1),
     ("http-client", 1),
+    ("language", 1),
     ("mqtt", 1),
     ("policy", 1),
     ("process-sandbox", 1),
@@ -109,7 +110,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("tokio-tungstenite", "home-assistant"),
     ("tract-onnx", "embed"),
     ("wasmi", "sandbox"),
-    ("whatlang", "tools-utilities"),
+    ("whatlang", "language"),
     ("zstd", "update"),
 ];
 

@@ -224,6 +224,18 @@ pub const CALLS: &[(&str, &str)] = &[
     ("run_sandbox_code", r#"{"code": "return 6 * 7"}"#),
     ("get_weather", r#"{"location": "Graz"}"#),
     ("get_weather_forecast", r#"{"location": "Graz"}"#),
+    ("translate_text", r#"{"text": "The ferry leaves at noon.", "targetLanguage": "de"}"#),
+    ("batch_translate", r#"{"texts": ["The ferry leaves at noon."], "targetLanguage": "German"}"#),
+    ("detect_language", r#"{"text": "The ferry leaves at noon."}"#),
+    ("list_languages", "{}"),
+    (
+        "extract_structured_data",
+        r#"{"text": "Ferry: noon", "schema": {"type": "object", "properties": {"ferry": {"type": "string"}}}}"#,
+    ),
+    ("extract_entities", r#"{"text": "Nora pays 20 EUR to nora@example.org."}"#),
+    ("extract_table_data", r#"{"text": "Boat;Seats\nferry;80"}"#),
+    ("summarize_text", r#"{"text": "The ferry leaves at noon. It is late."}"#),
+    ("openai_compat_call", r#"{"endpoint": "/models"}"#),
 ];
 
 /// Name → required parameters, of the built tools and of the others.

@@ -1,6 +1,6 @@
 //! A server that speaks for the services of the world, and what holds for all tools that ask them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
@@ -16,6 +16,15 @@ use std::{
 pub struct Heard {
     /// Method and target: `GET /v1/search?name=Graz`.
     pub line: String,
+    /// The headers, as they were sent.
+    pub head: String,
+    pub body: String,
+}
+
+impl Heard {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("not JSON ({e}): {}", self.body))
+    }
 }
 
 type Mind = Arc<dyn Fn(&Heard) -> (u16, String) + Send + Sync>;
@@ -78,7 +87,7 @@ fn talk(socket: TcpStream, notes: &Mutex<Vec<Heard>>, mind: &Mind) -> std::io::R
         let mut body = vec![0; length.unwrap_or(0)];
         reader.read_exact(&mut body)?;
         let line = head.lines().next().unwrap_or_default().trim_end_matches(" HTTP/1.1").to_owned();
-        let heard = Heard { line };
+        let heard = Heard { line, head, body: String::from_utf8_lossy(&body).into_owned() };
         let (status, body) = mind(&heard);
         notes.lock().unwrap().push(heard);
         let more = if (300..400).contains(&status) { format!("location: {body}\r\n") } else { String::new() };
@@ -93,10 +102,15 @@ fn talk(socket: TcpStream, notes: &Mutex<Vec<Heard>>, mind: &Mind) -> std::io::R
 
 /// The services as they answer when all is well, each in its own format.
 pub fn kind() -> World {
-    World::start(|heard| crate::weather::answer(heard).unwrap_or_else(|| (404, json!({"error": true}).to_string())))
+    World::start(|heard| {
+        let answer = crate::weather::answer(heard).or_else(|| crate::translation::answer(heard));
+        let none = || (404, json!({"error": true}).to_string());
+        answer.or_else(|| crate::openai_compat::answer(heard)).unwrap_or_else(none)
+    })
 }
 
 /// The lines of hob.toml with which the tools ask this server.
 pub fn config(world: &World) -> String {
-    crate::weather::config(world)
+    let parts = [crate::weather::config(world), crate::translation::config(world), crate::openai_compat::config(world)];
+    parts.concat()
 }

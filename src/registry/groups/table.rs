@@ -13,13 +13,6 @@ pub(super) fn groups() -> Vec<ToolGroup> {
             .start(Start::With(&["openai", "gemini", "openrouter", "dashscope", "minimax"]))
             .needs(&["filesystem"]),
         group("pdf", "PDF", "Read and make PDF files.").start(Start::Off).needs(&["filesystem"]),
-        group("translation", "Translation", "Translate between languages.").start(Start::With(&[
-            "translation",
-            "deepl",
-            "libretranslate",
-        ])),
-        group("dataExtraction", "Data extraction", "Extract tables, names and summaries from text.")
-            .start(Start::With(&["openai", "anthropic", "gemini", "openrouter"])),
         group("sessions", "Sessions", "Other conversations and runs."),
         group("messaging", "Messages", "Messages to channels."),
         group("teams", "Teams", "Agents that work together."),

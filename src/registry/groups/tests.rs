@@ -180,8 +180,6 @@ fn groups_start_as_decided() {
         ("email", false),
         ("image", false),
         ("pdf", false),
-        ("translation", false),
-        ("dataExtraction", false),
         ("mcp:home", true),
     ] {
         let group = group(&catalogue, id);

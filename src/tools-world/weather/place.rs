@@ -146,10 +146,11 @@ impl PlaceQuery {
     /// `BadArgs` when it can name no place.
     pub fn read(text: &str) -> Result<Self> {
         let text = text_kit::one_line(text);
-        let text = text.trim().trim_end_matches(['.', '?', '!']);
-        if ["", "home", "here", "my home", "at home"].contains(&text.to_lowercase().as_str()) {
+        let bare = text.trim_end_matches(['.', '?', '!']);
+        if text.is_empty() || ["home", "here", "my home", "at home"].contains(&bare.to_lowercase().as_str()) {
             return Ok(Self::Home);
         }
+        let text = bare;
         if text.chars().count() > LONGEST {
             return Err(Error::bad_args(format!(
                 "`location` is longer than {LONGEST} characters: pass the name of a place, or coordinates"
@@ -382,7 +383,7 @@ mod tests {
         ] {
             assert_eq!(PlaceQuery::read(text).unwrap(), wanted, "{text}");
         }
-        for odd in ["95, 10", "10, 200", ",", "??? !", "-", &"x".repeat(121)] {
+        for odd in ["95, 10", "10, 200", ",", "???", "??? !", "-", &"x".repeat(121)] {
             assert!(matches!(PlaceQuery::read(odd), Err(Error::BadArgs(_))), "{odd}");
         }
     }

@@ -9,10 +9,8 @@ use tool::prelude::{JsonSchema, schemars};
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Units {
     /// °C, km/h, mm.
-    #[serde(alias = "celsius", alias = "si")]
     Metric,
     /// °F, mph, inches.
-    #[serde(alias = "fahrenheit", alias = "us")]
     Imperial,
 }
 
