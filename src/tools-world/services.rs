@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use tool::{Cx, Label, Result};
 
 /// Where forecasts without a key come from, and the place of the home.
-pub(crate) const WEATHER: &str = "weather";
+pub(crate) const OPEN_METEO: &str = "open_meteo";
 pub(crate) const OPEN_WEATHER_MAP: &str = "openweathermap";
 /// Translators.
 pub(crate) const DEEPL: &str = "deepl";
@@ -22,8 +22,8 @@ pub fn register(services: &ConfigCenter) -> Result<()> {
     let key = field("api_key", "Key", "secret", "It is encrypted and never shown again.");
     let weather = json!([
         {
-            "name": WEATHER,
-            "displayName": "Weather",
+            "name": OPEN_METEO,
+            "displayName": "Weather (Open-Meteo)",
             "category": "Weather",
             "description": "The place of the home. Forecasts come from Open-Meteo, which needs no key; another server that speaks \
                             its format can be named.",

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// The lines of hob.toml with which Hob asks this server instead of Open-Meteo.
 pub fn config(world: &World) -> String {
     let (forecast, geocoding) = (world.url("/v1"), world.url("/geo/v1"));
-    format!("[services.weather]\nforecast_url = \"{forecast}\"\ngeocoding_url = \"{geocoding}\"\n")
+    format!("[services.open_meteo]\nforecast_url = \"{forecast}\"\ngeocoding_url = \"{geocoding}\"\n")
 }
 
 fn keyed(world: &World) -> String {

@@ -146,7 +146,7 @@ impl Kind {
     }
 }
 
-/// Extract the tables of a text: Markdown, comma-, semicolon- or tab-separated values, aligned columns.
+/// Extract the tables of a text: HTML, Markdown, comma-, semicolon- or tab-separated values, aligned columns.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ExtractTables {

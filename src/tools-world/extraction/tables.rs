@@ -1,4 +1,4 @@
-//! Tables in a text: Markdown, comma- or tab-separated values, and columns that are aligned by spaces.
+//! Tables in a text: HTML, Markdown, comma- or tab-separated values, and columns that are aligned by spaces.
 
 /// The most tables, rows of all tables, and columns.
 pub(super) const TABLES: usize = 20;
@@ -10,7 +10,7 @@ const CELL: usize = 500;
 /// A table.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Table {
-    /// Where it was found: `markdown`, `csv`, `tsv` or `columns`.
+    /// Where it was found: `html`, `markdown`, `csv`, `tsv` or `columns`.
     pub kind: &'static str,
     pub columns: Vec<String>,
     pub rows: Vec<Vec<String>>,
@@ -18,10 +18,12 @@ pub(super) struct Table {
 
 /// The tables of a text, in order, and whether something was left out.
 pub(super) fn tables(text: &str) -> (Vec<Table>, bool) {
-    let blocks = blocks(text);
+    let found: Vec<Table> = match is_html(text) {
+        true => html(text),
+        false => blocks(text).iter().filter_map(|block| table(block)).collect(),
+    };
     let (mut all, mut rows, mut cut) = (vec![], 0, false);
-    for block in blocks {
-        let Some(mut table) = table(&block) else { continue };
+    for mut table in found {
         if all.len() == TABLES || rows == ROWS {
             return (all, true);
         }
@@ -33,6 +35,19 @@ pub(super) fn tables(text: &str) -> (Vec<Table>, bool) {
         all.push(table);
     }
     (all, cut)
+}
+
+/// Whether a text has tables in HTML.
+fn is_html(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    lower.contains("<table") && lower.contains("<tr")
+}
+
+/// The tables that a reader of a page sees.
+fn html(text: &str) -> Vec<Table> {
+    let options = html_text::Options { main_only: false, max_chars: 100_000 };
+    let page = html_text::markdown(text, None, options);
+    page.tables.into_iter().filter_map(|rows| of_rows("html", rows)).collect()
 }
 
 /// Lines that belong together: between empty lines.
@@ -169,6 +184,7 @@ mod tests {
             ("Item,EUR\n\"tea, green\",3\nmilk,1\n", "csv", ["Item", "EUR"], 2),
             ("Item;EUR\ntea;3,50\n", "csv", ["Item", "EUR"], 1),
             ("Item\tEUR\ntea\t3\n", "tsv", ["Item", "EUR"], 1),
+            ("<p>Prices</p><TABLE><tr><th>Item<th>EUR</tr><tr><td><b>tea</b><td>3</table>", "html", ["Item", "EUR"], 1),
             ("Item   EUR\n-----------\ntea      3\nmilk     1", "columns", ["Item", "EUR"], 2),
         ] {
             assert_eq!(found(text), [(kind, columns.map(str::to_owned).to_vec(), rows)], "{text}");

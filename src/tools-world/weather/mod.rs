@@ -8,7 +8,7 @@ mod report;
 use crate::{
     api::Api,
     cache::Cache,
-    services::{OPEN_WEATHER_MAP, Setup, WEATHER},
+    services::{OPEN_METEO, OPEN_WEATHER_MAP, Setup},
 };
 use http_client::Guarded;
 use place::{Place, PlaceQuery, Places};
@@ -168,7 +168,7 @@ impl Weather {
     }
 
     async fn named(&self, cx: &Cx, name: &str, within: &[String]) -> Result<Place> {
-        let setup = Setup::of(cx, WEATHER);
+        let setup = Setup::of(cx, OPEN_METEO);
         let address = setup.as_ref().and_then(|setup| setup.text("geocoding_url"));
         let api = Api::new(&self.0.web, "the search for places", address, open_meteo::GEOCODING)?;
         self.0.places.find(cx, &api, name, within).await
@@ -176,7 +176,7 @@ impl Weather {
 
     /// The home: what an admin entered, else the position in hob.toml or in Home Assistant.
     async fn home(&self, cx: &Cx) -> Result<Place> {
-        let setup = Setup::of(cx, WEATHER);
+        let setup = Setup::of(cx, OPEN_METEO);
         let entered = setup.as_ref().and_then(|setup| setup.text("place"));
         let place = match entered.map(PlaceQuery::read).transpose()? {
             Some(PlaceQuery::Coordinates(latitude, longitude)) => Some(Place::at(latitude, longitude)),
@@ -188,7 +188,7 @@ impl Weather {
         let place = place.ok_or_else(|| {
             Error::unavailable(
                 "it is not known where the home is: pass `location`; an admin can enter the place of the home in the service \
-                 `weather` of the Config Center, or its latitude and longitude in hob.toml",
+                 `open_meteo` of the Config Center, or its latitude and longitude in hob.toml",
             )
             .say("I do not know where this home is. Name a place, or let an admin enter it under Services, Weather.")
         })?;
@@ -226,7 +226,7 @@ impl Weather {
         let (report, source) = match found {
             Some(found) => found,
             None => {
-                let setup = Setup::of(cx, WEATHER);
+                let setup = Setup::of(cx, OPEN_METEO);
                 let address = setup.as_ref().and_then(|setup| setup.text("forecast_url"));
                 let api = Api::new(&self.0.web, open_meteo::NAME, address, open_meteo::FORECAST)?;
                 (open_meteo::report(cx, &api, place, units, days, hourly).await?, open_meteo::NAME)
