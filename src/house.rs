@@ -24,6 +24,7 @@ mod undo;
 pub mod update;
 mod voice;
 mod workshop;
+mod world;
 
 use self::update::UpdateService;
 use crate::config::{
@@ -143,6 +144,7 @@ fn build_with(
     };
 
     voice::register(&services)?;
+    tools_world::register(&services)?;
     media::register(&services)?;
     sync_secrets(&entry, &services);
 
@@ -204,6 +206,10 @@ fn build_with(
     families.push(tools_home::mqtt::family(mqtt.clone()).into_parts());
     services.register("web", "Web search", tool::Label::Own, tools_web::services()?)?;
     families.push(tools_web::family(WebTools::new(web.clone())).into_parts());
+    families.push(tools_world::weather(world::home(&config, &choices, &home_assistant), web.clone()).into_parts());
+    families.push(tools_world::languages(web.clone()).into_parts());
+    families.push(tools_world::extraction(Arc::new(registry::schema_faults)).into_parts());
+    families.push(tools_world::compat(web.clone()).into_parts());
     let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
     let workspaces = Workspaces::open(&store, data, config.workspace.clone().with_environment())?;
     undo.register(workspace::UNDO_TABLE, undo::files(&workspaces));

@@ -35,7 +35,7 @@ pub struct ServiceFields {
 }
 
 /// Facts of the installation.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct Facts {
     /// Its name: `Home`.
     #[serde(default)]
@@ -49,6 +49,11 @@ pub struct Facts {
     /// The state of its start: `RUNNING`.
     #[serde(default)]
     pub state: String,
+    /// The position of the home in degrees.
+    #[serde(default)]
+    pub latitude: Option<f64>,
+    #[serde(default)]
+    pub longitude: Option<f64>,
 }
 
 /// The units of a home.
@@ -65,7 +70,14 @@ impl Facts {
         let short = |text: &str, most| text_kit::truncate(text_kit::one_line(text).trim(), most);
         let unit_system = Units { temperature: short(&self.unit_system.temperature, 8) };
         let (location_name, version) = (short(&self.location_name, 100), short(&self.version, 40));
-        Self { location_name, version, unit_system, state: short(&self.state, 40) }
+        Self { location_name, version, unit_system, state: short(&self.state, 40), ..self }
+    }
+
+    /// Latitude and longitude, where somebody has set them: a new installation is at 0, 0.
+    pub fn place(&self) -> Option<(f64, f64)> {
+        let (latitude, longitude) = self.latitude.zip(self.longitude)?;
+        let is_set = latitude.abs() <= 90.0 && longitude.abs() <= 180.0 && (latitude, longitude) != (0.0, 0.0);
+        is_set.then_some((latitude, longitude))
     }
 }
 

@@ -53,6 +53,8 @@ pub const VOICE_TOOLS: &[&str] = &[
     "calculate_percentage",
     "convert_units",
     "random_number",
+    "get_weather",
+    "get_weather_forecast",
     "undo",
 ];
 

@@ -7,8 +7,6 @@ use tool::prelude::*;
 
 /// Words read per minute, from studies of silent reading.
 const WORDS_PER_MINUTE: f64 = 238.0;
-/// The length of the sample for language detection, in characters.
-const SAMPLE: usize = 4000;
 /// The minimum number of words for language detection.
 const MIN_WORDS: usize = 3;
 
@@ -70,9 +68,8 @@ fn counts(text: &str) -> Counted {
         words += 1;
         unique.insert(word.to_lowercase());
     });
-    let sample: String = text.chars().take(SAMPLE).collect();
-    let found = whatlang::detect(&sample).filter(|_| words >= MIN_WORDS);
-    let language = found.as_ref().map(whatlang::Info::lang);
+    let found = language::detect(text).filter(|_| words >= MIN_WORDS);
+    let language = found.map(|found| found.language);
     Counted {
         words,
         unique_words: unique.len(),
@@ -83,9 +80,9 @@ fn counts(text: &str) -> Counted {
         lines: text.lines().count(),
         paragraphs: paragraphs(text),
         reading_time_minutes: (words as f64 / WORDS_PER_MINUTE * 10.0).ceil() / 10.0,
-        language: language.map(whatlang::Lang::eng_name),
-        language_code: language.map(|l| l.code()),
-        language_reliable: found.is_some_and(|found| found.is_reliable()),
+        language: language.map(|language| language.name),
+        language_code: language.map(|language| language.code3),
+        language_reliable: found.is_some_and(|found| found.is_reliable),
     }
 }
 

@@ -17,6 +17,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("embed", 1),
     ("html-text", 1),
     ("http-client", 1),
+    ("language", 1),
     ("mqtt", 1),
     ("policy", 1),
     ("process-sandbox", 1),
@@ -59,6 +60,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("tools-utilities", 3),
     ("tools-web", 3),
     ("tools-workshop", 3),
+    ("tools-world", 3),
     ("agent", 4),
     ("command-tools", 4),
     ("custom", 4),
@@ -124,7 +126,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("tokio-tungstenite", "home-assistant"),
     ("tract-onnx", "embed"),
     ("wasmi", "sandbox"),
-    ("whatlang", "tools-utilities"),
+    ("whatlang", "language"),
     ("zstd", "update"),
 ];
 

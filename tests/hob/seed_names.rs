@@ -248,6 +248,20 @@ pub const CALLS: &[(&str, &str)] = &[
     ("get_task_result", r#"{"resultId": "$run_coding_task/resultId"}"#),
     ("list_task_results", "{}"),
     ("run_sandbox_code", r#"{"code": "return 6 * 7"}"#),
+    ("get_weather", r#"{"location": "Graz"}"#),
+    ("get_weather_forecast", r#"{"location": "Graz"}"#),
+    ("translate_text", r#"{"text": "The ferry leaves at noon.", "targetLanguage": "de"}"#),
+    ("batch_translate", r#"{"texts": ["The ferry leaves at noon."], "targetLanguage": "German"}"#),
+    ("detect_language", r#"{"text": "The ferry leaves at noon."}"#),
+    ("list_languages", "{}"),
+    (
+        "extract_structured_data",
+        r#"{"text": "Ferry: noon", "schema": {"type": "object", "properties": {"ferry": {"type": "string"}}}}"#,
+    ),
+    ("extract_entities", r#"{"text": "Nora pays 20 EUR to nora@example.org."}"#),
+    ("extract_table_data", r#"{"text": "Boat;Seats\nferry;80"}"#),
+    ("summarize_text", r#"{"text": "The ferry leaves at noon. It is late."}"#),
+    ("openai_compat_call", r#"{"endpoint": "/models"}"#),
 ];
 
 /// Name → required parameters, of the built tools and of the others.
@@ -369,10 +383,13 @@ fn every_built_tool_works_as_the_seeds_call_it() {
     let media = MediaServer::start();
     let (link, own) = (media.url("/video.mp4"), format!("127.0.0.1:{}", media.port));
     media.answers(move |got| answer_to_all(got, &link));
+    let world = crate::world::kind();
     let mut config = format!(
         "[http]\nallow = [{:?}, {registry:?}, {own:?}]\n[services.wyoming]\naddress = \"{voice}\"\n\
-         [services.searxng]\nbase_url = \"http://{}\"\n",
-        page.host, engine.host
+         [services.searxng]\nbase_url = \"http://{}\"\n{}",
+        page.host,
+        engine.host,
+        crate::world::config(&world)
     );
     for provider in ["openai", "gemini", "minimax"] {
         let url = media.url(&format!("/{provider}"));

@@ -7,16 +7,7 @@ pub(super) fn groups() -> Vec<ToolGroup> {
     let group = |id, name, about| ToolGroup::new(id, about).name(name);
     let gathers = |id, name, about| group(id, name, about).start(Start::Gathers);
     vec![
-        group("webFetch", "Web", "Search the web and fetch from it."),
         group("email", "Email", "Send and read mail.").start(Start::With(&["email", "smtp", "imap"])),
-        group("weather", "Weather", "Current weather and forecasts."),
-        group("translation", "Translation", "Translate between languages.").start(Start::With(&[
-            "translation",
-            "deepl",
-            "libretranslate",
-        ])),
-        group("dataExtraction", "Data extraction", "Extract tables, names and summaries from text.")
-            .start(Start::With(&["openai", "anthropic", "gemini", "openrouter"])),
         group("sessions", "Sessions", "Other conversations and runs."),
         group("messaging", "Messages", "Messages to channels."),
         group("teams", "Teams", "Agents that work together."),

@@ -177,12 +177,9 @@ fn groups_start_as_decided() {
         ("vectorSearch", true),
         ("webFetch", true),
         ("git", true),
-        ("weather", true),
         ("codeExecution", false),
         ("email", false),
         ("pdf", false),
-        ("translation", false),
-        ("dataExtraction", false),
         ("mcp:home", true),
     ] {
         let group = group(&catalogue, id);
