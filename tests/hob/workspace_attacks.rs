@@ -25,7 +25,7 @@ fn the_data_folder_stays_shut_whatever_is_renamed_above_it() {
     for (tool, arguments) in [
         ("move_file", json!({"source": "outer:/a", "destination": "outer:/c"})),
         ("move_file", json!({"source": "outer:/a/b", "destination": "outer:/c"})),
-        ("delete_file", json!({"path": "outer:/a"})),
+        ("delete_file", json!({"path": "outer:/a", "recursive": true})),
     ] {
         let why = hob.call(tool, arguments).refusal(403, "denied");
         assert!(why.contains("data folder of Hob"), "{why}");
