@@ -1,6 +1,5 @@
 //! What a caller is told of a file: kind, size, times, version.
 
-use crate::resolve::file_type;
 use rustix::fs::{FileType, Stat};
 use serde::Serialize;
 use tool::prelude::{JsonSchema, schemars};
@@ -38,6 +37,10 @@ pub struct Entry {
     pub version: String,
     /// The permissions of a Unix file, such as `755`.
     pub mode: String,
+}
+
+pub(crate) fn file_type(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
 }
 
 pub(crate) fn kind_of(stat: &Stat) -> EntryKind {

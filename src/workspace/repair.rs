@@ -191,14 +191,14 @@ impl Shared {
         }
         self.on_disk(move |shared| {
             let own = shared.own_folder(std::path::Path::new(HELD_FOLDER));
-            let keys = own.and_then(tree::names).unwrap_or_default();
+            let keys = own.and_then(crate::resolve::names).unwrap_or_default();
             let keys = keys.iter().filter_map(|name| name.to_str().ok()).map(|name| name.replacen('-', "/", 1));
             let mut places: Vec<Arc<PlaceRef>> = keys.filter_map(|key| shared.place_by_key(&key)).collect();
             let added = shared.added.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
             places.extend(added.into_iter().filter(|place| !place.read_only));
             for place in places {
                 let Ok(Some(folder)) = shared.held_folder_if(&place, false) else { continue };
-                for name in tree::names(&folder).unwrap_or_default() {
+                for name in crate::resolve::names(&folder).unwrap_or_default() {
                     let id = name.to_str().ok().and_then(|name| name.parse::<Id>().ok());
                     if id.is_some_and(|id| id < shared.started && !known.contains(&id)) {
                         let _ = tree::remove(&folder, &name);

@@ -1,9 +1,12 @@
 //! From a path to a file by handle: each name is opened in the folder before it, links are followed by hand and only within
 //! the place, and the data folder does not exist wherever it is mounted.
 
-use crate::path::{DeniedNames, RelPath, disk_name, text_of};
+use crate::{
+    entry::file_type,
+    path::{DeniedNames, RelPath, disk_name, text_of},
+};
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat},
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat},
     io::Errno,
 };
 use std::{
@@ -115,7 +118,7 @@ impl Guard {
             let is_step = |name: &CString| {
                 statat(&at, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| identity(&stat) == step)
             };
-            let name = crate::tree::names(&at)?.into_iter().find(is_step).ok_or(Errno::STALE)?;
+            let name = names(&at)?.into_iter().find(is_step).ok_or(Errno::STALE)?;
             at = open_folder_in(&at, &name)?;
             way.push((name, again(&at)?));
         }
@@ -150,7 +153,7 @@ impl Guard {
     /// Where something cannot be looked at, what was known stays known.
     fn look(&self) {
         let changed = self.changed();
-        let Ok(names) = crate::tree::names(&self.0.data) else { return };
+        let Ok(names) = names(&self.0.data) else { return };
         let Ok(data) = fstat(&self.0.data) else { return };
         let mut found = HashSet::from([identity(&data)]);
         for name in names.iter().filter(|name| name.to_bytes() != self.0.except.as_bytes()) {
@@ -218,8 +221,16 @@ pub(crate) fn readable(folder: impl AsFd) -> Result<OwnedFd, Errno> {
     openat(folder, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
-pub(crate) fn file_type(stat: &Stat) -> FileType {
-    FileType::from_raw_mode(stat.st_mode)
+/// The names in a folder.
+pub(crate) fn names(folder: impl AsFd) -> Result<Vec<CString>, Errno> {
+    let mut found = vec![];
+    for entry in Dir::new(readable(folder)?)? {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            found.push(entry.file_name().to_owned());
+        }
+    }
+    Ok(found)
 }
 
 impl Root {

@@ -2,12 +2,12 @@
 
 use crate::{
     Shared,
-    entry::{modified_ns, size_of},
+    entry::{file_type, modified_ns, size_of},
     marks,
     path::RelPath,
     places::PlaceRef,
     records::{HeldRecord, MarkRecord, Spot, StepRecord},
-    resolve::{error, file_type, missing},
+    resolve::{error, missing},
     staging::sync_folder,
 };
 use rustix::{

@@ -1,13 +1,13 @@
 //! Trees of any depth: sizes, copies and removal, without recursion and with at most two folders open.
 
 use crate::{
-    entry::size_of,
-    resolve::{Guard, file_type, has_files, open_folder_in, readable},
+    entry::{file_type, size_of},
+    resolve::{Guard, has_files, names, open_folder_in, readable},
 };
 use rustix::{
     fs::{
-        AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, readlinkat, renameat_with, statat,
-        symlinkat, unlinkat,
+        AtFlags, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, readlinkat, renameat_with, statat, symlinkat,
+        unlinkat,
     },
     io::Errno,
 };
@@ -23,18 +23,6 @@ use tokio_util::sync::CancellationToken;
 pub(crate) const MOST_COPIED: usize = 100_000;
 /// The levels that a size is counted through before deeper ones count as none.
 const DEEPEST: usize = 4096;
-
-/// The names in a folder.
-pub(crate) fn names(folder: impl AsFd) -> Result<Vec<CString>, Errno> {
-    let mut found = vec![];
-    for entry in Dir::new(readable(folder)?)? {
-        let entry = entry?;
-        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-            found.push(entry.file_name().to_owned());
-        }
-    }
-    Ok(found)
-}
 
 /// The bytes of a file, or of all files in a folder, and how many there are. Goes down by handles and up by `..`, so that a
 /// tree of any depth takes two handles; a folder that is moved meanwhile ends the count early.

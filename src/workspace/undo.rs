@@ -122,7 +122,7 @@ impl Shared {
         let located = located.clone();
         self.on_disk(move |shared| {
             let folder = shared.root(&located.place)?.open_folder(&located.path)?;
-            let names = crate::tree::names(folder).map_err(|e| crate::resolve::error(e, &located.display()))?;
+            let names = crate::resolve::names(folder).map_err(|e| crate::resolve::error(e, &located.display()))?;
             Ok(!names.is_empty())
         })
         .await

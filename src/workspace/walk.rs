@@ -2,10 +2,10 @@
 
 use crate::{
     Located, Workspaces,
-    entry::Entry,
+    entry::{Entry, file_type},
     marks::FolderMarks,
     path::{RelPath, disk_name, text_of},
-    resolve::{Guard, Resolved, error, file_type, has_files, open_folder_in, readable},
+    resolve::{Guard, Resolved, error, has_files, open_folder_in, readable},
 };
 use rustix::fs::{AtFlags, Dir, FileType, Stat, fstat, statat};
 use std::{ffi::CString, fs::File, os::fd::OwnedFd, sync::Arc};

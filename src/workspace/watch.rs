@@ -2,11 +2,10 @@
 
 use crate::{
     Shared,
-    entry::{EntryKind, changed_ns, kind_of, modified_ns, size_of, version_of_parts},
+    entry::{EntryKind, changed_ns, file_type, kind_of, modified_ns, size_of, version_of_parts},
     path::{RelPath, text_of},
     places::PlaceRef,
-    resolve::{Resolved, Root, error, file_type, has_files, open_folder_in},
-    tree,
+    resolve::{Resolved, Root, error, has_files, open_folder_in},
 };
 use rustix::fs::{AtFlags, FileType, Stat, fstat, statat};
 use std::{
@@ -228,7 +227,7 @@ impl Shared {
         let device = fstat(&*top).map_err(|e| error(e, "."))?.st_dev;
         let (mut seen, mut whole) = (0, true);
         let mut open: Vec<Level> =
-            vec![(top.clone(), tree::names(&*top).map_err(|e| error(e, "."))?, RelPath::default())];
+            vec![(top.clone(), crate::resolve::names(&*top).map_err(|e| error(e, "."))?, RelPath::default())];
         while let Some((folder, names, path)) = open.last_mut() {
             let Some(name) = names.pop() else {
                 open.pop();
@@ -256,7 +255,7 @@ impl Shared {
             if root.guard.has(&about) || (about.st_dev != device && !has_files(&next)) {
                 continue;
             }
-            let names = tree::names(&next).unwrap_or_default();
+            let names = crate::resolve::names(&next).unwrap_or_default();
             open.push((Arc::new(next), names, below));
         }
         Ok(whole)

@@ -37,8 +37,8 @@ fn a_group_is_switched_as_a_whole() {
         ("customTools", true, Some("create_tool")),
         ("codeExecution", false, Some("execute_python")),
         ("runtime", true, Some("exec")),
-        ("email", false, None),
-        ("webFetch", true, None),
+        ("email", false, Some("send_email")),
+        ("webFetch", true, Some("fetch_web_page")),
     ] {
         let group = group(&all, id);
         assert_eq!((&group["enabled"], &group["defaultEnabled"]), (&json!(on), &json!(on)), "{group}");
