@@ -222,6 +222,12 @@ pub const CALLS: &[(&str, &str)] = &[
     ("get_task_result", r#"{"resultId": "$run_coding_task/resultId"}"#),
     ("list_task_results", "{}"),
     ("run_sandbox_code", r#"{"code": "return 6 * 7"}"#),
+    ("send_email", r#"{"to": "olu@example.org", "subject": "Ferry", "body": "It leaves at noon."}"#),
+    ("list_emails", "{}"),
+    ("read_email", r#"{"emailId": "$list_emails/emails/0/emailId"}"#),
+    ("search_emails", r#"{"query": "ferry"}"#),
+    ("reply_email", r#"{"emailId": "$list_emails/emails/0/emailId", "body": "Noon suits us."}"#),
+    ("delete_email", r#"{"emailId": "$list_emails/emails/0/emailId"}"#),
 ];
 
 /// Name → required parameters, of the built tools and of the others.
@@ -339,8 +345,13 @@ fn every_built_tool_works_as_the_seeds_call_it() {
     let voice = crate::voice::server();
     let packages = crate::harness::Folder::new();
     let registry = crate::cli_tools::registry(&packages);
-    let config =
-        format!("[http]\nallow = [{:?}, {registry:?}]\n[services.wyoming]\naddress = \"{voice}\"\n", page.host);
+    let mail = crate::mail_servers::MailServers::start();
+    mail.deliver("From: Olu <olu@example.org>\r\nSubject: The ferry\r\n\r\nWhen does it leave?\r\n");
+    let config = format!(
+        "[http]\nallow = [{:?}, {registry:?}]\n[services.wyoming]\naddress = \"{voice}\"\n{}",
+        page.host,
+        mail.config()
+    );
     let mut hob = Hob::with(Setup { config, ..Setup::default() });
     crate::credentialed::ready(&hob);
     crate::cli_tools::ready(&hob, &registry);

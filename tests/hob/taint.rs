@@ -239,6 +239,7 @@ const UNASKED: &[(&str, &str)] = &[
     ("notify", "adds a notice, ten a run, and drives out no unseen one that no model added"),
     ("remember", "adds"),
     ("run_prompt", "begins a conversation, with the taint of whoever calls it; no run may call it"),
+    ("save_email_attachments", "adds files, marked as from outside; it replaces none"),
     ("set_state", "adds a key; one that holds a clean value asks"),
     ("set_timer", "adds a countdown, fifty at most; one that a timer of this name has already asks"),
     ("text_to_speech", "adds a file of the person"),
@@ -248,7 +249,8 @@ const UNASKED: &[(&str, &str)] = &[
 #[test]
 fn every_tool_that_writes_has_been_decided_about() {
     // Tools of a service are there once it is set up.
-    let config = "[services.mqtt]\nhost = \"127.0.0.1\"\nport = 1\n".into();
+    let config =
+        "[services.mqtt]\nhost = \"127.0.0.1\"\nport = 1\n[services.imap]\nhost = \"127.0.0.1\"\nport = 1\n".into();
     let hob = Hob::with(Setup { config, ..Setup::default() });
     let tools: Vec<Value> = serde_json::from_str(&hob.cli(&["tools", "--json"]).ok()).unwrap();
     let verdict = |name: &str, more: &str| {

@@ -8,7 +8,6 @@ pub(super) fn groups() -> Vec<ToolGroup> {
     let gathers = |id, name, about| group(id, name, about).start(Start::Gathers);
     vec![
         group("webFetch", "Web", "Search the web and fetch from it."),
-        group("email", "Email", "Send and read mail.").start(Start::With(&["email", "smtp", "imap"])),
         group("weather", "Weather", "Current weather and forecasts."),
         group("image", "Images", "Analyze and create images.")
             .start(Start::With(&["openai", "gemini", "openrouter", "dashscope", "minimax"]))
