@@ -6,7 +6,7 @@ use tool::{Label, Result, Scope};
 
 /// The last message of an account that was told of. New fields go last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct WatchedMailbox {
     /// The label of the account.
     pub account: String,
     /// Whose mailbox it is, and where: another one begins anew.
@@ -17,7 +17,7 @@ pub(crate) struct Seen {
     pub uid: u32,
 }
 
-impl Record for Seen {
+impl Record for WatchedMailbox {
     const NAME: &'static str = "mail-seen";
     const WORD: &'static str = "mailbox";
     const LEVEL: Level = Level::Household;
@@ -28,7 +28,7 @@ impl Record for Seen {
 
 /// All of them; cheap to clone.
 #[derive(Clone)]
-pub(crate) struct SeenMail(Collection<Seen>);
+pub(crate) struct SeenMail(Collection<WatchedMailbox>);
 
 impl SeenMail {
     pub fn new(store: &Store) -> Self {
@@ -36,17 +36,17 @@ impl SeenMail {
     }
 
     /// What was told of an account. Cheap: there are as many as accounts.
-    pub fn get(&self, account: &str) -> Result<Option<Seen>> {
+    pub fn get(&self, account: &str) -> Result<Option<WatchedMailbox>> {
         let all = self.0.list_in(Scope::Household, &Listing::default())?;
         Ok(all.into_iter().map(|entry| entry.value).find(|seen| seen.account == account))
     }
 
     /// Stores it; it is on the disk afterwards.
-    pub async fn set(&self, seen: Seen) -> Result<()> {
+    pub async fn set(&self, seen: WatchedMailbox) -> Result<()> {
         let all = self.0.list_in(Scope::Household, &Listing::default())?;
         match all.into_iter().find(|entry| entry.value.account == seen.account) {
             Some(entry) => {
-                let replace = move |stored: &mut Seen| {
+                let replace = move |stored: &mut WatchedMailbox| {
                     stored.clone_from(&seen);
                     Ok(())
                 };

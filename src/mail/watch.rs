@@ -3,7 +3,7 @@
 use crate::{
     EmailId, Error, Fetched, Headers, Imap, ImapAccount, Opened, Result, Search,
     account::{IMAP, users, watched},
-    seen::{Seen, SeenMail},
+    seen::{SeenMail, WatchedMailbox},
 };
 use serde_json::json;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -154,7 +154,7 @@ impl MailWatch {
     }
 
     async fn remember(&self, account: &ImapAccount, mailbox: String, validity: u32, uid: u32) -> Result<()> {
-        let seen = Seen { account: account.label.clone(), mailbox, validity, uid };
+        let seen = WatchedMailbox { account: account.label.clone(), mailbox, validity, uid };
         self.0.seen.set(seen).await.map_err(unstored)
     }
 

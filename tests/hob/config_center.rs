@@ -247,7 +247,7 @@ fn bad_requests_hear_what_to_do() {
         ("POST", "/nas/entries", json!({"label": "b", "fields": {"user": "ben"}}), 400, "may not have more"),
         ("POST", "/nas/entries", json!({"fields": {"user": "ben"}}), 400, "already"),
         ("POST", "/nas/entries", json!({"label": "b"}), 400, "missing field `fields`"),
-        ("POST", "/none/entries", json!({"fields": {}}), 404, "there are home_assistant, mqtt, nas, weather, wyoming"),
+        ("POST", "/none/entries", json!({"fields": {}}), 404, "no service `none`: there are home_assistant, "),
         ("PATCH", "/nas/entries/default", json!({"fields": {"user": null}}), 400, "`user` is missing"),
         ("PATCH", "/nas/entries/default", json!({"fields": {"pni": SECRET}}), 400, "no field `pni`"),
         ("PATCH", "/nas/entries/none", json!({"fields": {}}), 404, "no entry `none`"),

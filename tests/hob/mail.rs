@@ -190,7 +190,7 @@ fn wrong_settings_say_what_is_wrong() {
         hob.post(entry, json!({"label": label, "fields": fields(change)})).data(201);
         let text = why(hob.call("list_emails", json!({"account": label})));
         assert!(text.contains(says) && !text.contains("4711"), "{label}: {text}");
-        if let Some((_, shown)) = text.split_once("fingerprint is ") {
+        if let Some((_, shown)) = text.split_once("SHA-256 fingerprint is ") {
             fingerprint = shown.chars().take(95).collect();
         }
     }

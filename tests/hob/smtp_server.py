@@ -14,6 +14,9 @@ folder, certificate, key = sys.argv[1:4]
 class Keep:
     count = 0
 
+    def __init__(self, encrypted=False):
+        self.encrypted = encrypted
+
     async def handle_RCPT(self, server, session, envelope, address, options):
         if address.startswith("nobody@"):
             return "550 5.1.1 no such user here"
@@ -23,7 +26,7 @@ class Keep:
     async def handle_DATA(self, server, session, envelope):
         Keep.count += 1
         name = pathlib.Path(folder) / str(Keep.count)
-        told = {"from": envelope.mail_from, "to": envelope.rcpt_tos, "tls": session.ssl is not None}
+        told = {"from": envelope.mail_from, "to": envelope.rcpt_tos, "tls": self.encrypted or session.ssl is not None}
         name.with_suffix(".json").write_text(json.dumps(told))
         name.with_suffix(".part").write_bytes(envelope.content)
         name.with_suffix(".part").rename(name.with_suffix(".eml"))
@@ -44,7 +47,7 @@ async def main():
         lambda: SMTP(Keep(), tls_context=context, require_starttls=True, **facts), "127.0.0.1", 0
     )
     at_once = await loop.create_server(
-        lambda: SMTP(Keep(), auth_require_tls=False, **facts), "127.0.0.1", 0, ssl=context
+        lambda: SMTP(Keep(encrypted=True), auth_require_tls=False, **facts), "127.0.0.1", 0, ssl=context
     )
     print(later.sockets[0].getsockname()[1], at_once.sockets[0].getsockname()[1], flush=True)
     await asyncio.Event().wait()

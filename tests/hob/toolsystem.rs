@@ -37,7 +37,7 @@ fn a_group_is_switched_as_a_whole() {
         ("customTools", true, Some("create_tool")),
         ("codeExecution", false, Some("execute_python")),
         ("runtime", true, Some("exec")),
-        ("email", false, None),
+        ("email", false, Some("send_email")),
         ("webFetch", true, None),
     ] {
         let group = group(&all, id);
