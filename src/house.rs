@@ -12,6 +12,7 @@ mod gate;
 mod graph;
 mod home_assistant;
 mod known_hosts;
+mod mail;
 mod media;
 mod notify;
 mod programs;
@@ -241,6 +242,7 @@ fn build_with(
     let skills = Skills::open(&store, meaning, data);
     let file_tools = FileTools::new(workspaces.clone(), files.clone(), skills.clone(), web.clone());
     families.push(tools_files::family(file_tools).into_parts());
+    let mail = mail::mail(&store, &services, &workspaces, &ports, &undo, &mut families)?;
     families.push(persona::family(documents.clone()).into_parts());
     families.push(interaction::family(interactions.clone()).into_parts());
 
@@ -415,6 +417,7 @@ fn build_with(
             store: kept,
             ports: checking,
             compacting,
+            mail,
             mqtt,
             care,
             updates,

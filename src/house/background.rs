@@ -11,6 +11,7 @@ use anyhow::Result;
 use board::{Board, Pin};
 use documents::MemoryDocuments;
 use home_assistant::HomeAssistant;
+use mail::MailWatch;
 use rules::Rules;
 use scheduler::Scheduler;
 use skills::Skills;
@@ -57,6 +58,7 @@ pub struct BackgroundTasks {
     pub(super) store: Store,
     pub(super) ports: Ports,
     pub(super) compacting: IdleHours,
+    pub(super) mail: MailWatch,
     pub(super) mqtt: home::mqtt::Door,
     pub(super) care: care::Care,
     pub(super) updates: UpdateService,
@@ -104,6 +106,7 @@ impl BackgroundTasks {
         self.board.boot();
         tokio::spawn(leave_safe(self.board, closing.clone()));
         tokio::spawn(self.home_assistant.run(closing.clone()));
+        tokio::spawn(self.mail.run(closing.clone()));
         tokio::spawn(compact_in_idle_hours(self.store.clone(), self.compacting, closing.clone()));
         tokio::spawn(closing.clone().run_until_cancelled_owned(self.pins.watch_sensors()));
         tokio::spawn(closing.clone().run_until_cancelled_owned(tend_words(self.store.clone())));

@@ -4,7 +4,7 @@
 //! house unless a person allowed it. [`ModelHttp`] talks to the address a person configured, wherever that is; [`ServiceHttp`] does so
 //! for services in the home, with WebSocket.
 //! [`DownloadHttp`] fetches files whose content is verified. [`Local`] reaches the running daemon over its unix socket. None of them reads proxy settings from the
-//! environment: where a request goes is decided here alone.
+//! environment: where a request goes is decided here alone. [`start_tls`] encrypts connections that speak another protocol.
 
 mod address;
 mod download;
@@ -18,6 +18,7 @@ mod service;
 mod stream;
 #[cfg(test)]
 mod testing;
+mod tls;
 mod tunnel;
 
 pub use bytes::Bytes;
@@ -30,6 +31,7 @@ pub use pinned::{Fingerprint, InvalidFingerprint};
 pub use reqwest::Upgraded;
 pub use service::ServiceHttp;
 pub use stream::{Patience, Streaming};
+pub use tls::{TlsStream, Trust, start_tls};
 
 use reqwest::{Client, ClientBuilder, redirect};
 use std::{

@@ -19,7 +19,7 @@ use std::{
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    fn of(certificate: &CertificateDer<'_>) -> Self {
+    pub(crate) fn of(certificate: &CertificateDer<'_>) -> Self {
         Self(Sha256::digest(certificate.as_ref()).into())
     }
 }

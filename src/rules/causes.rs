@@ -145,6 +145,15 @@ pub fn causes() -> Vec<Cause> {
             json!({"topic": "schedule:ran", "match": {"status": "failed"}}),
             vec![CauseField::new("match.name", "Only schedules named", "text").op("contains")],
         ),
+        event(
+            "mail",
+            "A mail arrives",
+            json!({"topic": "mail:received"}),
+            vec![
+                CauseField::new("match.from", "Only from addresses with", "text").op("contains"),
+                CauseField::new("match.subject", "Only with a subject with", "text").op("contains"),
+            ],
+        ),
         event("budget-spent", "The budget for models is spent", json!({"topic": "budget:spent"}), vec![]),
         event("data-damaged", "Stored data is found damaged", json!({"topic": "data:damaged"}), vec![]),
         check("warm", "The device gets warm", "temperature", "gt", 60, vec![number("Warmer than, in °C").begins(75)]),
@@ -215,6 +224,7 @@ fn event(topic: &Value, matches: &Value) -> String {
             Some("ok") => (format!("a schedule{} has run", named(matches)), &["status", "name"]),
             _ => (format!("a schedule{} runs", named(matches)), &["name"]),
         },
+        ("mail:received", _) => ("a mail arrives".into(), &[]),
         ("budget:spent", _) => ("the budget for models is spent".into(), &[]),
         ("data:damaged", _) => ("stored data is found damaged".into(), &[]),
         ("notice:new", _) => ("a notice arrives".into(), &[]),
@@ -353,6 +363,7 @@ pub(crate) fn happened(topic: &str, data: &Value) -> String {
         ("pin:changed", _) => format!("pin {} turned {}", data["pin"], on_or_off(&data["high"])),
         ("timer", Some(name)) => format!("the timer “{name}” is {}", data["state"].as_str().unwrap_or("changed")),
         ("schedule:ran", Some(name)) => format!("the schedule “{name}” ran"),
+        ("mail:received", _) => format!("a mail from {} arrived", data["from"].as_str().unwrap_or("somebody")),
         _ => match topic.strip_suffix(":changed").and_then(record) {
             Some((thing, done)) if data["finished"] == Value::Bool(true) => format!("{thing} was {done}"),
             Some((thing, _)) => format!("{thing} was {}", data["change"].as_str().unwrap_or("changed")),

@@ -262,6 +262,12 @@ pub const CALLS: &[(&str, &str)] = &[
     ("extract_table_data", r#"{"text": "Boat;Seats\nferry;80"}"#),
     ("summarize_text", r#"{"text": "The ferry leaves at noon. It is late."}"#),
     ("openai_compat_call", r#"{"endpoint": "/models"}"#),
+    ("send_email", r#"{"to": "olu@example.org", "subject": "Ferry", "body": "It leaves at noon."}"#),
+    ("list_emails", "{}"),
+    ("read_email", r#"{"emailId": "$list_emails/emails/0/emailId"}"#),
+    ("search_emails", r#"{"query": "ferry"}"#),
+    ("reply_email", r#"{"emailId": "$list_emails/emails/0/emailId", "body": "Noon suits us."}"#),
+    ("delete_email", r#"{"emailId": "$list_emails/emails/0/emailId"}"#),
 ];
 
 /// Name → required parameters, of the built tools and of the others.
@@ -380,16 +386,19 @@ fn every_built_tool_works_as_the_seeds_call_it() {
     let engine = crate::web_search::searxng();
     let packages = crate::harness::Folder::new();
     let registry = crate::cli_tools::registry(&packages);
+    let mail = crate::mail_servers::MailServers::start();
+    mail.deliver("From: Olu <olu@example.org>\r\nSubject: The ferry\r\n\r\nWhen does it leave?\r\n");
     let media = MediaServer::start();
     let (link, own) = (media.url("/video.mp4"), format!("127.0.0.1:{}", media.port));
     media.answers(move |got| answer_to_all(got, &link));
     let world = crate::world::kind();
     let mut config = format!(
         "[http]\nallow = [{:?}, {registry:?}, {own:?}]\n[services.wyoming]\naddress = \"{voice}\"\n\
-         [services.searxng]\nbase_url = \"http://{}\"\n{}",
+         [services.searxng]\nbase_url = \"http://{}\"\n{}{}",
         page.host,
         engine.host,
-        crate::world::config(&world)
+        crate::world::config(&world),
+        mail.config()
     );
     for provider in ["openai", "gemini", "minimax"] {
         let url = media.url(&format!("/{provider}"));

@@ -246,6 +246,7 @@ const UNASKED: &[(&str, &str)] = &[
     ("remember", "adds"),
     ("resize_image", "adds a picture; one that is there asks"),
     ("run_prompt", "begins a conversation, with the taint of whoever calls it; no run may call it"),
+    ("save_email_attachments", "adds files, marked as from outside; it replaces none"),
     ("set_state", "adds a key; one that holds a clean value asks"),
     ("set_timer", "adds a countdown, fifty at most; one that a timer of this name has already asks"),
     ("split_audio", "adds files"),
@@ -257,7 +258,7 @@ const UNASKED: &[(&str, &str)] = &[
 fn every_tool_that_writes_has_been_decided_about() {
     // Tools of a service are there once it is set up.
     let keys = "[services.openai]\napi_key = \"k\"\n[services.minimax]\napi_key = \"k\"\n";
-    let config = format!("[services.mqtt]\nhost = \"127.0.0.1\"\nport = 1\n{keys}");
+    let config = format!("[services.mqtt]\nhost = \"127.0.0.1\"\nport = 1\n[services.imap]\nhost = \"127.0.0.1\"\nport = 1\n{keys}");
     let hob = Hob::with(Setup { config, ..Setup::default() });
     crate::document_tools::ready(&hob);
     let tools: Vec<Value> = serde_json::from_str(&hob.cli(&["tools", "--json"]).ok()).unwrap();

@@ -313,11 +313,11 @@ fn what_is_meant_is_understood_and_told() {
         hob.call(tool, arguments).refusal(400, "bad_args");
     }
     assert_eq!(hob.result("gpio_read", json!({"pin": 7}))["high"], true);
-    // The limits of a list are those of Hob's own tool, not of whatever has its name.
+    // A tool of a person has no limits of a list.
     let parameters = json!({"type": "object", "properties": {}, "additionalProperties": false});
-    let own = json!({"name": "list_emails", "description": "x", "parameters": parameters, "code": "return Object.keys(args);"});
+    let own = json!({"name": "list_letters", "description": "x", "parameters": parameters, "code": "return Object.keys(args);"});
     hob.post("/api/v1/custom-tools", own).data(201);
-    assert_eq!(hob.result("list_emails", json!({})), json!([]));
+    assert_eq!(hob.result("list_letters", json!({})), json!([]));
 }
 
 #[test]

@@ -7,7 +7,6 @@ pub(super) fn groups() -> Vec<ToolGroup> {
     let group = |id, name, about| ToolGroup::new(id, about).name(name);
     let gathers = |id, name, about| group(id, name, about).start(Start::Gathers);
     vec![
-        group("email", "Email", "Send and read mail.").start(Start::With(&["email", "smtp", "imap"])),
         group("sessions", "Sessions", "Other conversations and runs."),
         group("messaging", "Messages", "Messages to channels."),
         group("teams", "Teams", "Agents that work together."),
