@@ -258,7 +258,9 @@ const UNASKED: &[(&str, &str)] = &[
 fn every_tool_that_writes_has_been_decided_about() {
     // Tools of a service are there once it is set up.
     let keys = "[services.openai]\napi_key = \"k\"\n[services.minimax]\napi_key = \"k\"\n";
-    let config = format!("[services.mqtt]\nhost = \"127.0.0.1\"\nport = 1\n[services.imap]\nhost = \"127.0.0.1\"\nport = 1\n{keys}");
+    let config = format!(
+        "[services.mqtt]\nhost = \"127.0.0.1\"\nport = 1\n[services.imap]\nhost = \"127.0.0.1\"\nport = 1\n{keys}"
+    );
     let hob = Hob::with(Setup { config, ..Setup::default() });
     crate::document_tools::ready(&hob);
     let tools: Vec<Value> = serde_json::from_str(&hob.cli(&["tools", "--json"]).ok()).unwrap();
