@@ -19,6 +19,7 @@ STANDARD = {
     "MIT": ROOT / "cross/release/texts/MIT.txt",
     "Apache-2.0": ROOT / "models/LICENSE",
     "BSD-2-Clause": ROOT / "cross/release/texts/BSD-2-Clause.txt",
+    "BSD-3-Clause": ROOT / "cross/release/texts/BSD-3-Clause.txt",
 }
 
 
