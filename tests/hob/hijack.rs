@@ -65,7 +65,8 @@ pub fn make(hob: &Hob, name: &str, code: &str, permissions: &[&str]) -> Value {
 pub fn with_a_page(seconds: u32) -> (Hob, ModelServer, Page) {
     let page = Page::at("127.0.0.1", TEXT);
     // With services, whose tools are off without them; nothing answers there.
-    let services = "[services.mqtt]\nhost = \"127.0.0.1\"\nport = 1\n\
+    let services = "[services.imap]\nhost = \"127.0.0.1\"\nport = 1\n\
+                    [services.mqtt]\nhost = \"127.0.0.1\"\nport = 1\n\
                     [services.home_assistant]\nurl = \"http://127.0.0.1:1\"\ntoken = \"a-token-that-opens-nothing\"";
     let (hob, server) = that_waits(seconds, &format!("[http]\nallow = [\"{}\"]\n{services}", page.host));
     make(&hob, "read_page", "return await (await fetch(args.url)).text();", &["network"]);
