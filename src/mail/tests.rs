@@ -170,7 +170,9 @@ async fn sent(script: Script) -> Result<(), Error> {
 #[tokio::test]
 async fn refusals_say_what_was_refused() {
     sent(|line| smtp_until(line, "nothing", "")).await.unwrap();
-    let rows: [(Script, &str, fn(&Error) -> bool); 6] = [
+    /// What the server says, a part of the error, and its kind.
+    type Row = (Script, &'static str, fn(&Error) -> bool);
+    let rows: [Row; 6] = [
         (|l| smtp_until(l, "AUTH", "535 5.7.8 no\r\n"), "password", |e| matches!(e, Error::Login(_))),
         (|l| smtp_until(l, "RCPT", "550 no such user\r\n"), "c@d.example", |e| matches!(e, Error::Refused(_))),
         (|l| smtp_until(l, "MAIL", "552 quota exceeded\r\n"), "no room", |e| matches!(e, Error::Refused(_))),
