@@ -433,7 +433,7 @@ test('a backup under a passphrase, backups by themselves, and the support file',
   await button(backup, 'Download').click();
   await coming;
   await backup.getByText('Keep the passphrase').waitFor();
-  assert.deepEqual(last(it)[2], { passphrase: 'four words in a row' });
+  assert.deepEqual(last(it)[2], { files: true, passphrase: 'four words in a row' });
   await button(backup, 'Change').click();
   await backup.getByLabel('How often').selectOption('day');
   await backup.getByLabel('Folder').fill('/media/usb');
@@ -442,7 +442,7 @@ test('a backup under a passphrase, backups by themselves, and the support file',
   await accessible(page, 'the plan of backups');
   await button(backup, 'Save').click();
   await backup.getByText('Every night at 3:00, into /media/usb; the last 7 stay, encrypted.').waitFor();
-  assert.deepEqual(last(it)[2], { every: 'day', folder: '/media/usb', keep: 7, hour: 3, passphrase: 'four words in a row' });
+  assert.deepEqual(last(it)[2], { every: 'day', folder: '/media/usb', keep: 7, hour: 3, files: true, passphrase: 'four words in a row' });
   await button(backup, 'Back up now').click();
   await backup.getByText('Backup made').waitFor();
   const health = part(page, 'Health');

@@ -147,7 +147,7 @@ const ROUTES = {
   'GET /api/v1/sessions': (it) => good({ count: it.sessions.length, sessions: it.sessions }),
   'DELETE /api/v1/sessions/*': (it, _, id) => ((it.sessions = it.sessions.filter((s) => s.id !== id)), good({ deleted: true })),
   'GET /api/v1/backup': (it) => good(it.backups ?? BACKUPS),
-  'PUT /api/v1/backup/plan': (it, { every, folder, keep, hour, passphrase }) => good((it.backups = { ...BACKUPS, plan: { every, folder, keep, hour, encrypted: Boolean(passphrase) }, next: every === 'off' ? null : Date.now() + DAY })),
+  'PUT /api/v1/backup/plan': (it, { every, folder, keep, hour, files, passphrase }) => good((it.backups = { ...BACKUPS, plan: { every, folder, keep, hour, files, encrypted: Boolean(passphrase) }, next: every === 'off' ? null : Date.now() + DAY })),
   'POST /api/v1/backup/run': (it) => good((it.backups = { ...it.backups, problem: null, last: { at: Date.now(), size: 4_200_000, path: '/media/usb/x.hob.age', encrypted: true } })),
   'GET /api/v1/doctor': () => good(DOCTOR),
   'POST /api/v1/support': () => ({ contentType: 'text/plain', headers: { 'content-disposition': 'attachment; filename="hob-support.txt"' }, body: 'Hob support bundle.' }),
