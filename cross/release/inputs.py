@@ -185,13 +185,13 @@ def model():
                  description="The embedding model inside the program, quantized to 8 bits.")]
 
 
-def fonts():
-    """The letters of PDF files that Hob makes, from their own folder."""
-    folder = ROOT / "src/decoders/fonts"
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.ttf")))).hexdigest()
-    return [Part("font", "dejavu-fonts", digest[:12], "Bitstream-Vera", f"pkg:generic/dejavu-fonts@{digest[:12]}", sha256=digest,
-                 texts=(folder / "LICENCE",), architectures=tuple(TARGETS),
-                 description="The fonts inside the program, with fewer letters and without hints.")]
+def fonts(all_crates):
+    """The letters of PDF files that Hob makes; the build takes them out of the crate `dejavu`."""
+    bringing = next(part for part in all_crates if part.name == "dejavu")
+    folder = next(bringing.folder.glob("assets/dejavu-fonts-ttf-*"))
+    version = folder.name.rpartition("-")[2]
+    return [Part("font", "dejavu-fonts", version, "Bitstream-Vera", f"pkg:generic/dejavu-fonts@{version}", texts=(folder / "LICENSE",),
+                 sha256="", architectures=tuple(TARGETS), description="The fonts inside the program, with fewer letters.")]
 
 
 def toolchain(target):
@@ -231,5 +231,5 @@ def parts(architectures=tuple(TARGETS)):
                 part = replace(part, inside=part.inside or before.inside, architectures=before.architectures + part.architectures,
                                uses=tuple(sorted({*part.uses, *before.uses})))
             merged[part.key] = part
-    own = [*c_sources(merged.values()), *npm(), *model(), *fonts()]
+    own = [*c_sources(merged.values()), *npm(), *model(), *fonts(merged.values())]
     return sorted([*merged.values(), *own], key=lambda part: part.key)

@@ -11,12 +11,20 @@ pub(super) const BOLD: usize = 1;
 pub(super) const ITALIC: usize = 2;
 pub(super) const MONO: usize = 3;
 
-const FILES: [&[u8]; 4] = [
-    include_bytes!("../fonts/regular.ttf"),
-    include_bytes!("../fonts/bold.ttf"),
-    include_bytes!("../fonts/italic.ttf"),
-    include_bytes!("../fonts/mono.ttf"),
-];
+/// The glyph of each character, by character.
+type Characters = &'static [(char, u16)];
+
+/// A font that the build made, and its characters.
+macro_rules! font {
+    ($name:literal) => {
+        (
+            include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".ttf")).as_slice(),
+            include!(concat!(env!("OUT_DIR"), "/", $name, ".rs")),
+        )
+    };
+}
+
+const FONTS: [(&[u8], Characters); 4] = [font!("regular"), font!("bold"), font!("italic"), font!("mono")];
 const NAMES: [&str; 4] = ["DejaVuSans", "DejaVuSans-Bold", "DejaVuSans-Oblique", "DejaVuSansMono"];
 /// What stands in for a character that no face has.
 const REPLACEMENT: char = '\u{fffd}';
@@ -26,6 +34,7 @@ const MISSING: usize = 40;
 /// A face while a file is made.
 pub(super) struct Face {
     parsed: ttf_parser::Face<'static>,
+    glyphs: Characters,
     /// Glyphs that are used, by their new numbers.
     pub used: GlyphRemapper,
     /// The character of each new number.
@@ -48,7 +57,7 @@ pub(super) struct Glyph {
 
 impl Faces {
     pub fn new() -> Result<Self> {
-        Ok(Self { faces: FILES.into_iter().map(Face::new).collect::<Result<_>>()?, missing: BTreeSet::new() })
+        Ok(Self { faces: FONTS.into_iter().map(Face::new).collect::<Result<_>>()?, missing: BTreeSet::new() })
     }
 
     /// A character in a face, or in another one that has it.
@@ -66,7 +75,8 @@ impl Faces {
     fn find(&mut self, face: usize, c: char) -> Option<Glyph> {
         for at in [face, REGULAR, MONO] {
             let Some(found) = self.faces.get_mut(at) else { continue };
-            let Some(id) = found.parsed.glyph_index(c) else { continue };
+            let Ok(id) = found.glyphs.binary_search_by_key(&c, |&(c, _)| c) else { continue };
+            let id = GlyphId(found.glyphs[id].1);
             let units = f32::from(found.parsed.units_per_em().max(1));
             let width = f32::from(found.parsed.glyph_hor_advance(id).unwrap_or(0)) / units;
             let new = found.used.remap(id.0);
@@ -100,10 +110,10 @@ pub(super) struct Metrics {
 }
 
 impl Face {
-    fn new(bytes: &'static [u8]) -> Result<Self> {
+    fn new((bytes, glyphs): (&'static [u8], Characters)) -> Result<Self> {
         let parsed = ttf_parser::Face::parse(bytes, 0);
         let parsed = parsed.map_err(|_| Fault::Unavailable("a font of Hob is damaged".into()))?;
-        Ok(Self { parsed, used: GlyphRemapper::new(), characters: BTreeMap::new() })
+        Ok(Self { parsed, glyphs, used: GlyphRemapper::new(), characters: BTreeMap::new() })
     }
 
     pub fn metrics(&self) -> Metrics {
