@@ -4,8 +4,11 @@
 use std::{env, error::Error, fs, path::Path};
 use subsetter::GlyphRemapper;
 
+/// Characters from a first one to a last one.
+type Ranges = &'static [(u32, u32)];
+
 /// Letters, punctuation, figures, money, arrows, signs and shapes of the fonts with proportional letters.
-const TEXT: [(u32, u32); 29] = [
+const TEXT: Ranges = &[
     (0x20, 0x7e),
     (0xa0, 0x24f),
     (0x2bb, 0x2dd),
@@ -37,7 +40,7 @@ const TEXT: [(u32, u32); 29] = [
     (0xfffd, 0xfffd),
 ];
 /// Those of programs and tables of text.
-const CODE: [(u32, u32); 11] = [
+const CODE: Ranges = &[
     (0x20, 0x7e),
     (0xa0, 0x17f),
     (0x370, 0x45f),
@@ -54,11 +57,11 @@ const CODE: [(u32, u32); 11] = [
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");
     let out = env::var("OUT_DIR")?;
-    let fonts: [(&str, &[u8], &[(u32, u32)]); 4] = [
-        ("regular", dejavu::sans::regular(), &TEXT),
-        ("bold", dejavu::sans::bold(), &TEXT),
-        ("italic", dejavu::sans::oblique(), &TEXT),
-        ("mono", dejavu::sans_mono::regular(), &CODE),
+    let fonts: [(&str, &[u8], Ranges); 4] = [
+        ("regular", dejavu::sans::regular(), TEXT),
+        ("bold", dejavu::sans::bold(), TEXT),
+        ("italic", dejavu::sans::oblique(), TEXT),
+        ("mono", dejavu::sans_mono::regular(), CODE),
     ];
     for (name, whole, ranges) in fonts {
         let face = ttf_parser::Face::parse(whole, 0)?;
