@@ -134,6 +134,7 @@ async fn list(
 ) -> Answer<FolderList> {
     let cx = house.cx(&caller);
     let at = house.workspaces.locate_in(&cx, &which.place, &which.path)?;
+    require_allowed(&house, &cx, "list_directory", &json!({"path": at.display()}))?;
     let list = house.workspaces.list(&cx, &at, which.offset, which.limit.get()).await?;
     Ok(ok(FolderList { place: at.place_id().to_owned(), path: at.path().text(), list }))
 }
@@ -239,6 +240,7 @@ async fn vouch(
 ) -> Answer<EntryInPlace> {
     let cx = house.cx(&caller);
     let at = house.workspaces.locate_in(&cx, &spot.place, &spot.path)?;
+    require_allowed(&house, &cx, "write_file", &json!({"path": at.display(), "content": ""}))?;
     let entry = house.workspaces.vouch(&cx, &at).await?;
     house.registry.audit_change(&cx, "file vouched for", &json!({"path": at.display()}));
     Ok(ok(EntryInPlace::new(&at, entry)))
@@ -252,7 +254,9 @@ struct Trash {
 }
 
 async fn trash(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Trash> {
-    Ok(ok(Trash { entries: house.workspaces.trash(&house.cx(&caller))? }))
+    let cx = house.cx(&caller);
+    require_allowed(&house, &cx, "list_directory", &json!({"path": ""}))?;
+    Ok(ok(Trash { entries: house.workspaces.trash(&cx)? }))
 }
 
 async fn restore(
@@ -261,6 +265,9 @@ async fn restore(
     PathId(id): PathId,
 ) -> Answer<EntryInPlace> {
     let cx = house.cx(&caller);
+    let lost = house.workspaces.trash(&cx)?.into_iter().find(|entry| entry.id == id);
+    let path = lost.map(|entry| format!("{}:/{}", entry.place, entry.path)).unwrap_or_default();
+    require_allowed(&house, &cx, "write_file", &json!({"path": path, "content": ""}))?;
     let (place, entry) = as_change(&cx, "restore_file", house.workspaces.restore(&cx, id)).await?;
     Ok(ok(EntryInPlace { place, entry }))
 }
@@ -289,6 +296,7 @@ async fn empty_trash(
     if !cx.is_in_person() {
         return Err(Failure::new(403, "denied", "only a person empties the trash"));
     }
+    require_allowed(&house, &cx, "delete_file", &json!({"path": ""}))?;
     Ok(ok(Removed { removed: house.workspaces.empty_trash(&cx, which.place.as_deref()).await? }))
 }
 
@@ -310,6 +318,12 @@ async fn search(
     Query(searched): Query<Searched>,
 ) -> Answer<FoundFiles> {
     let cx = house.cx(&caller);
+    require_allowed(
+        &house,
+        &cx,
+        "search_files",
+        &json!({"path": searched.place.as_deref().map(|place| format!("{place}:/"))}),
+    )?;
     let found = house.workspaces.find_by_name(&cx, searched.place.as_deref(), &searched.query, searched.limit.get());
     Ok(ok(found.await?))
 }

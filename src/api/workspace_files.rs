@@ -132,6 +132,7 @@ async fn load(
 ) -> Result<FileResponse, Failure> {
     let cx = house.cx(&caller);
     let at = house.workspaces.locate_in(&cx, &which.place, &which.path)?;
+    require_allowed(&house, &cx, "read_file", &json!({"path": at.display()}))?;
     let (file, sample) = open(&house, &cx, &at).await?;
     let (size, tag) = (file.entry.size, etag(&file.entry.version));
     let has = |name| headers.get(name).and_then(|value| value.to_str().ok());
@@ -261,6 +262,7 @@ async fn show_text(
 ) -> Answer<TextFile> {
     let cx = house.cx(&caller);
     let at = house.workspaces.locate_in(&cx, &which.place, &which.path)?;
+    require_allowed(&house, &cx, "read_file", &json!({"path": at.display()}))?;
     let file = house.workspaces.open_file(&cx, &at).await?;
     let read = tokio::task::spawn_blocking(move || file.read_at(0, TEXT).map(|bytes| (file, bytes))).await;
     let (file, bytes) = read.map_err(|_| Failure::new(422, "failed", "the file could not be read"))??;

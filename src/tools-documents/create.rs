@@ -81,7 +81,13 @@ impl PageSize {
 /// Whether a call only adds a new file.
 pub(crate) fn only_adds(tools: &DocumentTools, cx: &Cx, args: &Value) -> bool {
     let Some(path) = args["outputPath"].as_str() else { return false };
-    tools.workspaces.locate(cx, path.trim()).is_ok_and(|located| tools.workspaces.is_free(&located))
+    tools.workspaces.locate(cx, &with_ending(path)).is_ok_and(|located| tools.workspaces.is_free(&located))
+}
+
+/// The path that is written: every one ends in `.pdf`.
+fn with_ending(path: &str) -> String {
+    let path = path.trim();
+    if path.to_ascii_lowercase().ends_with(".pdf") { path.to_owned() } else { format!("{path}.pdf") }
 }
 
 pub(crate) async fn create_pdf(tools: DocumentTools, cx: Cx, args: CreatePdf) -> Result<Output> {
@@ -95,9 +101,7 @@ pub(crate) async fn create_pdf(tools: DocumentTools, cx: Cx, args: CreatePdf) ->
     };
     let margin = in_range("margin", args.margin, MARGIN, (5.0, 60.0))? * MM;
     let size = in_range("fontSize", args.font_size, SIZE, (6.0, 24.0))?;
-    let path = args.output_path.trim();
-    let path = if path.to_ascii_lowercase().ends_with(".pdf") { path.to_owned() } else { format!("{path}.pdf") };
-    let located = tools.workspaces.locate(&cx, &path)?;
+    let located = tools.workspaces.locate(&cx, &with_ending(&args.output_path))?;
     tools.check_free(&cx, &located, args.overwrite).await?;
     let (width, height) = args.page_size.points();
     let (width, height) = if args.landscape { (height, width) } else { (width, height) };

@@ -3,7 +3,7 @@
 use crate::{shown::date, state::MailTools};
 use mail::{
     Attached, EmailId, Headers, Imap, ImapAccount, MAX_ATTACHED, Outgoing, Parts, Person, Smtp, SmtpAccount,
-    parse_people, quoted_text,
+    parse_people, parse_person, quoted_text,
 };
 use tool::{Consult, prelude::*};
 
@@ -103,7 +103,7 @@ pub(crate) async fn reply_email(tools: MailTools, cx: Cx, args: ReplyEmail) -> R
             let is_known = [&to, &cc].into_iter().flatten().any(|known: &Person| known.is_at(&person.address));
             let is_own = account.from.is_at(&person.address) || person.is_at(&own);
             // An address that is none cannot be answered.
-            if let (false, false, Ok(person)) = (is_known, is_own, mail::parse_person(&person.shown())) {
+            if let (false, false, Ok(person)) = (is_known, is_own, parse_person(&person.shown())) {
                 cc.push(person);
             }
         }
@@ -136,12 +136,20 @@ pub(crate) async fn reply_email(tools: MailTools, cx: Cx, args: ReplyEmail) -> R
 /// Whom an answer goes to.
 fn answered(headers: &Headers) -> Result<Vec<Person>> {
     let wanted = if headers.reply_to.is_empty() { &headers.from } else { &headers.reply_to };
-    let texts: Vec<String> = wanted.iter().take(5).map(Person::shown).collect();
-    match parse_people(&texts) {
-        Ok(people) if !people.is_empty() => Ok(people),
-        Ok(_) => Err(Error::bad_args("the mail has no sender who could be answered")),
-        Err(why) => Err(Error::bad_args(format!("the sender of the mail cannot be answered: {why}"))),
+    let mut people: Vec<Person> = vec![];
+    for one in wanted.iter().take(5) {
+        // One at a time: there may be a comma in a name.
+        let name = one.name.as_deref().map(|name| text_kit::plain_name(name, 80));
+        let person = parse_person(&Person { name, address: one.address.clone() }.shown())
+            .map_err(|why| Error::bad_args(format!("the sender of the mail cannot be answered: {why}")))?;
+        if !people.iter().any(|known| known.is_at(&person.address)) {
+            people.push(person);
+        }
     }
+    if people.is_empty() {
+        return Err(Error::bad_args("the mail has no sender who could be answered"));
+    }
+    Ok(people)
 }
 
 /// The mail itself wants its answer to go elsewhere: a person decides, who sees where.
@@ -266,6 +274,9 @@ mod tests {
         };
         assert_eq!(answered(&headers(&["a@b.example"], &[])).unwrap()[0].address, "a@b.example");
         assert_eq!(answered(&headers(&["a@b.example"], &["r@c.example"])).unwrap()[0].address, "r@c.example");
+        let doe = Person { name: Some("Doe, John\n".into()), address: "j@d.example".into() };
+        let found = answered(&Headers { from: vec![doe.clone(), doe], ..Headers::default() }).unwrap();
+        assert_eq!(found.iter().map(Person::shown).collect::<Vec<_>>(), ["Doe, John <j@d.example>"]);
         for nobody in [headers(&[], &[]), headers(&["MAILER-DAEMON"], &[]), headers(&["a@b.example> <x"], &[])] {
             assert!(answered(&nobody).is_err(), "{nobody:?}");
         }

@@ -1,17 +1,15 @@
 //! The tool `json_api`: a request whose answer is JSON, or a part of it.
 
 use crate::{
+    part::{Part, part},
     request::{CHARS, Method, fetch, sends},
     web::{WebTools, body, may_send, with_scheme},
 };
 use http_client::TIMEOUT;
 use std::collections::BTreeMap;
-use text_kit::{join_and, prefix, truncate};
+use text_kit::{prefix, truncate};
 use tool::prelude::*;
 use url::Url;
-
-/// The most names of fields in an error.
-const NAMES: usize = 20;
 
 /// Call a JSON API and return {status, ok, data}. `path` picks a part of a large answer.
 #[derive(Deserialize, JsonSchema)]
@@ -69,11 +67,9 @@ pub(crate) async fn json_api(tools: WebTools, cx: Cx, args: JsonApi) -> Result<O
     let bytes = body(&cx, answer).await?;
     let text = html_text::decode(&bytes, content_type.as_deref()).text;
     let mut content = json!({"status": status, "ok": ok});
-    match serde_json::from_str::<Value>(&text) {
-        Ok(data) => match pick(data, args.path.as_deref().unwrap_or_default()) {
-            Ok(part) => put(&mut content, part),
-            Err(problem) => content["error"] = problem.into(),
-        },
+    match part(&text, args.path.as_deref().unwrap_or_default(), CHARS * 3 / 2) {
+        Ok(Ok(part)) => put(&mut content, part),
+        Ok(Err(problem)) => content["error"] = problem.into(),
         Err(_) if text.trim().is_empty() => content["data"] = Value::Null,
         Err(_) => {
             let kind = content_type.as_deref().map_or("no content type", |kind| prefix(kind, 60));
@@ -113,78 +109,24 @@ fn with_params(url: &str, params: &BTreeMap<String, Value>) -> Result<String> {
     Ok(url.into())
 }
 
-/// Puts data into the result; large ones as the beginning of their text.
-fn put(content: &mut Value, data: Value) {
-    let text = data.to_string();
+/// Puts a part into the result; the beginning of a large one as text.
+fn put(content: &mut Value, part: Part) {
+    let text = part.value.to_string();
     let start = prefix(&text, CHARS * 3 / 2);
-    if start.len() == text.len() {
-        content["data"] = data;
+    if part.is_whole && start.len() == text.len() {
+        content["data"] = part.value;
         return;
     }
     content["text"] = start.into();
     content["truncated"] = true.into();
-    content["note"] = format!(
-        "The answer has {} characters, and these are the first: call again with `path` for a part of it{}.",
-        text.len(),
-        match &data {
-            Value::Object(fields) => format!(" ({})", some_names(fields)),
-            Value::Array(all) => format!(" (0 to {})", all.len().saturating_sub(1)),
-            _ => String::new(),
-        }
-    )
-    .into();
-}
-
-fn some_names(fields: &serde_json::Map<String, Value>) -> String {
-    let names: Vec<String> = fields.keys().take(NAMES).map(|name| format!("`{}`", truncate(name, 40))).collect();
-    join_and(&names)
-}
-
-/// The part of a value at a path of names and places: `items.0.name` or `/items/0/name`.
-fn pick(data: Value, path: &str) -> Result<Value, String> {
-    let path = path.trim().trim_start_matches(['$', '.', '/']);
-    let path = path.replace(['[', '/'], ".").replace(']', "");
-    let mut at = data;
-    for part in path.split('.').filter(|part| !part.is_empty()) {
-        let shown = truncate(part, 40);
-        at = match at {
-            Value::Object(mut fields) => match fields.remove(part) {
-                Some(value) => value,
-                None => return Err(format!("there is no `{shown}`: there are {}", some_names(&fields))),
-            },
-            Value::Array(mut all) => match part.parse::<usize>() {
-                Ok(place) if place < all.len() => all.swap_remove(place),
-                _ => return Err(format!("there is no `{shown}` in a list of {}: count from 0", all.len())),
-            },
-            _ => return Err(format!("nothing is below `{shown}`: use a shorter `path`")),
-        };
-    }
-    Ok(at)
+    let inside = if part.inside.is_empty() { String::new() } else { format!(" ({})", part.inside) };
+    content["note"] =
+        format!("This is the beginning of a large answer: call again with `path` for a part of it{inside}.").into();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn parts_are_picked() {
-        let data = json!({"items": [{"name": "a"}, {"name": "b"}], "n": 1});
-        for (path, expected) in [
-            ("", Ok(data.clone())),
-            ("items.1.name", Ok(json!("b"))),
-            ("/items/0", Ok(json!({"name": "a"}))),
-            ("$.items[1].name", Ok(json!("b"))),
-            ("nothing", Err("there are `items` and `n`")),
-            ("items.2", Err("in a list of 2")),
-            ("n.x", Err("nothing is below")),
-        ] {
-            match (pick(data.clone(), path), expected) {
-                (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{path}"),
-                (Err(found), Err(expected)) => assert!(found.contains(expected), "{path}: {found}"),
-                other => panic!("{path}: {other:?}"),
-            }
-        }
-    }
 
     #[test]
     fn parameters_go_into_the_url() {
@@ -196,11 +138,13 @@ mod tests {
 
     #[test]
     fn large_answers_are_cut_with_a_way_on() {
-        let mut content = json!({});
-        put(&mut content, json!({"rows": vec!["x".repeat(100); 1000]}));
+        let answer = |value: Value| {
+            let mut content = json!({});
+            put(&mut content, part(&value.to_string(), "", CHARS * 3 / 2).unwrap().unwrap());
+            content
+        };
+        let content = answer(json!({"rows": vec!["x".repeat(100); 1000]}));
         assert!(content["note"].as_str().unwrap().contains("(`rows`)") && content["truncated"] == true, "{content}");
-        let mut small = json!({});
-        put(&mut small, json!([1]));
-        assert_eq!(small, json!({"data": [1]}));
+        assert_eq!(answer(json!([1])), json!({"data": [1]}));
     }
 }

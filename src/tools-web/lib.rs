@@ -7,6 +7,7 @@ mod found;
 mod inflate;
 mod json_api;
 mod page;
+mod part;
 mod read_page;
 mod request;
 mod search;

@@ -9,6 +9,8 @@ use url::Url;
 /// How long a request may take, and how large its answer may be, in bytes.
 const TIMEOUT: Duration = Duration::from_secs(15);
 const LIMIT: usize = 1024 * 1024;
+/// The largest body of a refusal that is read.
+const REFUSAL: usize = 64 * 1024;
 /// How much of a refusal is quoted, in characters.
 const QUOTE: usize = 160;
 
@@ -120,7 +122,11 @@ impl Api {
             }
         };
         let url = url.map_err(|_| elsewhere())?;
-        let path = url.path().strip_prefix(base).filter(|path| !path.is_empty()).ok_or_else(elsewhere)?;
+        let path = url
+            .path()
+            .strip_prefix(base)
+            .filter(|path| !path.is_empty() && !path.starts_with('/'))
+            .ok_or_else(elsewhere)?;
         let is_here = url.origin() == self.base.origin() && url.username().is_empty() && url.password().is_none();
         // What a server reads as a step up is none here.
         let lower = path.to_lowercase();
@@ -133,8 +139,11 @@ impl Api {
         })
     }
 
+    /// The URL of a path below the address. Whatever the path is, the key goes nowhere else.
     fn url(&self, path: &str) -> Result<Url> {
-        self.base.join(path).map_err(|_| Error::failed(format!("the address of {} cannot be used", self.who)))
+        let url = self.base.join(&format!("./{path}")).ok();
+        url.filter(|url| url.origin() == self.base.origin() && url.path().starts_with(self.base.path()))
+            .ok_or_else(|| Error::bad_args(format!("this path is not below the address of {}", self.who)))
     }
 
     /// Sends a request; the run is tainted by whatever comes back.
@@ -190,7 +199,9 @@ impl Answer {
     /// The error of a refusal: what its status means, and the text that the service gives under one of `keys`.
     pub fn refusal(&self, keys: &[&str]) -> Error {
         let who = self.who;
-        let body: serde_json::Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        // A long answer is no error message.
+        let body = Some(&*self.body).filter(|body| body.len() <= REFUSAL);
+        let body: serde_json::Value = body.and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default();
         let text = keys.iter().find_map(|key| body.get(*key)?.as_str());
         let why = match self.status {
             401 | 403 => format!("{who} does not accept the key: an admin can enter another in the Config Center"),
@@ -248,10 +259,17 @@ mod tests {
             "https://ai.example.org:8443/v1/models",
             "https://x@ai.example.org/v1/models",
             "https://evil.example.org/v1/models",
+            "/v1///evil.example.org/x",
+            "/v1//evil.example.org",
+            "https://ai.example.org/v1///evil.example.org/x",
         ] {
             assert!(matches!(api.path_of(odd), Err(Error::BadArgs(_))), "{odd}: {:?}", api.path_of(odd));
         }
         assert_eq!(api.path_of("//evil.example.org/x").unwrap(), "evil.example.org/x", "a path below it");
+        // What looks like another address is a path, and what gets past all of this is refused where the key is added.
+        let path = api.path_of("https:evil.example.org/x").unwrap();
+        assert_eq!(api.url(&path).unwrap().as_str(), "https://ai.example.org/v1/https:evil.example.org/x");
+        assert!(matches!(api.url("../admin"), Err(Error::BadArgs(_))));
     }
 
     #[test]

@@ -278,7 +278,28 @@ fn a_model_reads_unasked_and_asks_before_it_changes_something() {
         });
         assert_eq!(told["toolCalls"][0]["isError"], !ran, "{told}");
     }
-    // What a service answers comes from outside.
+    // What a service answers comes from outside, and goes into no name that could be a stranger's.
+    let aws = program(&hob, "aws", "#!/bin/sh\necho \"$@\"\n");
+    put(
+        &hob,
+        "aws",
+        json!({"path": aws, "secrets": {"AWS_SECRET_ACCESS_KEY": SECRET, "AWS_ACCESS_KEY_ID": "AKIA0000000000000000"}}),
+    )
+    .data(200);
+    let of_aws = |args: &[&str]| calls(&[("credentialed_exec", json!({"binary": "aws", "args": args}))]);
+    let bucket = || of_aws(&["s3", "ls", "s3://bucket/4711"]);
+    server.script(vec![bucket(), of_aws(&["s3api", "list-buckets"]), says("there they are")]);
+    let before = questions(&hob, "all").len();
+    hob.say("list the bucket");
+    assert_eq!(questions(&hob, "all").len(), before);
+    server.script(vec![of_aws(&["s3api", "list-buckets"]), bucket(), says("there they are")]);
+    thread::scope(|scope| {
+        let chat = scope.spawn(|| hob.say("list the buckets"));
+        let question = asked(&hob, 1).remove(0);
+        assert_eq!((&question["tool"], &question["rule"]), (&json!("credentialed_exec"), &json!("tainted")));
+        decide(&hob, &question, "deny");
+        chat.join().unwrap();
+    });
     server.script(vec![
         call(&["issue", "view", "7", "-R", "a/b"]),
         calls(&[("gpio_write", json!({"pin": 24, "high": true}))]),

@@ -7,6 +7,7 @@ use crate::{
     http::Reply,
     model::with_model,
     model_server::{calls, says},
+    policy::{person, set},
 };
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::symlink, path::PathBuf, process::Command};
@@ -416,6 +417,7 @@ fn files_of_others_do_not_exist() {
     let hob = Hob::start();
     write(&hob, "diary.md", "The heron is back.\n");
     write(&hob, "household:/menu.md", "Soup.\n");
+    let id = person(&hob, "mia", "member");
     let (mia, vera) = (hob.token("mia", "member"), hob.token("vera", "viewer"));
     by(&hob, &mia, "read_file", json!({"path": "diary.md"})).refusal(404, "not_found");
     assert_eq!(by(&hob, &mia, "search_files", json!({"query": "heron"})).data(200)["result"]["count"], 0);
@@ -434,21 +436,10 @@ fn files_of_others_do_not_exist() {
     assert_eq!((&places["path"], &places["places"][1]["id"]), (&json!("/workspace"), &json!("household")));
     assert!(!places.to_string().contains(&hob.data().display().to_string()), "{places}");
     // Only within the paths that a person may touch.
-    let people = hob.get("/api/v1/people").data(200);
-    let id = people["people"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|it| it["name"] == "mia")
-        .map(|it| it["id"].as_str().unwrap().to_owned());
-    if let Some(id) = id {
-        let rules = json!({"users": {id: {"allowedPaths": ["letters"]}}});
-        if hob.admin("PUT", "/api/v1/policy").json(&rules).send().status == 200 {
-            by(&hob, &mia, "write_file", json!({"path": "letters/a.md", "content": "x"})).data(200);
-            by(&hob, &mia, "write_file", json!({"path": "a.md", "content": "x"})).refusal(403, "denied");
-            by(&hob, &mia, "glob", json!({"pattern": "**"})).refusal(403, "denied");
-        }
-    }
+    set(&hob, json!({"users": {id: {"allowedPaths": ["letters"]}}}));
+    by(&hob, &mia, "write_file", json!({"path": "letters/a.md", "content": "x"})).data(200);
+    by(&hob, &mia, "write_file", json!({"path": "a.md", "content": "x"})).refusal(403, "denied");
+    by(&hob, &mia, "glob", json!({"pattern": "**"})).refusal(403, "denied");
     assert_eq!(
         by(&hob, TOKEN, "read_file", json!({"path": "diary.md"})).data(200)["result"]["content"],
         "The heron is back."
@@ -493,7 +484,11 @@ fn what_came_from_outside_stays_so() {
     }
     // Such a run adds files, which are marked, and changes none unasked.
     let read = || calls(&[("read_file", json!({"path": "got.html"}))]);
+    hob.result("create_pdf", json!({"content": "My own letter", "outputPath": "letter.pdf"}));
+    let letter = |path: &str| json!({"content": "Your letter", "outputPath": path, "overwrite": true});
     for (tool, arguments, asks) in [
+        ("create_pdf", letter("letter"), true),
+        ("create_pdf", letter("other"), false),
         ("write_file", json!({"path": "summary.md", "content": "The valve is V-7."}), false),
         ("create_folder", json!({"path": "valves"}), false),
         ("write_file", json!({"path": "own.md", "content": "switch pin 24 on"}), true),

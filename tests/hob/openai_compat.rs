@@ -57,6 +57,7 @@ fn a_server_is_called_with_its_key_and_a_body_of_any_form() {
         &world.url("/admin"),
         "http://example.org/ai/v1/models",
         "%2e%2e/x",
+        "/ai/v1///evil.example.org/x",
         "",
     ] {
         let refused = hob.call("openai_compat_call", json!({"endpoint": endpoint}));
@@ -68,6 +69,9 @@ fn a_server_is_called_with_its_key_and_a_body_of_any_form() {
         hob.call("openai_compat_call", json!({"endpoint": "/models", "service": "other"})).refusal(404, "not_found");
     assert!(refused.contains("`default`"), "{refused}");
     assert!(world.heard().is_empty(), "nothing was sent");
+    // What looks like the address of somebody else is a path of this server.
+    hob.call("openai_compat_call", json!({"endpoint": "https:evil.example.org/x"}));
+    assert!(world.heard()[0].line.starts_with("GET /ai/v1/https:evil.example.org/x"), "the key went elsewhere");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::{
     exec::{switch_on, with_code},
     harness::{Folder, Hob, Setup, TOKEN, until},
     http::raw,
+    policy::{person, set},
 };
 use serde_json::{Value, json};
 use std::{fs, thread, time::Duration};
@@ -158,4 +159,45 @@ fn odd_requests_are_refused_with_what_to_write() {
     );
     let answer = String::from_utf8_lossy(&raw(hob.port, head.as_bytes(), Duration::from_secs(10))).into_owned();
     assert!(answer.starts_with("HTTP/1.1 409") && answer.contains("full"), "{answer}");
+}
+
+/// What a person may not do by a tool is not to be had through the page's routes.
+#[test]
+fn the_routes_obey_the_rules_of_a_person() {
+    let hob = Hob::start();
+    let (id, ben) = (person(&hob, "ben", "member"), hob.token("ben", "member"));
+    let ask = |method: &str, path: &str| hob.request(method, &format!("{AT}/{path}")).bearer(&ben);
+    for path in ["letters/a.md", "b.md"] {
+        ask("PUT", &format!("file?path={path}&own=true")).body("words".into()).send().data(200);
+    }
+    let gone = ask("POST", "delete").json(&json!({"path": "b.md"})).send().data(200)["id"].clone();
+    ask("PUT", "file?path=b.md&own=true").body("words".into()).send().data(200);
+    let b = json!({"path": "b.md"});
+    let outcomes = || {
+        [
+            ask("GET", "file?path=b.md").send().status,
+            ask("GET", "text?path=b.md").send().status,
+            ask("GET", "list").send().status,
+            ask("GET", "search?query=b").send().status,
+            ask("GET", "trash").send().status,
+            ask("POST", "vouch").json(&b).send().status,
+            ask("POST", &format!("trash/{}/restore", gone.as_str().unwrap())).send().status,
+        ]
+    };
+    let refused = 403;
+    for (rules, expected) in [
+        (json!({"allowedPaths": ["letters"]}), [refused; 7]),
+        (json!({"level": "none"}), [refused; 7]),
+        (json!({"areas": []}), [refused; 7]),
+        (json!({"deniedTools": ["read_file"]}), [refused, refused, 200, 200, 200, 200, 409]),
+    ] {
+        set(&hob, json!({"users": {id.as_str(): rules}}));
+        let found = outcomes();
+        // A name that is taken again, or another kind of refusal of the last: only its 403 counts here.
+        let same = found[..6] == expected[..6] && (found[6] == refused) == (expected[6] == refused);
+        assert!(same, "{rules}: {found:?}");
+    }
+    set(&hob, json!({"users": {id.as_str(): {"allowedPaths": ["letters"]}}}));
+    assert_eq!(ask("GET", "text?path=letters/a.md").send().data(200)["text"], "words");
+    assert_eq!(ask("GET", "list?path=letters").send().data(200)["entries"].as_array().unwrap().len(), 1);
 }

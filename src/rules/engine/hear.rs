@@ -5,7 +5,7 @@ use super::{
     live::{Cause, Live},
 };
 use crate::{
-    causes::happened,
+    causes::{as_name, happened},
     definition::{Edge, Press, Trigger as Waits},
     matching::{at, fits, topic_fits},
 };
@@ -246,7 +246,8 @@ fn state_of(waits: &Waits, event: &Event, before: &State) -> Heard {
             if fits { Heard::Fires(format!("pin {pin} was pressed ({kind})")) } else { Heard::Nothing }
         }
         ("thing:changed", Waits::Thing { thing, from, to, .. }) if data["thing"] == **thing => {
-            let name = data["name"].as_str().unwrap_or(thing);
+            let name = data["name"].as_str().and_then(as_name);
+            let name = name.as_deref().unwrap_or(thing);
             let now = State { value: data["value"].clone(), active: data["active"].as_bool() };
             changed(name, &now, before, from, to)
         }
@@ -264,7 +265,8 @@ fn state_of(waits: &Waits, event: &Event, before: &State) -> Heard {
                 None => path.is_empty() || value.is_some(),
                 Some(wanted) => value.is_some_and(|value| same(&value, wanted)),
             };
-            if fits { Heard::Fires(format!("a message arrived on {arrived}")) } else { Heard::Nothing }
+            let on = as_name(arrived).unwrap_or_else(|| topic.clone());
+            if fits { Heard::Fires(format!("a message arrived on {on}")) } else { Heard::Nothing }
         }
         _ => Heard::Nothing,
     }
@@ -313,7 +315,10 @@ fn changed(name: &str, now: &State, before: &State, from: &Option<String>, to: &
     let was = from.as_ref().is_none_or(|from| before.is(from));
     let left = from.as_ref().is_none_or(|from| to.is_some() || !now.is(from));
     if was && left {
-        Heard::Fires(format!("{name} is {} now", crate::sentences::shown(&now.value)))
+        Heard::Fires(match as_name(&crate::sentences::shown(&now.value)) {
+            Some(value) => format!("{name} is {value} now"),
+            None => format!("{name} has changed"),
+        })
     } else {
         Heard::Nothing
     }

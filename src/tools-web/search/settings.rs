@@ -8,6 +8,8 @@ use serde_json::{Map, Value, json};
 use tool::{Result, Settings};
 use url::Url;
 
+/// The largest answer that is read: small values take a hundred times their text.
+const LARGEST: usize = 1024 * 1024;
 /// The service with the order and the usual country and language.
 const SERVICE: &str = "web_search";
 /// The order where none is set.
@@ -69,6 +71,9 @@ impl Kind {
     /// # Errors
     /// Why there are none that can be read.
     pub fn read(self, text: &str, base: &Url) -> Result<Vec<Hit>, String> {
+        if text.len() > LARGEST {
+            return Err(format!("its answer is larger than {} KB", LARGEST / 1024));
+        }
         let json = || serde_json::from_str::<Value>(text).map_err(|_| "its answer is no JSON".to_owned());
         match self {
             Self::Brave => brave::read(&json()?),

@@ -5,6 +5,7 @@
 //! ```text
 //! issue list --state=open|closed --json= -R=    these flags, each with a value, and no further argument
 //! !issue create --title=TEXT --body=TEXT        `!`: it changes something; TEXT: any text
+//! ?s3 ls <1>                                    `?`: its names may be anybody's, who sees what is asked for; also `?--project=`
 //! pods <2>                                      two further arguments at most; `<*>` any number
 //! *                                             every command with every flag
 //! ```
@@ -33,6 +34,8 @@ struct Command {
     /// How many further arguments it takes; `None` for any number.
     arguments: Option<usize>,
     changes: bool,
+    /// Whether what it names may belong to anybody, who then sees its arguments.
+    reaches_others: bool,
     /// Whether every flag is permitted.
     any: bool,
 }
@@ -40,6 +43,8 @@ struct Command {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Flag {
     name: String,
+    /// As that of the command.
+    reaches_others: bool,
     value: FlagValue,
 }
 
@@ -64,6 +69,8 @@ pub(super) struct Permitted {
     pub shown: Vec<String>,
     /// Whether it changes something.
     pub changes: bool,
+    /// Whether what it names may belong to anybody, who then sees its arguments.
+    pub reaches_others: bool,
 }
 
 /// The permitted commands of a program.
@@ -136,11 +143,13 @@ impl Commands {
 
 impl Command {
     fn check(&self, rest: &[String]) -> Result<Permitted> {
-        let mut permitted = Permitted { args: self.words.clone(), shown: self.words.clone(), changes: self.changes };
+        let Self { changes, reaches_others, .. } = *self;
+        let mut permitted = Permitted { args: self.words.clone(), shown: self.words.clone(), changes, reaches_others };
         let (mut rest, mut count) = (rest.iter(), 0);
         while let Some(arg) = rest.next() {
             if !self.any && arg.starts_with('-') && arg.len() > 1 {
                 let (flag, joined) = self.flag(arg)?;
+                permitted.reaches_others |= flag.reaches_others;
                 self.take(flag, joined, &mut rest, &mut permitted)?;
                 continue;
             }
@@ -306,11 +315,10 @@ fn command(line: &str) -> Result<Command> {
     if line.len() > LINE || line.chars().any(|c| c.is_control()) {
         return bad("is too long, or contains control characters: write it in one line");
     }
-    let (changes, rest) = match line.trim().strip_prefix('!') {
-        Some(rest) => (true, rest),
-        None => (false, line.trim()),
-    };
-    let mut command = Command { words: vec![], flags: vec![], arguments: Some(0), changes, any: false };
+    let line = line.trim();
+    let (changes, reaches_others) = (line.starts_with('!'), line.starts_with('?'));
+    let rest = if changes || reaches_others { &line[1..] } else { line };
+    let mut command = Command { words: vec![], flags: vec![], arguments: Some(0), changes, reaches_others, any: false };
     for word in rest.split_whitespace() {
         let count = word.strip_prefix('<').and_then(|word| word.strip_suffix('>'));
         match (word, count) {
@@ -320,7 +328,7 @@ fn command(line: &str) -> Result<Command> {
                 Err(_) => return bad("has no number in `<…>`: write <2> or <*>"),
             },
             ("*", _) => (command.any, command.arguments) = (true, None),
-            (flagged, _) if flagged.starts_with('-') => command.flags.push(flag(flagged)?),
+            (flagged, _) if flagged.trim_start_matches('?').starts_with('-') => command.flags.push(flag(flagged)?),
             (word, _) if command.flags.is_empty() && command.arguments == Some(0) => {
                 command.words.push(word.to_owned())
             }
@@ -335,7 +343,8 @@ fn command(line: &str) -> Result<Command> {
     Ok(command)
 }
 
-fn flag(text: &str) -> Result<Flag> {
+fn flag(written: &str) -> Result<Flag> {
+    let text = written.trim_start_matches('?');
     let (name, value) = match text.split_once('=') {
         None => (text, FlagValue::Switch),
         Some((name, "")) => (name, FlagValue::Word),
@@ -346,7 +355,7 @@ fn flag(text: &str) -> Result<Flag> {
     if name.len() < 2 || name == "--" || !name.starts_with('-') || !name.chars().all(fits) {
         return Err(Error::bad_args(format!("`{}` is not a flag: write --name, --name= or --name=a|b", short(text))));
     }
-    Ok(Flag { name: name.to_owned(), value })
+    Ok(Flag { name: name.to_owned(), reaches_others: written.starts_with('?'), value })
 }
 
 #[cfg(test)]
@@ -359,6 +368,8 @@ mod tests {
             "!issue create --title=TEXT",
             "get <2> -o=json|yaml",
             "fmt -check",
+            "?ls <1>",
+            "list ?--project= --zone=",
         ];
         Commands::read(&lines, "--repo= -R=").unwrap()
     }
@@ -385,6 +396,11 @@ mod tests {
         for (given, passed, changes) in rows {
             let permitted = check(given).unwrap_or_else(|error| panic!("{given:?}: {error}"));
             assert_eq!((permitted.args, permitted.changes), (passed.iter().map(|a| a.to_string()).collect(), *changes));
+        }
+        for (given, reaches) in
+            [(["ls", "b/x"].as_slice(), true), (&["list", "--zone", "a"], false), (&["list", "--project", "a"], true)]
+        {
+            assert_eq!(check(given).unwrap().reaches_others, reaches, "{given:?}");
         }
         assert_eq!(check(&["issue", "create", "--title", "auth x"]).unwrap().shown, ["issue", "create", "--title"]);
     }

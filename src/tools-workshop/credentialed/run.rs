@@ -3,7 +3,9 @@
 use crate::{
     args::ArgList,
     credentialed::{
-        Credentialed, commands, may_use,
+        Credentialed,
+        commands::{self, Permitted},
+        may_use,
         record::{Binary, Files, Patterns},
     },
     gate,
@@ -14,7 +16,7 @@ use crate::{
 };
 use process_sandbox::{Limits, Mount};
 use std::{fs, path::Path, path::PathBuf, time::Duration};
-use tool::{Role, prelude::*};
+use tool::{Label, Role, prelude::*};
 
 /// Keeps a program in Python from loading packages of the workspace.
 const ALONE: [(&str, &str); 2] = [("PYTHONNOUSERSITE", "1"), ("PYTHONUSERBASE", "/tmp")];
@@ -59,7 +61,7 @@ pub fn family(state: &Credentialed) -> Family<Credentialed> {
         .tool("credentialed_exec", Risk::Execute, credentialed_exec)
         .also_in(&["runtime"])
         .destroys_here(|state, _, args| state.changes(args))
-        .additive_where(|state, _, args| !state.changes(args))
+        .additive_where(|state, cx, args| state.only_reads(cx, args))
         .synonyms(SYNONYMS)
         .tags("gh github aws gcloud google cloud kubectl kubernetes terraform cli credential token")
         .timeout(LONGEST)
@@ -69,16 +71,21 @@ pub fn family(state: &Credentialed) -> Family<Credentialed> {
 impl Credentialed {
     /// Whether a call may change something, by its words; where that is not known, it may.
     fn changes(&self, args: &Value) -> bool {
-        let Ok(call) = CredentialedExec::deserialize(args) else { return true };
-        let checked = self.find(name_of(&call.binary)).ok().flatten().map(|entry| {
-            let args = call.args.words()?;
-            entry.value.permitted()?.check(&args)
-        });
-        match checked {
-            Some(Ok(permitted)) => permitted.changes,
-            // It is refused, which nobody has to approve.
-            Some(Err(_)) | None => false,
-        }
+        self.judged(args).is_none_or(|permitted| permitted.changes)
+    }
+
+    /// Whether a call changes nothing. What a run read from outside could go out in a name that belongs to somebody else.
+    fn only_reads(&self, cx: &Cx, args: &Value) -> bool {
+        self.judged(args)
+            .is_some_and(|permitted| !permitted.changes && (cx.label() == Label::Own || !permitted.reaches_others))
+    }
+
+    /// What a call would do; `None` where it cannot be read. A call that is refused does nothing, which nobody has to approve.
+    fn judged(&self, args: &Value) -> Option<Permitted> {
+        let call = CredentialedExec::deserialize(args).ok()?;
+        let entry = self.find(name_of(&call.binary)).ok().flatten();
+        let check = |entry: Binary| entry.permitted()?.check(&call.args.words()?);
+        Some(entry.and_then(|entry| check(entry.value).ok()).unwrap_or_default())
     }
 
     /// A file without secrets that the program is given, with the settings in it.
