@@ -15,6 +15,9 @@ use tokio::signal::unix::SignalKind;
 #[cfg(test)]
 process_sandbox::enter_in_tests!(&[decoders::PART]);
 
+/// How many files this process may open, where the system lets it.
+const OPEN_FILES: u64 = 8192;
+
 /// Writes the log to standard error without secrets. Never fails: a closed reader must not stop the daemon.
 struct Log(Scrubber);
 
@@ -51,6 +54,12 @@ fn main() -> ExitCode {
     embed::map_large_allocations();
     // Files are readable by the owner only.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    // The workspace holds large files open while a program runs.
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let current =
+        limit.maximum.map_or(OPEN_FILES, |most| most.min(OPEN_FILES)).max(limit.current.unwrap_or(OPEN_FILES));
+    let raised = rustix::process::Rlimit { current: Some(current), maximum: limit.maximum };
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised);
     let scrubber = Scrubber::default();
     let logged = scrubber.clone();
     tracing_subscriber::fmt()

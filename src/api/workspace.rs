@@ -34,11 +34,12 @@ pub(crate) fn routes() -> Routes<AppState> {
         .route("/delete", post(remove, "Put a file or folder into the trash."))
         .route(
             "/vouch",
-            post(vouch, "Vouch for a file from outside: it counts as the household's own until it changes."),
+            post(vouch, "Vouch for a file from outside: it counts as the household's own until it changes.")
+                .scope(TokenScope::Admin),
         )
         .route("/trash", get(trash, "List the trash."))
         .route("/trash/{id}/restore", post(restore, "Bring something back from the trash."))
-        .route("/trash/empty", post(empty_trash, "Remove what is in the trash for good."))
+        .route("/trash/empty", post(empty_trash, "Remove what is in the trash for good.").scope(TokenScope::Admin))
         .route("/search", get(search, "Find files by words of their paths."))
         .scope(TokenScope::Tools)
 }

@@ -82,8 +82,13 @@ impl Template {
         }
         let mut reader = Reader::new(command);
         reader.all()?;
-        let template = Self { parts: reader.parts };
+        let template = Self { parts: std::mem::take(&mut reader.parts) };
         let places = template.places().count();
+        if places > 0 && reader.by_variable {
+            return Err(Error::bad_args(
+                "`command` runs what a variable holds, and a value could be in it: write the program itself into the command",
+            ));
+        }
         if places > PLACES {
             return Err(Error::bad_args(format!("`command` has {places} places, and the maximum is {PLACES}")));
         }
@@ -210,6 +215,8 @@ struct Reader<'a> {
     literal: String,
     stack: Vec<Within>,
     commands: Vec<Simple>,
+    /// Whether some program is what a variable holds.
+    by_variable: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -221,6 +228,7 @@ impl<'a> Reader<'a> {
             literal: String::new(),
             stack: vec![Within::Commands(false)],
             commands: vec![Simple::default()],
+            by_variable: false,
         }
     }
 
@@ -442,6 +450,7 @@ impl<'a> Reader<'a> {
         self.end_word();
         let ended = std::mem::take(self.command());
         ended.end()?;
+        self.by_variable |= ended.is_by_variable;
         // Commands in brackets after a pipe read it, too.
         self.command().is_fed = ended.is_fed || is_piped && ended.has_value;
         Ok(())

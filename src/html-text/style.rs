@@ -103,6 +103,9 @@ struct Style {
     hides: Option<bool>,
     is_placed: bool,
     is_away: bool,
+    is_moved: bool,
+    /// It is cut to nothing where it is placed.
+    is_cut: bool,
     is_clipped: bool,
     is_empty: bool,
     color: Option<String>,
@@ -120,6 +123,14 @@ impl Style {
             "font-size" if number(value).is_some_and(|(n, unit)| n < tiny(unit)) => says(true),
             "text-indent" if number(value).is_some_and(is_far) => says(true),
             "transform" if value.replace(' ', "").contains("scale(0)") => says(true),
+            "transform" | "translate" => self.is_moved |= arguments(value).filter_map(number).any(is_far),
+            "filter" => {
+                let part = value.split("opacity(").nth(1).and_then(|rest| rest.split(')').next()).and_then(number);
+                if part.is_some_and(|(n, unit)| n < if unit == "%" { 5.0 } else { 0.05 }) {
+                    says(true);
+                }
+            }
+            "content-visibility" => says(value == "hidden"),
             "clip-path" => {
                 let value = value.replace(' ', "");
                 let hides = ["inset(50%", "inset(100%", "circle(0", "polygon(00"].iter().any(|s| value.starts_with(s));
@@ -131,17 +142,22 @@ impl Style {
                 let inner = value.strip_prefix("rect(").and_then(|v| v.strip_suffix(')')).unwrap_or("auto");
                 let mut sides = inner.split([',', ' ']).filter(|side| !side.is_empty());
                 self.is_clipped |= sides.all(|side| number(side).is_some_and(|(n, _)| n.abs() <= 1.0));
+                self.is_cut |= self.is_clipped && inner != "auto";
             }
             "position" => self.is_placed = matches!(value, "absolute" | "fixed"),
-            "left" | "right" | "top" | "bottom" | "margin-left" | "margin-top" => {
-                self.is_away |= number(value).is_some_and(is_far);
-            }
+            "left" | "right" | "top" | "bottom" => self.is_away |= number(value).is_some_and(is_far),
+            // These move whatever is placed or not.
+            "margin-left" | "margin-top" => self.is_moved |= number(value).is_some_and(is_far),
             "width" | "height" | "max-height" | "max-width" => {
                 self.is_empty |= number(value).is_some_and(|(n, unit)| n == 0.0 || n <= 1.0 && unit == "px");
             }
             "overflow" => self.is_clipped |= matches!(value, "hidden" | "clip"),
             "color" => {
-                if matches!(value, "transparent") {
+                let is_through = |value: &str| {
+                    (value.starts_with("rgba(") || value.starts_with("hsla("))
+                        && arguments(value).nth(3).and_then(number).is_some_and(|(n, _)| n < 0.05)
+                };
+                if value == "transparent" || is_through(value) {
                     says(true);
                 }
                 self.color = color(value);
@@ -153,6 +169,7 @@ impl Style {
 
     fn verdict(&self) -> Option<bool> {
         let away = self.is_away && (self.is_placed || self.is_clipped);
+        let away = away || self.is_moved || self.is_cut && self.is_placed;
         let empty = self.is_empty && self.is_clipped;
         let same = self.color.is_some() && self.color == self.background;
         if away || empty || same { Some(true) } else { self.hides }
@@ -171,6 +188,12 @@ pub(crate) fn paint(it: &Attributes) -> [Option<Option<String>>; 2] {
         }
     }
     paint
+}
+
+/// The arguments of a function in a value: `rgba(0, 0, 0, 0)`, `translate(-9999px, 0)`.
+fn arguments(value: &str) -> impl Iterator<Item = &str> {
+    let inner = value.split_once('(').and_then(|(_, rest)| rest.split(')').next()).unwrap_or(value);
+    inner.split([',', ' ', '/']).filter(|part| !part.is_empty())
 }
 
 /// A number and its unit.
@@ -241,6 +264,14 @@ mod tests {
             "font-size:0",
             "font-size: 1px",
             "text-indent:-9999px",
+            "color:rgba(0, 0, 0, 0)",
+            "color: rgba(0 0 0 / 0%)",
+            "filter: opacity(0)",
+            "clip:rect(0,0,0,0);position:absolute",
+            "margin-left:-10000px",
+            "transform: translateX(-9999px)",
+            "translate: -9999px 0",
+            "content-visibility:hidden",
             "position:absolute; left:-10000px",
             "position:fixed;top:-200vh",
             "clip:rect(0,0,0,0);height:1px;width:1px;overflow:hidden",
@@ -262,6 +293,11 @@ mod tests {
             "font-size:12px",
             "font-size:0.8em",
             "text-indent:-1em",
+            "color:rgba(0,0,0,0.8)",
+            "filter:opacity(90%)",
+            "clip:auto",
+            "margin-left:-20px",
+            "transform:translateX(-50%)",
             "position:absolute;left:-5px",
             "height:0",
             "overflow:hidden",

@@ -13,7 +13,9 @@ pub enum Error {
     #[error("{0}")]
     BadRequest(String),
     /// The guard forbids the address.
-    #[error("`{host}` {why}; a person can allow it by adding `{host}` to the hosts tools may reach")]
+    #[error(
+        "`{host}` {why}; a person can allow it by adding `{host}` to the hosts tools may reach (`allow` under `[http]` in hob.toml)"
+    )]
     Blocked {
         /// The name or address, as in the URL.
         host: String,

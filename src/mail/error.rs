@@ -43,6 +43,5 @@ impl From<Error> for tool::Error {
 /// What a server wrote, fit for an error: one line, without signs that steer a terminal, at most 160 characters.
 pub(crate) fn quoted(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(&text[..text.len().min(1000)]);
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    text_kit::truncate(&text_kit::one_line(&plain), 160)
+    text_kit::plain_name(&text, 160)
 }

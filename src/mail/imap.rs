@@ -18,6 +18,8 @@ const TRANSFER: Duration = Duration::from_secs(240);
 /// The longest line, in bytes; of the answer of a search, which names each hit.
 const LINE: usize = 64 * 1024;
 const SEARCH_LINE: usize = 2 << 20;
+/// What a word of an answer takes in memory, about.
+const TOKEN: usize = 48;
 /// How much an exchange may bring beside what was asked for.
 const TALK: usize = 512 * 1024;
 /// How much of the headers of one message is read.
@@ -232,7 +234,9 @@ impl Imap {
             };
             let name = decoded(&tokens.get(end + 2)?.text());
             let opens = !attributes.iter().any(|a| a.eq_ignore_ascii_case("\\Noselect"));
-            opens.then_some(Folder { name, delimiter, attributes })
+            // A name with what nobody sees in it cannot be asked for either.
+            let is_plain = !name.chars().any(char::is_control);
+            (opens && is_plain).then_some(Folder { name, delimiter, attributes })
         };
         Ok(Folders(brought.tokens().filter_map(read).take(FOLDERS).collect()))
     }
@@ -479,6 +483,7 @@ impl Imap {
         }
         pieces.push((line, None));
         let tokens = tokens(pieces);
+        self.wire.charge((tokens.len() + 1) * TOKEN)?;
         self.grown |= tokens.get(1).is_some_and(|word| word.is("EXISTS"));
         Ok(Answer::Untagged(Untagged::Tokens(tokens)))
     }

@@ -79,6 +79,9 @@ async fn hostile_answers_end_the_connection() {
     unavailable(endless.search(&Search::default(), 10).await, "a line of more than");
     let mut flood = opened(|line| imap_until(line, "* 1 EXPUNGE\r\n".repeat(100_000).as_bytes())).await;
     unavailable(flood.folders().await, "more than was asked for");
+    // Short lines take more in memory than on the way.
+    let mut short = opened(|line| imap_until(line, "* 1 FETCH (UID 1)\r\n".repeat(200_000).as_bytes())).await;
+    unavailable(short.message(3, 8 << 20).await, "more than was asked for");
     let mut cut = opened(|line| match line.contains("FETCH") {
         true => None,
         false => imap_until(line, b""),

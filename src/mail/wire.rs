@@ -140,6 +140,12 @@ impl Wire {
         Ok(bytes)
     }
 
+    /// Counts memory that what came takes beyond its bytes.
+    pub fn charge(&mut self, bytes: usize) -> Result<()> {
+        self.left = self.left.checked_sub(bytes).ok_or_else(|| self.too_much())?;
+        Ok(())
+    }
+
     /// Waits until something comes; `false` where nothing does in this time.
     pub async fn is_coming(&mut self, time: Duration) -> Result<bool> {
         if self.used < self.buffer.len() {

@@ -141,11 +141,15 @@ fn path(c: &Case) -> Option<String> {
     let path = disallowed_path(c.args, allowed, defaults)?;
     Some(match allowed {
         None => format!("`{path}` leaves the workspace: give a path inside it"),
-        Some(_) => format!(
-            "`{path}` is in none of the places this user may touch: use one of those, written as they are (inside the \
-             workspace or absolute), or ask an admin"
-        ),
+        Some(_) => in_no_place(path),
     })
+}
+
+fn in_no_place(path: &str) -> String {
+    format!(
+        "`{path}` is in none of the places this user may touch: use one of those, written as they are (inside the workspace or \
+         absolute), or ask an admin"
+    )
 }
 
 fn host(c: &Case) -> Option<String> {
@@ -178,6 +182,12 @@ impl Rules {
     pub fn host_denied(&self, principal: &Principal, host: &str) -> Option<String> {
         let allowed = self.users.get(&principal.user)?.hosts.as_deref()?;
         is_disallowed(host, allowed).then(|| off_limits(host))
+    }
+
+    /// The reason why `allowedPaths` excludes a path for this person: as with hosts.
+    pub fn path_denied(&self, principal: &Principal, path: &str) -> Option<String> {
+        let allowed = self.users.get(&principal.user)?.paths.as_deref()?;
+        disallowed_path(&serde_json::json!({ "path": path }), Some(allowed), true).map(in_no_place)
     }
 }
 

@@ -305,7 +305,8 @@ impl Registry {
     async fn consulted(&self, cx: &Cx, consult: Consult) -> Result<()> {
         let Consult { tool, version, action, details, risk, ask, about, reason } = consult;
         let denied = details["host"].as_str().and_then(|host| self.rules().host_denied(cx.principal(), host));
-        if let Some(reason) = denied {
+        let path = || details["path"].as_str().and_then(|path| self.rules().path_denied(cx.principal(), path));
+        if let Some(reason) = denied.or_else(path) {
             return Err(Error::denied(reason));
         }
         if !ask {

@@ -51,7 +51,7 @@ pub struct Consult {
     pub version: u32,
     /// One word for the action: `fetch`.
     pub action: &'static str,
-    /// Its details, as an object: `{"host": "example.org"}`. A grant covers these.
+    /// Its details, as an object: `{"host": "example.org"}`; the rules judge `host` and `path`. A grant covers these.
     pub details: Value,
     /// The worst it can do.
     pub risk: Risk,

@@ -19,7 +19,7 @@ const FACT: usize = 300;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct CreatePdf {
-    /// The text, 2 MB at most.
+    /// The text, 900 KB at most.
     content: String,
     /// Path of the new file, such as letters/bank.pdf.
     output_path: String,

@@ -243,6 +243,11 @@ pub(crate) async fn glob(tools: FileTools, cx: Cx, args: FindFiles) -> Result<Ou
     let most = args.max_results.unwrap_or(FILES.0).clamp(1, FILES.1) as usize;
     let (folder, pattern) = split(&args.pattern, &args.path);
     let pattern = FileGlob::new(&pattern).map_err(Error::bad_args)?;
+    if folder != args.path {
+        // The rules have judged `path`.
+        let located = tools.file(&cx, if folder.is_empty() { "." } else { &folder }, "searched here").await?;
+        tools.workspaces.permit(&cx, "glob", &located).await?;
+    }
     let start = Start::of(&tools, &cx, &folder).await?;
     if start.file.is_some() {
         return Err(Error::bad_args("`path` is a file: name the folder in which the glob begins"));

@@ -65,16 +65,22 @@ pub(crate) async fn json_api(tools: WebTools, cx: Cx, args: JsonApi) -> Result<O
     let (status, ok) = (answer.status, answer.is_success());
     let content_type = answer.header("content-type").map(str::to_owned);
     let bytes = body(&cx, answer).await?;
-    let text = html_text::decode(&bytes, content_type.as_deref()).text;
+    let (kind, path) = (content_type.clone(), args.path.unwrap_or_default());
+    let read = tool::blocking("reading the answer", move || {
+        let text = html_text::decode(&bytes, kind.as_deref()).text;
+        let found = part(&text, &path, CHARS * 3 / 2);
+        Ok((truncate(text.trim(), 500), found))
+    });
+    let (start, found) = read.await?;
     let mut content = json!({"status": status, "ok": ok});
-    match part(&text, args.path.as_deref().unwrap_or_default(), CHARS * 3 / 2) {
+    match found {
         Ok(Ok(part)) => put(&mut content, part),
         Ok(Err(problem)) => content["error"] = problem.into(),
-        Err(_) if text.trim().is_empty() => content["data"] = Value::Null,
+        Err(_) if start.is_empty() => content["data"] = Value::Null,
         Err(_) => {
             let kind = content_type.as_deref().map_or("no content type", |kind| prefix(kind, 60));
             content["error"] = format!("the answer is no JSON ({kind}): use http_request or fetch_web_page").into();
-            content["text"] = truncate(text.trim(), 500).into();
+            content["text"] = start.into();
         }
     }
     Ok(Output::json(content)?.say(format!("The server answered {status}.")).from_outside())

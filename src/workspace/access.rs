@@ -1,8 +1,9 @@
 //! Who may change files, and how a change is carried through.
 
-use crate::Located;
+use crate::{Located, Workspaces};
+use serde_json::json;
 use store::inherit_effect;
-use tool::{Cx, Error, Result, Role};
+use tool::{Consult, Cx, Error, Result, Risk, Role};
 
 /// Whether this caller may change what is in a place.
 pub(crate) fn require_writable(cx: &Cx, located: &Located) -> Result<()> {
@@ -16,6 +17,27 @@ pub(crate) fn require_writable(cx: &Cx, located: &Located) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+impl Workspaces {
+    /// Lets the rules decide whether a tool may look here, where its arguments do not show it.
+    ///
+    /// # Errors
+    /// `Denied` by a rule.
+    pub async fn permit(&self, cx: &Cx, tool: &str, located: &Located) -> Result<()> {
+        let path = located.display();
+        let consult = Consult {
+            tool: tool.to_owned(),
+            version: 0,
+            action: "look",
+            about: format!("Look into {path}."),
+            details: json!({ "path": path }),
+            risk: Risk::Observe,
+            ask: false,
+            reason: String::new(),
+        };
+        cx.ports().ask.consult(cx.clone(), consult).await
+    }
 }
 
 /// Finishes work even where the caller goes away: a change is whole or not begun.

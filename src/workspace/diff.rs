@@ -2,8 +2,9 @@
 
 use crate::{
     Located, RelPath, Shared,
-    entry::EntryKind,
+    entry::{EntryKind, modified_ns, size_of},
     journal::Before,
+    moves::Moves,
     places::PlaceRef,
     records::{HeldKind, HeldRecord},
     resolve::error,
@@ -11,13 +12,16 @@ use crate::{
     staging::held_name,
     watch::{MACHINERY, Snapshot, Was, is_machinery},
 };
-use rustix::fs::{Mode, OFlags, openat};
-use std::{collections::HashMap, os::fd::OwnedFd, sync::Arc};
+use rustix::fs::{Mode, OFlags, Stat, fstat, fstatvfs, openat};
+use std::{collections::HashMap, io::Read, os::fd::OwnedFd, sync::Arc};
 use store::Part;
 use tool::{Error, Id, Label, Result, UserId};
 
 /// The most files of one run that can be undone.
 const UNDONE: usize = 500;
+/// The most bytes of larger files that are kept after one program, and what stays free on the disk.
+const KEPT: u64 = 2 << 30;
+const SPARE: u64 = 256 << 20;
 /// The most paths that are named of each kind.
 const NAMED: usize = 200;
 
@@ -50,11 +54,19 @@ pub(crate) struct Diff {
     pub first: bool,
     pub truncated: bool,
     pub place: Option<Arc<PlaceRef>>,
-    pub versions: HashMap<String, (String, EntryKind)>,
+    pub versions: HashMap<String, Is>,
+    moves: Moves,
     pub held: Vec<(Id, HeldRecord)>,
     pub parts: Vec<Part>,
     not_undoable: usize,
     lost: Vec<String>,
+}
+
+/// A path as it is after the program.
+pub(crate) struct Is {
+    pub version: String,
+    pub kind: EntryKind,
+    ino: u64,
 }
 
 impl Diff {
@@ -79,7 +91,7 @@ impl Diff {
                 Some(_) => &mut diff.changed,
             };
             list.push(path.clone());
-            diff.versions.insert(path.clone(), (is.version(), is.kind));
+            diff.versions.insert(path.clone(), Is { version: is.version(), kind: is.kind, ino: is.ino });
         }
         if !now.truncated {
             let gone = before.files.keys().filter(|path| !now.files.contains_key(*path) && touched(path).is_none());
@@ -87,6 +99,9 @@ impl Diff {
         }
         for list in [&mut diff.added, &mut diff.changed, &mut diff.deleted, &mut diff.others] {
             list.sort();
+        }
+        if !diff.deleted.is_empty() {
+            diff.moves = Moves::between(before, now, &diff.deleted, &diff.added);
         }
         diff
     }
@@ -108,11 +123,16 @@ impl Diff {
         };
         let mut folder: Option<OwnedFd> = None;
         let (mut parts, mut held, mut skipped, mut lost) = (vec![], vec![], 0, vec![]);
+        let mut left = KEPT;
         // What was there before counts first: what was added is still there.
         for path in self.deleted.iter().chain(&self.changed).chain(&self.added) {
             let Ok(located) = at(path) else { continue };
             let (was, now) = (before.files.get(path), self.versions.get(path));
-            let after = now.map_or("", |(version, _)| version.as_str());
+            // It moves back.
+            if self.moves.has_left(path) || self.moves.has_arrived(path) {
+                continue;
+            }
+            let after = now.map_or("", |is| is.version.as_str());
             if is_machinery(&located.path) {
                 skipped += 1;
                 // What is in it nobody undoes one by one; that it is gone as a whole is no small thing.
@@ -132,40 +152,51 @@ impl Diff {
                 continue;
             }
             match (was, now) {
-                (None, Some((version, EntryKind::Folder))) => parts.push(Before::made_folder(&located, version)),
-                (None, Some((version, _))) => parts.push(Before::part(&located, None, version)),
+                (None, Some(Is { kind: EntryKind::Folder, .. })) => parts.push(Before::made_folder(&located, after)),
+                (None, Some(_)) => parts.push(Before::part(&located, None, after)),
                 (Some(Was { kind: EntryKind::Folder, .. }), None) => {}
-                // A content from before another change is not what was there.
-                (Some(Was { content: Some(content), mode, .. }), now)
-                    if running.touched(&place.key, path).is_none() =>
-                {
+                (Some(was), now) => {
                     let id = Id::new();
                     if folder.is_none() {
                         folder = Some(shared.held_folder(&place)?);
                     }
                     let Some(folder) = &folder else { continue };
-                    write_held(folder, id, &content.bytes, *mode)?;
+                    // A content from before another change is not what was there.
+                    let is_kept = running.touched(&place.key, path).is_none()
+                        && keep(folder, id, was, now.is_some_and(|is| is.ino == was.ino), &mut left)?;
+                    if !is_kept {
+                        skipped += 1;
+                        lost.push(path.clone());
+                        parts.push(Before::part(&located, Some(Before::Lost), after));
+                        continue;
+                    }
                     let record = HeldRecord {
                         place: place.key.clone(),
                         path: path.clone(),
                         kind: HeldKind::Version,
                         is_folder: false,
-                        size: content.bytes.len() as u64,
+                        size: was.size,
                         at_ms: Id::now_ms(),
                         by,
                     };
                     held.push((id, record));
                     parts.push(match now {
-                        Some((version, _)) => Before::part(&located, Some(Before::Held(id)), version),
+                        Some(_) => Before::part(&located, Some(Before::Held(id)), after),
                         None => Before::deleted(&located, id),
                     });
                 }
-                _ => {
-                    skipped += 1;
-                    lost.push(path.clone());
-                    parts.push(Before::part(&located, Some(Before::Lost), after));
-                }
+                (None, None) => {}
             }
+        }
+        for (from, to) in &self.moves.pairs {
+            let (Ok(located), Some(is)) = (at(to), self.versions.get(to)) else { continue };
+            if parts.len() >= UNDONE {
+                skipped += 1;
+                lost.push(from.clone());
+                continue;
+            }
+            let back = Before::Moved { place: place.key.clone(), path: from.clone() };
+            parts.push(Before::part(&located, Some(back), &is.version));
         }
         if let Some(folder) = &folder {
             crate::staging::sync_folder(folder).map_err(|e| error(e, &place.id))?;
@@ -195,12 +226,33 @@ impl Diff {
     }
 }
 
-fn write_held(folder: &OwnedFd, id: Id, content: &[u8], mode: u32) -> Result<()> {
+/// Keeps the earlier content of a file, where it is known. `is_written`: it is still there, and another content is in it.
+fn keep(folder: &OwnedFd, id: Id, was: &Was, is_written: bool, left: &mut u64) -> Result<bool> {
+    if let Some(content) = &was.content {
+        write_held(folder, id, &mut &*content.bytes, was.mode)?;
+        return Ok(true);
+    }
+    let Some(open) = was.open.as_ref().filter(|_| !is_written && was.size <= *left) else { return Ok(false) };
+    let is_as_it_was = |stat: &Stat| (size_of(stat), modified_ns(stat)) == (was.size, was.modified_ns());
+    let has_room = fstatvfs(folder)
+        .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= was.size.saturating_add(SPARE));
+    if !has_room || !fstat(&open.file).is_ok_and(|stat| is_as_it_was(&stat)) {
+        return Ok(false);
+    }
+    *left -= was.size;
+    let mut file = &open.file;
+    std::io::Seek::rewind(&mut file)
+        .map_err(|e| error(rustix::io::Errno::from_io_error(&e).unwrap_or(rustix::io::Errno::IO), "."))?;
+    write_held(folder, id, &mut file, was.mode)?;
+    Ok(true)
+}
+
+fn write_held(folder: &OwnedFd, id: Id, content: &mut impl Read, mode: u32) -> Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let name = held_name(id);
     let file =
         openat(folder, name.as_c_str(), flags, Mode::from_raw_mode(mode & 0o777 | 0o600)).map_err(|e| error(e, "."))?;
     let mut file = std::fs::File::from(file);
-    let written = std::io::Write::write_all(&mut file, content).and_then(|()| file.sync_data());
+    let written = std::io::copy(content, &mut file).and_then(|_| file.sync_data());
     written.map_err(|e| error(rustix::io::Errno::from_io_error(&e).unwrap_or(rustix::io::Errno::IO), "."))
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use tool::prelude::{JsonSchema, schemars};
 
 /// The kind of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Hash, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryKind {
     File,

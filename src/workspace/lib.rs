@@ -12,6 +12,7 @@ mod diff;
 mod entry;
 mod journal;
 mod marks;
+mod moves;
 mod path;
 mod places;
 mod program;

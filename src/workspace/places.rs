@@ -355,7 +355,12 @@ pub(crate) enum Start<'a> {
     Home(&'a str),
 }
 
-/// Reads the beginning of a path: a place's id only where the caller sees such a place.
+/// Whether a text could be the id of a place.
+fn is_name(id: &str) -> bool {
+    (2..=32).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+/// Reads the beginning of a path: a place's id where the caller sees such a place, or where it can be nothing else.
 pub(crate) fn start<'a>(text: &'a str, is_place: impl Fn(&str) -> bool) -> Start<'a> {
     if text == "~" || text.starts_with("~/") {
         return Start::Home(&text[1..]);
@@ -373,7 +378,10 @@ pub(crate) fn start<'a>(text: &'a str, is_place: impl Fn(&str) -> bool) -> Start
         return Start::Absolute(text);
     }
     match text.split_once(':') {
-        Some((id, rest)) if is_place(id) => Start::InPlace(id, rest),
+        // With a slash it can only mean a place, and one that is not there is no folder either.
+        Some((id, rest)) if is_place(id) || is_name(id) && rest.starts_with('/') && !rest.starts_with("//") => {
+            Start::InPlace(id, rest)
+        }
         _ => Start::Relative(text),
     }
 }

@@ -344,7 +344,7 @@ impl Shared {
         let is_new_folder = |path: &RelPath| {
             let text = path.text();
             diff.added.binary_search(&text).is_ok()
-                && diff.versions.get(&text).is_some_and(|(_, kind)| *kind == EntryKind::Folder)
+                && diff.versions.get(&text).is_some_and(|is| is.kind == EntryKind::Folder)
         };
         let mut roots = vec![];
         for path in &written {

@@ -28,7 +28,7 @@ impl Workspaces {
     pub fn why_kept(&self, part: &Part) -> Option<String> {
         let before = part.before.as_deref().map(postcard::from_bytes::<Before>);
         matches!(before, Some(Ok(Before::Lost))).then(|| {
-            format!("`{}` cannot be brought back: a program changed or deleted it, and Hob keeps no copy of large files and of folders such as `.git`", part.title)
+            format!("`{}` cannot be brought back: a program wrote into it or deleted it, and Hob keeps no copy of very large files, of large ones that are written into, and of folders such as `.git`", part.title)
         })
     }
 

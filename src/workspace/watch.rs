@@ -7,10 +7,14 @@ use crate::{
     places::PlaceRef,
     resolve::{Resolved, Root, error, has_files, open_folder_in},
 };
-use rustix::fs::{AtFlags, FileType, Stat, fstat, statat};
+use rustix::{
+    fs::{AtFlags, FileType, Stat, fstat, statat},
+    process::{Resource, getrlimit},
+};
 use std::{
     collections::HashMap,
     ffi::{CStr, CString},
+    fs::File,
     os::fd::OwnedFd,
     sync::{
         Arc, Mutex, PoisonError, Weak,
@@ -32,6 +36,10 @@ const ALL_CONTENTS: u64 = 24 << 20;
 /// The most contents for one program, and for all at once.
 const FILES: u64 = 20_000;
 const ALL_FILES: u64 = 60_000;
+/// The most larger files that are held open for one program, and the part of the files this process may open for all at once: what is
+/// deleted or replaced is still there as long as it is open.
+const OPEN: u64 = 500;
+const PART_OF_OPEN: u64 = 4;
 
 /// Folders of programs: nobody undoes single files of them.
 pub(crate) const MACHINERY: [&str; 6] = [".git", "node_modules", "target", "__pycache__", ".venv", ".cache"];
@@ -56,6 +64,7 @@ struct Known {
 struct Held {
     bytes: AtomicU64,
     files: AtomicU64,
+    open: AtomicU64,
     /// Steps that were made over what is known.
     steps: AtomicU64,
 }
@@ -72,7 +81,29 @@ impl Drop for Content {
     }
 }
 
+/// A larger file as it was, as long as nobody writes into it.
+pub(crate) struct OpenBefore {
+    pub file: File,
+    held: Arc<Held>,
+}
+
+impl Drop for OpenBefore {
+    fn drop(&mut self) {
+        self.held.open.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 impl Held {
+    /// Takes room for an open file, where there is some.
+    fn take_open(&self) -> bool {
+        let most = getrlimit(Resource::Nofile).current.unwrap_or(1024) / PART_OF_OPEN;
+        let fits = self.open.fetch_add(1, Ordering::AcqRel) < most;
+        if !fits {
+            self.open.fetch_sub(1, Ordering::AcqRel);
+        }
+        fits
+    }
+
     /// Takes room for a content, where there is some.
     fn take(&self, size: u64) -> bool {
         let fits = self.bytes.fetch_add(size, Ordering::AcqRel) + size <= ALL_CONTENTS;
@@ -93,23 +124,26 @@ impl Held {
 pub(crate) struct Room {
     bytes: u64,
     files: u64,
+    open: u64,
 }
 
 impl Room {
     pub fn new() -> Self {
-        Self { bytes: CONTENTS, files: FILES }
+        Self { bytes: CONTENTS, files: FILES, open: OPEN }
     }
 }
 
 /// A file as it was before a program ran.
 #[derive(Clone)]
 pub(crate) struct Was {
-    ino: u64,
+    pub ino: u64,
     changed: (i64, i64),
     pub size: u64,
     pub kind: EntryKind,
     pub mode: u32,
     pub content: Option<Arc<Content>>,
+    /// A file whose content is not held.
+    pub open: Option<Arc<OpenBefore>>,
 }
 
 impl Was {
@@ -121,7 +155,12 @@ impl Was {
             kind: kind_of(stat),
             mode: stat.st_mode,
             content,
+            open: None,
         }
+    }
+
+    pub fn modified_ns(&self) -> i64 {
+        self.changed.0
     }
 
     /// Whether it is another file by now, or has another content. A folder is what it is.
@@ -167,6 +206,34 @@ impl WatchedMemory {
         room.bytes -= size;
         room.files -= 1;
         Some(content)
+    }
+
+    /// Holds a larger file open, where there is room.
+    fn hold_open(
+        &self,
+        root: &Root,
+        folder: &OwnedFd,
+        name: &CStr,
+        stat: &Stat,
+        room: &mut Room,
+    ) -> Option<Arc<OpenBefore>> {
+        if room.open == 0 || !self.held.take_open() {
+            return None;
+        }
+        let held = self.held.clone();
+        let open = || {
+            let folder = crate::resolve::again(folder).ok()?;
+            let found = Resolved { folder, name: name.to_owned(), stat: Some(*stat), path: RelPath::default() };
+            let file = found.open_file("").ok()?;
+            let about = fstat(&file).ok()?;
+            (about.st_ino == stat.st_ino && !root.guard.has(&about)).then_some(file)
+        };
+        let Some(file) = open() else {
+            held.open.fetch_sub(1, Ordering::AcqRel);
+            return None;
+        };
+        room.open -= 1;
+        Some(Arc::new(OpenBefore { file, held }))
     }
 
     fn read(
@@ -275,13 +342,17 @@ impl Shared {
             if root.denied.has(path.name().unwrap_or_default()) || root.guard.has(stat) {
                 return false;
             }
-            let content = match &mut room {
-                Some(room) if kind_of(stat) == EntryKind::File && !is_machinery(path) => {
-                    self.watched.hold(root, folder, name, stat, room)
+            let mut was = Was::of(stat, None);
+            if let Some(room) = &mut room
+                && was.kind == EntryKind::File
+                && !is_machinery(path)
+            {
+                was.content = self.watched.hold(root, folder, name, stat, room);
+                if was.content.is_none() {
+                    was.open = self.watched.hold_open(root, folder, name, stat, room);
                 }
-                _ => None,
-            };
-            files.insert(path.text(), Was::of(stat, content));
+            }
+            files.insert(path.text(), was);
             true
         });
         match whole {

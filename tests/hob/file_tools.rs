@@ -484,6 +484,7 @@ fn what_came_from_outside_stays_so() {
     }
     // Such a run adds files, which are marked, and changes none unasked.
     let read = || calls(&[("read_file", json!({"path": "got.html"}))]);
+    hob.admin("PUT", "/api/v1/tool-groups/pdf").json(&json!({"enabled": true})).send().data(200);
     hob.result("create_pdf", json!({"content": "My own letter", "outputPath": "letter.pdf"}));
     let letter = |path: &str| json!({"content": "Your letter", "outputPath": path, "overwrite": true});
     for (tool, arguments, asks) in [

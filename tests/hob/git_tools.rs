@@ -5,6 +5,7 @@ use crate::{
     git_hostile::markers,
     harness::Hob,
     model_server::{calls, says},
+    policy::set,
 };
 use serde_json::{Value, json};
 use std::{
@@ -321,4 +322,24 @@ fn a_mark_of_content_from_outside_goes_through_a_commit_and_back() {
     hob.say("what changed?");
     let asked = questions(&hob, "all");
     assert_eq!((asked.len() - before, &asked[0]["rule"]), (1, &json!("tainted")));
+}
+
+/// Git reads the whole repository, whatever folder of it is named.
+#[test]
+fn a_repository_is_judged_as_a_whole() {
+    let hob = Hob::start();
+    let folder = workspace(&hob).join("site");
+    repository(&folder);
+    fs::create_dir(folder.join("sub")).unwrap();
+    fs::write(folder.join("a.txt"), "private\n").unwrap();
+    let allow = |path: &str| set(&hob, json!({"users": {UserId::OWNER.to_string(): {"allowedPaths": [path]}}}));
+    allow("site/sub");
+    for tool in ["git_status", "git_diff", "git_log"] {
+        hob.call(tool, json!({"path": "site/sub"})).refusal(403, "denied");
+    }
+    hob.call("glob", json!({"path": "site/sub", "pattern": "/workspace/site/*"})).refusal(403, "denied");
+    hob.call("glob", json!({"path": "site/sub", "pattern": "mine:/site/*"})).refusal(403, "denied");
+    assert_eq!(hob.result("glob", json!({"path": "site/sub", "pattern": "/workspace/site/sub/*"}))["count"], 0);
+    allow("site");
+    assert!(hob.result("git_diff", json!({"path": "site/sub"}))["diff"].as_str().unwrap().contains("private"));
 }

@@ -111,7 +111,7 @@ const SHORT_OPTIONS: &[(&str, &[&str])] = &[
 /// Options of find after which a command begins.
 const FIND_RUNS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 /// Programs whose first argument without a dash is code.
-const CODE_FIRST: &[&str] = &["awk", "gawk", "mawk", "nawk", "sed"];
+const CODE_FIRST: &[&str] = &["awk", "gawk", "gojq", "jaq", "jq", "mawk", "nawk", "sed", "yq"];
 /// Interpreters, which read code after an option such as `-c` or `-e`.
 const INTERPRETERS: &[&str] = &[
     "R", "Rscript", "ash", "bash", "bun", "busybox", "dash", "deno", "fish", "guile", "ksh", "lua", "luajit", "node",
@@ -158,6 +158,8 @@ pub struct Simple {
     pub has_value: bool,
     /// Whether it may read a value as its input.
     pub is_fed: bool,
+    /// Whether its program is what a variable holds.
+    pub is_by_variable: bool,
 }
 
 impl Simple {
@@ -205,6 +207,7 @@ impl Simple {
     /// A word is the program, or one that the program runs.
     fn runs(&mut self, word: &str) {
         let name = program_of(word);
+        self.is_by_variable |= word.contains('$') && !word.starts_with("$HOME/");
         self.is_wrapper = WRAPPERS.contains(&name);
         self.is_wrapped |= self.is_wrapper;
         (self.code_option, self.first_argument) = (false, false);
@@ -260,12 +263,16 @@ impl Simple {
         }
         let Some(program) = self.program.as_deref() else {
             return match is_assignment(&self.word) {
+                true if may_name_code(&self.word) => {
+                    refuse("is in a variable by which other code can run: write its value into the command")
+                }
                 true => Ok(()),
                 false => refuse("is where the program stands: write the program itself into the command"),
             };
         };
         if self.is_wrapper {
-            let is_part = is_assignment(&self.word) || (self.word.starts_with('-') && program != "env");
+            let is_value = is_assignment(&self.word) && !may_name_code(&self.word);
+            let is_part = is_value || (self.word.starts_with('-') && program != "env");
             return match is_part {
                 true => Ok(()),
                 false => refuse(&format!(
@@ -313,6 +320,32 @@ fn is_interpreter(program: &str) -> bool {
 /// Whether a word is `NAME=…`.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| is_variable(name))
+}
+
+/// Whether an assignment is to a variable from which the shell, the loader of programs or a program takes code or names of it.
+fn may_name_code(word: &str) -> bool {
+    const WHOLE: &[&str] = &[
+        "BASH_ENV",
+        "BROWSER",
+        "EDITOR",
+        "ENV",
+        "HOME",
+        "IFS",
+        "LESSOPEN",
+        "NODE_OPTIONS",
+        "PAGER",
+        "PATH",
+        "PROMPT_COMMAND",
+        "PS4",
+        "RUBYLIB",
+        "RUBYOPT",
+        "SHELL",
+        "SHELLOPTS",
+        "VISUAL",
+    ];
+    const BEGINNINGS: &[&str] = &["BASH_FUNC", "GCONV_", "GIT_", "JAVA_", "LD_", "LUA_", "PERL", "PYTHON"];
+    let name = word.split('=').next().unwrap_or_default();
+    WHOLE.contains(&name) || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
 }
 
 /// Whether an option may bring code for an interpreter.

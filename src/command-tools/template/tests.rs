@@ -179,6 +179,18 @@ fn no_value_is_where_code_is() {
         "2> out {{x}}",
         "2>&1 {{x}}",
         "a &> out {{x}}",
+        "X={{x}}; $X",
+        "set -- {{x}}; \"$@\"",
+        "for y in {{list}}; do $y; done",
+        "f(){ $1; }; f {{x}}",
+        "X={{x}}; env $X",
+        "PATH={{x}} ls",
+        "LD_PRELOAD={{x}} ls",
+        "BASH_ENV={{x}} bash script.sh",
+        "env PYTHONSTARTUP={{x}} ls",
+        "PAGER={{x}}; git log",
+        "jq {{x}} f",
+        "jq -r {{x}} f",
     ] {
         let read = parse(command);
         assert!(read.is_err(), "{command}: {read:?}");
@@ -222,6 +234,9 @@ fn values_are_allowed_where_they_are_data() {
         "sort < {{x}} | uniq -c",
         "sed -i s/a/b/ {{x}}",
         "awk -f prog.awk {{x}}",
+        "jq .name {{x}}",
+        "$HOME/bin/tool {{x}}",
+        "echo $HOME {{x}}",
         "curl --data-urlencode q={{x}} https://example.org",
     ] {
         let read = parse(command);

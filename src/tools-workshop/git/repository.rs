@@ -35,8 +35,11 @@ impl Repository {
     /// # Errors
     /// `NotFound` when there is none; `Failed` when it is one that refers to other places.
     pub async fn find(tools: &Workshop, cx: &Cx, path: &str) -> Result<Self> {
-        let (tools, cx, path) = (tools.clone(), cx.clone(), path.to_owned());
-        on_disk(move || Self::look(&tools, &cx, &path)).await
+        let (looking, caller, path) = (tools.clone(), cx.clone(), path.to_owned());
+        let found = on_disk(move || Self::look(&looking, &caller, &path)).await?;
+        // Git reads all of it, and not only the folder that was asked for.
+        tools.workspaces.permit(cx, "git", &found.top).await?;
+        Ok(found)
     }
 
     fn look(tools: &Workshop, cx: &Cx, path: &str) -> Result<Self> {

@@ -146,7 +146,8 @@ async fn what_cannot_be_brought_back_is_named() {
     home.put(&ana(), "w/big.bin", &"x".repeat(300 << 10)).await;
     home.put(&ana(), "w/small.txt", "small").await;
     let watch = begin(&home);
-    fs::remove_dir_all(home.own().join("w")).unwrap();
+    fs::write(home.own().join("w/big.bin"), "in its place").unwrap();
+    fs::remove_file(home.own().join("w/small.txt")).unwrap();
     fs::rename(home.own().join("repo/.git"), home.folder.join("taken")).unwrap();
     let (changed, parts) = home.change(&ana(), home.files.after_program(watch, Label::Own)).await;
     let changed = changed.unwrap();
@@ -255,4 +256,56 @@ async fn what_is_staged_at_once_fits_together() {
     home.files.delete(&cx, &home.at(&cx, "0")).await.unwrap();
     home.files.empty_trash(&cx, None).await.unwrap();
     home.files.write(&cx, &home.at(&cx, "new"), vec![b'x'; 1536 << 10], WriteOptions::default()).await.unwrap();
+}
+
+/// The parts of what a program does are undone together: nothing large is lost by moving, replacing or deleting it.
+#[tokio::test]
+async fn what_programs_move_replace_and_delete_comes_back() {
+    let home = home(Config::default());
+    let (cx, own) = (ana(), home.own());
+    let large = |fill: &str| fill.repeat(400 << 10);
+    for (path, text) in [
+        ("photo.jpg", large("p")),
+        ("replaced.bin", large("r")),
+        ("deleted.bin", large("d")),
+        ("written.bin", large("w")),
+        ("new.txt", "new".to_owned()),
+        ("old.txt", "old".to_owned()),
+        ("pics/a.jpg", large("a")),
+        ("pics/sub/b.txt", "b".to_owned()),
+        ("mixed/c.txt", "c".to_owned()),
+        ("mixed/d.txt", "d".to_owned()),
+    ] {
+        home.put(&cx, path, &text).await;
+    }
+    let before: Vec<(&str, String)> =
+        ["photo.jpg", "replaced.bin", "deleted.bin", "pics/a.jpg", "pics/sub/b.txt", "new.txt", "old.txt"]
+            .into_iter()
+            .chain(["mixed/c.txt", "mixed/d.txt"])
+            .map(|path| (path, fs::read_to_string(own.join(path)).unwrap()))
+            .collect();
+    fs::create_dir_all(own.join("pics/.git/refs")).unwrap();
+    let watch = begin(&home);
+    fs::create_dir(own.join("album")).unwrap();
+    fs::rename(own.join("photo.jpg"), own.join("album/photo.jpg")).unwrap();
+    fs::rename(own.join("pics"), own.join("album/pics")).unwrap();
+    fs::write(own.join("tmp"), "z").unwrap();
+    fs::rename(own.join("tmp"), own.join("replaced.bin")).unwrap();
+    fs::remove_file(own.join("deleted.bin")).unwrap();
+    fs::rename(own.join("new.txt"), own.join("old.txt")).unwrap();
+    fs::rename(own.join("mixed"), own.join("other")).unwrap();
+    fs::write(own.join("other/c.txt"), "C").unwrap();
+    fs::write(own.join("other/more.txt"), "more").unwrap();
+    fs::write(own.join("written.bin"), "short").unwrap();
+    let (changed, parts) = home.change(&cx, home.files.after_program(watch, Label::Own)).await;
+    let changed = changed.unwrap();
+    assert_eq!((changed.not_undoable, &changed.lost[..]), (1, &["written.bin".to_owned()][..]), "{changed:?}");
+    home.undo(&cx, &parts).await;
+    for (path, text) in before {
+        assert!(fs::read_to_string(own.join(path)).is_ok_and(|now| now == text), "{path}");
+    }
+    assert!(own.join("pics/.git/refs").is_dir(), "machinery goes along");
+    for path in ["album", "other"] {
+        assert!(!own.join(path).exists(), "{path}");
+    }
 }
