@@ -29,6 +29,8 @@ mod document_making;
 mod document_receipts;
 mod document_tools;
 mod documents;
+mod dojo;
+mod dojo_world;
 mod doors;
 mod edges;
 mod events;
