@@ -76,9 +76,8 @@ pub(super) fn read(s: &Sentence) -> Option<Ask> {
         return starts.then_some(Ask::Say(WHICH));
     }
     let quoted = s.tokens.get(from).is_some_and(|token| token.opens);
-    let pointed = POINTED_AT.contains(&s.word(from)) && THINGS.contains(&s.word(to - 1)) && to - from <= 3 || {
-        to - from == 1 && POINTED_AT.contains(&s.word(from))
-    };
+    let points = POINTED_AT.contains(&s.word(from));
+    let pointed = points && (to - from == 1 || to - from <= 3 && THINGS.contains(&s.word(to - 1)));
     if pointed && !quoted {
         return starts.then_some(Ask::Say(WHICH));
     }

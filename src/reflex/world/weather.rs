@@ -416,6 +416,11 @@ fn day(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     if word == "this" && PARTS.contains(&s.word(at + 1)) {
         return Some((2, Day::Now));
     }
+    if word == "in"
+        && let Some((count, _)) = date::month(s, at + 1, today)
+    {
+        return Some((1 + count, Day::Unknown));
+    }
     if ["tomorrow's", "tomorrows"].contains(&word) {
         return Some((1, Day::Days(Some(2))));
     }
