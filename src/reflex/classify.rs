@@ -18,7 +18,7 @@ use crate::{
     span,
     spelling::Spelling,
     stance::opens_question,
-    wording,
+    wording, world,
 };
 use jiff::Zoned;
 use serde_json::{Map, Value};
@@ -173,7 +173,9 @@ impl<'a> Classifier<'a> {
             _ => false,
         };
         // A model may be able to, so this counts as not understood.
-        let beyond = direct::refused(&s).map(|say| unknown(say.to_owned(), "beyond its reach"));
+        let beyond = self.the_weather(&s).or_else(|| {
+            direct::refused(&s, &|tool| self.has(tool)).map(|say| unknown(say.to_owned(), "beyond its reach"))
+        });
         let noted = self.noted(&s);
         // A reading or a step that is plainly said is no task.
         if let Some(reading) =
@@ -252,6 +254,7 @@ impl<'a> Classifier<'a> {
             .or_else(|| self.of_devices(s))
             .or_else(|| keeping.labelled())
             .or_else(|| self.commands(s))
+            .or_else(|| self.of_the_world(s))
             .or_else(|| keeping.listed())
             .or_else(|| self.by_template_alone(s))
             .or_else(|| {
@@ -293,6 +296,50 @@ impl<'a> Classifier<'a> {
 
     pub fn has(&self, tool: &str) -> bool {
         (self.risk)(tool).is_some()
+    }
+
+    /// The weather, translations, pages, documents, searches and mail; or what is missing for it.
+    fn of_the_world(&self, s: &Sentence) -> Option<Classification> {
+        const WHY: &str = "a sentence about the world";
+        let (first, then) = match world::read(s, self.now)? {
+            world::Ask::Calls { first, then } => (first, then),
+            world::Ask::Say(say) => return Some(spoken_reply(say.to_owned(), WHY.to_owned())),
+        };
+        let lacks = |tool: &&str| !self.has(tool);
+        let missing = first.iter().map(|(tool, _)| *tool).chain(then).find(lacks).and_then(world::missing);
+        if let Some(say) = missing {
+            return Some(spoken_reply(say.to_owned(), WHY.to_owned()));
+        }
+        let looks = |tool: &str| (self.risk)(tool) == Some(Risk::Observe);
+        let mut calls = first.into_iter().map(|(tool, arguments)| (tool.to_owned(), arguments));
+        let (tool, arguments) = calls.next().filter(|(tool, _)| looks(tool))?;
+        let more: Vec<_> = calls.collect();
+        let call = Classification {
+            tool: Some(tool),
+            arguments,
+            stage: Stage::Template,
+            confidence: 1.0,
+            sure: true,
+            ..unknown(String::new(), WHY)
+        };
+        more.iter().all(|(tool, _)| looks(tool)).then(|| Classification { more, ..call }.speechless())
+    }
+
+    /// The weather, asked for in words that are not all understood.
+    fn the_weather(&self, s: &Sentence) -> Option<Classification> {
+        const WHY: &str = "the weather, with other words around it";
+        let looks = |tool: &str| (self.risk)(tool) == Some(Risk::Observe);
+        // "the weather is nice" asks for nothing.
+        let asks = s.asks || s.requests || opens_question(s) || world::asks_for_weather(s);
+        if !asks || !direct::is_weather(s) || !looks("get_weather") {
+            return None;
+        }
+        let (tool, arguments) = match world::weather_among_others(s, self.now) {
+            world::Ask::Calls { first, .. } => first.into_iter().next().filter(|(tool, _)| looks(tool))?,
+            world::Ask::Say(say) => return Some(spoken_reply(say.to_owned(), WHY.to_owned())),
+        };
+        let call = Classification { tool: Some(tool.to_owned()), arguments, ..unknown(String::new(), WHY) };
+        Some(Classification { stage: Stage::Words, confidence: 0.6, ..call }.speechless())
     }
 
     /// The same for a sentence that is one command.

@@ -70,6 +70,7 @@ mod direct;
 mod emergency;
 mod empty_content;
 mod error;
+mod follow;
 mod format_value;
 mod framing;
 mod goods;
@@ -106,6 +107,7 @@ mod tests_talkback;
 mod timed;
 mod whole;
 mod wording;
+mod world;
 
 pub use classification::{Classification, Stage};
 pub use devices::Device;
@@ -387,6 +389,9 @@ impl Reflex {
         if let Some(placed) = home.and_then(|home| devices::home::after(text, &exchanges, home, now)) {
             return Some(knows::placed_only(placed, places.is_placed));
         }
+        if let Some(placed) = follow::weather(text, &exchanges, now, &|tool| places.has(tool)) {
+            return Some(placed);
+        }
         let command = |text: &str| places.classify_literal(text).is_some_and(|placed| placed.tool.is_some());
         let placed = talkback::classified(text, &exchanges, now, &*self.0.risk, &command)?;
         // Nothing is overwritten with what was true before.
@@ -443,7 +448,7 @@ impl Reflex {
     async fn answer(&self, request: Request) -> Vec<Delta> {
         let results = reply::pending(&request.messages);
         let first = if !results.is_empty() {
-            vec![Delta::Text(reply::sentence(&results))]
+            self.after_results(&results, &request)
         } else if let Some(kinds) = last_words(&request).map(kinds).filter(|kinds| !kinds.is_empty()) {
             vec![Delta::Text(builtin_replies::media_reply(&kinds))]
         } else {
@@ -460,7 +465,7 @@ impl Reflex {
             deltas(placed, &request)
         };
         // Marks its calls, so that their results come back to it.
-        let calls = matches!(first[..], [Delta::ToolCall(_), ..]);
+        let calls = first.iter().any(|delta| matches!(delta, Delta::ToolCall(_)));
         let kept = calls.then(|| Delta::Keep(ProviderState { provider: NAME.to_owned(), value: Value::Null }));
         let done = Delta::Done { cut: false, usage: Usage::default() };
         first.into_iter().chain(kept).chain([done]).collect()

@@ -14,6 +14,8 @@ const MAX_TEXT: usize = 50_000;
 /// How many words a search may have, and how many mails of a thread are listed.
 const WORDS: usize = 10;
 const THREAD: usize = 20;
+/// How many mails are told to a person.
+const TOLD: usize = 10;
 /// How many attachments are listed.
 const ATTACHMENTS: usize = 50;
 
@@ -103,7 +105,16 @@ async fn finish(
     let emails = listed(cx, &of, mails);
     let sentence = match emails.len() {
         0 => "There are no such mails.".to_owned(),
-        count => format!("{} of {total} in {}.", text_kit::counted(count, "mail"), of.folder),
+        count => {
+            let head = match total {
+                _ if count < total => {
+                    format!("The newest {} of {total} in {}", text_kit::counted(count, "mail"), of.folder)
+                }
+                _ => format!("{} in {}", text_kit::counted(count, "mail"), of.folder),
+            };
+            let lines: Vec<String> = emails.iter().take(TOLD).map(Listed::line).collect();
+            text_kit::listing(&head, &lines, emails.len() > TOLD)
+        }
     };
     let content = json!({
         "account": of.account, "folder": of.folder, "count": emails.len(), "total": total, "emails": emails,

@@ -32,6 +32,19 @@ impl Listed {
             subject: headers.subject,
         }
     }
+
+    /// As it is told: the sender by name, the subject.
+    pub fn line(&self) -> String {
+        let from = self.from.as_deref().map_or("somebody", |from| from.split(" <").next().unwrap_or(from));
+        let subject = if self.subject.trim().is_empty() { "without a subject" } else { &self.subject };
+        let (from, subject) = (text_kit::one_line(from), text_kit::one_line(subject));
+        format!(
+            "{}: {}{}",
+            text_kit::truncate(from.trim().trim_matches('"'), 40),
+            text_kit::truncate(&subject, 80),
+            if self.unread { " (unread)" } else { "" }
+        )
+    }
 }
 
 pub(crate) fn shown(people: &[Person]) -> Vec<String> {

@@ -159,7 +159,8 @@ fn options() -> WriteOptions {
     WriteOptions { expect: Expect::Absent, parents: true, label: Label::Outside, ..WriteOptions::default() }
 }
 
-fn saved(located: &Located, written: Written, media_type: String) -> Saved {
+/// A file that was written, as results tell it.
+pub(crate) fn saved(located: &Located, written: Written, media_type: String) -> Saved {
     let (place, path) =
         (text_kit::percent_encode(located.place_id()), text_kit::percent_encode(&located.path().text()));
     Saved {

@@ -152,14 +152,14 @@ impl Api {
         cx.taint(Label::Outside);
         let work = async {
             // The URL may hold a key: errors of the client name hosts only.
-            let streamed = self.web.stream_once(fetch, timeout).await.map_err(unavailable)?;
+            let streamed = self.web.stream_once(fetch, timeout).await.map_err(|error| unavailable(who, error))?;
             let Streamed::Done(answer) = streamed else {
                 return Err(Error::unavailable(format!(
                     "{who} sends requests on to another address, which is not followed: an admin can check its address"
                 )));
             };
             let status = answer.status;
-            let body = answer.bytes(LIMIT).await.map_err(unavailable)?;
+            let body = answer.bytes(LIMIT).await.map_err(|error| unavailable(who, error))?;
             Ok(Answer { status, body, who })
         };
         tokio::select! {
@@ -171,8 +171,9 @@ impl Api {
 }
 
 /// An error of the client: another service may answer.
-fn unavailable(error: http_client::Error) -> Error {
+fn unavailable(who: &str, error: http_client::Error) -> Error {
     Error::unavailable(error.to_string())
+        .say(format!("I got no answer from {who}: check the network, or try again later."))
 }
 
 impl Answer {

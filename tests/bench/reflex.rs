@@ -195,10 +195,15 @@ pub fn risk(name: &str) -> Option<Risk> {
         "decompose_",
         "create_table",
         "answer_",
+        "translate_",
+        "fetch_",
+        "read_",
+        "summarize_",
     ];
     Some(match name {
         "gpio_write" | "control_thing" => Risk::Actuate,
         "run_prompt" => Risk::Execute,
+        "send_email" | "reply_email" => Risk::Send,
         _ if name.starts_with('/') => return None,
         _ if name.starts_with("delete_") => Risk::Destroy,
         _ if LOOKS.iter().any(|begin| name.starts_with(begin)) => Risk::Observe,

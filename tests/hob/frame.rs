@@ -83,7 +83,6 @@ const ONE_USER: &[(&str, &str)] = &[
     ("chacha20poly1305", "store"),
     ("clap", "hob"),
     ("croner", "scheduler"),
-    ("dejavu", "decoders"),
     ("fancy-regex", "registry"),
     ("fend-core", "tools-utilities"),
     ("flate2", "tools-web"),

@@ -100,6 +100,7 @@ mod shared_lists;
 mod site;
 mod skills;
 mod spoken_home;
+mod spoken_world;
 mod sql;
 mod standards;
 mod storage;

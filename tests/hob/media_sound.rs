@@ -22,6 +22,29 @@ fn wav() -> Vec<u8> {
     [&b"RIFF"[..], &word(36 + 8_000), b"WAVEfmt ", &word(16), &format, b"data", &word(8_000), &[0; 8_000]].concat()
 }
 
+/// A checksum with the highest bit first.
+fn crc(bytes: &[u8], polynomial: u32, bits: u32) -> u32 {
+    bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| u32::from(byte >> bit & 1))).fold(0, |crc, bit| {
+        let top = crc >> (bits - 1) & 1;
+        (crc << 1 & ((1 << bits) - 1)) ^ if top ^ bit == 1 { polynomial } else { 0 }
+    })
+}
+
+/// FLAC at 8,000 Hz: so many frames of 4,096 equal samples each.
+fn flac(frames: u8) -> Vec<u8> {
+    let packed = 8_000u64 << 44 | 7 << 36 | u64::from(frames) * 4_096;
+    let mut file =
+        [&b"fLaC\x80\0\0\x22"[..], &[16, 0, 16, 0, 0, 0, 0, 0, 0, 0], &packed.to_be_bytes(), &[0; 16]].concat();
+    for number in 0..frames {
+        let mut frame = vec![0xff, 0xf8, 0xc4, 0x02, number];
+        frame.push(crc(&frame, 0x07, 8) as u8);
+        frame.extend([0, number]);
+        let sum = crc(&frame, 0x8005, 16) as u16;
+        file.extend(frame.into_iter().chain(sum.to_be_bytes()));
+    }
+    file
+}
+
 #[test]
 fn text_is_spoken_by_each_provider() {
     let server = MediaServer::start();
@@ -290,6 +313,17 @@ fn sound_files_are_described_and_cut() {
     assert_eq!(hob.result("audio_info", json!({"path": "talk-2.wav"}))["seconds"], 0.2);
     let cut = hob.result("split_audio", json!({"path": "talk.mp3", "splitPoints": [1], "folder": "parts"}));
     assert_eq!(cut["files"][1]["path"], "parts/talk-2.mp3");
+    // FLAC at its frames of half a second; each part can be cut again, and the page can play it.
+    put(&hob, "talk.flac", &flac(10));
+    let cut = hob.result("split_audio", json!({"path": "talk.flac", "splitPoints": ["0:02"], "folder": "parts"}));
+    let files = cut["files"].as_array().unwrap();
+    assert_eq!((&files[0]["seconds"], &files[1]["seconds"]), (&json!(2.048), &json!(3.072)));
+    assert_eq!((&files[1]["path"], &files[1]["mediaType"]), (&json!("parts/talk-2.flac"), &json!("audio/flac")));
+    let url = files[1]["url"].as_str().unwrap();
+    let served = hob.get(url);
+    assert_eq!((served.status, served.body.len() as u64), (200, files[1]["size"].as_u64().unwrap()));
+    let again = hob.result("split_audio", json!({"path": "parts/talk-2.flac", "splitPoints": [1]}));
+    assert_eq!(again["files"][0]["seconds"], 1.024);
     // Nothing is replaced.
     let cut = hob.result("split_audio", json!({"path": "talk.mp3", "splitPoints": [1], "folder": "parts"}));
     assert_eq!(cut["files"][1]["path"], "parts/talk-2 (2).mp3");

@@ -1,4 +1,5 @@
-//! What Hob cannot do, by topic: weather, calls, music, shops, the web. It says so, and what it can do instead; nothing is done.
+//! What Hob cannot do, by topic: calls, music, shops, news. It says so, and what it can do instead; nothing is done. Of what its
+//! tools can do it says how to ask for it, or that they are off.
 
 use super::pattern;
 use crate::sentence::Sentence;
@@ -10,10 +11,12 @@ struct Topic {
     unless: &'static [&'static str],
     /// Second words with which it is something else: "text for the card".
     second: &'static [&'static str],
+    /// A tool, and what is said where it is there.
+    able: Option<(&'static str, &'static str)>,
 }
 
 /// Words of what Hob does keep: "remind me to text Tom" is a reminder, "what did I note about the weather" a note.
-const OURS: &[&str] = &[
+pub(crate) const OURS: &[&str] = &[
     "remind",
     "reminder",
     "reminders",
@@ -81,9 +84,12 @@ const TOPICS: &[Topic] = &[
         second: &[
             "it", "off", "this", "is", "are", "was", "were", "size", "sizes", "binder", "road", "for", "of", "about",
         ],
+        able: None,
     },
     Topic {
-        say: "I cannot send messages or mail. I can remind you to do it: “remind me at 5 to text Tom”.",
+        say: "I cannot send messages. Mail I can send once an admin has added an account under Services, “Mail: sending”. \
+              I can remind \
+              you to do it: “remind me at 5 to text Tom”.",
         patterns: &[
             "text|txt|whatsapp|sms _ _",
             "message|msg|dm mum|mom|dad|him|her|them|my|the|our _",
@@ -100,6 +106,11 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &["uppercase", "capitals", "backwards", "notice", "notices"],
         second: &["is", "are", "was", "for", "of", "from", "in", "into", "address", "about", "to", "on"],
+        able: Some((
+            "send_email",
+            "I can mail somebody in the contacts a list or a sentence: “mail Anna the shopping list”, “email Tom that I \
+             am late”. Other messages I cannot send.",
+        )),
     },
     Topic {
         say: "I cannot play music, radio or television: there is nothing here that plays. I can set timers, keep lists and \
@@ -119,16 +130,18 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &["at"],
         second: &[],
+        able: None,
     },
     Topic {
-        say: "I cannot play anything: there is no music, radio or television here. I can set timers, keep lists and remind you.",
+        say: "I cannot play anything: there is no music, radio or television here. I can set timers, keep lists and \
+              remind you.",
         patterns: &["play _ _"],
         unless: &["date", "dates", "with", "tomorrow", "at", "tennis", "cards", "saturday", "sunday"],
         second: &[],
+        able: None,
     },
     Topic {
-        say: "I cannot buy or book anything: I have no shops and no internet. I can put it on a list: “add milk to the \
-              shopping list”.",
+        say: "I cannot buy or book anything. I can put it on a list: “add milk to the shopping list”.",
         patterns: &[
             "order|reorder|preorder _ _",
             "buy _ online|amazon|ebay|tickets|shares|bitcoin _",
@@ -145,9 +158,14 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &["by", "number", "numbers", "was", "came", "service"],
         second: &[],
+        able: Some((
+            "search_web",
+            "I cannot buy or book anything. I can put it on a list, “add milk to the shopping list”, or look on the web: \
+             “search the web for flights to Rome”.",
+        )),
     },
     Topic {
-        say: "I cannot search the web: I have no internet. I answer from what you have told me, and I do sums, dates and lists.",
+        say: "I cannot search the web: its tools are off. An admin can switch them on under Tools.",
         patterns: &[
             "google _ _",
             "bing|duckduckgo|wikipedia _ _",
@@ -166,9 +184,13 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &["password", "login", "account"],
         second: &[],
+        able: Some((
+            "search_web",
+            "Say it like “search the web for garden sheds”, or “what does this page say: example.org”.",
+        )),
     },
     Topic {
-        say: "I cannot tell the weather: I have no forecast and no window. I can remind you of an umbrella, though.",
+        say: "I cannot tell the weather: its tools are off. An admin can switch them on under Tools.",
         patterns: &[
             "_ weather|forecast _",
             "is|will|would|does|do|what|how|think|should|any|when|are|has|did _ rain|raining|rains|snow|snowing|sunny|frost|frosty|icy|windy|hail|thunder|storm|storms|stormy|drizzle|foggy|humid|sleet|downpour|pour _",
@@ -182,9 +204,10 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &["greenhouse", "rainfall", "gauge", "remembered"],
         second: &[],
+        able: Some((WEATHER, "")),
     },
     Topic {
-        say: "I know nothing of traffic, trains, buses or flights: I have no internet. I can remind you when to leave.",
+        say: "I know nothing of traffic, trains, buses or flights. I can remind you when to leave.",
         patterns: &[
             "_ traffic _",
             "_ train|bus|tram|ferry|flight|tube times|timetable|timetables _",
@@ -200,9 +223,13 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &["my", "goal"],
         second: &[],
+        able: Some((
+            "search_web",
+            "I know nothing of traffic, trains, buses or flights. I can look on the web: “search the web for trains to Leeds”.",
+        )),
     },
     Topic {
-        say: "I have no news, no sports results and no prices of shares: I have no internet.",
+        say: "I have no news, no sports results and no prices of shares.",
         patterns: &[
             "_ headlines|headline _",
             "what|any|tell|read|give|is|did _ in|the|any|on news _",
@@ -222,9 +249,15 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &["goal", "we", "beer", "beers"],
         second: &[],
+        able: Some((
+            "search_web",
+            "I have no news of my own, and no results or prices. I can look on the web: “search the web for the news from \
+             Graz”.",
+        )),
     },
     Topic {
-        say: "I cannot translate, I only understand English. If you tell me the words, I remember them.",
+        say: "I cannot translate yet: an admin can enter a key of DeepL or a LibreTranslate server under Services, or \
+              choose a model.",
         patterns: &[
             "translate|translation _",
             "how do|would|does|can you|i|we|one say|write|pronounce|spell _ in french|german|spanish|italian|polish|portuguese|portugese|welsh|dutch|greek|latin|russian|urdu|hindi|punjabi|arabic|chinese|mandarin|japanese|turkish|romanian|irish|gaelic|swedish|ukrainian|tagalog|bengali|yoruba|swahili|hebrew|korean|czech|hungarian _",
@@ -235,6 +268,7 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &[],
         second: &[],
+        able: Some(("translate_text", "Say it like “translate good morning into German”.")),
     },
     Topic {
         say: "I am no good at jokes or stories, I am sorry. I can flip a coin, roll dice, or keep your lists for you.",
@@ -251,6 +285,7 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &[],
         second: &[],
+        able: None,
     },
     Topic {
         say: "I cannot write texts of my own. Dictate it, and I keep it as a note: “note: the paint in the hall is RAL 9010”.",
@@ -264,6 +299,11 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &["down"],
         second: &[],
+        able: Some((
+            "summarize_text",
+            "I cannot write texts of my own. I can pick the main sentences of a page or a document: “summarize \
+             example.org”, “summarize report.pdf”.",
+        )),
     },
     Topic {
         say: "I cannot see pictures or paper. Tell me in words what it says, and I can keep it as a note.",
@@ -279,6 +319,10 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &["reading", "readings", "meter"],
         second: &[],
+        able: Some((
+            "read_document",
+            "I cannot see pictures or paper. A document in the files I can read: “read report.pdf”.",
+        )),
     },
     Topic {
         say: "I have no exchange rates, so I cannot change one currency into another.",
@@ -290,9 +334,10 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &[],
         second: &[],
+        able: None,
     },
     Topic {
-        say: "I do not know prices or what things sell for: I have no internet. I know only what you have noted yourself.",
+        say: "I do not know prices or what things sell for. I know only what you have noted yourself.",
         patterns: &[
             "_ how|what much|is|are|do _ going for _",
             "how much are|do they|people asking|charge|want|charging for _",
@@ -304,6 +349,10 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &["did", "we", "i", "paid"],
         second: &[],
+        able: Some((
+            "search_web",
+            "I do not know prices or what things sell for. I can look on the web: “search the web for the price of gold”.",
+        )),
     },
     Topic {
         say: "I know no recipes. Tell me one, and I keep it as a note; what you need goes on the shopping list.",
@@ -317,6 +366,7 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &["planned"],
         second: &[],
+        able: None,
     },
     Topic {
         say: "I cannot give medical advice. Ask a doctor, a pharmacist or a health line; in an emergency ring the emergency \
@@ -330,6 +380,7 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &[],
         second: &[],
+        able: None,
     },
     Topic {
         say: "I am not connected to that, so I cannot switch, dim, heat or lock it. I can switch what is wired to the pins of \
@@ -352,6 +403,7 @@ const TOPICS: &[Topic] = &[
         ],
         unless: &["pin", "gpio", "code", "remembered"],
         second: &[],
+        able: None,
     },
 ];
 
@@ -386,8 +438,24 @@ const SWITCHED: &[&str] = &[
     "weight",
 ];
 
-/// The reply to a sentence about something that Hob cannot do.
-pub(super) fn refusal(s: &Sentence) -> Option<&'static str> {
+/// The tool that answers what the topic of the weather asks, as far as it is understood.
+const WEATHER: &str = "get_weather";
+
+/// The reply to a sentence about something that Hob cannot do. `has` tells whether a tool is there.
+pub(super) fn refusal(s: &Sentence, has: &dyn Fn(&str) -> bool) -> Option<&'static str> {
+    let topic = topic(s)?;
+    match topic.able.filter(|(tool, _)| has(tool)) {
+        Some((_, say)) => (!say.is_empty()).then_some(say),
+        None => Some(topic.say),
+    }
+}
+
+/// Whether the weather is asked about.
+pub(super) fn is_weather(s: &Sentence) -> bool {
+    topic(s).is_some_and(|topic| topic.able.is_some_and(|(tool, _)| tool == WEATHER))
+}
+
+fn topic(s: &Sentence) -> Option<&'static Topic> {
     if s.mentions(OURS) || s.len() < 2 && s.word(0) != "news" {
         return None;
     }
@@ -396,9 +464,9 @@ pub(super) fn refusal(s: &Sentence) -> Option<&'static str> {
     let puts =
         ["put", "stick", "whack", "pop", "bung"].contains(&s.word(0)) && s.word(s.len() - 1) == "on" && s.len() > 2;
     if puts && !s.mentions(SWITCHED) {
-        return TOPICS.iter().find(|topic| topic.patterns.contains(&"play _ _")).map(|topic| topic.say);
+        return TOPICS.iter().find(|topic| topic.patterns.contains(&"play _ _"));
     }
-    TOPICS.iter().find(|topic| pattern::any(s, topic.patterns) && tells(topic)).map(|topic| topic.say)
+    TOPICS.iter().find(|topic| pattern::any(s, topic.patterns) && tells(topic))
 }
 
 #[cfg(test)]
@@ -451,12 +519,30 @@ mod tests {
             ("ezra's got a temp of 38.9 should i take him in", "I cannot give medical advice"),
             ("should Edie be taking ibuprofen with her warfarin?", "I cannot give medical advice"),
         ] {
-            let said = refusal(&Sentence::read(text));
+            let said = refusal(&Sentence::read(text), &|_| false);
             if !said.is_some_and(|said| said.starts_with(begins)) {
                 wrong.push(format!("{text}: {said:?}"));
             }
         }
         assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn where_a_tool_is_there_it_is_said_how_to_ask() {
+        let all = |_: &str| true;
+        for (text, says) in [
+            ("email the landlord the mould pics by 5", "mail Anna the shopping list"),
+            ("look up reg of care agency on cqc site", "search the web for"),
+            ("translate it for the nurse", "translate good morning"),
+            ("hows traffic on the A12 rn", "search the web for trains"),
+            ("read the headlines", "search the web for the news"),
+        ] {
+            let s = Sentence::read(text);
+            let (with, without) = (refusal(&s, &all).unwrap(), refusal(&s, &|_| false).unwrap());
+            assert!(with.contains(says) && with != without, "{text}: {with}");
+        }
+        assert!(is_weather(&Sentence::read("will it stay dry for the fete on saturday")));
+        assert!(!is_weather(&Sentence::read("play some jazz")));
     }
 
     #[test]
@@ -484,7 +570,7 @@ mod tests {
             "put the hall light on",
             "text for the card: happy birthday",
         ] {
-            if let Some(said) = refusal(&Sentence::read(text)) {
+            if let Some(said) = refusal(&Sentence::read(text), &|_| true) {
                 wrong.push(format!("{text}: {said:?}"));
             }
         }

@@ -15,6 +15,7 @@ mod prose;
 mod tables;
 
 use crate::sentence::Sentence;
+pub(crate) use beyond::OURS;
 use jiff::Zoned;
 use serde_json::Value;
 
@@ -63,7 +64,12 @@ pub(crate) fn asked(s: &Sentence, now: &Zoned) -> Option<Reading> {
         .or_else(|| device::read(s))
 }
 
-/// The reply to what Hob cannot do.
-pub(crate) fn refused(s: &Sentence) -> Option<&'static str> {
-    beyond::refusal(s)
+/// The reply to what Hob cannot do, or cannot read the way it was said. `has` tells whether a tool is there.
+pub(crate) fn refused(s: &Sentence, has: &dyn Fn(&str) -> bool) -> Option<&'static str> {
+    beyond::refusal(s, has)
+}
+
+/// Whether the weather is asked about, whatever stands around it.
+pub(crate) fn is_weather(s: &Sentence) -> bool {
+    beyond::is_weather(s)
 }

@@ -1,10 +1,15 @@
 //! Facts about sound files by their headers, and files cut into parts: WAV, MP3, FLAC, OGG and M4A, without decoding any sound.
 
 mod boxes;
+mod checks;
+mod cut;
 mod flac;
+mod flac_cut;
 mod id3;
+mod m4a_cut;
 mod mp3;
 mod ogg;
+mod ogg_cut;
 mod riff;
 mod split;
 

@@ -22,8 +22,8 @@ const DAYS: u32 = 5;
 /// How many reports are kept, and for how long.
 const KEPT: usize = 64;
 const KEPT_FOR: Duration = Duration::from_secs(600);
-/// How many days are said.
-const SAID: usize = 7;
+/// How many days are said: up to the same day of the next week.
+const SAID: usize = 8;
 /// Three requests in a row, and their fallback.
 const TIMEOUT: Duration = Duration::from_secs(60);
 

@@ -14,9 +14,9 @@ import { repliesTo } from './replies';
 import { ToolLines } from './tool-line';
 import { intendedCall, notMade, said, type Call, type Turn } from './turns';
 
-/** Results as what they are: a checklist, an event, amounts of money. */
+/** Results as what they are: a checklist, an event, amounts of money, pictures, sound and video that were made. */
 const ResultCards = lazy<{ calls: Call[] }>(() => import('./cards/cards').then((part) => part.ResultCards), true);
-const HAS_CARD = /^(batch_)?(list|add|update|complete|query)_(tasks?|calendar_events?|expenses?)$|^expense_summary$/;
+const HAS_CARD = /^(batch_)?(list|add|update|complete|query)_(tasks?|calendar_events?|expenses?)$|^expense_summary$|^((generate|create|edit)_image|image_variation|create_(audio|video)|text_to_speech|tts|split_audio)$/;
 
 interface Props {
   turn: Turn;

@@ -18,8 +18,8 @@ export function Media({ files }: { files: StoredFile[] }): JSX.Element {
   return <ul class="media">{files.map(({ id, name = '', mediaType = '' }) => <li key={id}><One at={fileAt(id)} name={name} mediaType={mediaType} /></li>)}</ul>;
 }
 
-/** What a tool made, as the workspace serves it. */
+/** What a tool made, as the workspace or the device serves it. */
 export function MadeMedia({ files }: { files: Record<string, unknown>[] }): JSX.Element {
   const of = (file: Record<string, unknown>, key: string) => String(file[key] ?? '');
-  return <ul class="media">{files.map((file) => <li key={of(file, 'url')}><One at={of(file, 'url')} name={of(file, 'path')} mediaType={of(file, 'mediaType')} /></li>)}</ul>;
+  return <ul class="media">{files.map((file) => <li key={of(file, 'url')}><One at={of(file, 'url')} name={of(file, 'path') || of(file, 'name')} mediaType={of(file, 'mediaType')} /></li>)}</ul>;
 }

@@ -41,9 +41,9 @@ export type Kind =
 
 /** Tools whose lists are of files, and those whose result is one file. */
 const FILES = /^(list_(directory|files)|search_files|search|glob|read_file|write_file|file_info|copy_file|move_file|create_folder|download_file|delete_file)$/;
-/** Tools that make pictures, sound and video, which the workspace serves. */
-const MAKERS = /^(generate_image|create_image|edit_image|image_variation|create_audio|create_video|text_to_speech|tts)$/;
-const SERVED = /^\/api\/v1\/workspace\/file\?/;
+/** Tools that make pictures, sound and video, which the workspace serves; speech without a path is kept as if it had been sent. */
+const MAKERS = /^(generate_image|create_image|edit_image|image_variation|create_audio|create_video|text_to_speech|tts|split_audio)$/;
+const SERVED = /^\/api\/v1\/(workspace\/file\?|files\/[0-9a-f-]{36}$)/;
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-/;
 
 /** What a result of the workshop is: of programs, differences and files. */
