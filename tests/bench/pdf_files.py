@@ -1,6 +1,7 @@
 """Makes PDF files with two writers that share no code, and prints their words as JSON: `pdf_files.py FOLDER`."""
 
 import json
+import os
 import random
 import sys
 from pathlib import Path
@@ -13,7 +14,8 @@ from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.platypus import ListFlowable, Paragraph, SimpleDocTemplate, Spacer, Table
 
-FONT = Path(__file__).resolve().parents[2] / "src/decoders/fonts/regular.ttf"
+# The fonts of the crate that Hob takes its letters from.
+FONT = next(Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")).glob("registry/src/*/dejavu-*/assets/*/ttf/DejaVuSans.ttf"))
 WORDS = ("the ferry leaves at noon when water is calm and boats return before evening Größe Straße mañana señor où cœur zażółć jaźń "
          "Καλημέρα κόσμε Съешь булок office file flow affair AVATAR To. Yes, 12.50 € (well) “so”").split()
 PAGES = 12
@@ -53,7 +55,7 @@ def by_reportlab(path, random):
 def by_fpdf(path, random):
     pdf, said = FPDF(), []
     pdf.add_font("Letters", fname=str(FONT))
-    pdf.add_font("Letters", style="B", fname=str(FONT.with_name("bold.ttf")))
+    pdf.add_font("Letters", style="B", fname=str(FONT.with_name("DejaVuSans-Bold.ttf")))
     pdf.set_auto_page_break(True, 20)
     pdf.add_page()
     for at, words in enumerate(paragraphs(random)):
