@@ -280,13 +280,11 @@ fn hostile_pages_end_in_a_clear_word() {
     // A page that is deeper than Chromium can lay out ends alone.
     hob.call("browser_navigate", json!({"url": site.url("/grown")}));
     text_of(&hob);
-    // A page that never ends is read as far as it is there, unless that is more than the memory holds.
-    let endless = hob.call("browser_navigate", json!({"url": site.url("/endless")}));
-    if endless.status == 200 {
-        assert!(endless.text().contains("still loading") && text(&hob).contains("more and more"), "{}", endless.text());
-    } else {
-        assert!(endless.text().contains("of memory that a browser may use"), "{}", endless.text());
-    }
+    // A page that never ends is shown as far as it is there, or given up for its memory or time.
+    let endless = hob.call("browser_navigate", json!({"url": site.url("/endless")})).text();
+    let clear = ["still loading", "of memory that a browser may use", "did not respond", "did not answer", "crashed"];
+    assert!(clear.iter().any(|words| endless.contains(words)), "{endless}");
+    hob.result("browser_close", json!({}));
     // One that answers nothing more is given up, and the next call works.
     open(&hob, &site.url("/busy"));
     let mut why = String::new();
