@@ -55,6 +55,7 @@ pub struct Config {
     pub workspace: ::workspace::Config,
     pub power: care::PowerConfig,
     pub workshop: tools_workshop::Config,
+    pub browser: browser::Config,
     pub update: Update,
     pub factory_reset: FactoryReset,
     pub services: Services,
@@ -216,6 +217,7 @@ impl Default for Config {
             workspace: ::workspace::Config::default(),
             power: care::PowerConfig::default(),
             workshop: tools_workshop::Config::default(),
+            browser: browser::Config::default(),
             update: Update::default(),
             factory_reset: FactoryReset::default(),
             services: Services::default(),
@@ -293,6 +295,7 @@ impl Config {
             bail!("`pins.{name}` is also a pin of `[power]`: use another pin for one of the two");
         }
         self.workshop.check().map_err(anyhow::Error::msg)?;
+        self.browser.check().map_err(anyhow::Error::msg)?;
         self.update.check()?;
         self.factory_reset.check()?;
         if self.latitude.read("latitude", 90.0)?.is_some() != self.longitude.read("longitude", 180.0)?.is_some() {

@@ -40,6 +40,7 @@ use anyhow::Result;
 use api::{AppParts, AppState, DeviceSettings, EventStreams, Network, RequestCounts, Restart};
 use background::{BackgroundTasks, publish_pin_changes, schedule_maintenance};
 use board::{Board, Device};
+use browser::Chromium;
 use command_tools::CommandTools;
 use compacting::IdleHours;
 use config_center::ConfigCenter;
@@ -67,6 +68,7 @@ use store::Store;
 use things::Things;
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, FamilyParts, Id, Ports, SystemClock};
+use tools_browser::BrowserTools;
 use tools_documents::DocumentTools;
 use tools_everyday::PageTitles;
 use tools_files::FileTools;
@@ -227,6 +229,9 @@ fn build_with(
     families.push(tools_workshop::cli_tools(&cli_tools).into_parts());
     families.push(tools_workshop::coding_agents(&coding_agents).into_parts());
     families.push(tools_workshop::git(workshop.clone()).into_parts());
+    let chromium = Chromium::new(programs.clone(), config.browser.clone(), data.join(programs::BROWSER));
+    let browsers = BrowserTools::new(chromium.clone(), workspaces.clone(), web.clone());
+    families.push(tools_browser::family(browsers.clone()).into_parts());
     let command_tools = CommandTools::new(&store, registry.clone(), workshop.clone());
     families.push(command_tools::family(command_tools.clone()).into_parts());
     let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
@@ -314,8 +319,10 @@ fn build_with(
         uploads: uploads.clone(),
         workspaces: workspaces.clone(),
     };
-    let tips = credentialed.clone();
-    let agent = Agent::new(limits, &store, parts, provider).with_program_tips(Arc::new(move |cx| tips.tips(cx)));
+    let (tips, forgetting) = (credentialed.clone(), browsers.clone());
+    let agent = Agent::new(limits, &store, parts, provider)
+        .with_program_tips(Arc::new(move |cx| tips.tips(cx)))
+        .when_forgotten(Arc::new(move |user, conversation| forgetting.forget(user, conversation)));
     let chosen = agent.clone();
     model_keys.set(models.clone());
     media::set_model(&media, agent.clone());
@@ -352,12 +359,14 @@ fn build_with(
     background::schedule_indexing(files.memory().clone(), closing.clone());
     background::schedule_skills(skills.clone(), closing.clone());
     background::maintain_workspace(workspaces.clone(), closing.clone());
+    background::close_browsers(browsers, closing.clone());
     background::maintain_vectors(vectors, closing.clone());
     schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     undo::schedule_pruning(store.clone(), closing.clone());
     sql::schedule_tidying(databases.clone());
     sql::add_check(&care.checks, &databases);
     care.checks.add(move || Some(programs::check(&programs)));
+    care.checks.add(move || Some(programs::check_browser(&chromium)));
     agreement.add_check(&care.checks);
     agreement.schedule(closing.clone());
     let (requests, used_agent) = (RequestCounts::default(), agent.clone());

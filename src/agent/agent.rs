@@ -65,10 +65,15 @@ pub struct Agent {
     offered: Arc<OfferedTools>,
     /// How to use the programs that a caller has with a credential, for the prompt.
     pub(crate) program_tips: ProgramTips,
+    /// Called with each conversation whose messages were deleted.
+    forgotten: Forgotten,
 }
 
 /// How to use the programs that a caller has with a credential, a line each.
 pub type ProgramTips = Arc<dyn Fn(&Cx) -> String + Send + Sync>;
+
+/// Called with a conversation whose messages were deleted.
+pub type Forgotten = Arc<dyn Fn(UserId, Id) + Send + Sync>;
 
 impl Agent {
     /// The same caller, with the folder where relative paths begin.
@@ -92,6 +97,7 @@ impl Agent {
             counts: RunCounts::default(),
             offered: Arc::default(),
             program_tips: Arc::new(|_| String::new()),
+            forgotten: Arc::new(|_, _| ()),
         }
     }
 
@@ -99,6 +105,12 @@ impl Agent {
     #[must_use]
     pub fn with_program_tips(self, program_tips: ProgramTips) -> Self {
         Self { program_tips, ..self }
+    }
+
+    /// The same agent, which calls `forgotten` with each conversation whose messages were deleted.
+    #[must_use]
+    pub fn when_forgotten(self, forgotten: Forgotten) -> Self {
+        Self { forgotten, ..self }
     }
 
     /// Describes the tools of a request: those of `candidates` that are due and those of `more`. Models know the names of the
@@ -283,7 +295,9 @@ impl Agent {
         // Delete questions first: after a power cut in between, the suspended run asks again. In the other order a
         // question would be left whose answer has no effect.
         self.parts.questions.forget_conversation(user, id).await?;
-        self.conversations.empty(user, id, head_too).await
+        self.conversations.empty(user, id, head_too).await?;
+        (self.forgotten)(user, id);
+        Ok(())
     }
 
     /// Deletes the conversation of a run that has ended, when it is not to be stored and no other run needs it.

@@ -23,7 +23,7 @@ mod run_prompt;
 mod runs;
 mod watch;
 
-pub use agent::{Agent, Parts, ProgramTips};
+pub use agent::{Agent, Forgotten, Parts, ProgramTips};
 pub use chat::{ChatRequest, WhileBusy};
 pub use complete::Complete;
 pub use config::{Config, Limits, Persistence, Preset};

@@ -20,6 +20,7 @@ use store::Store;
 use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Channel, Cx, Ports, Principal, UserId, Via};
+use tools_browser::BrowserTools;
 use vectors::Vectors;
 use workspace::Workspaces;
 
@@ -130,6 +131,14 @@ pub(super) fn schedule_maintenance(agent: Agent, ports: Ports, closing: Cancella
         }
     };
     tokio::spawn(closing.run_until_cancelled_owned(maintenance));
+}
+
+/// Closes the browsers at shutdown.
+pub(super) fn close_browsers(browsers: BrowserTools, closing: CancellationToken) {
+    tokio::spawn(async move {
+        closing.cancelled().await;
+        browsers.close_all();
+    });
 }
 
 /// Drops collections of vectors that nobody uses from memory.

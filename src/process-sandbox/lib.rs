@@ -36,7 +36,7 @@ pub use crate::{
     job::{
         Access, Chunk, Config, Ended, Finished, Job, LayerState, Limits, Mount, Network, Stdin, Stream, TerminalSize,
     },
-    network::{Connection, Gate},
+    network::{Connection, Gate, PORT as PROXY_PORT},
     peer::is_inside_sandbox,
     probe::ProcessSandbox,
     process::{Process, Stopper},

@@ -126,7 +126,7 @@ fn of_html(text: &str, url: &str, mode: Mode, options: Options) -> ReadPage {
         Mode::Text => html_text::plain(text, base.as_ref(), options),
     };
     let is_empty = page.markdown.trim().is_empty();
-    let note = "The page has no text that could be read: it may be made by JavaScript, which needs a browser.";
+    let note = "The page has no text that could be read: it may be made by JavaScript; browser_navigate runs that.";
     ReadPage {
         title: page.title,
         description: page.description,

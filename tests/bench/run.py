@@ -2,7 +2,7 @@
 
     tests/bench/run [start memory request size writes embedding javascript shells page dispatch decide home search scheduler tasks
                      recall relevance vectors turns decade reflex mqtt pins rules update files
-                     file_search sandbox pdf web_page]
+                     file_search sandbox pdf web_page browser]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -19,6 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import browsing
 import decade as years
 import file_search as searching
 import pdf_text
@@ -520,6 +521,10 @@ def web_page(scratch):
     return web_pages.web_page(scratch, ROUNDS)
 
 
+def browser(scratch):
+    return browsing.browser(scratch, ROUNDS)
+
+
 def page(_):
     files = sorted(file for file in (ROOT / "web" / "dist").rglob("*") if file.is_file())
     if not files:
@@ -541,7 +546,7 @@ def mqtt(_):
 
 ALL = [size, page, request, start, memory, writes, embedding, javascript, shells, dispatch, decide, pins, home, search, scheduler, tasks,
        recall, relevance, vectors, turns, decade, reflex, mqtt, rules, update, files,
-       file_search, sandbox, pdf, web_page]
+       file_search, sandbox, pdf, web_page, browser]
 
 
 def main():

@@ -8,6 +8,8 @@ mod approvals;
 mod arrival;
 mod automation;
 mod backup_files;
+mod browser;
+mod browser_hostile;
 mod budgets;
 mod care;
 mod circles;

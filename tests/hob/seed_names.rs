@@ -268,6 +268,14 @@ pub const CALLS: &[(&str, &str)] = &[
     ("search_emails", r#"{"query": "ferry"}"#),
     ("reply_email", r#"{"emailId": "$list_emails/emails/0/emailId", "body": "Noon suits us."}"#),
     ("delete_email", r#"{"emailId": "$list_emails/emails/0/emailId"}"#),
+    ("browser_navigate", r#"{"url": "$page/url"}"#),
+    ("browser_screenshot", "{}"),
+    ("browser_extract_text", "{}"),
+    ("browser_extract_html", "{}"),
+    ("browser_evaluate", r#"{"code": "document.body.innerHTML = '<button>Go</button><input>'"}"#),
+    ("browser_click", r#"{"selector": "button"}"#),
+    ("browser_type", r#"{"selector": "input", "text": "noon"}"#),
+    ("browser_close", "{}"),
 ];
 
 /// Name → required parameters, of the built tools and of the others.
