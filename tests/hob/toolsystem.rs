@@ -2,7 +2,7 @@
 
 use crate::{
     approvals::{keep, memories},
-    harness::{Hob, Setup, TOKEN},
+    harness::{Hob, Setup, TOKEN, until},
     hijack::make,
     http::Reply,
     model::with_model,
@@ -151,7 +151,12 @@ fn tools_are_found_by_words_and_by_meaning() {
         ("how warm is the processor", "system_info", "meaning"),
         ("erase what you remember of my habits", "forget", "meaning"),
     ] {
-        let found = search(json!({"query": query}));
+        // The meanings of tools are computed in the background; until then, words alone count.
+        let mut found = Value::Null;
+        until("the search", || {
+            found = search(json!({"query": query}));
+            found["tools"][0]["by"] == by
+        });
         assert_eq!(
             (names(&found).first().map(String::as_str), &found["tools"][0]["by"]),
             (Some(first), &json!(by)),
