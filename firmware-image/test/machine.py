@@ -158,6 +158,16 @@ class Machine:
 
     # HTTP.
 
+    @staticmethod
+    def connect(connection):
+        """Connects. Hob gives a handshake 10 s, which is not always enough for an emulator on a busy machine."""
+        for attempt in range(3):
+            try:
+                return connection.connect()
+            except ConnectionResetError:
+                if attempt == 2:
+                    raise
+
     def request(self, method, path, body=None, tls=False, raw=False, headers=None):
         """One request; returns status and decoded body."""
         if tls:
@@ -176,6 +186,7 @@ class Machine:
         elif body is not None:
             body, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
         try:
+            self.connect(connection)
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
             text = answer.read()
