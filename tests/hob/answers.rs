@@ -110,6 +110,12 @@ fn records_answer_as_memories_do() {
     }
 }
 
+/// A text in JSON without its ids and times, whose digits are any.
+fn words(text: &str) -> String {
+    let is_word = |piece: &&str| piece.parse::<tool::Id>().is_err() && piece.parse::<jiff::Timestamp>().is_err();
+    text.split('"').filter(is_word).collect::<Vec<_>>().join("\"")
+}
+
 #[test]
 fn a_secret_is_told_only_to_a_question_that_names_it() {
     let hob = Hob::start();
@@ -142,7 +148,7 @@ fn a_secret_is_told_only_to_a_question_that_names_it() {
         let searched = person.result("search_everything", json!({"query": question})).to_string();
         for secret in secrets {
             for text in [&direct, &said, &searched] {
-                assert!(!text.contains(secret), "{question}: {text}");
+                assert!(!words(text).contains(secret), "{question}: {text}");
             }
         }
     }
