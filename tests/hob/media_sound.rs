@@ -32,7 +32,7 @@ fn crc(bytes: &[u8], polynomial: u32, bits: u32) -> u32 {
 
 /// FLAC at 8,000 Hz: so many frames of 4,096 equal samples each.
 fn flac(frames: u8) -> Vec<u8> {
-    let packed = 8_000u64 << 44 | 7 << 36 | u64::from(frames) * 4_096;
+    let packed = (8_000u64 << 44) | (7 << 36) | (u64::from(frames) * 4_096);
     let mut file =
         [&b"fLaC\x80\0\0\x22"[..], &[16, 0, 16, 0, 0, 0, 0, 0, 0, 0], &packed.to_be_bytes(), &[0; 16]].concat();
     for number in 0..frames {
