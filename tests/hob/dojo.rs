@@ -99,8 +99,8 @@ fn obey(scripts: &Scripts, asked: &Asked) -> Answer {
     if !script.order.is_empty() && !results().any(was_read) {
         return says("I read no order.");
     }
-    let turns = script.acts.into_iter().chain(script.own.map(|own| vec![own]));
-    turns.skip(turn - script.reads.len()).next().map_or_else(|| says(&script.answer), |turn| make(&turn))
+    let mut turns = script.acts.into_iter().chain(script.own.map(|own| vec![own]));
+    turns.nth(turn - script.reads.len()).map_or_else(|| says(&script.answer), |turn| make(&turn))
 }
 
 /// The calls of an order, turn by turn.

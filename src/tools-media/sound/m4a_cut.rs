@@ -326,7 +326,7 @@ pub(crate) mod tests {
         let file = boxed(b"ftyp", &[b"M4A \0\0\0\0"]);
         let (mut data, mut offsets) = (vec![], vec![]);
         for (n, _) in times.iter().enumerate() {
-            if n as u32 % in_chunk == 0 {
+            if (n as u32).is_multiple_of(in_chunk) {
                 data.extend(b"between");
                 offsets.push(file.len() + 8 + data.len());
             }
