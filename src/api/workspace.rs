@@ -256,7 +256,7 @@ struct Trash {
 
 async fn trash(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Trash> {
     let cx = house.cx(&caller);
-    require_allowed(&house, &cx, "list_directory", &json!({"path": ""}))?;
+    require_allowed(&house, &cx, "list_directory", &json!({"path": "."}))?;
     Ok(ok(Trash { entries: house.workspaces.trash(&cx)? }))
 }
 
@@ -297,7 +297,7 @@ async fn empty_trash(
     if !cx.is_in_person() {
         return Err(Failure::new(403, "denied", "only a person empties the trash"));
     }
-    require_allowed(&house, &cx, "delete_file", &json!({"path": ""}))?;
+    require_allowed(&house, &cx, "delete_file", &json!({"path": "."}))?;
     Ok(ok(Removed { removed: house.workspaces.empty_trash(&cx, which.place.as_deref()).await? }))
 }
 

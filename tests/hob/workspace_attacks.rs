@@ -197,6 +197,8 @@ fn the_routes_obey_the_rules_of_a_person() {
         let same = found[..6] == expected[..6] && (found[6] == refused) == (expected[6] == refused);
         assert!(same, "{rules}: {found:?}");
     }
+    set(&hob, json!({"users": {id.as_str(): {"allowedPaths": ["."]}}}));
+    ask("GET", "trash").send().data(200);
     set(&hob, json!({"users": {id.as_str(): {"allowedPaths": ["letters"]}}}));
     assert_eq!(ask("GET", "text?path=letters/a.md").send().data(200)["text"], "words");
     assert_eq!(ask("GET", "list?path=letters").send().data(200)["entries"].as_array().unwrap().len(), 1);
