@@ -10,17 +10,22 @@ use crate::{
     resolve::error,
     running::{Running, is_later},
     staging::held_name,
+    trash::VERSIONS,
     watch::{MACHINERY, Snapshot, Was, is_machinery},
 };
 use rustix::fs::{Mode, OFlags, Stat, fstat, fstatvfs, openat};
-use std::{collections::HashMap, io::Read, os::fd::OwnedFd, sync::Arc};
+use std::{
+    collections::HashMap,
+    io::{Read, Seek},
+    os::fd::OwnedFd,
+    sync::Arc,
+};
 use store::Part;
 use tool::{Error, Id, Label, Result, UserId};
 
 /// The most files of one run that can be undone.
 const UNDONE: usize = 500;
-/// The most bytes of larger files that are kept after one program, and what stays free on the disk.
-const KEPT: u64 = 2 << 30;
+/// What stays free on the disk where larger files are kept.
 const SPARE: u64 = 256 << 20;
 /// The most paths that are named of each kind.
 const NAMED: usize = 200;
@@ -123,7 +128,8 @@ impl Diff {
         };
         let mut folder: Option<OwnedFd> = None;
         let (mut parts, mut held, mut skipped, mut lost) = (vec![], vec![], 0, vec![]);
-        let mut left = KEPT;
+        // An undo of a large file leaves room for what is written next.
+        let mut left = shared.room(&place)?.map_or(VERSIONS, |room| VERSIONS.min(room / 2));
         // What was there before counts first: what was added is still there.
         for path in self.deleted.iter().chain(&self.changed).chain(&self.added) {
             let Ok(located) = at(path) else { continue };
@@ -157,19 +163,24 @@ impl Diff {
                 (Some(Was { kind: EntryKind::Folder, .. }), None) => {}
                 (Some(was), now) => {
                     let id = Id::new();
-                    if folder.is_none() {
+                    // A content from before another change is not what was there.
+                    let can_be = running.touched(&place.key, path).is_none()
+                        && was.can_be_kept(now.is_some_and(|is| is.ino == was.ino), left);
+                    if can_be && folder.is_none() {
                         folder = Some(shared.held_folder(&place)?);
                     }
-                    let Some(folder) = &folder else { continue };
-                    // A content from before another change is not what was there.
-                    let is_kept = running.touched(&place.key, path).is_none()
-                        && keep(folder, id, was, now.is_some_and(|is| is.ino == was.ino), &mut left)?;
+                    let is_kept = match folder.as_ref().filter(|_| can_be) {
+                        Some(folder) => keep(folder, id, was)?,
+                        None => false,
+                    };
                     if !is_kept {
                         skipped += 1;
                         lost.push(path.clone());
                         parts.push(Before::part(&located, Some(Before::Lost), after));
                         continue;
                     }
+                    left = left.saturating_sub(was.size);
+                    shared.usage.add(&place.key, i64::try_from(was.size).unwrap_or(i64::MAX));
                     let record = HeldRecord {
                         place: place.key.clone(),
                         path: path.clone(),
@@ -226,25 +237,26 @@ impl Diff {
     }
 }
 
-/// Keeps the earlier content of a file, where it is known. `is_written`: it is still there, and another content is in it.
-fn keep(folder: &OwnedFd, id: Id, was: &Was, is_written: bool, left: &mut u64) -> Result<bool> {
-    if let Some(content) = &was.content {
-        write_held(folder, id, &mut &*content.bytes, was.mode)?;
-        return Ok(true);
+impl Was {
+    /// Whether its content may still be had. `is_written`: it is where it was, and another content is in it.
+    fn can_be_kept(&self, is_written: bool, left: u64) -> bool {
+        self.content.is_some() || self.open.is_some() && !is_written && self.size <= left
     }
-    let Some(open) = was.open.as_ref().filter(|_| !is_written && was.size <= *left) else { return Ok(false) };
+}
+
+/// Keeps the earlier content of a file; `false` where it is not there any more, or the disk is nearly full.
+fn keep(folder: &OwnedFd, id: Id, was: &Was) -> Result<bool> {
+    if let Some(content) = &was.content {
+        return write_held(folder, id, &mut &*content.bytes, was.mode).map(|()| true);
+    }
+    let Some(mut file) = was.open.as_ref().map(|open| &open.file) else { return Ok(false) };
     let is_as_it_was = |stat: &Stat| (size_of(stat), modified_ns(stat)) == (was.size, was.modified_ns());
     let has_room = fstatvfs(folder)
         .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= was.size.saturating_add(SPARE));
-    if !has_room || !fstat(&open.file).is_ok_and(|stat| is_as_it_was(&stat)) {
+    if !has_room || !fstat(file).is_ok_and(|stat| is_as_it_was(&stat)) || file.rewind().is_err() {
         return Ok(false);
     }
-    *left -= was.size;
-    let mut file = &open.file;
-    std::io::Seek::rewind(&mut file)
-        .map_err(|e| error(rustix::io::Errno::from_io_error(&e).unwrap_or(rustix::io::Errno::IO), "."))?;
-    write_held(folder, id, &mut file, was.mode)?;
-    Ok(true)
+    write_held(folder, id, &mut file, was.mode).map(|()| true)
 }
 
 fn write_held(folder: &OwnedFd, id: Id, content: &mut impl Read, mode: u32) -> Result<()> {

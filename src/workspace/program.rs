@@ -293,11 +293,11 @@ impl Shared {
             let root = shared.root(&before.place)?;
             let now = shared.snapshot(&root, before.place.clone(), before.first, None, None)?;
             let mut diff = Diff::between(&before, &now, &running);
-            diff.hold(shared, &before, &running, user)?;
             shared.usage.forget(&before.place.key);
             if before.place.is_counted() && !now.truncated {
                 shared.counted(&before.place, now.files.values().map(|file| file.size).sum())?;
             }
+            diff.hold(shared, &before, &running, user)?;
             let is_over = shared.room(&before.place)?.is_some_and(|room| room == 0);
             Ok((diff, is_over))
         });

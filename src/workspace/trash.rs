@@ -26,7 +26,7 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The most things of a place that are held.
 const MOST: usize = 5_000;
 /// The most bytes of earlier contents of a place; beyond that the oldest go.
-const VERSIONS: u64 = 512 << 20;
+pub(crate) const VERSIONS: u64 = 512 << 20;
 
 /// Something in the trash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

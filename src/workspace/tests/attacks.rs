@@ -309,3 +309,17 @@ async fn what_programs_move_replace_and_delete_comes_back() {
         assert!(!own.join(path).exists(), "{path}");
     }
 }
+
+#[tokio::test]
+async fn large_files_are_kept_within_half_of_what_the_quota_leaves() {
+    for (quota_mb, kept) in [(1, false), (2, true)] {
+        let home = home(Config { quota_mb, ..Config::default() });
+        home.put(&ana(), "large.bin", &"x".repeat(700 << 10)).await;
+        let watch = begin(&home);
+        fs::remove_file(home.own().join("large.bin")).unwrap();
+        let (changed, parts) = home.change(&ana(), home.files.after_program(watch, Label::Own)).await;
+        let changed = changed.unwrap();
+        assert_eq!((changed.lost.is_empty(), changed.full), (kept, None), "{quota_mb} MB");
+        assert_eq!(home.undo(&ana(), &parts).await, [kept]);
+    }
+}
