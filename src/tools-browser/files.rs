@@ -14,8 +14,7 @@ const PICTURES: &str = "pictures";
 const WAIT: Duration = Duration::from_secs(60);
 /// How much is copied at once, in bytes.
 const BLOCK: usize = 256 << 10;
-/// How many names are tried, and the longest, in characters.
-const NAMES: u32 = 200;
+/// The longest name, in characters.
 const NAME: usize = 100;
 
 /// Saves the downloads that have come; each is told with its path, or with what went wrong.
@@ -66,7 +65,7 @@ async fn save_download(cx: &Cx, in_use: &InUse, download: &Download, name: &str)
         file = rest;
         staged = staged.receive(block.into()).await?;
     }
-    let located = free(workspaces, cx, &folder, name).await?;
+    let located = workspaces.free_name(&folder.join(name)).await?;
     let written = workspaces.write_staged(cx, &located, staged, options()).await?;
     Ok((located, written))
 }
@@ -82,32 +81,13 @@ pub(crate) async fn save_picture(
     bytes: Vec<u8>,
 ) -> Result<(Located, Written)> {
     let folder = workspaces.locate(cx, PICTURES)?;
-    let located = free(workspaces, cx, &folder, name).await?;
+    let located = workspaces.free_name(&folder.join(name)).await?;
     let written = workspaces.write(cx, &located, bytes, options()).await?;
     Ok((located, written))
 }
 
 fn options() -> WriteOptions {
     WriteOptions { expect: Expect::Absent, parents: true, label: Label::Outside, ..WriteOptions::default() }
-}
-
-/// A file of this name in a folder, or with a number where there is one.
-async fn free(workspaces: &Workspaces, cx: &Cx, folder: &Located, name: &str) -> Result<Located> {
-    let (stem, ending) = match name.rsplit_once('.') {
-        Some((stem, ending)) if !stem.is_empty() => (stem, format!(".{ending}")),
-        _ => (name, String::new()),
-    };
-    for number in 1..=NAMES {
-        let located = match number {
-            1 => folder.join(name),
-            number => folder.join(&format!("{stem}-{number}{ending}")),
-        };
-        if !workspaces.exists(cx, &located).await? {
-            return Ok(located);
-        }
-    }
-    let folder = folder.display();
-    Err(Error::failed(format!("there are {NAMES} files like `{name}` in `{folder}`: delete some")))
 }
 
 /// The name of a file that a page suggests, as a name in a folder: without a path, and with what a shell or a person can read.

@@ -4,12 +4,10 @@ use crate::state::MailTools;
 use mail::{EmailId, MAX_MESSAGE, Parts, safe_name};
 use std::collections::BTreeSet;
 use tool::{Label, prelude::*};
-use workspace::{Expect, Located, WriteOptions};
+use workspace::{Expect, WriteOptions};
 
 /// How many files one call saves.
 const FILES: usize = 50;
-/// How often a name that is taken is changed: `bill (2).pdf`.
-const NAMES: usize = 100;
 
 /// Save the attachments of a mail into a folder of the workspace. No file that is there is replaced. What is in them comes from a
 /// stranger.
@@ -62,7 +60,7 @@ pub(crate) async fn save_email_attachments(tools: MailTools, cx: Cx, args: SaveE
     }
     let mut saved = vec![];
     for (number, part) in chosen {
-        let located = free(&tools, &cx, &folder, &safe_name(part.name.as_deref(), number)).await?;
+        let located = tools.workspaces.free_name(&folder.join(&safe_name(part.name.as_deref(), number))).await?;
         let mut staged = tools.workspaces.stage(&cx, &located).await?;
         for block in part.blocks() {
             staged = staged.receive(block.into()).await?;
@@ -76,40 +74,4 @@ pub(crate) async fn save_email_attachments(tools: MailTools, cx: Cx, args: SaveE
     }
     let sentence = format!("I saved {} in {}.", text_kit::counted(saved.len(), "attachment"), folder.display());
     Ok(Output::json(json!({"saved": saved}))?.say(sentence).from_outside())
-}
-
-/// A place in the folder where nothing is: with this name, or with a number in it.
-async fn free(tools: &MailTools, cx: &Cx, folder: &Located, name: &str) -> Result<Located> {
-    for number in 1..=NAMES {
-        let located = folder.join(&numbered(name, number));
-        if !tools.workspaces.exists(cx, &located).await? {
-            return Ok(located);
-        }
-    }
-    Err(Error::bad_args(format!("the folder has too many files called `{name}`: choose another folder")))
-}
-
-fn numbered(name: &str, number: usize) -> String {
-    match (number, name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty())) {
-        (1, _) => name.to_owned(),
-        (_, Some((stem, ending))) => format!("{stem} ({number}).{ending}"),
-        (_, None) => format!("{name} ({number})"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::numbered;
-
-    #[test]
-    fn taken_names_get_a_number() {
-        for (name, number, expected) in [
-            ("bill.pdf", 1, "bill.pdf"),
-            ("bill.pdf", 2, "bill (2).pdf"),
-            ("bill", 3, "bill (3)"),
-            ("a.b.c", 2, "a.b (2).c"),
-        ] {
-            assert_eq!(numbered(name, number), expected);
-        }
-    }
 }

@@ -568,3 +568,16 @@ async fn a_file_is_not_hidden_by_the_number_of_a_replaced_data_file() {
     fs::hard_link(&temporary, &b).unwrap();
     assert!(home.text(&cx, "b.txt").await.unwrap_err().to_string().contains("there is no"));
 }
+
+#[tokio::test]
+async fn taken_names_get_a_number() {
+    let home = home(Config::default());
+    for (name, expected) in
+        [("bill.pdf", "bill (2).pdf"), ("bill", "bill (2)"), ("a.b.c", "a.b (2).c"), (".rc", ".rc (2)")]
+    {
+        let at = home.at(&ana(), &format!("in/{name}"));
+        assert_eq!(home.files.free_name(&at).await.unwrap().display(), format!("in/{name}"));
+        home.put(&ana(), &format!("in/{name}"), "x").await;
+        assert_eq!(home.files.free_name(&at).await.unwrap().display(), format!("in/{expected}"));
+    }
+}

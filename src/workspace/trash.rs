@@ -172,6 +172,16 @@ impl Workspaces {
     }
 }
 
+impl Workspaces {
+    /// This path, or one with a number where something is there: `bill (2).pdf`.
+    ///
+    /// # Errors
+    /// `BadArgs` where a thousand are taken; `Unavailable` where the place cannot be reached.
+    pub async fn free_name(&self, located: &Located) -> Result<Located> {
+        self.0.free_name(located).await
+    }
+}
+
 impl TrashEntry {
     fn of(place: &PlaceRef, id: Id, record: &HeldRecord) -> Self {
         let name = record.path.rsplit('/').next().unwrap_or_default().to_owned();

@@ -66,7 +66,7 @@ pub(crate) async fn split_audio(tools: MediaTools, cx: Cx, args: SplitArgs) -> R
     let (total, mut files) = (parts.len(), vec![]);
     for (n, mut part) in parts.into_iter().enumerate() {
         cx.progress(&format!("Writing part {} of {total}", n + 1));
-        let located = tools.free(&cx, &folder, &format!("{stem}-{}", n + 1), &extension).await?;
+        let located = tools.workspaces.free_name(&folder.join(&format!("{stem}-{}.{extension}", n + 1))).await?;
         let mut staged = tools.workspaces.stage(&cx, &located).await?;
         staged = staged.receive(part.head.into()).await?;
         loop {
@@ -130,18 +130,6 @@ impl MediaTools {
             _ => self.workspaces.locate(cx, "sounds")?,
         };
         Ok((folder, name))
-    }
-
-    /// A name that is free.
-    async fn free(&self, cx: &Cx, folder: &Located, stem: &str, extension: &str) -> Result<Located> {
-        for n in 1..=200 {
-            let name = if n == 1 { format!("{stem}.{extension}") } else { format!("{stem} ({n}).{extension}") };
-            let located = folder.join(&name);
-            if !self.workspaces.exists(cx, &located).await? {
-                return Ok(located);
-            }
-        }
-        Err(Error::bad_args("there are too many files with such names already: give another `folder`"))
     }
 }
 
