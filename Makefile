@@ -105,7 +105,7 @@ release-try:
 	cross/release/again.sh
 	cross/release/try.sh $(wildcard $(TARGET)/release-out/*/hob_*_amd64.deb)
 
-## A flashable image in target/image/BOARD/hob.img.zst; BOARD=qemu-virt is for the emulator, BOARD=rpi for a Raspberry Pi 3, 4
+## A flashable image in target/image/BOARD/hob.img.xz; BOARD=qemu-virt is for the emulator, BOARD=rpi for a Raspberry Pi 3, 4
 ## or Zero 2 W. HOB_ARM=FILE takes that program instead of building it.
 BOARD ?= qemu-virt
 HOB_ARM ?=

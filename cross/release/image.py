@@ -56,8 +56,8 @@ def find(target, program):
     """The image of the newest build, or why there is none: (found, reason)."""
     for board, devices in BOARDS.items():
         folder = target / "image" / board
-        card = next((path for name in ("hob.img.xz", "hob.img.zst") if (path := folder / name).exists()), None)
-        if card is None:
+        card = folder / "hob.img.xz"
+        if not card.exists():
             return None, f"without an image: make image BOARD={board} makes one"
         if program is None or card.stat().st_mtime < program.stat().st_mtime:
             return None, f"without an image: {card.name} is older than the program; make image BOARD={board} makes it anew"

@@ -1,11 +1,9 @@
 """The list by which Raspberry Pi Imager offers an image: `rpi-imager --repo FILE`, or a link to it."""
 
 import base64
-import gzip
 import hashlib
 import json
 import lzma
-import subprocess
 from datetime import datetime, timezone
 
 from inputs import ROOT
@@ -15,29 +13,8 @@ BLOCK = 1 << 20
 
 def unpacked(path):
     """The bytes of an image as they are on the card."""
-    if path.suffix == ".zst":
-        with subprocess.Popen(["zstd", "-dc", "--long=31", path], stdout=subprocess.PIPE) as process:
-            yield from iter(lambda: process.stdout.read(BLOCK), b"")
-        if process.returncode:
-            raise SystemExit(f"{path} cannot be unpacked")
-        return
-    opener = {".xz": lzma.open, ".gz": gzip.open}.get(path.suffix, open)
-    with opener(path, "rb") as file:
+    with lzma.open(path, "rb") as file:
         yield from iter(lambda: file.read(BLOCK), b"")
-
-
-def why_not(path):
-    """Why Imager cannot unpack an image: its library refuses zstd windows of more than 128 MB."""
-    if path.suffix != ".zst":
-        return None
-    with path.open("rb") as file:
-        magic, descriptor, window = file.read(4), file.read(1)[0], file.read(1)[0]
-    if magic != b"\x28\xb5\x2f\xfd":
-        raise SystemExit(f"{path} is no zstd file")
-    single_segment = descriptor & 0x20
-    if single_segment or window <= (27 - 10) << 3:
-        return None
-    return f"without a list for Raspberry Pi Imager: {path.name} needs a larger window than Imager has; compress it with --long=27"
 
 
 def measure(pieces):

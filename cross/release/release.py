@@ -78,19 +78,16 @@ def programs(words):
 
 
 def add_image(out, found, version, epoch):
-    """Copies the image and writes what belongs to it; returns what to tell."""
-    card = out / f"hob-{version}-{found.board}.img{found.card.suffix}"
+    """Copies the image and writes what belongs to it."""
+    card = out / f"hob-{version}-{found.board}.img.xz"
     shutil.copyfile(found.card, card)
-    why_not = imager.why_not(card)
-    if why_not is None:
-        entries = [imager.entry(card, version, epoch, os.environ.get("RELEASE_URL", ""), list(found.devices))]
-        (out / "rpi-imager.json").write_text(imager.write(entries))
+    entries = [imager.entry(card, version, epoch, os.environ.get("RELEASE_URL", ""), list(found.devices))]
+    (out / "rpi-imager.json").write_text(imager.write(entries))
     names = "debian-sources.tsv", "fetch-debian-sources.sh"
     (out / names[0]).write_text(sources.manifest(found.packages))
     (out / names[1]).write_text(sources.script(version, names[0]))
     (out / names[1]).chmod(0o755)
     (out / "DEBIAN-SOURCES.txt").write_text(sources.offer(version, *names))
-    return [why_not]
 
 
 def checksums(out):
@@ -109,8 +106,9 @@ def pack(chosen, out, version, epoch, found):
     everything = own + image.parts(found)
     (out / "THIRD-PARTY-LICENCES.txt").write_text(licences.write(everything, version))
     (out / f"hob-{version}.cdx.json").write_text(sbom.write(everything, version, epoch))
-    said = add_image(out, found, version, epoch) if found else []
-    said += bundle.write(out, chosen, found, version, epoch)
+    if found:
+        add_image(out, found, version, epoch)
+    said = bundle.write(out, chosen, found, version, epoch)
     checksums(out)
     return len(everything), said
 

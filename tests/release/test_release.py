@@ -257,19 +257,6 @@ class Image(unittest.TestCase):
         for key in ["name", "description", "icon", "url", "extract_size", "extract_sha256", "image_download_size", "release_date"]:
             self.assertTrue(entry[key], key)
 
-    @unittest.skipUnless(shutil.which("zstd"), "zstd is not here")
-    def test_an_image_that_imager_cannot_unpack_is_told(self):
-        with tempfile.TemporaryDirectory() as folder:
-            raw = Path(folder) / "raw"
-            with raw.open("wb") as file:
-                file.truncate(300 << 20)
-            for long, fits in [("27", True), ("28", False)]:
-                card = Path(folder) / f"card-{long}.img.zst"
-                run("zstd", "-q", "-1", f"--long={long}", raw, "-o", card, check=True)
-                self.assertEqual(imager.why_not(card) is None, fits)
-            self.assertEqual(imager.measure(imager.unpacked(card))[0], 300 << 20)
-        self.assertIsNone(imager.why_not(Path("card.img.xz")))
-
     def test_sources_of_all_packages_are_owed(self):
         packages = image.read_packages(self.PACKAGES + self.KERNEL)
         lines = sources.manifest(packages).splitlines()
