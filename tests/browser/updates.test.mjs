@@ -68,8 +68,8 @@ test('an upload that stops goes on after a reload, with the rest alone', async (
     return sent > 1 ? undefined : route.continue();
   });
   await choose(file);
-  await updates().getByText(/^Sending what is missing/).waitFor();
-  await updates().getByRole('progressbar').waitFor();
+  await updates().getByText(/^Sending what is missing/).waitFor(PATIENT);
+  await updates().getByRole('progressbar').waitFor(PATIENT);
   await shot(page, 'updates-sending');
   await page.unroute('**/api/v1/update/uploads/*');
   await page.reload();
