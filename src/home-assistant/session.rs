@@ -8,7 +8,7 @@ use crate::{
     shared::Shared,
     wire::{self, BusEvent, Message},
 };
-use futures::{SinkExt, StreamExt};
+use http_client::{Error, Utf8Bytes, WebSocket};
 use serde_json::{Value, json, value::RawValue};
 use std::{
     collections::{BTreeSet, HashMap},
@@ -16,14 +16,6 @@ use std::{
     time::Duration,
 };
 use tokio::time::{Instant, timeout};
-use tokio_tungstenite::{
-    WebSocketStream,
-    tungstenite::{
-        self,
-        handshake::{client::generate_key, derive_accept_key},
-        protocol::{Role, WebSocketConfig},
-    },
-};
 
 /// The largest message: all entities or registry entries of a large home in one.
 const MESSAGE: usize = 24 << 20;
@@ -35,8 +27,6 @@ const SCRIPTS: usize = 500;
 /// Changed entities that are published at once, and the pause before the next ones.
 const PUBLISHED: usize = 250;
 const PAUSE: Duration = Duration::from_millis(5);
-
-type Socket = WebSocketStream<http_client::Upgraded>;
 
 /// Why a connection ended.
 #[derive(Debug)]
@@ -89,26 +79,16 @@ pub(crate) async fn run(shared: &Shared, settings: &Settings) -> End {
     };
     let Err(why) = session.stay().await else { return lost(String::new()) };
     let was_ready = session.is_ready;
-    let _ = timeout(Duration::from_secs(1), session.socket.close(None)).await;
+    session.socket.close().await;
     End::Lost { why, was_ready }
 }
 
-async fn connect(shared: &Shared, settings: &Settings) -> http_client::Result<Socket> {
-    let key = generate_key();
-    let url = format!("{}/api/websocket", settings.url);
-    let accept = derive_accept_key(key.as_bytes());
-    let upgraded = shared.http(settings).web_socket(&url, &key, &accept).await?;
-    let config = WebSocketConfig::default()
-        .max_message_size(Some(MESSAGE))
-        .max_frame_size(Some(MESSAGE))
-        .read_buffer_size(32 * 1024)
-        .write_buffer_size(0)
-        .max_write_buffer_size(1 << 20);
-    Ok(WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(config)).await)
+async fn connect(shared: &Shared, settings: &Settings) -> http_client::Result<WebSocket> {
+    shared.http(settings).web_socket(&format!("{}/api/websocket", settings.url), MESSAGE).await
 }
 
 /// Signs in; returns the reason if Home Assistant refuses the token.
-async fn sign_in(shared: &Shared, settings: &Settings, socket: &mut Socket) -> Ended<Option<String>> {
+async fn sign_in(shared: &Shared, settings: &Settings, socket: &mut WebSocket) -> Ended<Option<String>> {
     let mut answered = false;
     loop {
         let text =
@@ -129,26 +109,30 @@ async fn sign_in(shared: &Shared, settings: &Settings, socket: &mut Socket) -> E
     }
 }
 
-async fn receive(socket: &mut Socket) -> Ended<tungstenite::Utf8Bytes> {
+async fn receive(socket: &mut WebSocket) -> Ended<Utf8Bytes> {
     loop {
-        match socket.next().await {
-            Some(Ok(tungstenite::Message::Text(text))) => return Ok(text),
-            Some(Ok(tungstenite::Message::Close(_))) | None => return Err("it closed the connection".into()),
-            Some(Ok(_)) => {}
-            Some(Err(tungstenite::Error::Capacity(_))) => {
-                return Err(format!("it sent a message larger than {} MB", MESSAGE >> 20));
-            }
-            Some(Err(error)) => return Err(text_kit::truncate(&error.to_string(), 200)),
+        match socket.receive().await {
+            Ok(Some(http_client::Message::Text(text))) => return Ok(text),
+            Ok(Some(http_client::Message::Binary(_))) => {}
+            Ok(None) => return Err("it closed the connection".into()),
+            Err(Error::TooLarge { .. }) => return Err(format!("it sent a message larger than {} MB", MESSAGE >> 20)),
+            Err(error) => return Err(reason(error)),
         }
     }
 }
 
-async fn send(shared: &Shared, socket: &mut Socket, message: &Value) -> Ended<()> {
-    let sending = socket.send(tungstenite::Message::text(message.to_string()));
-    match timeout(shared.timing.answer, sending).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(text_kit::truncate(&error.to_string(), 200)),
+async fn send(shared: &Shared, socket: &mut WebSocket, message: &Value) -> Ended<()> {
+    match timeout(shared.timing.answer, socket.send(message.to_string())).await {
+        Ok(sent) => sent.map_err(reason),
         Err(_) => Err("it does not read what is sent".into()),
+    }
+}
+
+/// Why a connection broke, without the advice to try again: that is done anyway.
+fn reason(error: Error) -> String {
+    match error {
+        Error::Broken { why, .. } => why,
+        other => other.to_string(),
     }
 }
 
@@ -181,7 +165,7 @@ enum Stream {
 struct Session<'a> {
     shared: &'a Shared,
     access: &'a Access,
-    socket: Socket,
+    socket: WebSocket,
     next: u64,
     pending: HashMap<u64, Asked>,
     /// The number of the subscription to entities.

@@ -63,6 +63,7 @@ pub(super) fn set_model(media: &Media, agent: Agent) {
 /// Lists the services under which people enter keys of providers, and another order of their chains.
 pub(super) fn register(services: &ConfigCenter) -> Result<()> {
     let secret = json!({"name": "api_key", "label": "API key", "type": "secret"});
+    let switch = json!({"name": "enabled", "label": "Use it", "type": "boolean", "required": true});
     let service = |provider: &media::Provider| {
         let url = match provider.url.as_str() {
             "" => json!({"name": "base_url", "label": "Address", "type": "url", "required": true,
@@ -70,8 +71,9 @@ pub(super) fn register(services: &ConfigCenter) -> Result<()> {
             url => json!({"name": "base_url", "label": "Address", "type": "url",
                 "description": format!("Left out: {url}.")}),
         };
+        let access = if provider.keyless { &switch } else { &secret };
         let mut service = json!({"name": provider.id, "displayName": provider.name, "category": "Media",
-            "description": provider.about, "configSchema": [secret, url]});
+            "description": provider.about, "configSchema": [access, url]});
         if !provider.docs.is_empty() {
             service["docsUrl"] = provider.docs.as_str().into();
         }

@@ -83,6 +83,16 @@ pub enum Error {
         /// The system's error.
         why: String,
     },
+    /// The server answered a WebSocket's handshake like any request.
+    #[error("`{host}` does not speak WebSocket there: it answered {status} where a WebSocket was expected")]
+    NotWebSocket {
+        /// The server.
+        host: String,
+        /// The HTTP status.
+        status: u16,
+        /// Its `Date` header.
+        date: Option<String>,
+    },
     /// The client itself could not be made.
     #[error("HTTP cannot be used on this device: {0}")]
     Setup(String),
@@ -131,7 +141,9 @@ impl From<Error> for tool::Error {
             | Error::UnknownCertificate { .. }
             | Error::ChangedCertificate { .. }
             | Error::Setup(_) => Self::Unavailable(text.into()),
-            Error::Redirected(_) | Error::TooLarge { .. } | Error::Broken { .. } => Self::Failed(text.into()),
+            Error::Redirected(_) | Error::TooLarge { .. } | Error::Broken { .. } | Error::NotWebSocket { .. } => {
+                Self::Failed(text.into())
+            }
         }
     }
 }

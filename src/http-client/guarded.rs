@@ -6,7 +6,7 @@ use crate::{
     stream::Clock,
 };
 use reqwest::{
-    Method,
+    Client, Method,
     header::{HeaderMap, HeaderName, HeaderValue},
 };
 use std::{
@@ -192,6 +192,14 @@ impl Guarded {
         Ok((check(url, &self.allow)?, self.clients.lookup.clone()))
     }
 
+    /// The client that may reach a URL.
+    pub(crate) fn client(&self, url: &Url) -> Result<&Client> {
+        match check(url, &self.allow)? {
+            Way::Outside => self.clients.outside.get(),
+            Way::House => self.clients.house.get(),
+        }
+    }
+
     /// Fetches through the guard; at most [`MAX_REDIRECTS`], [`TIMEOUT`] and [`LIMIT`].
     ///
     /// # Errors
@@ -309,11 +317,8 @@ impl Outgoing {
     }
 
     async fn send(&self, through: &Guarded, clock: Clock) -> Result<Streaming> {
-        let client = match check(&self.url, &through.allow)? {
-            Way::Outside => through.clients.outside.get()?,
-            Way::House => through.clients.house.get()?,
-        };
-        let mut request = client.request(self.method.clone(), self.url.clone()).headers(self.headers.clone());
+        let request = through.client(&self.url)?.request(self.method.clone(), self.url.clone());
+        let mut request = request.headers(self.headers.clone());
         if let Some(body) = &self.body {
             request = request.body(body.clone());
         }
@@ -331,7 +336,7 @@ async fn finish(url: Url, answer: Streaming) -> Result<Fetched> {
     })
 }
 
-fn parse(url: &str) -> Result<Url> {
+pub(crate) fn parse(url: &str) -> Result<Url> {
     Url::parse(url.trim()).map_err(|why| {
         Error::BadRequest(format!("this is not a URL that can be fetched ({why}): write it as https://host/path"))
     })
@@ -352,7 +357,7 @@ fn method(text: &str) -> Result<Method> {
     }
 }
 
-fn headers(pairs: Vec<(String, String)>) -> Result<HeaderMap> {
+pub(crate) fn headers(pairs: Vec<(String, String)>) -> Result<HeaderMap> {
     let mut all = HeaderMap::with_capacity(pairs.len());
     for (name, value) in pairs {
         let lower = name.trim().to_ascii_lowercase();

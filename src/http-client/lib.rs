@@ -4,7 +4,8 @@
 //! house unless a person allowed it. [`ModelHttp`] talks to the address a person configured, wherever that is; [`ServiceHttp`] does so
 //! for services in the home, with WebSocket.
 //! [`DownloadHttp`] fetches files whose content is verified. [`Local`] reaches the running daemon over its unix socket. None of them reads proxy settings from the
-//! environment: where a request goes is decided here alone. [`start_tls`] encrypts connections that speak another protocol.
+//! environment: where a request goes is decided here alone. [`start_tls`] encrypts connections that speak another protocol;
+//! [`WebSocket`] carries messages of a bounded size, for [`Guarded`] and [`ServiceHttp`].
 
 mod address;
 mod download;
@@ -20,6 +21,7 @@ mod stream;
 mod testing;
 mod tls;
 mod tunnel;
+mod web_socket;
 
 pub use bytes::Bytes;
 pub use download::DownloadHttp;
@@ -28,10 +30,11 @@ pub use guarded::{Fetch, Fetched, Guarded, LIMIT, MAX_REDIRECTS, Redirected, Ste
 pub use local::Local;
 pub use model::ModelHttp;
 pub use pinned::{Fingerprint, InvalidFingerprint};
-pub use reqwest::Upgraded;
 pub use service::ServiceHttp;
 pub use stream::{Patience, Streaming};
 pub use tls::{TlsStream, Trust, start_tls};
+pub use tokio_tungstenite::tungstenite::Utf8Bytes;
+pub use web_socket::{Message, SocketLimits, WebSocket};
 
 use reqwest::{Client, ClientBuilder, redirect};
 use std::{

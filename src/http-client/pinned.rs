@@ -175,7 +175,7 @@ mod tests {
         let Error::ChangedCertificate { fingerprint: changed, .. } = &error else { panic!("{error}") };
         assert_eq!((changed.to_string(), other.hits()), (other.fingerprint(), 0));
         assert!(error.to_string().contains("another certificate"), "{error}");
-        let socket = http.web_socket(&other.url("/api/websocket"), "key", "accept").await.err().unwrap();
+        let socket = http.web_socket(&other.url("/api/websocket"), 1_000).await.err().unwrap();
         assert!(matches!(socket, Error::ChangedCertificate { .. }), "{socket}");
         // Away is away, and not a changed certificate.
         let away = other.stop().await;

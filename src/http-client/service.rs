@@ -4,8 +4,9 @@ use crate::{
     Error, Fingerprint, Lazy, Result, Streaming,
     pinned::Pin,
     stream::{Clock, Patience},
+    web_socket::{SocketLimits, WebSocket, elsewhere},
 };
-use reqwest::{Method, StatusCode, Upgraded, header};
+use reqwest::{Method, header};
 use std::{sync::Arc, time::Duration};
 use url::Url;
 
@@ -93,40 +94,17 @@ impl ServiceHttp {
         Ok(answer)
     }
 
-    /// Opens a WebSocket and returns the connection after its handshake, over TLS where the URL is `https`. `key` is the
-    /// client's nonce, and `accept` the server's answer to it.
+    /// Opens a WebSocket, over TLS where the URL is `https`; the largest message it receives has so many bytes.
     ///
     /// # Errors
-    /// As [`ServiceHttp::request`]; `Broken` when the server does not speak WebSocket there.
-    pub async fn web_socket(&self, url: &str, key: &str, accept: &str) -> Result<Upgraded> {
+    /// As [`ServiceHttp::request`]; `NotWebSocket` when the server does not speak it there.
+    pub async fn web_socket(&self, url: &str, largest: usize) -> Result<WebSocket> {
         let (url, host) = parse(url)?;
-        let request = self
-            .http
-            .get()?
-            .get(url.clone())
-            .header(header::CONNECTION, "Upgrade")
-            .header(header::UPGRADE, "websocket")
-            .header(header::SEC_WEBSOCKET_VERSION, "13")
-            .header(header::SEC_WEBSOCKET_KEY, key);
-        let late =
-            || Error::TimedOut { host: host.clone(), what: "did not begin to answer", after: PATIENCE.first_byte };
-        let broken = |why: String| Error::Broken { host: host.clone(), why };
-        let answer = tokio::time::timeout(PATIENCE.first_byte, request.send()).await.map_err(|_| late())?;
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(why) => return Err(self.explained(Error::of(&host, &why), &url).await),
-        };
-        if answer.status().is_redirection() {
-            let to = answer.headers().get(header::LOCATION).and_then(|to| to.to_str().ok()).unwrap_or_default();
-            return Err(elsewhere(&host, to));
+        let limits = SocketLimits { handshake: PATIENCE.first_byte, message: largest };
+        match WebSocket::open(self.http.get()?.get(url.clone()), &host, limits).await {
+            Ok(socket) => Ok(socket),
+            Err(error) => Err(self.explained(error, &url).await),
         }
-        let accepts = answer.headers().get(header::SEC_WEBSOCKET_ACCEPT).is_some_and(|value| value == accept);
-        if answer.status() != StatusCode::SWITCHING_PROTOCOLS || !accepts {
-            let status = answer.status().as_u16();
-            return Err(broken(format!("it answered {status} where a WebSocket was expected")));
-        }
-        let upgraded = tokio::time::timeout(PATIENCE.first_byte, answer.upgrade()).await.map_err(|_| late())?;
-        upgraded.map_err(|why| Error::of(&host, &why))
     }
 }
 
@@ -137,13 +115,6 @@ fn parse(url: &str) -> Result<(Url, String)> {
     })?;
     let host = url.host_str().unwrap_or_default().to_owned();
     Ok((url, host))
-}
-
-fn elsewhere(host: &str, location: &str) -> Error {
-    let to = Url::parse(location).ok().and_then(|to| to.host_str().map(str::to_owned)).unwrap_or(host.to_owned());
-    Error::Redirected(format!(
-        "`{host}` sends requests on to `{to}`, and the token is not sent along: put the final address into the settings"
-    ))
 }
 
 #[cfg(test)]
@@ -174,20 +145,10 @@ mod tests {
     #[tokio::test]
     async fn a_server_without_websocket_says_so() {
         let server = Server::start(|_| answer("200 OK", "", "hello")).await;
-        let error = ServiceHttp::default().web_socket(&server.url("/api/websocket"), "a", "b").await.unwrap_err();
+        let error = ServiceHttp::default().web_socket(&server.url("/api/websocket"), 1_000).await.err().unwrap();
         assert!(error.to_string().contains("it answered 200 where a WebSocket was expected"), "{error}");
-        let wrong = Server::start(|_| {
-            answer(
-                "101 Switching Protocols",
-                "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: x\r\n",
-                "",
-            )
-        })
-        .await;
-        let error = ServiceHttp::default().web_socket(&wrong.url("/api/websocket"), "a", "b").await.unwrap_err();
-        assert!(matches!(error, Error::Broken { .. }), "{error}");
         for url in ["ws://x/", "nothing"] {
-            let error = ServiceHttp::default().web_socket(url, "a", "b").await.unwrap_err();
+            let error = ServiceHttp::default().web_socket(url, 1_000).await.err().unwrap();
             assert!(matches!(error, Error::BadRequest(_)), "{error}");
         }
     }

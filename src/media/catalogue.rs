@@ -33,6 +33,8 @@ pub enum Wire {
     MiniMax,
     ElevenLabs,
     Suno,
+    /// The read-aloud voices of the browser.
+    Edge,
 }
 
 /// A provider.
@@ -50,6 +52,9 @@ pub struct Provider {
     /// The provider of models whose key serves too.
     #[serde(default)]
     pub models: String,
+    /// Whether it needs no key, and is used once an admin has switched it on.
+    #[serde(default)]
+    pub keyless: bool,
     /// A description for people.
     #[serde(default)]
     pub about: String,
@@ -228,13 +233,14 @@ mod tests {
         for link in &file.link {
             let provider = file.provider.iter().find(|provider| provider.id == link.provider);
             let provider = provider.unwrap_or_else(|| panic!("{link:?} names no provider"));
-            assert_eq!(link.model.is_empty(), !provider.is_service(), "{link:?}");
+            assert_eq!(link.model.is_empty(), !provider.is_service() || provider.wire == Wire::Edge, "{link:?}");
             assert!(link.largest <= 20 << 20 && link.most > 0 && link.seconds <= 900, "{link:?}");
         }
         for task in Task::ALL {
             assert!(links(*task).next().is_some(), "{task:?} has no provider");
         }
         for provider in &file.provider {
+            assert!(!provider.keyless || !provider.url.is_empty(), "nobody enters the address of {}", provider.id);
             assert!(file.link.iter().any(|link| link.provider == provider.id), "{} does nothing", provider.id);
         }
     }

@@ -3,8 +3,8 @@
 use crate::{
     Endpoint, Media, anthropic,
     api::Api,
-    catalogue::{self, Link, Price, Usage, Wire},
-    dashscope, elevenlabs,
+    catalogue::{self, Link, Price, Provider, Usage, Wire},
+    dashscope, edge, elevenlabs,
     failure::Failure,
     gemini,
     job::{Answer, Draw, Job, Made, MadeFile, Task},
@@ -63,6 +63,8 @@ impl Media {
     /// `Failed` where the content is refused; `Denied` by a rule.
     pub async fn run(&self, cx: &Cx, task: Task, job: Job, options: Options) -> Result<Done> {
         let settings = cx.ports().settings.clone();
+        // The error of a provider taints the run, but what the next one is sent was written before.
+        let options = Options { asks: options.asks && cx.label() == Label::Outside, ..options };
         let chain = match &options.only {
             Some(only) => vec![catalogue::link(task, only.trim()).map_err(Error::bad_args)?],
             None => catalogue::chain(task, &*settings).map_err(Error::failed)?,
@@ -248,6 +250,9 @@ impl Media {
             (Wire::ElevenLabs, Job::Transcribe(job)) => elevenlabs::transcribe(&api, job).await,
             (Wire::ElevenLabs, Job::Compose(job)) if link.task == Task::Effect => elevenlabs::effect(&api, job).await,
             (Wire::ElevenLabs, Job::Compose(job)) => elevenlabs::compose(&api, job).await,
+            (Wire::Edge, Job::Speak(speak)) => {
+                edge::speak(&self.0.web, (endpoint, link), &*cx.ports().clock, speak).await
+            }
             (Wire::Suno, Job::Compose(job)) => suno::compose(&api, job, &notes).await,
             _ => Err(Failure::Unable(format!("does not {}", link.task.words()))),
         };
@@ -302,8 +307,7 @@ async fn ask(cx: &Cx, endpoint: &Endpoint, options: &Options) -> Result<()> {
             "the address of `{id}` is not a URL: an admin can correct it under Services, as https://host/path"
         ))
     })?;
-    let ask = options.asks && cx.label() == Label::Outside;
-    let reason = match ask {
+    let reason = match options.asks {
         true => format!(
             "`{}` would send text of a run that has read content from outside to {host}, which needs a person's approval",
             options.tool
@@ -316,7 +320,7 @@ async fn ask(cx: &Cx, endpoint: &Endpoint, options: &Options) -> Result<()> {
         action: "send",
         details: json!({"host": host}),
         risk: Risk::Send,
-        ask,
+        ask: options.asks,
         about: format!("Send this to {}.", endpoint.provider.name),
         reason,
     };
@@ -400,20 +404,31 @@ fn give_up(task: Task, options: &Options, failures: Vec<(String, Failure)>) -> E
         return Error::unavailable(sentence.clone());
     }
     if failures.is_empty() {
-        let services =
-            |link: &Link| catalogue::provider(&link.provider).filter(|p| p.is_service()).map(|p| format!("`{}`", p.id));
-        let known: Vec<String> = catalogue::links(task).filter_map(services).collect();
-        let known = match &options.only {
-            Some(only) => format!("`{}`", text_kit::truncate(only.split('/').next().unwrap_or_default(), 40)),
-            None => known.join(", "),
-        };
-        return Error::unavailable(format!(
-            "nothing is set up here to {words}: an admin can enter a key under Services, for one of {known}"
-        ))
-        .say(format!("I cannot {words} yet. An admin can add a key for that under Services."));
+        return not_set_up(task, options);
     }
     let each: Vec<String> = failures.iter().map(|(name, failure)| format!("{name} {}", failure.words())).collect();
     let each = each.join("; ");
     Error::unavailable(format!("no provider could {words}: {each}. Try again later, or check the keys under Services"))
         .say(format!("I could not {words}: {each}."))
+}
+
+/// The error where no provider of a task is set up: those with a key, and those that are switched on.
+fn not_set_up(task: Task, options: &Options) -> Error {
+    let words = task.words();
+    let only = options.only.as_deref().map(|only| only.split('/').next().unwrap_or_default().trim());
+    let services = catalogue::links(task).filter_map(|link| catalogue::provider(&link.provider));
+    let mut services: Vec<&Provider> = services.filter(|provider| provider.is_service()).collect();
+    if let Some(only) = services.iter().find(|provider| Some(provider.id.as_str()) == only) {
+        services = vec![*only];
+    }
+    let (free, keyed): (Vec<&Provider>, Vec<&Provider>) = services.into_iter().partition(|provider| provider.keyless);
+    let names = |all: &[&Provider]| all.iter().map(|p| format!("`{}`", p.id)).collect::<Vec<_>>().join(", ");
+    let key = format!("enter a key under Services, for one of {}", names(&keyed));
+    let (way, said) = match (keyed.is_empty(), free.is_empty()) {
+        (true, _) => (format!("switch on {} under Services", names(&free)), "switch that on under Services"),
+        (_, true) => (key, "add a key for that under Services"),
+        _ => (format!("{key}, or switch on {} there", names(&free)), "add a key for that under Services"),
+    };
+    Error::unavailable(format!("nothing is set up here to {words}: an admin can {way}"))
+        .say(format!("I cannot {words} yet. An admin can {said}."))
 }

@@ -70,12 +70,16 @@ impl From<http_client::Error> for Failure {
         use http_client::Error as Http;
         let text = error.to_string();
         match error {
-            Http::BadRequest(_) | Http::Blocked { .. } | Http::Redirected(_) | Http::Setup(_) => Self::Unable(text),
-            Http::TooLarge { .. } => Self::Odd(text),
+            Http::BadRequest(_) | Http::Blocked { .. } | Http::Redirected(_) | Http::Setup(_) => {
+                Self::Unable(format!("could not be asked ({text})"))
+            }
+            Http::TooLarge { .. } | Http::NotWebSocket { .. } => {
+                Self::Odd(format!("answered something unusable ({text})"))
+            }
             Http::Unreachable { .. } | Http::UnknownCertificate { .. } | Http::ChangedCertificate { .. } => {
                 Self::Busy(text)
             }
-            Http::TimedOut { .. } | Http::Broken { .. } => Self::Silent(text),
+            Http::TimedOut { .. } | Http::Broken { .. } => Self::Silent(format!("did not answer to the end ({text})")),
         }
     }
 }

@@ -7,6 +7,7 @@ mod api;
 mod catalogue;
 mod chain;
 mod dashscope;
+mod edge;
 mod elevenlabs;
 mod failure;
 mod gemini;
@@ -26,7 +27,7 @@ pub use job::{Blob, Compose, Draw, Film, Job, Look, Made, MadeFile, Speak, Task,
 pub use voice_servers::{Finder, SERVICE as VOICE_SERVICE, VoiceServers};
 
 use futures::future::BoxFuture;
-use http_client::ModelHttp;
+use http_client::{Guarded, ModelHttp};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::Semaphore;
 use tool::{Cx, Result, Settings};
@@ -71,6 +72,8 @@ pub struct Media(Arc<Inner>);
 
 struct Inner {
     http: ModelHttp,
+    /// For a service whose address no person entered.
+    web: Guarded,
     deps: Deps,
     model: OnceLock<Arc<dyn ChatModel>>,
     turns: Semaphore,
@@ -88,7 +91,8 @@ pub(crate) struct Endpoint {
 impl Media {
     pub fn new(deps: Deps) -> Self {
         let (turns, long_turns) = (Semaphore::new(AT_ONCE), Semaphore::new(LONG_AT_ONCE));
-        Self(Arc::new(Inner { http: ModelHttp::default(), deps, model: OnceLock::new(), turns, long_turns }))
+        let (http, web, model) = (ModelHttp::default(), Guarded::default(), OnceLock::new());
+        Self(Arc::new(Inner { http, web, deps, model, turns, long_turns }))
     }
 
     /// Sets the model that answers in chats, which exists later than this.
@@ -108,6 +112,7 @@ impl Media {
     }
 
     /// The address and key of a provider, where it is set up: by its own service, else by the key of models.
+    /// One without a key is set up where an admin has switched it on.
     fn endpoint(&self, settings: &dyn Settings, id: &str) -> Option<Endpoint> {
         let provider = catalogue::provider(id)?;
         match provider.wire {
@@ -124,6 +129,11 @@ impl Media {
             value.filter(|value| !value.is_empty()).map(str::to_owned)
         };
         let (key, url) = (text("api_key"), text("base_url"));
+        if provider.keyless {
+            let is_on = entry.get("enabled").and_then(serde_json::Value::as_bool) == Some(true);
+            let url = url.unwrap_or_else(|| provider.url.clone());
+            return is_on.then_some(Endpoint { provider, url, key: None });
+        }
         if key.is_some() || url.is_some() {
             let url = url.unwrap_or_else(|| provider.url.clone());
             return (!url.is_empty()).then_some(Endpoint { provider, url, key });

@@ -73,12 +73,20 @@ fn a_service_goes_before_the_key_of_models() {
     assert_eq!(at(other, "gemini"), Some(("http://elsewhere/".into(), None)));
     assert_eq!(at(json!({"resolve": {"api_key": "k"}}), "resolve"), None, "nobody knows where it is");
     assert_eq!((at(json!({}), "minimax"), at(json!({}), "model"), at(json!({}), "x")), (None, None, None));
+    // One without a key is off until it is switched on, whatever else is entered.
+    for off in
+        [json!({}), json!({"edge": {"base_url": "http://nas/"}}), json!({"edge": {"enabled": false, "api_key": "k"}})]
+    {
+        assert_eq!(at(off, "edge"), None);
+    }
+    let (url, key) = at(json!({"edge": {"enabled": true}}), "edge").unwrap();
+    assert!(url.starts_with("https://speech.platform.bing.com/") && key.is_none());
 }
 
 #[tokio::test]
 async fn what_is_not_set_up_says_what_to_enter() {
     let media = media();
-    for (only, part) in [(None, "for one of `minimax`"), (Some("suno"), "`suno`")] {
+    for (only, part) in [(None, "for one of `minimax`"), (Some("suno"), "key under Services, for one of `suno`")] {
         let options = Options { tool: "create_audio", only: only.map(str::to_owned), asks: false };
         let error =
             media.run(&cx(json!({})), Task::Music, Job::Compose(Compose::default()), options).await.unwrap_err();
@@ -95,6 +103,10 @@ async fn what_is_not_set_up_says_what_to_enter() {
     let wyoming = Options { tool: "x", only: Some("wyoming".into()), asks: false };
     let error = media.run(&cx(json!({})), Task::Speech, spoken, wyoming).await.unwrap_err();
     assert!(error.message().contains("Piper"), "{error}");
+    let spoken = Job::Speak(Speak { text: "x".into(), ..Speak::default() });
+    let edge = Options { tool: "x", only: Some("edge".into()), asks: false };
+    let error = media.run(&cx(json!({})), Task::Speech, spoken, edge).await.unwrap_err();
+    assert!(error.message().ends_with("an admin can switch on `edge` under Services"), "{error}");
 }
 
 #[tokio::test]

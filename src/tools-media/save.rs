@@ -177,11 +177,10 @@ fn checked_type(target: &Target, bytes: &[u8]) -> Result<String> {
     let media_type = uploads::media_type(bytes, "", "");
     let fits = match target.kind {
         Kind::Image => media_type.starts_with("image/"),
-        Kind::Audio => media_type.starts_with("audio/") || bytes_look_like_mp3(bytes),
+        Kind::Audio => media_type.starts_with("audio/"),
         Kind::Video => media_type.starts_with("video/"),
     };
     match fits {
-        true if target.kind == Kind::Audio && !media_type.starts_with("audio/") => Ok("audio/mpeg".into()),
         true => Ok(media_type),
         false => Err(Error::failed(format!(
             "the provider gave a file of the type {}, which is no {}: nothing was saved. Try again, or with another `provider`",
@@ -189,11 +188,6 @@ fn checked_type(target: &Target, bytes: &[u8]) -> Result<String> {
             target.kind.words()
         ))),
     }
-}
-
-/// Whether it begins with the header of an MPEG frame of layer III, in any bit rate.
-fn bytes_look_like_mp3(bytes: &[u8]) -> bool {
-    matches!(bytes, [0xFF, b, ..] if b & 0xE6 == 0xE2)
 }
 
 /// Names for a file: the wished one, then with numbers.

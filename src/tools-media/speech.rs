@@ -139,7 +139,7 @@ pub(crate) struct SpeakArgs {
     format: Option<String>,
     /// Path of a new file in the workspace, or of a folder with / at its end.
     path: Option<String>,
-    /// Only this one: wyoming (a server in the home), openai, elevenlabs, minimax or gemini; with a model as openai/MODEL.
+    /// Only this one: wyoming (a server in the home), openai, elevenlabs, minimax, gemini or edge; with a model as openai/MODEL.
     provider: Option<String>,
 }
 

@@ -31,7 +31,14 @@ pub fn media_type(bytes: &[u8], declared: &str, name: &str) -> String {
         let by_name = TEXTS.iter().find(|(e, _)| *e == ending).map(|(_, t)| *t);
         return by_name.unwrap_or("text/plain").to_owned();
     }
-    infer::get(bytes).map_or("application/octet-stream", |t| t.mime_type()).to_owned()
+    let other = if is_mp3(bytes) { "audio/mpeg" } else { "application/octet-stream" };
+    infer::get(bytes).map_or(other, |t| t.mime_type()).to_owned()
+}
+
+/// Whether it begins with the head of a frame of MPEG audio, layer III, of any version and rate: `infer` knows those of one kind.
+fn is_mp3(bytes: &[u8]) -> bool {
+    let [0xff, version, rate, ..] = bytes else { return false };
+    version & 0xe6 == 0xe2 && version & 0x18 != 0x08 && !matches!(rate >> 4, 0 | 15) && rate & 0x0c != 0x0c
 }
 
 fn is_text(bytes: &[u8]) -> bool {
@@ -80,6 +87,13 @@ mod tests {
             (b"BM\x46\0\0\0\0\0\0\0", "", "", "image/bmp"),
             (b"MZ\x90\0\x03\0", "", "", "application/vnd.microsoft.portable-executable"),
             (b"ID3\x03\0\0\0\0\x01", "", "", "audio/mpeg"),
+            // MP3 without tags: MPEG 1, 2 and 2.5; and no head of a frame.
+            (b"\xff\xfb\x90\0", "", "", "audio/mpeg"),
+            (b"\xff\xf3\x64\xc4", "", "", "audio/mpeg"),
+            (b"\xff\xe2\x64\xc4", "", "", "audio/mpeg"),
+            (b"\xff\xf3\xf4\xc4", "", "", "application/octet-stream"),
+            (b"\xff\xeb\x64\xc4", "", "", "application/octet-stream"),
+            (b"\xff\xfeh\0", "", "", "application/octet-stream"),
             // Text formats keep their declared type.
             (b"<svg xmlns=\"a\"/>", "", "a.svg", "image/svg+xml"),
             (b"<?xml version=\"1.0\"?><a/>", "application/xml", "", "application/xml"),

@@ -129,7 +129,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("sysinfo", "board"),
     ("tokenizers", "embed"),
     ("ttf-parser", "decoders"),
-    ("tokio-tungstenite", "home-assistant"),
+    ("tokio-tungstenite", "http-client"),
     ("tract-onnx", "embed"),
     ("wasmi", "sandbox"),
     ("whatlang", "language"),

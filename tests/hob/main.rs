@@ -63,6 +63,7 @@ mod mail;
 mod mail_hostile;
 mod mail_servers;
 mod media;
+mod media_edge;
 mod media_server;
 mod media_sound;
 mod memory_lifecycle;
