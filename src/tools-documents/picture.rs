@@ -8,6 +8,10 @@ use workspace::{Expect, Located, WriteOptions};
 /// The quality of JPEG where none is named.
 const QUALITY: u8 = 85;
 
+/// What is told of a picture whose colour profile is not read.
+const LOST_COLORS: &str = "The colour profile of the picture is of a kind that is not read, and was left out: its colours may look \
+                           different. Convert it to sRGB first where that matters.";
+
 /// Resize a picture (PNG, JPEG, WebP, GIF, BMP) and save it as a new file. Turns photos upright and removes their metadata, such as the
 /// place where they were taken. Of a moving picture, the first frame.
 #[derive(Deserialize, JsonSchema)]
@@ -112,12 +116,12 @@ pub(crate) async fn resize_image(tools: DocumentTools, cx: Cx, args: ResizeImage
             tools.free_name(&cx, &name, ending, args.overwrite).await?
         }
     };
-    let size = picture.bytes.len();
+    let (size, has_lost_colors) = (picture.bytes.len(), picture.has_lost_colors);
     let expect = if args.overwrite { Expect::Any } else { Expect::Absent };
     let options = WriteOptions { expect, parents: true, label: source.label, ..WriteOptions::default() };
     let written = tools.workspaces.write(&cx, &located, picture.bytes, options).await?;
     let path = located.display();
-    let content = json!({
+    let mut content = json!({
         "path": path,
         "width": picture.width,
         "height": picture.height,
@@ -128,6 +132,9 @@ pub(crate) async fn resize_image(tools: DocumentTools, cx: Cx, args: ResizeImage
         "created": written.created,
         "version": written.entry.version,
     });
+    if has_lost_colors {
+        content["note"] = LOST_COLORS.into();
+    }
     let sentence = format!("I saved it as {path}, with {} × {} pixels.", picture.width, picture.height);
     let mut output = Output::json(content)?.say(sentence);
     output.label = source.label;
