@@ -112,8 +112,9 @@ pub(crate) async fn resize_image(tools: DocumentTools, cx: Cx, args: ResizeImage
                 Some((stem, ending)) if !ending.contains('/') => stem,
                 _ => source.shown.as_str(),
             };
-            let name = format!("{stem}-{}x{}", picture.width, picture.height);
-            tools.free_name(&cx, &name, ending, args.overwrite).await?
+            let name = format!("{stem}-{}x{}.{ending}", picture.width, picture.height);
+            let located = tools.workspaces.locate(&cx, &name)?;
+            if args.overwrite { located } else { tools.workspaces.free_name(&located).await? }
         }
     };
     let (size, has_lost_colors) = (picture.bytes.len(), picture.has_lost_colors);
@@ -151,17 +152,5 @@ impl DocumentTools {
             )));
         }
         Ok(())
-    }
-
-    /// A path with this beginning and ending at which nothing is.
-    async fn free_name(&self, cx: &Cx, stem: &str, ending: &str, overwrite: bool) -> Result<Located> {
-        for number in 1..100 {
-            let name = if number == 1 { format!("{stem}.{ending}") } else { format!("{stem}-{number}.{ending}") };
-            let located = self.workspaces.locate(cx, &name)?;
-            if overwrite || !self.workspaces.exists(cx, &located).await? {
-                return Ok(located);
-            }
-        }
-        Err(Error::bad_args(format!("there are many files like `{stem}.{ending}`: name the new one in `outputPath`")))
     }
 }

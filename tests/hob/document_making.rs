@@ -107,7 +107,7 @@ fn pictures_are_resized_into_new_files() {
     fs::write(disk.join("photo.png"), png(200, 100, 100)).unwrap();
     for (arguments, path, width, height) in [
         (json!({"width": 50, "height": 50}), "photo-50x25.png", 50, 25),
-        (json!({"width": 50, "height": 50}), "photo-50x25-2.png", 50, 25),
+        (json!({"width": 50, "height": 50}), "photo-50x25 (2).png", 50, 25),
         (
             json!({"width": 50, "height": 50, "fit": "cover", "outputPath": "small/a.jpg", "quality": 60}),
             "small/a.jpg",
