@@ -13,13 +13,19 @@ use registry::{
     Verdict,
     authored::{Author, Authored, Change, Created, Status},
 };
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _},
+};
+use serde_json::{Map, Value, json};
 use std::time::Instant;
 use tool::{
     Error, Output, Result as ToolResult,
     prelude::{JsonSchema, schemars},
 };
+
+/// What a draft is called and described as that is tried without it.
+const UNNAMED: [(&str, &str); 2] = [("name", "draft"), ("description", "A draft.")];
 
 /// A family of written tools, as its routes use it.
 pub(crate) trait Family: Author + FromRef<AppState> {
@@ -134,6 +140,27 @@ pub(crate) fn authorize(house: &AppState, caller: &Caller, tool: &str) -> Result
         (Verdict::Deny, "group-off") => Err(Error::unavailable(decision.reason).into()),
         (Verdict::Deny, _) => Err(Error::denied(decision.reason).into()),
         _ => Ok(()),
+    }
+}
+
+/// A draft that is only tried, and needs neither name nor description.
+pub(crate) fn unnamed<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<T, D::Error> {
+    let mut fields = Map::deserialize(from)?;
+    for (field, instead) in UNNAMED {
+        fields.entry(field).or_insert_with(|| instead.into());
+    }
+    serde_json::from_value(Value::Object(fields)).map_err(D::Error::custom)
+}
+
+/// Says the same in the description of a request.
+pub(crate) fn describe_unnamed(schema: &mut schemars::Schema) {
+    for (field, instead) in UNNAMED {
+        if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+            required.retain(|name| name != field);
+        }
+        if let Some(field) = schema.pointer_mut(&format!("/properties/{field}")) {
+            field["default"] = instead.into();
+        }
     }
 }
 

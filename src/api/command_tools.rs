@@ -3,7 +3,8 @@
 use crate::{
     AppState, Caller,
     authored_tools::{
-        Family, approve, authorize, create, delete, disable, enable, execute, no_arguments, one, reject, tried, update,
+        Family, approve, authorize, create, delete, describe_unnamed, disable, enable, execute, no_arguments, one,
+        reject, tried, unnamed, update,
     },
     describe::{Routes, get, post},
     document::limited,
@@ -88,8 +89,9 @@ async fn list(
 /// A draft to be tried out without keeping it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = describe_unnamed)]
 struct Test {
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "unnamed")]
     draft: Draft,
     /// The arguments to try it with.
     #[serde(default = "no_arguments", alias = "testArguments")]

@@ -3,7 +3,8 @@
 use crate::{
     AppState, Caller,
     authored_tools::{
-        Family, approve, authorize, create, delete, disable, enable, execute, no_arguments, one, reject, tried, update,
+        Family, approve, authorize, create, delete, describe_unnamed, disable, enable, execute, no_arguments, one,
+        reject, tried, unnamed, update,
     },
     describe::{Routes, get, post},
     document::limited,
@@ -144,8 +145,9 @@ async fn definitions(State(house): State<AppState>, Extension(caller): Extension
 /// A draft to be tried out without keeping it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = describe_unnamed)]
 struct Test {
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "unnamed")]
     draft: Draft,
     #[serde(default = "no_arguments")]
     test_arguments: Value,

@@ -16,6 +16,7 @@ mod office;
 mod pages;
 mod pdf;
 mod picture;
+mod profile;
 mod read;
 mod select;
 mod serve;

@@ -1,9 +1,11 @@
 //! Pictures: PNG, JPEG, WebP, GIF and BMP, scaled and written anew, so that nothing but their pixels stays.
 
-use crate::fault::{Fault, Result};
+use crate::{
+    fault::{Fault, Result},
+    profile::Profile,
+};
 use image::{
-    DynamicImage, GenericImageView, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageReader, Limits,
-    RgbaImage,
+    DynamicImage, GenericImageView, ImageDecoder, ImageError, ImageFormat, ImageReader, Limits, RgbaImage,
     codecs::{gif::GifEncoder, jpeg::JpegEncoder, png::PngEncoder, webp::WebPEncoder},
     error::LimitErrorKind,
     imageops::{self, FilterType},
@@ -70,6 +72,8 @@ pub struct Picture {
     pub height: u32,
     /// What it was before, upright.
     pub was: (u32, u32),
+    /// It came with a colour profile of a kind that is not read, so its colours may look different.
+    pub has_lost_colors: bool,
 }
 
 impl PictureFormat {
@@ -140,8 +144,24 @@ pub(crate) fn resize(task: &ResizeTask, bytes: &[u8]) -> Result<Picture> {
     };
     let format = task.format.unwrap_or(format);
     let (width, height) = scaled.dimensions();
-    let bytes = encode(&scaled, format, task.quality.clamp(1, 100), profile)?;
-    Ok(Picture { bytes, format, width, height, was })
+    let read = profile.as_deref().map(Profile::read);
+    let scaled = match &read {
+        Some(Some(profile)) if !profile.is_srgb() => converted(&scaled, profile),
+        _ => scaled,
+    };
+    let bytes = encode(&scaled, format, task.quality.clamp(1, 100))?;
+    Ok(Picture { bytes, format, width, height, was, has_lost_colors: matches!(read, Some(None)) })
+}
+
+/// A picture with the colours of its profile as those of sRGB.
+fn converted(picture: &DynamicImage, profile: &Profile) -> DynamicImage {
+    let mut plain = picture.plain();
+    match &mut plain {
+        DynamicImage::ImageRgb8(pixels) => profile.convert(pixels, 3),
+        DynamicImage::ImageRgba8(pixels) => profile.convert(pixels, 4),
+        _ => {}
+    }
+    plain
 }
 
 /// A picture, upright, with its format and colour profile.
@@ -230,12 +250,14 @@ fn scale(picture: &DynamicImage, (width, height): (u32, u32)) -> Result<DynamicI
     })
 }
 
-fn encode(picture: &DynamicImage, format: PictureFormat, quality: u8, profile: Option<Vec<u8>>) -> Result<Vec<u8>> {
+fn encode(picture: &DynamicImage, format: PictureFormat, quality: u8) -> Result<Vec<u8>> {
     let mut out = Cursor::new(vec![]);
     let written = match format {
-        PictureFormat::Jpeg => write(picture.to_rgb(), JpegEncoder::new_with_quality(&mut out, quality), profile),
-        PictureFormat::Png => write(picture.plain(), PngEncoder::new(&mut out), profile),
-        PictureFormat::Webp => write(picture.plain(), WebPEncoder::new_lossless(&mut out), profile),
+        PictureFormat::Jpeg => {
+            picture.to_rgb().write_with_encoder(JpegEncoder::new_with_quality(&mut out, quality))
+        }
+        PictureFormat::Png => picture.plain().write_with_encoder(PngEncoder::new(&mut out)),
+        PictureFormat::Webp => picture.plain().write_with_encoder(WebPEncoder::new_lossless(&mut out)),
         PictureFormat::Gif => {
             let (width, height) = picture.dimensions();
             GifEncoder::new_with_speed(&mut out, GIF_SPEED).encode(
@@ -249,14 +271,6 @@ fn encode(picture: &DynamicImage, format: PictureFormat, quality: u8, profile: O
     };
     written.map_err(|_| Fault::BadArgs("the picture cannot be written in this format: choose another".into()))?;
     Ok(out.into_inner())
-}
-
-fn write(picture: DynamicImage, mut encoder: impl ImageEncoder, profile: Option<Vec<u8>>) -> image::ImageResult<()> {
-    if let Some(profile) = profile {
-        // Colours alone; a format without profiles goes without.
-        let _ = encoder.set_icc_profile(profile);
-    }
-    picture.write_with_encoder(encoder)
 }
 
 trait Forms {
@@ -288,7 +302,7 @@ mod tests {
 
     fn picture(width: u32, height: u32, format: PictureFormat) -> Vec<u8> {
         let pixels = RgbaImage::from_fn(width, height, |x, y| image::Rgba([(x % 256) as u8, (y % 256) as u8, 7, 255]));
-        encode(&pixels.into(), format, 90, None).unwrap()
+        encode(&pixels.into(), format, 90).unwrap()
     }
 
     fn task(width: u32, height: u32, fit: Fit) -> ResizeTask {
@@ -350,6 +364,31 @@ mod tests {
         assert_eq!(((made.width, made.height), made.was), ((10, 20), (20, 40)));
         assert!(photo.windows(4).any(|four| four == b"home") && !made.bytes.windows(4).any(|four| four == b"home"));
         assert!(!made.bytes.windows(4).any(|four| four == b"Exif"));
+    }
+
+    #[test]
+    fn a_profile_goes_and_its_colors_stay() {
+        use crate::profile::tests::{CURVE, P3, formula, profile};
+        use image::ImageEncoder;
+        let with = |profile: &[u8]| {
+            let mut out = Cursor::new(vec![]);
+            let mut encoder = PngEncoder::new(&mut out);
+            encoder.set_icc_profile(profile.to_vec()).unwrap();
+            RgbaImage::from_pixel(9, 9, image::Rgba([200, 100, 50, 255])).write_with_encoder(encoder).unwrap();
+            out.into_inner()
+        };
+        for (profile, color, has_lost_colors) in
+            [(&profile(P3, &formula(3, &CURVE))[..], [215, 93, 31], false), (b"any bytes at all", [200, 100, 50], true)]
+        {
+            for format in [PictureFormat::Png, PictureFormat::Jpeg, PictureFormat::Webp] {
+                let task = ResizeTask { format: Some(format), quality: 100, ..task(3, 3, Fit::Fill) };
+                let made = resize(&task, &with(profile)).unwrap();
+                let (picture, _, left) = decode(&made.bytes).unwrap();
+                assert_eq!((left, made.has_lost_colors), (None, has_lost_colors));
+                let found = picture.to_rgb8().get_pixel(1, 1).0;
+                assert!(found.iter().zip(color).all(|(a, b)| a.abs_diff(b) <= 3), "{format:?} {found:?}");
+            }
+        }
     }
 
     #[test]

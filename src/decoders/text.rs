@@ -2,16 +2,13 @@
 
 use crate::{
     fault::{Fault, Result},
-    table,
+    table::{self, COLUMNS, LeftOut, ROWS},
     task::{Format, Unit},
     whole::{TEXT, Whole},
     xml::text_of,
 };
 use std::borrow::Cow;
 
-/// The most columns and rows of a table.
-const COLUMNS: usize = 256;
-const ROWS: usize = 100_000;
 /// How much of a file shows which character separates its fields, in bytes.
 const HEAD: usize = 8 << 10;
 
@@ -94,7 +91,7 @@ fn table_of(text: &str, notes: &mut Vec<String>) -> String {
         .flexible(true)
         .delimiter(u8::try_from(separator).unwrap_or(b','))
         .from_reader(text.as_bytes());
-    let mut rows = vec![];
+    let (mut rows, mut left_out) = (vec![], LeftOut::default());
     for record in reader.records() {
         // A record of odd bytes cannot be: the text is UTF-8.
         let Ok(record) = record else { continue };
@@ -102,8 +99,10 @@ fn table_of(text: &str, notes: &mut Vec<String>) -> String {
             notes.push(format!("only the first {ROWS} rows are read"));
             break;
         }
+        left_out.add(None, record.iter().skip(COLUMNS).filter(|field| !field.trim().is_empty()).count());
         rows.push(record.iter().take(COLUMNS).map(str::to_owned).collect::<Vec<String>>());
     }
+    notes.extend(left_out.note());
     table::markdown(&rows)
 }
 

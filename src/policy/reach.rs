@@ -190,8 +190,13 @@ fn any_string<'a>(
 }
 
 /// The first path outside the allowed ones. Without a list, only paths that leave the workspace are outside. With a
-/// list, a call without a path means the workspace itself if `defaults` is set.
-pub(crate) fn disallowed_path<'a>(args: &'a Value, allowed: Option<&[PathPattern]>, defaults: bool) -> Option<&'a str> {
+/// list, a call without a path means the workspace itself if `defaults` is set. Arguments in `not_paths` are none.
+pub(crate) fn disallowed_path<'a>(
+    args: &'a Value,
+    not_paths: &[&str],
+    allowed: Option<&[PathPattern]>,
+    defaults: bool,
+) -> Option<&'a str> {
     let (mut stray, mut seen) = (None, false);
     let mut look = |text: &'a str| {
         seen = true;
@@ -207,14 +212,24 @@ pub(crate) fn disallowed_path<'a>(args: &'a Value, allowed: Option<&[PathPattern
         }
         strays
     };
-    let strays = any_string(args, false, is_path_key, &mut |marked, text| marked && look(text));
+    let any = |is: fn(&str) -> bool, look: &mut dyn FnMut(&'a str) -> bool| {
+        let mut look_at = |marked, text| marked && look(text);
+        match args {
+            Value::Object(all) => all
+                .iter()
+                .filter(|(key, _)| !not_paths.contains(&key.as_str()))
+                .any(|(key, value)| any_string(value, is(key), is, &mut look_at)),
+            args => any_string(args, false, is, &mut look_at),
+        }
+    };
+    let strays = any(is_path_key, &mut look);
     // Only tools for media take the id of a file under these keys, and none takes it for a path.
     let mut sent = false;
     let mut look_at_media = |text: &'a str| {
         sent |= is_sent_file(text);
         !is_sent_file(text) && look(text)
     };
-    let _ = strays || any_string(args, false, is_media_key, &mut |marked, text| marked && look_at_media(text));
+    let _ = strays || any(is_media_key, &mut look_at_media);
     let workspace = PathPattern { absolute: false, parts: vec![] };
     match allowed {
         Some(allowed) if defaults && !seen && !sent && !allowed.iter().any(|a| a.covers(&workspace)) => Some("."),
@@ -303,9 +318,26 @@ mod tests {
             (json!({"path": id}), Some(id)),
             (json!({"prompt": "a boat"}), Some(".")),
         ] {
-            assert_eq!(disallowed_path(&args, Some(&allowed), true), expected, "{args}");
+            assert_eq!(disallowed_path(&args, &[], Some(&allowed), true), expected, "{args}");
         }
-        assert_eq!(disallowed_path(&json!({"image": "../a.png"}), None, true), Some("../a.png"));
-        assert_eq!(disallowed_path(&json!({"image": "letters/a.png"}), None, true), None);
+        assert_eq!(disallowed_path(&json!({"image": "../a.png"}), &[], None, true), Some("../a.png"));
+        assert_eq!(disallowed_path(&json!({"image": "letters/a.png"}), &[], None, true), None);
+    }
+
+    #[test]
+    fn what_is_no_path_is_not_judged_as_one() {
+        let allowed = [PathPattern::of("site").unwrap()];
+        for (args, expected) in [
+            (json!({"path": "site", "from": "HEAD~0", "to": "../x"}), None),
+            (json!({"path": "site", "from": ["HEAD^", {"path": "other"}]}), None),
+            (json!({"path": "other", "from": "HEAD"}), Some("other")),
+            (json!({"path": "site", "files": ["HEAD~0"]}), Some("HEAD~0")),
+            (json!({"path": "site", "more": {"from": "HEAD~0"}}), Some("HEAD~0")),
+            // A name of a commit is no path that stands for the workspace.
+            (json!({"from": "site"}), Some(".")),
+        ] {
+            assert_eq!(disallowed_path(&args, &["from", "to"], Some(&allowed), true), expected, "{args}");
+        }
+        assert_eq!(disallowed_path(&json!({"from": "../x"}), &["from"], None, true), None);
     }
 }

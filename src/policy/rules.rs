@@ -129,7 +129,7 @@ fn path(c: &Case) -> Option<String> {
         // A program reaches all of the workspace, whatever its arguments name.
         Area::CodeExecute if c.tool.owner == Owner::Core => {
             let allowed = c.user?.paths.as_deref()?;
-            disallowed_path(&serde_json::Value::Null, Some(allowed), true)?;
+            disallowed_path(&serde_json::Value::Null, &[], Some(allowed), true)?;
             return Some(format!(
                 "`{}` runs programs, which reach all of the workspace, and this user may touch only some of it: ask an admin",
                 c.tool.name
@@ -138,7 +138,7 @@ fn path(c: &Case) -> Option<String> {
         _ => return None,
     };
     let allowed = c.user.and_then(|u| u.paths.as_deref());
-    let path = disallowed_path(c.args, allowed, defaults)?;
+    let path = disallowed_path(c.args, c.tool.not_paths, allowed, defaults)?;
     Some(match allowed {
         None => format!("`{path}` leaves the workspace: give a path inside it"),
         Some(_) => in_no_place(path),
@@ -187,7 +187,7 @@ impl Rules {
     /// The reason why `allowedPaths` excludes a path for this person: as with hosts.
     pub fn path_denied(&self, principal: &Principal, path: &str) -> Option<String> {
         let allowed = self.users.get(&principal.user)?.paths.as_deref()?;
-        disallowed_path(&serde_json::json!({ "path": path }), Some(allowed), true).map(in_no_place)
+        disallowed_path(&serde_json::json!({ "path": path }), &[], Some(allowed), true).map(in_no_place)
     }
 }
 

@@ -125,6 +125,8 @@ pub struct Tool {
     /// Names that other APIs give its parameters, each with the parameter that is meant: `("cwd", "workingDir")`. Calls may use
     /// them, also within the objects of a list.
     pub synonyms: &'static [(&'static str, &'static str)],
+    /// The parameters that hold no path, although their names are those of paths: commits, languages.
+    pub not_paths: &'static [&'static str],
     /// The tools it calls in its own name: a policy entry that names it covers them too.
     pub facade_for: &'static [&'static str],
     /// How many results a call may ask for.
@@ -177,6 +179,7 @@ impl Tool {
             offer: Offer::Found,
             shows: &[],
             synonyms: &[],
+            not_paths: &[],
             facade_for: &[],
             page: None,
             per_minute: None,

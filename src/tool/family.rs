@@ -244,6 +244,10 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     pub fn synonyms(self, names: &'static [(&'static str, &'static str)]) -> Self {
         self.last(|t| t.synonyms = names)
     }
+    /// The parameters of the last tool that hold no path, although policies take their names (`from`, `to`, `target`) for paths'.
+    pub fn not_paths(self, parameters: &'static [&'static str]) -> Self {
+        self.last(|t| t.not_paths = parameters)
+    }
     /// The last tool calls these in its own name: a policy entry that names it covers them too.
     pub fn facade_for(self, tools: &'static [&'static str]) -> Self {
         self.last(|t| t.facade_for = tools)

@@ -8,6 +8,10 @@ use workspace::{Expect, Located, WriteOptions};
 /// The quality of JPEG where none is named.
 const QUALITY: u8 = 85;
 
+/// What is told of a picture whose colour profile is not read.
+const LOST_COLORS: &str = "The colour profile of the picture is of a kind that is not read, and was left out: its colours may look \
+                           different. Convert it to sRGB first where that matters.";
+
 /// Resize a picture (PNG, JPEG, WebP, GIF, BMP) and save it as a new file. Turns photos upright and removes their metadata, such as the
 /// place where they were taken. Of a moving picture, the first frame.
 #[derive(Deserialize, JsonSchema)]
@@ -108,16 +112,17 @@ pub(crate) async fn resize_image(tools: DocumentTools, cx: Cx, args: ResizeImage
                 Some((stem, ending)) if !ending.contains('/') => stem,
                 _ => source.shown.as_str(),
             };
-            let name = format!("{stem}-{}x{}", picture.width, picture.height);
-            tools.free_name(&cx, &name, ending, args.overwrite).await?
+            let name = format!("{stem}-{}x{}.{ending}", picture.width, picture.height);
+            let located = tools.workspaces.locate(&cx, &name)?;
+            if args.overwrite { located } else { tools.workspaces.free_name(&located).await? }
         }
     };
-    let size = picture.bytes.len();
+    let (size, has_lost_colors) = (picture.bytes.len(), picture.has_lost_colors);
     let expect = if args.overwrite { Expect::Any } else { Expect::Absent };
     let options = WriteOptions { expect, parents: true, label: source.label, ..WriteOptions::default() };
     let written = tools.workspaces.write(&cx, &located, picture.bytes, options).await?;
     let path = located.display();
-    let content = json!({
+    let mut content = json!({
         "path": path,
         "width": picture.width,
         "height": picture.height,
@@ -128,6 +133,9 @@ pub(crate) async fn resize_image(tools: DocumentTools, cx: Cx, args: ResizeImage
         "created": written.created,
         "version": written.entry.version,
     });
+    if has_lost_colors {
+        content["note"] = LOST_COLORS.into();
+    }
     let sentence = format!("I saved it as {path}, with {} × {} pixels.", picture.width, picture.height);
     let mut output = Output::json(content)?.say(sentence);
     output.label = source.label;
@@ -144,17 +152,5 @@ impl DocumentTools {
             )));
         }
         Ok(())
-    }
-
-    /// A path with this beginning and ending at which nothing is.
-    async fn free_name(&self, cx: &Cx, stem: &str, ending: &str, overwrite: bool) -> Result<Located> {
-        for number in 1..100 {
-            let name = if number == 1 { format!("{stem}.{ending}") } else { format!("{stem}-{number}.{ending}") };
-            let located = self.workspaces.locate(cx, &name)?;
-            if overwrite || !self.workspaces.exists(cx, &located).await? {
-                return Ok(located);
-            }
-        }
-        Err(Error::bad_args(format!("there are many files like `{stem}.{ending}`: name the new one in `outputPath`")))
     }
 }

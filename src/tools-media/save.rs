@@ -14,8 +14,8 @@ use workspace::{Expect, Located, WriteOptions, Written};
 const LARGEST: u64 = 256 << 20;
 /// How much is written at once, in bytes.
 const BLOCK: usize = 256 << 10;
-/// How many names are tried where files of the usual name are there.
-const NAMES: u32 = 200;
+/// How often another name is looked for where somebody else takes the free one meanwhile.
+const TRIES: usize = 5;
 /// The longest part of a prompt in a name, in characters.
 const SLUG: usize = 40;
 
@@ -91,18 +91,16 @@ impl MediaTools {
 
     async fn save_bytes(&self, cx: &Cx, target: &Target, bytes: Bytes) -> Result<Saved> {
         let media_type = checked_type(target, &bytes)?;
-        let (located, written) = {
-            let mut names = Names::new(target, &media_type);
-            loop {
-                let located = names.next(self, cx).await?;
-                match self.workspaces.write(cx, &located, bytes.to_vec(), options()).await {
-                    // Somebody else took the name.
-                    Err(Error::BadArgs(_)) if self.workspaces.exists(cx, &located).await? => {}
-                    written => break (located, written?),
-                }
+        let wished = target.named(&media_type);
+        let mut tries = 0..TRIES;
+        loop {
+            let located = self.workspaces.free_name(&wished).await?;
+            match self.workspaces.write(cx, &located, bytes.to_vec(), options()).await {
+                // Somebody else took the name.
+                Err(Error::BadArgs(_)) if tries.next().is_some() && self.workspaces.exists(cx, &located).await? => {}
+                written => return Ok(saved(&located, written?, media_type)),
             }
-        };
-        Ok(saved(&located, written, media_type))
+        }
     }
 
     /// Fetches a result through the guard, onto the disk as it comes.
@@ -115,7 +113,7 @@ impl MediaTools {
             )));
         }
         let (mut block, mut staged, mut media_type) = (vec![], None, None);
-        let names = loop {
+        let (staged, media_type) = loop {
             let piece = tokio::select! {
                 () = cx.cancel().cancelled() => return Err(Error::unavailable("it was stopped")),
                 piece = answer.chunk() => piece?,
@@ -144,12 +142,11 @@ impl MediaTools {
             }
             let stage = if block.is_empty() { stage } else { stage.receive(std::mem::take(&mut block).into()).await? };
             if piece.is_none() {
-                break (stage, Names::new(target, media_type), media_type.clone());
+                break (stage, media_type.clone());
             }
             staged = Some(stage);
         };
-        let (staged, mut names, media_type) = names;
-        let located = names.next(self, cx).await?;
+        let located = self.workspaces.free_name(&target.named(&media_type)).await?;
         let written = self.workspaces.write_staged(cx, &located, staged, options()).await?;
         Ok(saved(&located, written, media_type))
     }
@@ -190,42 +187,18 @@ fn checked_type(target: &Target, bytes: &[u8]) -> Result<String> {
     }
 }
 
-/// Names for a file: the wished one, then with numbers.
-struct Names {
-    located: Located,
-    stem: String,
-    extension: &'static str,
-    tried: u32,
-}
-
-impl Names {
-    fn new(target: &Target, media_type: &str) -> Self {
-        let extension = extension(media_type);
-        let name = target.located.name().unwrap_or("file");
+impl Target {
+    /// The wished name, with the ending of what came.
+    fn named(&self, media_type: &str) -> Located {
+        let name = self.located.name().unwrap_or("file");
         let stem = match name.rsplit_once('.') {
             Some((stem, end)) if workspace::media_type_of(name) != "application/octet-stream" && !end.contains(' ') => {
                 stem
             }
             _ => name,
         };
-        Self { located: target.located.clone(), stem: stem.to_owned(), extension, tried: 0 }
-    }
-
-    /// The next name that is free.
-    async fn next(&mut self, tools: &MediaTools, cx: &Cx) -> Result<Located> {
         let folder = self.located.parent().unwrap_or_else(|| self.located.clone());
-        while self.tried < NAMES {
-            self.tried += 1;
-            let name = match self.tried {
-                1 => format!("{}.{}", self.stem, self.extension),
-                n => format!("{}-{n}.{}", self.stem, self.extension),
-            };
-            let located = folder.join(&name);
-            if !tools.workspaces.exists(cx, &located).await? {
-                return Ok(located);
-            }
-        }
-        Err(Error::bad_args(format!("there are {NAMES} files with such names already: give another `path`")))
+        folder.join(&format!("{stem}.{}", extension(media_type)))
     }
 }
 

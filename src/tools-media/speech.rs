@@ -84,6 +84,7 @@ pub fn family(tools: MediaTools) -> Family<MediaTools> {
         .tool("translate_audio", Risk::Observe, translate_audio)
         .own_area(Area::FileRead)
         .synonyms(TRANSLATE)
+        .not_paths(&["to"])
         .not_idempotent()
         .tags("translation speech recording language voice whisper")
         .example(json!({"audio": "recordings/call.mp3"}))

@@ -258,7 +258,17 @@ fn a_draft_is_tried_before_it_is_saved() {
     );
     assert!(!ran.to_string().contains("open-sesame-please"), "{ran}");
     body["arguments"] = json!({"x": 5, "n": "many"});
-    assert_eq!(hob.post(&format!("{TOOLS}/try"), body).status, 400);
+    assert_eq!(hob.post(&format!("{TOOLS}/try"), body.clone()).status, 400);
+    // A draft that is only tried needs no name; to be kept it needs one, and a wrong one is wrong.
+    let unnamed = json!({"command": "echo {{x}}", "parameters": body["parameters"], "arguments": {"x": "hi", "n": 1}});
+    let ran = hob.post(&format!("{TOOLS}/try"), unnamed.clone()).data(200);
+    assert_eq!((&ran["result"]["stdout"], &ran["metadata"]["commandTool"]), (&json!("hi\n"), &json!("draft")));
+    assert_eq!(hob.post(TOOLS, unnamed.clone()).status, 400);
+    for (field, value) in [("name", json!("No name")), ("name", json!(7)), ("name", json!("")), ("command", json!(null))] {
+        let mut wrong = unnamed.clone();
+        wrong[field] = value;
+        assert_eq!(hob.post(&format!("{TOOLS}/try"), wrong).status, 400, "{field}");
+    }
     assert_eq!(hob.get(TOOLS).data(200)["count"], 0);
 }
 

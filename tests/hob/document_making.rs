@@ -107,7 +107,7 @@ fn pictures_are_resized_into_new_files() {
     fs::write(disk.join("photo.png"), png(200, 100, 100)).unwrap();
     for (arguments, path, width, height) in [
         (json!({"width": 50, "height": 50}), "photo-50x25.png", 50, 25),
-        (json!({"width": 50, "height": 50}), "photo-50x25-2.png", 50, 25),
+        (json!({"width": 50, "height": 50}), "photo-50x25 (2).png", 50, 25),
         (
             json!({"width": 50, "height": 50, "fit": "cover", "outputPath": "small/a.jpg", "quality": 60}),
             "small/a.jpg",
@@ -129,6 +129,16 @@ fn pictures_are_resized_into_new_files() {
         assert_eq!((&made["originalWidth"], &made["originalHeight"]), (&json!(200), &json!(100)));
         assert_eq!(fs::metadata(disk.join(path)).unwrap().len(), made["size"].as_u64().unwrap());
     }
+    // A colour profile may hold any bytes: none of them comes along.
+    let mut photo = fs::read(disk.join("small/a.jpg")).unwrap();
+    let profile = [&b"ICC_PROFILE\0\x01\x01"[..], b"a word for a stranger"].concat();
+    let segment = [&[0xFF, 0xE2][..], &((profile.len() + 2) as u16).to_be_bytes(), &profile].concat();
+    photo.splice(2..2, segment);
+    fs::write(disk.join("profile.jpg"), photo).unwrap();
+    let made = hob.result("resize_image", json!({"image": "profile.jpg", "width": 5, "height": 5, "outputPath": "p.jpg"}));
+    assert!(made["note"].as_str().unwrap().contains("profile"), "{made}");
+    let bytes = fs::read(disk.join("p.jpg")).unwrap();
+    assert!(!bytes.windows(11).any(|part| part == b"ICC_PROFILE" || part == b"for a stran"));
     // What was sent is from outside, and so is what is made of it.
     let sent =
         hob.admin("POST", "/api/v1/files").header("x-file-name", "sent.png").body(png(20, 10, 10)).send().data(201);

@@ -61,7 +61,8 @@ fn documents_of_each_format_become_markdown() {
             r#"<worksheet><sheetData><row><c r="A1" t="inlineStr"><is><t>Sum</t></is></c></row><row><c r="A2"><v>{value}</v></c></row></sheetData></worksheet>"#
         )
     };
-    let (may, june) = (sheet("12.5"), sheet("7"));
+    let far = r#"<row r="1048576"><c r="XFD1048576"><v>9</v></c></row></sheetData>"#;
+    let (may, june) = (sheet("12.5"), sheet("7").replace("</sheetData>", far));
     let xlsx = zip(&[
         ("xl/workbook.xml", workbook.as_bytes()),
         ("xl/_rels/workbook.xml.rels", links.as_bytes()),
@@ -109,6 +110,8 @@ fn documents_of_each_format_become_markdown() {
         (&second["content"], &second["sheetCount"]),
         (&json!("--- sheet 2: June ---\n\n| Sum |\n| --- |\n| 7 |"), &json!(2))
     );
+    let note = second["note"].as_str().unwrap();
+    assert!(note.contains("columns A to IV are shown") && note.contains("1 cell") && note.contains("June"), "{note}");
     // A file that was sent, by its id.
     let sent = hob.admin("POST", "/api/v1/files").header("x-file-name", "lease.docx").body(docx(body)).send().data(201);
     assert!(read(&hob, sent["id"].as_str().unwrap())["content"].as_str().unwrap().starts_with("# Lease"));

@@ -342,4 +342,13 @@ fn a_repository_is_judged_as_a_whole() {
     assert_eq!(hob.result("glob", json!({"path": "site/sub", "pattern": "/workspace/site/sub/*"}))["count"], 0);
     allow("site");
     assert!(hob.result("git_diff", json!({"path": "site/sub"}))["diff"].as_str().unwrap().contains("private"));
+    // Commits are no paths, whatever they look like.
+    for from in ["HEAD~0", "HEAD^0", "main"] {
+        let shown = hob.result("git_diff", json!({"path": "site", "from": from, "to": "HEAD"}));
+        assert_eq!(shown["changedFiles"], 0, "{from}: {shown}");
+    }
+    hob.result("git_branch", json!({"path": "site", "action": "create", "name": "old", "from": "HEAD~0"}));
+    hob.result("git_checkout", json!({"path": "site", "target": "old~0"}));
+    hob.call("git_diff", json!({"path": "site", "from": "HEAD", "files": ["other/a.txt"]})).refusal(403, "denied");
+    hob.call("git_diff", json!({"from": "HEAD~0"})).refusal(403, "denied");
 }

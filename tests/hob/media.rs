@@ -237,7 +237,7 @@ fn pictures_are_made_by_each_provider_and_saved() {
         ok(json!({"data": vec![json!({"b64_json": base64(PNG)}); 3]}))
     });
     let args = json!({"prompt": "A boat, at sea!", "n": 3, "quality": "hd", "style": "vivid", "size": "1792x1024"});
-    let names: Vec<String> = ["", "-2", "-3"].iter().map(|end| format!("a-boat-at-sea{end}.png")).collect();
+    let names: Vec<String> = ["", " (2)", " (3)"].iter().map(|end| format!("a-boat-at-sea{end}.png")).collect();
     let made = hob.result("create_image", args.clone());
     for (file, name) in made["files"].as_array().unwrap().iter().zip(&names) {
         let path = file["path"].as_str().unwrap();
@@ -246,7 +246,7 @@ fn pictures_are_made_by_each_provider_and_saved() {
     let body = server.take()[0].json();
     assert_eq!((&body["quality"], &body["size"]), (&json!("high"), &json!("1536x1024")));
     let again = hob.result("create_image", args);
-    assert!(again["path"].as_str().unwrap().ends_with("a-boat-at-sea-4.png"), "{again}");
+    assert!(again["path"].as_str().unwrap().ends_with("a-boat-at-sea (4).png"), "{again}");
 }
 
 #[test]

@@ -3,11 +3,12 @@
 
 use super::{
     flow::{Flow, Kind, Run, marked},
-    xlsx::{CELLS, COLUMNS, ROWS},
+    xlsx::CELLS,
 };
 use crate::{
     archive::Archive,
     fault::Result,
+    table::{COLUMNS, LeftOut, ROWS},
     task::{Format, Unit},
     whole::Whole,
     xml::{Attributes, Node, Xml, text_of},
@@ -55,6 +56,8 @@ struct Table {
     row_times: usize,
     cell_times: usize,
     is_full: bool,
+    /// Cells beyond the last column.
+    beyond: usize,
 }
 
 impl Table {
@@ -62,7 +65,10 @@ impl Table {
         let cell = std::mem::take(&mut self.cell);
         let room = COLUMNS.saturating_sub(self.row.len());
         // Thousands of empty cells fill the rest of a row.
-        let times = if cell.is_empty() { self.cell_times.min(room) } else { self.cell_times.min(room).min(100) };
+        let times = self.cell_times.min(room);
+        if !cell.is_empty() {
+            self.beyond = self.beyond.saturating_add(self.cell_times - times);
+        }
         self.row.extend(std::iter::repeat_n(cell, times));
     }
 
@@ -85,6 +91,7 @@ impl Table {
 
 struct Reader {
     whole: Whole,
+    left_out: LeftOut,
     flow: Flow,
     /// The paragraph that is read, under those around it.
     paragraphs: Vec<(Kind, Vec<Run>)>,
@@ -105,6 +112,7 @@ impl Reader {
     fn new(whole: Whole) -> Self {
         Self {
             whole,
+            left_out: LeftOut::default(),
             flow: Flow::default(),
             paragraphs: vec![],
             tables: vec![],
@@ -233,6 +241,7 @@ impl Reader {
         if table.is_full {
             self.whole.notes.push(format!("only the first {} rows of a large table are read", table.rows.len()));
         }
+        self.left_out.add(table.name.as_deref(), table.beyond);
         if self.whole.unit == Unit::Sheet {
             let text = crate::table::markdown(&table.rows);
             return self.whole.push(table.name, text);
@@ -252,6 +261,7 @@ impl Reader {
         if self.flow.is_full() {
             self.whole.notes.push("the document is very long: only its first 8 MB of text are read".into());
         }
+        self.whole.notes.extend(self.left_out.note());
         if self.whole.unit == Unit::Whole {
             self.whole.push(None, self.flow.finish());
         }

@@ -86,6 +86,29 @@ fn xlsx_becomes_tables() {
 }
 
 #[test]
+fn cells_far_to_the_right_are_told() {
+    let cells = r#"<row><c r="IV1"><v>1</v></c><c r="IW1"><v>2</v></c><c><v>3</v></c></row><row r="1048576"><c r="XFD1048576"><v>4</v></c><c r="A1"/></row>"#;
+    let sheets: String = (1..=510).map(|n| format!(r#"<sheet name="S{n}" r:id="r1"/>"#)).collect();
+    let xlsx = [
+        ("xl/workbook.xml", format!("<workbook><sheets>{sheets}</sheets></workbook>")),
+        ("xl/_rels/workbook.xml.rels", r#"<a><Relationship Id="r1" Target="worksheets/1.xml"/></a>"#.into()),
+        ("xl/worksheets/1.xml", format!("<worksheet><sheetData>{cells}</sheetData></worksheet>")),
+    ];
+    let xlsx = xlsx.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let ods = r#"<o><office:spreadsheet><table:table table:name="S"><table:table-row><table:table-cell table:number-columns-repeated="255"/><table:table-cell table:number-columns-repeated="3"><text:p>b</text:p></table:table-cell></table:table-row></table:table></office:spreadsheet></o>"#;
+    let ods = [("mimetype", "application/vnd.oasis.opendocument.spreadsheet"), ("content.xml", ods)];
+    let csv = crate::text::read(format!("{}x,y", ",".repeat(256)).as_bytes(), "csv").unwrap();
+    for (whole, told) in [
+        (read(&xlsx).unwrap(), "only the first 500 of 510 sheets are read; columns A to IV are shown, which are 256: 1500 cells"),
+        (read(&ods).unwrap(), "columns A to IV are shown, which are 256: 2 cells beyond them left out (in S)"),
+        (csv, "columns A to IV are shown, which are 256: 2 cells beyond them left out"),
+    ] {
+        let notes = whole.notes.join("; ");
+        assert!(notes.starts_with(told), "{notes}");
+    }
+}
+
+#[test]
 fn pptx_becomes_slides() {
     let slide = r#"<p:sld><p:sp><p:nvSpPr><p:ph type="title"/></p:nvSpPr><a:p><a:r><a:t>Plan</a:t></a:r></a:p></p:sp><p:sp><a:p><a:pPr lvl="0"/><a:r><a:t>first</a:t></a:r></a:p></p:sp></p:sld>"#;
     let shown = text(&[

@@ -4,16 +4,14 @@ use super::{relationships, resolved};
 use crate::{
     archive::Archive,
     fault::{Result, broken},
-    table,
+    table::{self, COLUMNS, LeftOut, ROWS},
     task::{Format, Unit},
     whole::{TEXT, Whole},
     xml::{Node, Xml, text_of},
 };
 
-/// The most sheets, and of a sheet the most rows, columns and cells.
+/// The most sheets, and of a sheet the most cells.
 const SHEETS: usize = 500;
-pub(super) const ROWS: usize = 100_000;
-pub(super) const COLUMNS: usize = 256;
 pub(super) const CELLS: usize = 500_000;
 
 /// What is the same for all sheets.
@@ -64,13 +62,17 @@ pub(super) fn read(archive: &Archive<'_>) -> Result<Whole> {
     let strings = archive.find("xl/sharedStrings.xml")?.map(|bytes| strings(&bytes)).transpose()?;
     let formats = archive.find("xl/styles.xml")?.map(|bytes| formats(&bytes)).transpose()?;
     let book = Book { strings: strings.unwrap_or_default(), formats: formats.unwrap_or_default(), from_1904 };
-    for (name, path) in sheets.into_iter().take(SHEETS) {
+    let (count, mut left_out) = (sheets.len(), LeftOut::default());
+    for (at, (name, path)) in sheets.into_iter().enumerate() {
         let Some(bytes) = archive.find(&path)? else { continue };
-        let text = sheet(&bytes, &book, &mut whole.notes)?;
-        if !whole.push(Some(name), text) {
+        let (text, beyond) = sheet(&bytes, &book, &mut whole.notes)?;
+        left_out.add(Some(&name), beyond);
+        if (!whole.push(Some(name), text) || at + 1 == SHEETS) && at + 1 < count {
+            whole.notes.push(format!("only the first {} of {count} sheets are read", at + 1));
             break;
         }
     }
+    whole.notes.extend(left_out.note());
     Ok(whole)
 }
 
@@ -146,10 +148,11 @@ fn shows(code: &str) -> Shows {
     }
 }
 
-fn sheet(bytes: &[u8], book: &Book, notes: &mut Vec<String>) -> Result<String> {
+/// A sheet as Markdown, and how many of its cells are beyond the last column.
+fn sheet(bytes: &[u8], book: &Book, notes: &mut Vec<String>) -> Result<(String, usize)> {
     let text = text_of(bytes)?;
     let mut xml = Xml::new(&text);
-    let (mut rows, mut cells, mut size) = (Vec::<Vec<String>>::new(), 0, 0);
+    let (mut rows, mut cells, mut size, mut beyond) = (Vec::<Vec<String>>::new(), 0, 0, 0);
     let (mut column, mut kind, mut format) = (0, String::new(), 0);
     while let Some(node) = xml.next()? {
         let Node::Open(name, attributes) = node else { continue };
@@ -158,7 +161,7 @@ fn sheet(bytes: &[u8], book: &Book, notes: &mut Vec<String>) -> Result<String> {
                 rows.push(vec![]);
                 column = 0;
                 if rows.len() > ROWS || cells > CELLS || size > TEXT {
-                    notes.push(format!("only the first {} rows of a large sheet are read", rows.len()));
+                    notes.push(format!("only the first {} rows of a large sheet are read", rows.len() - 1));
                     break;
                 }
             }
@@ -173,7 +176,11 @@ fn sheet(bytes: &[u8], book: &Book, notes: &mut Vec<String>) -> Result<String> {
             "v" | "t" => {
                 let value = xml.text()?;
                 let value = value_of(&value, &kind, format, book)?;
-                let Some(row) = rows.last_mut().filter(|_| (1..=COLUMNS).contains(&column)) else { continue };
+                let Some(row) = rows.last_mut() else { continue };
+                if column > COLUMNS {
+                    beyond += usize::from(!value.trim().is_empty());
+                    continue;
+                }
                 row.resize(row.len().max(column), String::new());
                 if let Some(cell) = row.get_mut(column - 1) {
                     cells += 1;
@@ -184,7 +191,7 @@ fn sheet(bytes: &[u8], book: &Book, notes: &mut Vec<String>) -> Result<String> {
             _ => {}
         }
     }
-    Ok(table::markdown(&rows))
+    Ok((table::markdown(&rows), beyond))
 }
 
 /// The column of a cell's name: 0 for `A7`.
