@@ -35,6 +35,7 @@ class Bundles:
         self.board, self.folder, self.image, self.program = board, folder, image, program
         # What is in a version.
         self.held = {}
+        os.makedirs(folder, exist_ok=True)
         self.key = self.new_key("test")
         with open(os.path.join(folder, "test.pub")) as file:
             self.public = file.read().split()[-1]
