@@ -7,6 +7,7 @@ mod settings_file;
 
 use super::client::Client;
 use anyhow::{Context, Result};
+use rustix::fs::OFlags;
 use serde_json::{Value, json};
 use settings_file::{Key, MAX_BYTES, Settings, TEMPLATE, provider_of};
 use std::{
@@ -52,13 +53,37 @@ where
     empty(file).with_context(|| format!("the settings were taken over, but {shown} could not be emptied"))?;
     let report = report(&settings);
     eprint!("{}", report.replace('\r', ""));
-    fs::write(file.with_file_name(REPORT), report).context("could not write the report about the settings")
+    write_report(&file.with_file_name(REPORT), &report).context("could not write the report about the settings")
+}
+
+/// Opens a plain file. A link is not followed: it would be read and emptied where it leads.
+fn open(path: &Path, options: &mut fs::OpenOptions) -> Result<fs::File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = match options.custom_flags(flags.bits() as i32).open(path) {
+        Err(_) if path.is_symlink() => {
+            anyhow::bail!("it is a link, and only a plain file is used: put the file itself there")
+        }
+        opened => opened?,
+    };
+    anyhow::ensure!(file.metadata()?.is_file(), "it is not a plain file");
+    Ok(file)
+}
+
+/// Writes the report anew: what had its name, also a link, is replaced and not written to.
+fn write_report(path: &Path, report: &str) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(report.as_bytes())?;
+    file.sync_all()
 }
 
 /// Reads and parses the file. One that is too large is not parsed, and stays as it is.
 fn read(file: &Path) -> Result<Settings> {
     let mut bytes = vec![];
-    store::open_plain(file)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    open(file, fs::OpenOptions::new().read(true))?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     anyhow::ensure!(bytes.len() as u64 <= MAX_BYTES, "it is larger than {} KB", MAX_BYTES / 1024);
     Ok(Settings::parse(&bytes))
 }
@@ -124,15 +149,15 @@ fn write_network(settings: &Settings, out: &Path) -> Result<()> {
 
 /// Overwrites the file with blanks, in place, and then with the empty template.
 fn empty(file: &Path) -> Result<()> {
-    let mut open = fs::OpenOptions::new().write(true).open(file)?;
-    let length = usize::try_from(open.metadata()?.len())?;
+    let mut file = open(file, fs::OpenOptions::new().write(true))?;
+    let length = usize::try_from(file.metadata()?.len())?;
     for text in [vec![b' '; length], TEMPLATE.replace('\n', "\r\n").into_bytes()] {
-        open.seek(SeekFrom::Start(0))?;
-        open.write_all(&text)?;
-        open.sync_all()?;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(&text)?;
+        file.sync_all()?;
     }
-    open.set_len(TEMPLATE.replace('\n', "\r\n").len() as u64)?;
-    Ok(open.sync_all()?)
+    file.set_len(TEMPLATE.replace('\n', "\r\n").len() as u64)?;
+    Ok(file.sync_all()?)
 }
 
 /// The report, for any editor.
@@ -187,6 +212,28 @@ mod tests {
         fs::remove_file(folder.join(REPORT)).unwrap();
         take(&file, &folder).await.unwrap();
         assert!(!folder.join(REPORT).exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Nothing behind a link is read or overwritten, neither for the settings nor for the report.
+    #[tokio::test]
+    async fn links_are_not_followed() {
+        let folder = folder();
+        let (file, behind) = (folder.join("hob-settings.txt"), folder.join("behind"));
+        let is_behind = |text: &str| assert_eq!(fs::read_to_string(&behind).unwrap(), text);
+        fs::write(&behind, "WIFI_NAME=Guests\n").unwrap();
+        std::os::unix::fs::symlink(&behind, &file).unwrap();
+        let why = format!("{:#}", take(&file, &folder).await.unwrap_err());
+        assert!(why.contains("hob-settings.txt: it is a link"), "{why}");
+        is_behind("WIFI_NAME=Guests\n");
+        assert!(!folder.join("wifi-ssid").exists() && !folder.join(REPORT).exists());
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, "WIFI_NAME=Guests\n").unwrap();
+        std::os::unix::fs::symlink(&behind, folder.join(REPORT)).unwrap();
+        take(&file, &folder).await.unwrap();
+        is_behind("WIFI_NAME=Guests\n");
+        assert!(fs::read_to_string(folder.join(REPORT)).unwrap().contains("has taken over the Wi-Fi"));
+        assert!(!folder.join(REPORT).is_symlink());
         fs::remove_dir_all(folder).unwrap();
     }
 
