@@ -37,16 +37,23 @@ where
         match connect().await {
             Ok(client) => {
                 for (key, method, path, body) in requests {
-                    if let Err(error) = client.data(method, &path, Some(body)).await {
-                        settings.values.remove(&key);
-                        settings.report(format!("{} could not be used: {error}.", key.name()));
+                    let Err(error) = client.data(method, &path, Some(body)).await else { continue };
+                    let refused = settings.values.remove(&key);
+                    settings.report(format!("{} could not be used: {error}.", key.name()));
+                    if let Some(model) = refused.filter(|_| key == Key::Model) {
+                        store_key_alone(&client, &mut settings, &model).await;
                     }
                 }
                 client.close().await;
             }
             Err(error) => {
-                requests.iter().for_each(|(key, ..)| drop(settings.values.remove(key)));
-                settings.report(format!("Hob's data could not be opened: {error:#}."));
+                let of_hob = [Key::Name, Key::TimeZone, Key::Model, Key::Secret];
+                let lost = of_hob.into_iter().filter(|key| settings.values.remove(key).is_some());
+                let lost: Vec<&str> = lost.map(Key::name).collect();
+                settings.report(format!(
+                    "{} could not be stored, because Hob's data could not be opened: {error:#}.",
+                    lost.join(", ")
+                ));
             }
         }
     }
@@ -54,6 +61,24 @@ where
     let report = report(&settings);
     eprint!("{}", report.replace('\r', ""));
     write_report(&file.with_file_name(REPORT), &report).context("could not write the report about the settings")
+}
+
+/// Stores the key of a model that was refused: with the provider that the model names, else with the one whose keys begin so.
+async fn store_key_alone(client: &Client, settings: &mut Settings, model: &str) {
+    let Some(key) = settings.get(Key::Secret).map(str::to_owned) else { return };
+    let named = model.split_once('/').map(|(provider, _)| provider.trim());
+    let mut why = "it does not show whose key it is".to_owned();
+    for provider in named.into_iter().chain(provider_of(&key)) {
+        let path = format!("/api/v1/providers/{}", percent_encode(provider));
+        match client.data("PUT", &path, Some(json!({"key": key}))).await {
+            Ok(_) => return settings.note(format!("The model's key was kept, as the one for {provider}.")),
+            Err(error) => why = error.to_string(),
+        }
+    }
+    settings.values.remove(&Key::Secret);
+    settings.report(format!(
+        "MODEL_KEY was not kept, and it was removed from this card: {why}. Enter it again together with a model."
+    ));
 }
 
 /// Opens a plain file. A link is not followed: it would be read and emptied where it leads.
@@ -167,6 +192,7 @@ fn report(settings: &Settings) -> String {
         true => vec!["Hob found no setting that it could use.".to_owned()],
         false => vec![format!("Hob has taken over {}. They are not on this card any more.", used.join(", "))],
     };
+    lines.extend(settings.notes.iter().cloned());
     if !settings.problems.is_empty() {
         lines.push("These could not be used; write them into hob-settings.txt again:".into());
         lines.extend(settings.problems.iter().map(|problem| format!("- {problem}")));
@@ -245,6 +271,12 @@ mod tests {
         take(&file, &folder).await.unwrap();
         let report = fs::read_to_string(folder.join(REPORT)).unwrap();
         assert!(report.contains("no setting that it could use") && report.contains("no data here"), "{report}");
+        assert!(report.contains("NAME, MODEL_KEY could not be stored"), "{report}");
+        // A model does not take its key with it into what was taken over.
+        fs::write(&file, "MODEL=openai/gpt-5\nMODEL_KEY=sk-0123456789").unwrap();
+        take(&file, &folder).await.unwrap();
+        let report = fs::read_to_string(folder.join(REPORT)).unwrap();
+        assert!(report.contains("no setting that it could use") && report.contains("MODEL, MODEL_KEY"), "{report}");
         assert!(!fs::read_to_string(&file).unwrap().contains("sk-0"));
         let huge = "NAME=kitchen\n".repeat(10_000);
         fs::write(&file, &huge).unwrap();
