@@ -7,6 +7,7 @@ mod settings_file;
 
 use super::client::Client;
 use anyhow::{Context, Result};
+use rustix::fs::OFlags;
 use serde_json::{Value, json};
 use settings_file::{Key, MAX_BYTES, Settings, TEMPLATE, provider_of};
 use std::{
@@ -36,29 +37,78 @@ where
         match connect().await {
             Ok(client) => {
                 for (key, method, path, body) in requests {
-                    if let Err(error) = client.data(method, &path, Some(body)).await {
-                        settings.values.remove(&key);
-                        settings.report(format!("{} could not be used: {error}.", key.name()));
+                    let Err(error) = client.data(method, &path, Some(body)).await else { continue };
+                    let refused = settings.values.remove(&key);
+                    settings.report(format!("{} could not be used: {error}.", key.name()));
+                    if let Some(model) = refused.filter(|_| key == Key::Model) {
+                        store_key_alone(&client, &mut settings, &model).await;
                     }
                 }
                 client.close().await;
             }
             Err(error) => {
-                requests.iter().for_each(|(key, ..)| drop(settings.values.remove(key)));
-                settings.report(format!("Hob's data could not be opened: {error:#}."));
+                let of_hob = [Key::Name, Key::TimeZone, Key::Model, Key::Secret];
+                let lost = of_hob.into_iter().filter(|key| settings.values.remove(key).is_some());
+                let lost: Vec<&str> = lost.map(Key::name).collect();
+                settings.report(format!(
+                    "{} could not be stored, because Hob's data could not be opened: {error:#}.",
+                    lost.join(", ")
+                ));
             }
         }
     }
     empty(file).with_context(|| format!("the settings were taken over, but {shown} could not be emptied"))?;
     let report = report(&settings);
     eprint!("{}", report.replace('\r', ""));
-    fs::write(file.with_file_name(REPORT), report).context("could not write the report about the settings")
+    write_report(&file.with_file_name(REPORT), &report).context("could not write the report about the settings")
+}
+
+/// Stores the key of a model that was refused: with the provider that the model names, else with the one whose keys begin so.
+async fn store_key_alone(client: &Client, settings: &mut Settings, model: &str) {
+    let Some(key) = settings.get(Key::Secret).map(str::to_owned) else { return };
+    let named = model.split_once('/').map(|(provider, _)| provider.trim());
+    let mut why = "it does not show whose key it is".to_owned();
+    for provider in named.into_iter().chain(provider_of(&key)) {
+        let path = format!("/api/v1/providers/{}", percent_encode(provider));
+        match client.data("PUT", &path, Some(json!({"key": key}))).await {
+            Ok(_) => return settings.note(format!("The model's key was kept, as the one for {provider}.")),
+            Err(error) => why = error.to_string(),
+        }
+    }
+    settings.values.remove(&Key::Secret);
+    settings.report(format!(
+        "MODEL_KEY was not kept, and it was removed from this card: {why}. Enter it again together with a model."
+    ));
+}
+
+/// Opens a plain file. A link is not followed: it would be read and emptied where it leads.
+fn open(path: &Path, options: &mut fs::OpenOptions) -> Result<fs::File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = match options.custom_flags(flags.bits() as i32).open(path) {
+        Err(_) if path.is_symlink() => {
+            anyhow::bail!("it is a link, and only a plain file is used: put the file itself there")
+        }
+        opened => opened?,
+    };
+    anyhow::ensure!(file.metadata()?.is_file(), "it is not a plain file");
+    Ok(file)
+}
+
+/// Writes the report anew: what had its name, also a link, is replaced and not written to.
+fn write_report(path: &Path, report: &str) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(report.as_bytes())?;
+    file.sync_all()
 }
 
 /// Reads and parses the file. One that is too large is not parsed, and stays as it is.
 fn read(file: &Path) -> Result<Settings> {
     let mut bytes = vec![];
-    store::open_plain(file)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    open(file, fs::OpenOptions::new().read(true))?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     anyhow::ensure!(bytes.len() as u64 <= MAX_BYTES, "it is larger than {} KB", MAX_BYTES / 1024);
     Ok(Settings::parse(&bytes))
 }
@@ -124,15 +174,15 @@ fn write_network(settings: &Settings, out: &Path) -> Result<()> {
 
 /// Overwrites the file with blanks, in place, and then with the empty template.
 fn empty(file: &Path) -> Result<()> {
-    let mut open = fs::OpenOptions::new().write(true).open(file)?;
-    let length = usize::try_from(open.metadata()?.len())?;
+    let mut file = open(file, fs::OpenOptions::new().write(true))?;
+    let length = usize::try_from(file.metadata()?.len())?;
     for text in [vec![b' '; length], TEMPLATE.replace('\n', "\r\n").into_bytes()] {
-        open.seek(SeekFrom::Start(0))?;
-        open.write_all(&text)?;
-        open.sync_all()?;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(&text)?;
+        file.sync_all()?;
     }
-    open.set_len(TEMPLATE.replace('\n', "\r\n").len() as u64)?;
-    Ok(open.sync_all()?)
+    file.set_len(TEMPLATE.replace('\n', "\r\n").len() as u64)?;
+    Ok(file.sync_all()?)
 }
 
 /// The report, for any editor.
@@ -142,6 +192,7 @@ fn report(settings: &Settings) -> String {
         true => vec!["Hob found no setting that it could use.".to_owned()],
         false => vec![format!("Hob has taken over {}. They are not on this card any more.", used.join(", "))],
     };
+    lines.extend(settings.notes.iter().cloned());
     if !settings.problems.is_empty() {
         lines.push("These could not be used; write them into hob-settings.txt again:".into());
         lines.extend(settings.problems.iter().map(|problem| format!("- {problem}")));
@@ -190,6 +241,28 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
+    /// Nothing behind a link is read or overwritten, neither for the settings nor for the report.
+    #[tokio::test]
+    async fn links_are_not_followed() {
+        let folder = folder();
+        let (file, behind) = (folder.join("hob-settings.txt"), folder.join("behind"));
+        let is_behind = |text: &str| assert_eq!(fs::read_to_string(&behind).unwrap(), text);
+        fs::write(&behind, "WIFI_NAME=Guests\n").unwrap();
+        std::os::unix::fs::symlink(&behind, &file).unwrap();
+        let why = format!("{:#}", take(&file, &folder).await.unwrap_err());
+        assert!(why.contains("hob-settings.txt: it is a link"), "{why}");
+        is_behind("WIFI_NAME=Guests\n");
+        assert!(!folder.join("wifi-ssid").exists() && !folder.join(REPORT).exists());
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, "WIFI_NAME=Guests\n").unwrap();
+        std::os::unix::fs::symlink(&behind, folder.join(REPORT)).unwrap();
+        take(&file, &folder).await.unwrap();
+        is_behind("WIFI_NAME=Guests\n");
+        assert!(fs::read_to_string(folder.join(REPORT)).unwrap().contains("has taken over the Wi-Fi"));
+        assert!(!folder.join(REPORT).is_symlink());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
     #[tokio::test]
     async fn a_setting_that_cannot_be_stored_is_reported_and_a_huge_file_left_alone() {
         let folder = folder();
@@ -198,6 +271,12 @@ mod tests {
         take(&file, &folder).await.unwrap();
         let report = fs::read_to_string(folder.join(REPORT)).unwrap();
         assert!(report.contains("no setting that it could use") && report.contains("no data here"), "{report}");
+        assert!(report.contains("NAME, MODEL_KEY could not be stored"), "{report}");
+        // A model does not take its key with it into what was taken over.
+        fs::write(&file, "MODEL=openai/gpt-5\nMODEL_KEY=sk-0123456789").unwrap();
+        take(&file, &folder).await.unwrap();
+        let report = fs::read_to_string(folder.join(REPORT)).unwrap();
+        assert!(report.contains("no setting that it could use") && report.contains("MODEL, MODEL_KEY"), "{report}");
         assert!(!fs::read_to_string(&file).unwrap().contains("sk-0"));
         let huge = "NAME=kitchen\n".repeat(10_000);
         fs::write(&file, &huge).unwrap();

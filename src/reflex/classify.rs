@@ -252,6 +252,7 @@ impl<'a> Classifier<'a> {
             .or_else(|| devices::first::classified(s, &self.devices, self.home.as_deref(), &|tool| self.has(tool)))
             .or_else(|| self.a_rule(s))
             .or_else(|| self.of_devices(s))
+            .or_else(|| self.a_rule_of_strangers(s))
             .or_else(|| keeping.labelled())
             .or_else(|| self.commands(s))
             .or_else(|| self.of_the_world(s))
@@ -279,6 +280,12 @@ impl<'a> Classifier<'a> {
     fn a_rule(&self, s: &Sentence) -> Option<Classification> {
         let placed = rules::classified(s, &self.devices).filter(|_| self.has("create_rule"))?;
         Some(knows::placed_only(placed, self.is_placed))
+    }
+
+    /// A rule about things that are not here.
+    fn a_rule_of_strangers(&self, s: &Sentence) -> Option<Classification> {
+        let is_here = |name: &str| self.home.as_ref().is_some_and(|home| home.resolve(name, &|_| true).is_ok());
+        self.has("create_rule").then(|| rules::of_strangers(s, &self.devices, &is_here, self.is_placed))?
     }
 
     /// A command or question about things, where the home is more than pins: these have sentences of their own.
@@ -310,9 +317,9 @@ impl<'a> Classifier<'a> {
         if let Some(say) = missing {
             return Some(spoken_reply(say.to_owned(), WHY.to_owned()));
         }
-        let looks = |tool: &str| (self.risk)(tool) == Some(Risk::Observe);
+        let fits = |tool: &str| matches!((self.risk)(tool), Some(Risk::Observe | Risk::Write));
         let mut calls = first.into_iter().map(|(tool, arguments)| (tool.to_owned(), arguments));
-        let (tool, arguments) = calls.next().filter(|(tool, _)| looks(tool))?;
+        let (tool, arguments) = calls.next().filter(|(tool, _)| fits(tool))?;
         let more: Vec<_> = calls.collect();
         let call = Classification {
             tool: Some(tool),
@@ -322,7 +329,7 @@ impl<'a> Classifier<'a> {
             sure: true,
             ..unknown(String::new(), WHY)
         };
-        more.iter().all(|(tool, _)| looks(tool)).then(|| Classification { more, ..call }.speechless())
+        more.iter().all(|(tool, _)| fits(tool)).then(|| Classification { more, ..call }.speechless())
     }
 
     /// The weather, asked for in words that are not all understood.

@@ -9,7 +9,7 @@ pub(crate) const NO_REASON: &str = "That did not work. Say it in other words, or
 /// The clauses of an error that a person can use, as sentences.
 pub(crate) fn for_people(error: &str) -> String {
     // What `use_tool` adds for models.
-    let plain = quoted(error.split("\nParameters of ").next().unwrap_or_default());
+    let plain = without_causes(&quoted(error.split("\nParameters of ").next().unwrap_or_default()));
     let mut out = String::new();
     for (clause, end) in clauses(&plain) {
         if is_technical(clause) {
@@ -35,27 +35,55 @@ fn quoted(text: &str) -> String {
     for (i, part) in text.split('`').enumerate() {
         match i % 2 {
             0 => out.push_str(part),
-            _ if part.contains(' ') && !part.contains('_') || is_value(&out) => out.push_str(&format!("“{part}”")),
+            _ if part.contains(' ') && !part.contains('_') || is_address_or_file(part) || is_value(&out) => {
+                out.push_str(&format!("“{part}”"))
+            }
             _ => out.push_str(&format!("`{part}`")),
         }
     }
     out
 }
 
-/// Whether a value follows, and no name of a tool or parameter: "there is no table …".
+/// Whether a value follows, and no name of a tool or parameter: "there is no table …", "there is no …".
 fn is_value(before: &str) -> bool {
     let words: Vec<&str> = before.split_whitespace().rev().take(3).collect();
-    matches!(words[..], [_, "no", "is"])
+    matches!(words[..], [_, "no", "is"] | ["no", "is", "there"])
 }
 
-/// The clauses of a text, each with the mark that ends it; marks within quotes end none.
+/// `example.org`, `report.pdf`, `letters/May 3.md`: no name of a tool or parameter has such a mark within it.
+fn is_address_or_file(part: &str) -> bool {
+    let inside = part.get(1..part.len().saturating_sub(1)).unwrap_or_default();
+    let is_path = inside.contains(['.', '/']) && !part.starts_with("/api/");
+    is_path && (part.starts_with("http") || !part.contains(['[', '{', '(', '=', '<']))
+}
+
+/// A text without what the system says in parentheses: "(failed to lookup address information: Name or service not known)".
+fn without_causes(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, inside)) = rest.split_once(" (") {
+        out.push_str(before);
+        match inside.split_once(')') {
+            Some((cause, after)) if cause.contains(": ") || cause.contains("os error") => {
+                rest = after.trim_start_matches(')');
+            }
+            _ => {
+                out.push_str(" (");
+                rest = inside;
+            }
+        }
+    }
+    out + rest
+}
+
+/// The clauses of a text, each with the mark that ends it; marks within quotes and parentheses end none.
 fn clauses(text: &str) -> Vec<(&str, &str)> {
     let (mut all, mut begin, mut depth) = (vec![], 0, 0_i32);
     for (at, c) in text.char_indices() {
         match c {
-            '“' => depth += 1,
-            '”' => depth -= 1,
-            ':' | ';' | '.' | '?' | '!' if depth <= 0 => {
+            '“' | '(' => depth += 1,
+            '”' | ')' => depth = (depth - 1).max(0),
+            ':' | ';' | '.' | '?' | '!' if depth == 0 => {
                 let rest = &text[at + 1..];
                 if rest.starts_with(' ') || rest.is_empty() {
                     all.push((text[begin..at].trim(), &text[at..=at]));
@@ -73,7 +101,8 @@ fn clauses(text: &str) -> Vec<(&str, &str)> {
 
 /// Whether a clause names a tool, a parameter or an id, or is JSON.
 fn is_technical(clause: &str) -> bool {
-    let words = clause.split(|c: char| c.is_whitespace() || ",()".contains(c));
+    let outside: String = clause.split('“').map(|part| part.rsplit('”').next().unwrap_or_default()).collect();
+    let words = outside.split(|c: char| c.is_whitespace() || ",()".contains(c));
     let for_models = ["do not try again", "go on without it"].iter().any(|told| clause.contains(told));
     for_models || clause.contains('`') || clause.contains(['{', '}']) || words.into_iter().any(is_code)
 }
@@ -116,6 +145,24 @@ mod tests {
             ("`soon` is no duration: write it as PT10M", NO_REASON),
             ("no such thing\nParameters of x: {\"a\": 1}", "No such thing."),
             ("https://a.org/x?y=1 cannot be reached: try later", "https://a.org/x?y=1 cannot be reached: try later."),
+            (
+                "`example.org` cannot be reached (failed to lookup address information: Name or service not known): check \
+                 the address and the network",
+                "“example.org” cannot be reached: check the address and the network.",
+            ),
+            (
+                "`10.0.0.7` cannot be reached (Connection refused (os error 111)): check the address and the network",
+                "“10.0.0.7” cannot be reached: check the address and the network.",
+            ),
+            (
+                "there is no `report.pdf`: list the folder to see its names",
+                "There is no “report.pdf”: list the folder to see its names.",
+            ),
+            ("there is no `my_report.pdf`: say another", "There is no “my_report.pdf”: say another."),
+            ("there is no `letters`: list the folder", "There is no “letters”: list the folder."),
+            ("it starts at noon (see: the calendar of 3 May", "It starts at noon (see: the calendar of 3 May."),
+            ("`tasks[0].title` is missing: give one", "Give one."),
+            ("`/api/v1/tools` is for programs: look on the page", "Look on the page."),
             ("", NO_REASON),
         ] {
             assert_eq!(for_people(error), said, "{error}");

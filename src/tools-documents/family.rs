@@ -95,6 +95,7 @@ pub fn documents(tools: DocumentTools) -> Family<DocumentTools> {
 pub fn pdf(tools: DocumentTools) -> Family<DocumentTools> {
     Family::new("pdf", "Read and make PDF files.", tools)
         .title("PDF")
+        .category("PDF")
         .start(Start::Off)
         .needs(&["filesystem"])
         .area(Area::FileRead)

@@ -32,6 +32,10 @@ test('every tool is in its family, and one field finds among them', async () => 
   await unfold(page);
   await row('calculate').waitFor();
   await counted(page.locator('.family a.tool-row'), tools.length);
+  const families = await page.locator('.family h2').allInnerTexts();
+  assert.deepEqual(families.filter((name) => /^[a-z]|[a-z][A-Z]/.test(name)), [], 'each has a name for people');
+  assert.equal(new Set(families.map((name) => name.toLowerCase())).size, families.length, `${families}`);
+  for (const name of ['Commands', 'AI services', 'Data extraction', 'PDF', 'Database']) assert.ok(families.includes(name), `${name}: ${families}`);
   await shows(() => row('recall').innerText(), /reads[^]*Also called memory_recall/);
   await shows(() => row('gpio_write').innerText(), /controls devices/);
   for (const [typed, name] of [['remember bat', 'batch_remember'], ['memory_recall', 'recall'], ['MATHEMATICAL', 'calculate']]) {

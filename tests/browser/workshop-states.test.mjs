@@ -155,7 +155,7 @@ const CALLS = [
   ['glob', { pattern: '*.md' }, { files: ['plan.md', 'household:/menu.md'], count: 2 }],
   ['exec', { command: 'npm start', background: true }, { id: `${ID}1`, command: 'npm start', status: 'running', startedAt: NOW }],
 ];
-const conversation = (calls) => good({
+const conversation = (calls, answer = 'Done.') => good({
   id: 'c1', title: 'the website', next: null,
   messages: [
     { role: 'user', content: 'fix the website', id: 'm0', createdAt: NOW },
@@ -163,8 +163,26 @@ const conversation = (calls) => good({
       { role: 'assistant', content: '', toolCalls: [{ id: `k${n}`, name, arguments: args }], runId: 'r1', id: `a${n}` },
       { role: 'tool', content: '', toolResults: [{ toolCallId: `k${n}`, name, content: JSON.stringify(result), isError: false, durationMs: 5 }], id: `t${n}`, runId: 'r1' },
     ]),
-    { role: 'assistant', content: 'Done.', id: 'end', runId: 'r1', model: 'custom/test' },
+    { role: 'assistant', content: answer, id: 'end', runId: 'r1', model: 'custom/test' },
   ],
+});
+
+test('the picture of a page is shown, and its title turns no words around', async () => {
+  const title = '\u202etcerid\u200b eht';
+  const pictureUrl = '/api/v1/workspace/file?place=own&path=pictures%2Fa.png';
+  const result = { path: 'pictures/a.png', width: 320, height: 200, mediaType: 'image/png', size: 90, pictureUrl, url: 'https://evil.example.net/', title };
+  const elsewhere = { ...result, pictureUrl: 'https://evil.example.net/a.png' };
+  const it = house([program(1)]);
+  const { page, context } = await visit({
+    ...it.answers, ...answersOf(workspace()), 'GET /api/v1/conversations': good({ conversations: [] }),
+    'GET /api/v1/conversations/c1': conversation([['browser_screenshot', {}, result], ['browser_screenshot', {}, elsewhere]], `“${title}” is open.`),
+  }, { at: '#/talk/c1' });
+  const pictures = page.locator('.cards .media img');
+  await pictures.first().waitFor();
+  await counted(pictures, 1);
+  assert.equal(await pictures.getAttribute('src'), pictureUrl);
+  await page.getByText('“tcerid eht” is open.', { exact: true }).waitFor();
+  await context.close();
 });
 
 test('results of programs, differences, repositories and files are cards with links into the Files room', async () => {

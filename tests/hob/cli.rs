@@ -295,3 +295,35 @@ fn another_user_of_the_machine_is_refused_at_the_socket() {
     assert!(why.contains("only the user Hob runs as"), "{why}");
     command(false).ok();
 }
+
+/// A model that is refused does not take its key with it: the key is kept where it shows whose it is, and the report says so.
+#[test]
+fn the_card_says_what_became_of_the_key_of_a_refused_model() {
+    let folder = Folder::new();
+    let (card, out) = (folder.path("hob-settings.txt"), folder.path("out"));
+    std::fs::create_dir(&out).unwrap();
+    let take = |hob: &Hob, text: &str| {
+        std::fs::write(&card, text).unwrap();
+        hob.cli(&["first-boot", "--file", card.to_str().unwrap(), "--out", out.to_str().unwrap()]).ok();
+        assert!(!std::fs::read_to_string(&card).unwrap().contains("sk-"), "the key is off the card");
+        let report = std::fs::read_to_string(folder.path("hob-settings-report.txt")).unwrap();
+        let providers = hob.get("/api/v1/providers").data(200);
+        let with_key = providers["providers"].as_array().unwrap().iter().filter(|one| one["hasKey"] == true);
+        (report, with_key.map(|one| one["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>())
+    };
+    let hob = Hob::start();
+    let (report, with_key) = take(&hob, "MODEL=nobody/gpt-5\nMODEL_KEY=zz-0123456789abcdef\n");
+    assert!(report.contains("Hob found no setting that it could use"), "{report}");
+    assert!(report.contains("MODEL could not be used") && report.contains("MODEL_KEY was not kept"), "{report}");
+    assert!(!report.contains("0123456789") && with_key.is_empty(), "{report} {with_key:?}");
+
+    let (report, with_key) = take(&hob, "MODEL=nobody/claude\nMODEL_KEY=sk-ant-0123456789abcdef\n");
+    assert!(report.contains("taken over the model's key.") && report.contains("as the one for anthropic"), "{report}");
+    assert!(report.contains("MODEL could not be used"), "{report}");
+    assert_eq!(with_key, ["anthropic"]);
+
+    // The provider that the model names goes before the one whose keys begin so.
+    let (report, with_key) = take(&hob, "MODEL=custom/\nMODEL_KEY=sk-0123456789abcdef\n");
+    assert!(report.contains("as the one for custom") && !report.contains("was not kept"), "{report}");
+    assert_eq!(with_key, ["anthropic", "custom"]);
+}

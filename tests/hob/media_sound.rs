@@ -313,6 +313,10 @@ fn sound_files_are_described_and_cut() {
     assert_eq!(hob.result("audio_info", json!({"path": "talk-2.wav"}))["seconds"], 0.2);
     let cut = hob.result("split_audio", json!({"path": "talk.mp3", "splitPoints": [1], "folder": "parts"}));
     assert_eq!(cut["files"][1]["path"], "parts/talk-2.mp3");
+    // By a sentence, without any model.
+    put(&hob, "long.mp3", &mp3(100));
+    let said = hob.say("split long.mp3 at 0:01")["response"].as_str().unwrap().to_owned();
+    assert_eq!(said, "I cut it into 2 parts: long-1.mp3 to long-2.mp3.");
     // FLAC at its frames of half a second; each part can be cut again, and the page can play it.
     put(&hob, "talk.flac", &flac(10));
     let cut = hob.result("split_audio", json!({"path": "talk.flac", "splitPoints": ["0:02"], "folder": "parts"}));

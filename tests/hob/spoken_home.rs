@@ -104,3 +104,40 @@ fn without_a_dimmed_pin_plain_pins_act_the_same() {
     let told: Value = hob.say("turn on the hall lamp for 5 minutes")["response"].clone();
     assert!(high(&hob, 17) && told.as_str().unwrap().contains("5 minutes"), "{told}");
 }
+
+/// The sentences about rules in README.md, from a home where nothing has a name.
+#[test]
+fn a_rule_says_what_is_missing_and_is_made_once_it_is_there() {
+    const PRESSED: &str = "when the bell is pressed twice, turn on the hall lamp for 5 minutes";
+    const SUNSET: &str = "Turn on the porch lamp at sunset";
+    let said = |hob: &Hob, text: &str| hob.say(text)["response"].as_str().unwrap().to_owned();
+    let rules = |hob: &Hob| hob.result("list_rules", json!({}))["rules"].as_array().unwrap().len();
+    let hob = Hob::start();
+    let answer = said(&hob, PRESSED);
+    assert!(answer.starts_with("I have nothing called “bell” or “hall lamp”, so I made no rule."), "{answer}");
+    said(&hob, "call pin 17 the hall lamp");
+    let answer = said(&hob, PRESSED);
+    assert!(answer.starts_with("I have nothing called “bell”, so I made no rule."), "{answer}");
+    let answer = said(&hob, SUNSET);
+    assert!(answer.contains("nothing called “porch lamp”") && answer.contains("latitude"), "{answer}");
+    said(&hob, "call pin 4 the bell");
+    let answer = said(&hob, PRESSED);
+    assert!(
+        answer.starts_with("Shall I make this a rule: when the bell is pressed twice, turn on the hall lamp"),
+        "{answer}"
+    );
+    said(&hob, "yes");
+    assert_eq!(rules(&hob), 1);
+    said(&hob, "call pin 22 the porch lamp");
+    let answer = said(&hob, SUNSET);
+    assert!(answer.contains("latitude") && !answer.contains("nothing called"), "{answer}");
+    assert_eq!(rules(&hob), 1);
+
+    let config = "latitude = 47.07\nlongitude = 15.44\n".to_owned();
+    let hob = Hob::with(Setup { config, ..Setup::default() });
+    said(&hob, "call pin 22 the porch lamp");
+    let answer = said(&hob, SUNSET);
+    assert!(answer.contains("once") && answer.contains("sunset") && answer.contains("porch lamp"), "{answer}");
+    said(&hob, "yes");
+    assert_eq!(rules(&hob), 1);
+}

@@ -2,6 +2,7 @@
 
 use crate::{
     approvals::{asked, decide, questions},
+    browser::hob_at,
     harness::{Hob, Setup},
     mail_servers::MailServers,
     site::{Site, page},
@@ -52,9 +53,26 @@ fn pages_and_documents_are_read_and_summarized() {
     assert!(answer.contains("Ferries") && answer.contains("leaves at noon"), "{answer}");
     let answer = said(&hob, &format!("summarize {}", site.url("/times")));
     assert!(answer.contains("leaves at noon"), "{answer}");
+    // What cannot be read is told in a whole sentence.
+    let answer = said(&hob, "read report.pdf");
+    assert_eq!(answer, "There is no “report.pdf”: list the folder to see its names.");
+    let answer = said(&hob, "what does this page say: nowhere.invalid");
+    assert_eq!(answer, "“nowhere.invalid” cannot be reached: check the address and the network.");
     hob.result("write_file", json!({"path": "plan.md", "content": "# Plan\n\nWe meet at the pier."}));
     let answer = said(&hob, "read plan.md");
     assert!(answer.contains("We meet at the pier"), "{answer}");
+}
+
+/// With a real Chromium.
+#[test]
+fn pages_are_opened_in_the_browser_and_pictured() {
+    let site = Site::start(|_, _| page("<title>Ferries</title><p>The ferry leaves at noon."));
+    let hob = hob_at(&[&site], "");
+    let answer = said(&hob, &format!("open {} in the browser", site.url("/times")));
+    assert_eq!(answer, "“Ferries” is open.");
+    let answer = said(&hob, &format!("take a screenshot of {}", site.url("/times")));
+    assert!(answer.starts_with("I saved a picture of the page as pictures/"), "{answer}");
+    assert_eq!(hob.result("list_files", json!({"path": "pictures"}))["entries"].as_array().unwrap().len(), 1);
 }
 
 #[test]

@@ -34,7 +34,7 @@ export function Values({ of }: { of: unknown }): JSX.Element | null {
         {all.slice(0, LINES).map(([name, value]) => (
           <div key={name}>
             <dt>{label(name)}</dt>
-            <dd>{readable(value)}</dd>
+            <dd><bdi>{readable(value)}</bdi></dd>
           </div>
         ))}
       </dl>

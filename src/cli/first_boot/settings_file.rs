@@ -74,6 +74,8 @@ impl Key {
 pub struct Settings {
     pub values: BTreeMap<Key, String>,
     pub problems: Vec<String>,
+    /// What else a person has to know about the values.
+    pub notes: Vec<String>,
 }
 
 impl Settings {
@@ -102,6 +104,11 @@ impl Settings {
             count if count < MAX_PROBLEMS => self.problems.push(problem),
             _ => {}
         }
+    }
+
+    /// Adds something that a person has to know.
+    pub fn note(&mut self, note: String) {
+        self.notes.push(note);
     }
 
     fn read_line(&mut self, line: &str) -> Result<(), String> {
@@ -153,14 +160,17 @@ impl Settings {
             && provider_of(key).is_none()
         {
             self.values.remove(&Key::Secret);
-            self.report("MODEL_KEY was given without MODEL, and does not show whose key it is.".into());
+            self.report(
+                "MODEL_KEY was given without MODEL, and does not show whose key it is, so it was not kept.".into(),
+            );
         }
     }
 }
 
 /// The provider whose keys begin like this one.
 pub fn provider_of(key: &str) -> Option<&'static str> {
-    let known = [("sk-ant-", "anthropic"), ("AIza", "google"), ("gsk_", "groq"), ("sk-", "openai")];
+    let known =
+        [("sk-ant-", "anthropic"), ("sk-or-", "openrouter"), ("AIza", "google"), ("gsk_", "groq"), ("sk-", "openai")];
     known.into_iter().find(|(start, _)| key.starts_with(start)).map(|(_, provider)| provider)
 }
 

@@ -10,15 +10,17 @@ use crate::{
     sentence::Sentence,
 };
 use serde_json::{Value, json};
+use std::cell::RefCell;
+use things::NO_PLACE;
 
 /// The longest such sentence, in bytes.
 const LONGEST: usize = 240;
+/// The most words of a name that is not here.
+const STRANGER: usize = 3;
 
 /// A sentence that makes a rule, as the question whether to make it.
 pub(crate) fn classified(s: &Sentence, devices: &[Device]) -> Option<Classification> {
-    let names: Vec<String> =
-        devices.iter().map(|device| device.name.to_lowercase()).filter(|name| !name.is_empty()).collect();
-    let (arguments, sentence) = read(&s.text, &names)?;
+    let (arguments, sentence) = read(&s.text, &Names::of(devices))?;
     let by_sun = is_by_sun(&arguments);
     Some(Classification {
         proposes: Some(("create_rule".to_owned(), arguments)),
@@ -28,6 +30,62 @@ pub(crate) fn classified(s: &Sentence, devices: &[Device]) -> Option<Classificat
             if by_sun { BY_SUN } else { "a rule by its form" },
         )
     })
+}
+
+/// The reply to a sentence that would make a rule if what it names were here.
+pub(crate) fn of_strangers(
+    s: &Sentence,
+    devices: &[Device],
+    is_here: &dyn Fn(&str) -> bool,
+    is_placed: bool,
+) -> Option<Classification> {
+    let names = Names { strangers: Some(RefCell::default()), ..Names::of(devices) };
+    let (arguments, _) = read(&s.text, &names)?;
+    let mut missing = names.strangers?.into_inner();
+    missing.retain(|name| !is_here(name));
+    let first = missing.first()?;
+    let all: Vec<String> = missing.iter().map(|name| format!("“{name}”")).collect();
+    let place = if is_by_sun(&arguments) && !is_placed { format!(" {NO_PLACE}.") } else { String::new() };
+    let say = format!(
+        "I have nothing called {}, so I made no rule. What is wired to one of my pins gets its name from you, as in “call pin 17 the \
+         {first}”.{place} Then say it again.",
+        all.join(" or ")
+    );
+    Some(fixed_reply(&say, "a rule about what is not here"))
+}
+
+/// The names that a sentence may have.
+#[derive(Default)]
+struct Names {
+    /// Those that are here.
+    here: Vec<String>,
+    /// What else was named as a thing, where that may be.
+    strangers: Option<RefCell<Vec<String>>>,
+}
+
+impl Names {
+    fn of(devices: &[Device]) -> Self {
+        let here = devices.iter().map(|device| device.name.to_lowercase()).filter(|name| !name.is_empty()).collect();
+        Self { here, strangers: None }
+    }
+
+    /// A name that is here, without its article.
+    fn known<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let bare = ["the ", "my ", "our "].iter().find_map(|article| name.strip_prefix(article));
+        let plain = bare.unwrap_or(name).trim();
+        if self.here.iter().any(|known| known == plain) {
+            return Some(plain);
+        }
+        let mut strangers = self.strangers.as_ref()?.try_borrow_mut().ok()?;
+        let is_name = plain.split(' ').count() <= STRANGER && plain.chars().all(|c| c.is_alphabetic() || c == ' ');
+        if bare.is_none() || !is_name || plain.is_empty() {
+            return None;
+        }
+        if !strangers.iter().any(|name| name == plain) {
+            strangers.push(plain.to_owned());
+        }
+        Some(plain)
+    }
 }
 
 /// Whether a rule needs the position of the home: for its time, or for "unless it is dark".
@@ -42,7 +100,7 @@ fn is_by_sun(arguments: &Value) -> bool {
 }
 
 /// The arguments of `create_rule`, and the rule in words.
-fn read(text: &str, names: &[String]) -> Option<(Value, String)> {
+fn read(text: &str, names: &Names) -> Option<(Value, String)> {
     let text = text.trim().trim_end_matches(['.', '!']);
     if text.len() > LONGEST || text.ends_with('?') {
         return None;
@@ -142,12 +200,6 @@ fn is_time(text: &str) -> bool {
             && (digits.contains(':') || digits.len() < plain.len())
 }
 
-/// A name that is here, without its article.
-fn known<'n>(name: &'n str, names: &[String]) -> Option<&'n str> {
-    let plain = ["the ", "my ", "our "].iter().find_map(|article| name.strip_prefix(article)).unwrap_or(name).trim();
-    names.iter().any(|known| known == plain).then_some(plain)
-}
-
 /// The words for days, and as `create_rule` takes them.
 const DAYS: &[(&str, &str)] = &[
     ("every day", "every day"),
@@ -189,7 +241,7 @@ fn sun(cause: &str, day: Option<&str>) -> Option<(String, String)> {
 }
 
 /// The words of a trigger for `create_rule`, and for people.
-fn trigger(cause: &str, names: &[String]) -> Option<(String, String)> {
+fn trigger(cause: &str, names: &Names) -> Option<(String, String)> {
     // "somebody opens the front door", "someone presses the bell twice"
     for who in ["somebody ", "someone ", "anybody ", "anyone ", "i ", "you "] {
         let Some(rest) = cause.strip_prefix(who) else { continue };
@@ -203,7 +255,7 @@ fn trigger(cause: &str, names: &[String]) -> Option<(String, String)> {
             ("turns off ", "turns off"),
             ("turn off ", "turns off"),
         ] {
-            if let Some(name) = rest.strip_prefix(verb).and_then(|name| known(name, names)) {
+            if let Some(name) = rest.strip_prefix(verb).and_then(|name| names.known(name)) {
                 return Some((format!("{name} {becomes}"), format!("when the {name} {becomes}")));
             }
         }
@@ -212,7 +264,7 @@ fn trigger(cause: &str, names: &[String]) -> Option<(String, String)> {
                 Some(name) => (name, " twice"),
                 None => (rest, ""),
             };
-            let name = known(name, names)?;
+            let name = names.known(name)?;
             return Some((format!("{name} is pressed{how}"), format!("when the {name} is pressed{how}")));
         }
     }
@@ -236,8 +288,8 @@ fn trigger(cause: &str, names: &[String]) -> Option<(String, String)> {
         let turned =
             name.trim_start_matches("the ").split_once(" in the ").map(|(what, room)| format!("{room} {what}"));
         let name = match &turned {
-            Some(turned) => known(turned, names).or_else(|| known(name, names)),
-            None => known(name, names),
+            Some(turned) => names.known(turned).or_else(|| names.known(name)),
+            None => names.known(name),
         }?;
         return Some((format!("{name}{way}{limit}"), format!("when the {name}{way}{limit}")));
     }
@@ -255,7 +307,7 @@ fn trigger(cause: &str, names: &[String]) -> Option<(String, String)> {
         " closes",
         " is closed",
     ] {
-        if let Some(name) = cause.strip_suffix(does).and_then(|name| known(name, names)) {
+        if let Some(name) = cause.strip_suffix(does).and_then(|name| names.known(name)) {
             return Some((format!("{name}{does}"), format!("when the {name}{does}")));
         }
     }
@@ -263,7 +315,7 @@ fn trigger(cause: &str, names: &[String]) -> Option<(String, String)> {
 }
 
 /// The words of an action for `create_rule`, and for people.
-fn action_of(action: &str, cause: &str, names: &[String]) -> Option<(Value, String)> {
+fn action_of(action: &str, cause: &str, names: &Names) -> Option<(Value, String)> {
     if ["tell me", "let me know", "notify me", "message me"].contains(&action) {
         let happened = text_kit::capitalized(cause.strip_prefix("when ").unwrap_or(cause));
         return Some((json!({"type": "message", "message": format!("{happened}.")}), "tell you".to_owned()));
@@ -277,14 +329,16 @@ fn action_of(action: &str, cause: &str, names: &[String]) -> Option<(Value, Stri
         Some((what, span)) if is_span(span) => (what, format!(" for {span}")),
         _ => (action, String::new()),
     };
-    for verb in ["turn on ", "turn off ", "switch on ", "switch off ", "toggle ", "open ", "close "] {
-        if let Some(name) = what.strip_prefix(verb).and_then(|name| known(name, names)) {
+    // "Open the meeting": what is opened is a thing only where it is here.
+    let verbs = ["turn on ", "turn off ", "switch on ", "switch off ", "toggle ", "open ", "close "];
+    for verb in &verbs[..verbs.len() - if names.strangers.is_some() { 2 } else { 0 }] {
+        if let Some(name) = what.strip_prefix(verb).and_then(|name| names.known(name)) {
             let text = format!("{verb}the {name}{lasting}");
             return Some((json!(text), text));
         }
     }
     let (name, state) = what.strip_prefix("turn ").or_else(|| what.strip_prefix("switch "))?.rsplit_once(' ')?;
-    let name = known(name, names).filter(|_| ["on", "off"].contains(&state))?;
+    let name = names.known(name).filter(|_| ["on", "off"].contains(&state))?;
     let text = format!("turn {state} the {name}{lasting}");
     Some((json!(text), text))
 }
@@ -301,8 +355,9 @@ fn is_span(span: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn names() -> Vec<String> {
-        ["bell", "hall lamp", "porch light", "fan", "front door", "bedroom temperature"].map(str::to_owned).into()
+    fn names() -> Names {
+        let here = ["bell", "hall lamp", "porch light", "fan", "front door", "bedroom temperature"];
+        Names { here: here.map(str::to_owned).into(), strangers: None }
     }
 
     #[test]
@@ -392,6 +447,41 @@ mod tests {
             "if the temperature in the attic goes above 25, turn on the fan",
         ] {
             assert_eq!(read(text, &names()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rule_about_what_is_not_here_says_what_is_missing() {
+        let devices = [Device { pin: 17, name: "Hall lamp".into(), sensor: false }];
+        let said = |text: &str, is_placed: bool| {
+            let is_here = |name: &str| name == "gate";
+            let placed = of_strangers(&Sentence::read(text), &devices, &is_here, is_placed);
+            placed.map(|placed| placed.say.unwrap_or_default()).unwrap_or_default()
+        };
+        for (text, start) in [
+            (
+                "when the bell is pressed twice, turn on the hall lamp for 5 minutes",
+                "I have nothing called “bell”, so I made no rule.",
+            ),
+            ("When the bell is pressed, turn on the desk lamp", "I have nothing called “bell” or “desk lamp”, so"),
+            ("Turn on the porch lamp at sunset", "I have nothing called “porch lamp”, so I made no rule."),
+            ("turn the porch lamp on when the hall lamp turns on", "I have nothing called “porch lamp”"),
+        ] {
+            assert!(said(text, true).starts_with(start), "{text}: {}", said(text, true));
+            assert!(!said(text, true).contains("latitude"), "{text}");
+        }
+        let nowhere = said("every evening at sunset, turn on the porch lamp", false);
+        assert!(nowhere.contains("`latitude` and `longitude` in hob.toml"), "{nowhere}");
+        for text in [
+            "when the gate opens, turn on the hall lamp",
+            "when the meeting starts, turn on the hall lamp",
+            "when dinner is closed, turn on the hall lamp",
+            "when the bell rings, open the meeting",
+            "turn on the porch lamp",
+            "turn on the charm at the party",
+            "when the bell is pressed twice?",
+        ] {
+            assert_eq!(said(text, true), "", "{text}");
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Errands: sentences that take a call after others. "Mail Anna the list" looks up her address and what is on the list, and then
-//! sends; "summarize example.org" reads the page first. What follows is worked out from the sentence and the results alone.
+//! sends; "summarize example.org" and "take a screenshot of example.org" open the page first. What follows is worked out from the sentence and the results alone.
 
 use super::{Ask, Call, Next, behind, only, pages};
 use crate::{
@@ -21,11 +21,22 @@ const READ: usize = 5000;
 
 const SEND: &str = "send_email";
 const SUMMARIZE: &str = "summarize_text";
+const OPEN: &str = "browser_navigate";
+const PICTURE: &str = "browser_screenshot";
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Errand {
-    Mail { to: Recipient, what: What },
-    Summary { of: Source },
+    Mail {
+        to: Recipient,
+        what: What,
+    },
+    Summary {
+        of: Source,
+    },
+    /// A picture of a page.
+    Picture {
+        url: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +61,36 @@ pub(super) enum Source {
 }
 
 pub(super) fn read(s: &Sentence) -> Option<Errand> {
-    mail(s).or_else(|| summary(s))
+    mail(s).or_else(|| summary(s)).or_else(|| picture(s))
+}
+
+fn picture(s: &Sentence) -> Option<Errand> {
+    const FILLERS: &[&str] = &[
+        "this", "the", "a", "page", "site", "website", "webpage", "link", "address", "at", "of", "from", "in",
+        "browser",
+    ];
+    let begin = behind(
+        s,
+        0,
+        &[
+            "screenshot",
+            "screenshot of",
+            "a screenshot of",
+            "take a screenshot of",
+            "take a screenshot",
+            "take screenshot of",
+            "make a screenshot of",
+            "get a screenshot of",
+            "show a screenshot of",
+            "show me a screenshot of",
+            "give me a screenshot of",
+            "take a picture of the page",
+            "take a picture of the website",
+        ],
+    )?;
+    let (from, to, url) = pages::address(s)?;
+    let mut rest = (begin..from).chain(to..s.len());
+    (from >= begin && rest.all(|at| FILLERS.contains(&s.word(at)))).then_some(Errand::Picture { url })
 }
 
 fn summary(s: &Sentence) -> Option<Errand> {
@@ -217,6 +257,7 @@ impl Errand {
             Self::Summary { of: Source::Page(url) } => {
                 (vec![("fetch_web_page", json!({"url": url, "maxChars": READ}))], SUMMARIZE)
             }
+            Self::Picture { url } => (vec![(OPEN, json!({"url": url}))], PICTURE),
             Self::Summary { of: Source::File(path) } => (vec![("read_document", json!({"path": path}))], SUMMARIZE),
         };
         Ask::Calls { first, then: Some(then) }
@@ -224,12 +265,13 @@ impl Errand {
 
     pub fn next(&self, results: &[&ToolResult], has: &dyn Fn(&str) -> bool) -> Option<Next> {
         if let Some(last) =
-            results.iter().find(|result| [SEND, SUMMARIZE].contains(&result.name.as_str()) || result.is_error)
+            results.iter().find(|result| [SEND, SUMMARIZE, PICTURE].contains(&result.name.as_str()) || result.is_error)
         {
             return Some(told(last));
         }
         match self {
             Self::Summary { of: Source::Page(_) } => summarized(results, "fetch_web_page", has),
+            Self::Picture { .. } => has(PICTURE).then(|| Next::Call((PICTURE, json!({})))),
             Self::Summary { of: Source::File(_) } => summarized(results, "read_document", has),
             Self::Mail { to, what } => {
                 let address = match to {

@@ -1,4 +1,4 @@
-//! Sentences about the world: the weather, translations, pages and documents, searches, mail. Each is read whole: where a word is
+//! Sentences about the world: the weather, translations, pages, documents and recordings, searches, mail. Each is read whole: where a word is
 //! left over that means something, another stage decides.
 
 mod errand;
@@ -15,7 +15,7 @@ use serde_json::Value;
 /// What a sentence asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ask {
-    /// Calls that only look, and the tool that is called with what they find.
+    /// Calls that look or make files, and the tool that is called with what they find.
     Calls { first: Vec<Call>, then: Option<&'static str> },
     /// A reply.
     Say(&'static str),
@@ -79,6 +79,12 @@ pub(crate) fn missing(tool: &str) -> Option<&'static str> {
         }
         "search_web" | "fetch_web_page" => {
             "I cannot look at the web: its tools are off. An admin can switch them on under Tools."
+        }
+        "browser_navigate" | "browser_screenshot" => {
+            "I cannot open pages in a browser: its tools are off. An admin can switch them on under Tools."
+        }
+        "split_audio" => {
+            "I cannot cut recordings: the tools for them are off. An admin can switch them on under Tools."
         }
         "read_document" => {
             "I cannot read documents: the tools for them are off. An admin can switch them on under Tools."

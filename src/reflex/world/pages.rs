@@ -1,5 +1,5 @@
-//! Pages of the web, searches, and documents of the workspace: "what does this page say: example.org", "search the web for
-//! garden sheds", "read report.pdf".
+//! Pages of the web, searches, and files of the workspace: "what does this page say: example.org", "open example.org in the
+//! browser", "search the web for garden sheds", "read report.pdf", "split song.mp3 at 1:30".
 
 use super::{Ask, behind, only};
 use crate::{sentence::Sentence, slots::contact};
@@ -8,6 +8,14 @@ use serde_json::json;
 /// Endings of files that `read_document` reads.
 const DOCUMENTS: &[&str] =
     &["pdf", "docx", "xlsx", "pptx", "odt", "ods", "odp", "epub", "html", "htm", "csv", "tsv", "txt", "md", "json"];
+/// Endings of files that `split_audio` cuts.
+const SOUNDS: &[&str] = &["mp3", "wav", "flac", "ogg", "opus", "m4a", "aac"];
+/// Words around an address that ask to open it in the browser; one of the verbs begins.
+const OPENS: &[&str] = &[
+    "open", "load", "show", "visit", "browse", "navigate", "go", "me", "us", "to", "the", "a", "this", "page", "site",
+    "website", "webpage", "address", "link", "up", "in", "with", "using", "your", "browser", "at",
+];
+const OPENING: &[&str] = &["open", "load", "show", "visit", "browse", "navigate", "go"];
 /// Words around an address or a file that ask to read it.
 const READS: &[&str] = &[
     "what", "does", "do", "is", "this", "that", "the", "page", "site", "website", "webpage", "link", "article",
@@ -51,7 +59,14 @@ pub(super) fn read(s: &Sentence) -> Option<Ask> {
         return Some(Ask::call("search_web", json!({"query": query})));
     }
     if let Some((from, to, url)) = address(s) {
+        let around = (0..from).chain(to..s.len());
+        if OPENING.contains(&s.word(0)) && s.mentions(&["browser"]) && only(s, around, OPENS) {
+            return Some(Ask::call("browser_navigate", json!({"url": url})));
+        }
         return asks_to_read(s, from, to).then(|| Ask::call("fetch_web_page", json!({"url": url})));
+    }
+    if let Some(split) = split(s) {
+        return Some(split);
     }
     let (from, to, path) = file(s)?;
     asks_to_read(s, from, to).then(|| Ask::call("read_document", json!({"path": path})))
@@ -78,8 +93,30 @@ pub(super) fn address(s: &Sentence) -> Option<(usize, usize, String)> {
     if all.len() == 1 { all.pop() } else { None }
 }
 
+/// "split song.mp3 at 1:30 and 3:05".
+fn split(s: &Sentence) -> Option<Ask> {
+    const FILLERS: &[&str] = &["the", "my", "file", "recording", "song", "sound", "audio", "up"];
+    let (from, to, path) = file_of(s, SOUNDS)?;
+    let is_time = |word: &str| {
+        let parts: Vec<&str> = word.split(':').collect();
+        let digits = |part: &&str| (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+        (2..=3).contains(&parts.len()) && parts.iter().all(digits)
+    };
+    let at = to + 1;
+    let whole = ["split", "cut", "divide"].contains(&s.word(0)) && only(s, 1..from, FILLERS) && s.word(to) == "at";
+    let rest = || (at..s.len()).map(|at| s.word(at));
+    let times: Vec<&str> = rest().filter(|word| is_time(word)).collect();
+    let fits = whole && !times.is_empty() && rest().all(|word| is_time(word) || ["and", "at"].contains(&word));
+    fits.then(|| Ask::call("split_audio", json!({"path": path, "splitPoints": times})))
+}
+
 /// The one file in a sentence that is a document by its ending, and its tokens.
 pub(super) fn file(s: &Sentence) -> Option<(usize, usize, String)> {
+    file_of(s, DOCUMENTS)
+}
+
+/// The one file in a sentence with one of these endings, and its tokens.
+fn file_of(s: &Sentence, endings: &[&str]) -> Option<(usize, usize, String)> {
     let mut all = vec![];
     let mut begin = 0;
     for run in s.text.split(char::is_whitespace) {
@@ -88,7 +125,7 @@ pub(super) fn file(s: &Sentence) -> Option<(usize, usize, String)> {
         let path = run.trim_matches(|c: char| "\"“”„'’,;:!?()".contains(c)).trim_end_matches('.');
         let ending =
             path.rsplit_once('.').filter(|(name, _)| !name.is_empty()).map(|(_, ending)| ending.to_lowercase());
-        if path.contains("://") || !ending.is_some_and(|ending| DOCUMENTS.contains(&ending.as_str())) {
+        if path.contains("://") || !ending.is_some_and(|ending| endings.contains(&ending.as_str())) {
             continue;
         }
         let within = |at: &usize| s.tokens[*at].start >= start && s.tokens[*at].end <= end;

@@ -340,3 +340,39 @@ fn the_weather_goes_on() {
     }
     assert_eq!(after("and tomorrow?", &[before("list_tasks", json!({}))], &now()), None);
 }
+
+#[test]
+fn pages_are_opened_and_pictured_and_recordings_cut() {
+    let open = |url: &str| format!("browser_navigate {}", json!({"url": url}));
+    let picture = |url: &str| format!("{} → browser_screenshot", open(url));
+    let cut = |path: &str, points: &[&str]| format!("split_audio {}", json!({"path": path, "splitPoints": points}));
+    check(&[
+        ("open example.org in the browser", open("https://example.org")),
+        ("Please open https://example.org/a?b=c in your browser.", open("https://example.org/a?b=c")),
+        ("show me the page example.org in a browser", open("https://example.org")),
+        ("take a screenshot of example.org", picture("https://example.org")),
+        ("screenshot of the page https://example.org/a", picture("https://example.org/a")),
+        ("split song.mp3 at 1:30", cut("song.mp3", &["1:30"])),
+        (
+            "Cut the recording talks/one.m4a at 0:45, 2:10 and 1:02:03",
+            cut("talks/one.m4a", &["0:45", "2:10", "1:02:03"]),
+        ),
+        ("split song.mp3", String::new()),
+        ("split song.mp3 at noon", String::new()),
+        ("split report.pdf at 1:30", String::new()),
+        ("split the bill at 1:30", String::new()),
+        ("take a screenshot of example.org every day", String::new()),
+        ("take a screenshot", String::new()),
+        ("remind me to open example.org in the browser", String::new()),
+        ("open example.org in the browser tomorrow", String::new()),
+    ]);
+    let opened = result("browser_navigate", json!({"url": "https://example.org"}), "“Example” is open.", false);
+    const SAID: &str = "take a screenshot of example.org";
+    assert_eq!(follows(SAID, std::slice::from_ref(&opened)), Some(Next::Call(("browser_screenshot", json!({})))));
+    let taken =
+        result("browser_screenshot", json!({"path": "a.png"}), "I saved a picture of the page as a.png.", false);
+    let told = Next::Say("I saved a picture of the page as a.png.".to_owned());
+    assert_eq!(follows(SAID, &[opened, taken]), Some(told));
+    let failed = result("browser_navigate", json!({}), "There is no browser here.", true);
+    assert_eq!(follows(SAID, &[failed]), Some(Next::Say("There is no browser here.".to_owned())));
+}

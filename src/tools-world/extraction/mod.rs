@@ -36,6 +36,7 @@ const SYNONYMS: &[(&str, &str)] =
 pub fn family(check: Check) -> Family<impl Clone + Send + Sync + 'static> {
     Family::new("dataExtraction", "Extract data, names, tables and summaries from a text.", check)
         .title("Data extraction")
+        .category("Data Extraction")
         .services(&["openai", "anthropic", "gemini", "openrouter"])
         .tool("extract_structured_data", Risk::Observe, extract_structured_data)
         .also_in(&["extraction"])

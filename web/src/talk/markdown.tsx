@@ -6,6 +6,7 @@ import { Copy } from '../copy';
 import { lazy } from '../lazy';
 import { talk } from '../text/talk';
 import { text } from '../text';
+import { visible } from '../visible';
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([\w+#.-]*)/;
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])( +|$)/;
@@ -32,7 +33,7 @@ function starts(line: string): boolean {
 
 /** Splits text into blocks; a list block holds one string per item. `live`: the last line may be the head of a table. */
 function blocks(source: string, live: boolean): Block[] {
-  const lines = source.replace(/\r\n?/g, '\n').replace(/\t/g, '    ').split('\n');
+  const lines = visible(source).replace(/\r\n?/g, '\n').replace(/\t/g, '    ').split('\n');
   const out: Block[] = [];
   let i = 0;
   const line = () => lines[i] ?? '';

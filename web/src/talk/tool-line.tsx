@@ -6,6 +6,7 @@ import { lazy } from '../lazy';
 import { duration, isLookup, text, toolWords } from '../text';
 import { talk } from '../text/talk';
 import { Values } from '../values';
+import { visible } from '../visible';
 import { intendedCall, notMade, parsed, type Call } from './turns';
 
 const ResultCard = lazy<{ call: Call }>(() => import('./cards/cards').then((part) => part.ResultCard), true);
@@ -73,7 +74,7 @@ export function ToolLine({ call, by, mark }: { call: Call; by?: string | undefin
         <Chevron />
       </summary>
       <div class="inside under">
-        {call.say && <p>{call.say}</p>}
+        {call.say && <p>{visible(call.say)}</p>}
         {opened && structured && <ResultCard call={call} />}
         <dl>
           <div>

@@ -227,7 +227,10 @@ export const text = {
 
   toolsRoom: {
     loading: 'Loading tools…',
-    families: { GPIO: 'Pins' } as Record<string, string>,
+    /** Names of families that differ from their categories, which are in small letters here. */
+    families: {
+      gpio: 'Pins', ai: 'AI services', runtime: 'Commands', meta: 'Database', dataextraction: 'Data extraction', 'data extraction': 'Data extraction', pdf: 'PDF',
+    } as Record<string, string>,
     count: (n: number) => (n === 1 ? '1 tool' : `${n} tools`),
     filter: 'Find a tool',
     placeholder: 'Name, or what it does',

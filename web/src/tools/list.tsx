@@ -78,11 +78,15 @@ function fitting(typed: string): (...texts: string[]) => boolean {
   };
 }
 
+/** The name of a family; categories that differ only in their capitals are one. */
+function familyName(category: string): string {
+  return words.families[category.toLowerCase()] ?? category.charAt(0).toUpperCase() + category.slice(1);
+}
+
 function families(tools: Tool[]): [string, Tool[]][] {
   const by = new Map<string, Tool[]>();
   for (const tool of tools) {
-    const family = tool.category || tool.group;
-    const name = text.toolsRoom.families[family] ?? family;
+    const name = familyName(tool.category || tool.group);
     by.set(name, [...(by.get(name) ?? []), tool]);
   }
   return [...by].sort(([a], [b]) => a.localeCompare(b));

@@ -66,7 +66,9 @@ export function kindOf(call: Call): Kind | null {
   const items = all(result);
   const fields = object(result);
   const isList = items.length > 0 && items[0] !== result;
-  const made = MAKERS.test(nameOf(call)) ? (isList ? items : [fields]).filter((file) => SERVED.test(words(file['url']))) : [];
+  // The picture of a page has another address than the page.
+  const pictured = nameOf(call) === 'browser_screenshot' ? [{ ...fields, url: fields['pictureUrl'] }] : [];
+  const made = (MAKERS.test(nameOf(call)) ? (isList ? items : [fields]) : pictured).filter((file) => SERVED.test(words(file['url'])));
   if (made.length) return { kind: 'media', files: made };
   const ofWorkshop = workshopKind(call, fields, items, isList);
   if (ofWorkshop) return ofWorkshop;
