@@ -24,7 +24,7 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// What a draft is called and described as that is tried without it.
+/// The name and description of a draft that is tried without them.
 const UNNAMED: [(&str, &str); 2] = [("name", "draft"), ("description", "A draft.")];
 
 /// A family of written tools, as its routes use it.
