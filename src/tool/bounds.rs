@@ -139,11 +139,11 @@ impl KnownUrls {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.extend(urls(text).flat_map(|url| [bare(url), whole(url)]));
     }
-    /// What a request to it sends is known.
+    /// Whether all that a request to it sends is known.
     pub fn has(&self, url: &str) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&bare(url))
     }
-    /// All of it is known: scripts of a page read the fragment, too.
+    /// Whether all of it is known: scripts of a page read the fragment, too.
     pub fn has_whole(&self, url: &str) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&whole(url))
     }
