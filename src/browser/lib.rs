@@ -17,8 +17,8 @@ mod state;
 
 pub use browser::{Browser, Happened};
 pub use chromium::{Chromium, Config};
-pub use page::{Area, Key, Navigated, Screenshot, Wait};
-pub use scripts::{Element, Field, Lookup, Point, Serialized};
+pub use page::{Area, Navigated, Screenshot, Wait};
+pub use scripts::{Aim, Element, Field, Form, Lookup, Point, Serialized, Typed};
 pub use state::{Download, DownloadState};
 
 /// Why something could not be done.

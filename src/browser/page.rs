@@ -135,36 +135,6 @@ impl Browser {
         self.settle(&page).await
     }
 
-    /// Types a text into what has the focus, as if it came from a keyboard or an input method.
-    ///
-    /// # Errors
-    /// `Ended`, `Crashed`, `Silent`.
-    pub async fn insert(&self, text: &str) -> Result<()> {
-        let page = self.page()?;
-        self.input(&page, "Input.insertText", json!({"text": text})).await
-    }
-
-    /// Presses a key, and waits for what it leads to.
-    ///
-    /// # Errors
-    /// `Ended`, `Crashed`, `Silent`.
-    pub async fn press(&self, key: Key) -> Result<()> {
-        let page = self.page()?;
-        self.events.with(|state| state.opening = false);
-        let (name, code, text) = match key {
-            Key::Enter => ("Enter", 13, "\r"),
-            Key::Delete => ("Delete", 46, ""),
-        };
-        for kind in [if text.is_empty() { "rawKeyDown" } else { "keyDown" }, "keyUp"] {
-            let mut event = json!({"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": code});
-            if kind == "keyDown" {
-                event["text"] = text.into();
-            }
-            self.input(&page, "Input.dispatchKeyEvent", event).await?;
-        }
-        self.settle(&page).await
-    }
-
     /// Sends an input event. A page that closes itself upon it is no error.
     async fn input(&self, page: &PageState, method: &str, event: Value) -> Result<()> {
         match self.call(page, method, event, ANSWER).await {
@@ -179,7 +149,7 @@ impl Browser {
         self.settle(&page).await
     }
 
-    async fn settle(&self, before: &PageState) -> Result<()> {
+    pub(crate) async fn settle(&self, before: &PageState) -> Result<()> {
         let moves = |page: &PageState| page.is_loading || page.is_requested || page.loader != before.loader;
         let link = &self.link;
         let begins = |state: &mut State| {
@@ -295,13 +265,6 @@ impl Browser {
         }
         Ok(Screenshot { bytes, media_type, width, height })
     }
-}
-
-/// A key that is pressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
-    Enter,
-    Delete,
 }
 
 fn has_reached(page: &PageState, wait: Wait) -> bool {

@@ -1,10 +1,10 @@
-//! What is asked of a document by `page.js`, which runs in a world of its own: the page's scripts do not see or change it.
+//! What is asked of a document by `seen.js` and `page.js`, one function, which runs in a world of its own: the page's scripts do not see or change it.
 
-use crate::{Area, Browser, Error, Result, browser::ANSWER};
-use serde::Deserialize;
+use crate::{Area, Browser, Error, Result, browser::ANSWER, state::State};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(include_str!("seen.js"), include_str!("page.js"));
 /// The name of the world.
 const WORLD: &str = "hob";
 /// How often a document is looked at that goes away.
@@ -15,13 +15,42 @@ const TRIES: u32 = 4;
 pub struct Element {
     /// The name of its tag, in small letters.
     pub tag: String,
-    /// Its text or label.
+    /// Its text or label; with what it is called for readers of the screen where that is something else.
     pub text: String,
     /// A CSS selector that leads to it.
     pub selector: String,
     /// Where a link leads, or a form is sent.
     #[serde(default)]
     pub leads_to: String,
+    /// The form that is sent.
+    #[serde(default)]
+    pub form: Option<Form>,
+    /// A field for a password or the like.
+    #[serde(default)]
+    pub is_secret: bool,
+}
+
+/// A form as it would be sent.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Form {
+    pub method: String,
+    /// What is sent of fields that nobody sees, as `name = value`.
+    pub hidden: Vec<String>,
+    /// All that is sent, to compare.
+    pub data: String,
+    /// It is too much to be compared.
+    pub is_large: bool,
+}
+
+/// What is meant to be done with an element, which decides what it leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Aim {
+    Click,
+    /// Text without Enter.
+    Type,
+    /// Text and Enter, which may send a form.
+    Enter,
 }
 
 /// What was found by a selector.
@@ -44,12 +73,26 @@ pub struct Point {
     pub y: f64,
     /// Whether it has a size at all.
     pub has_size: bool,
-    /// What lies over it.
+    /// What would be clicked instead: it lies over it, or is a part of it that leads to somewhere else.
     #[serde(default)]
     pub covered_by: Option<Element>,
+    /// Whether that is a part of it.
+    #[serde(default)]
+    pub is_within: bool,
+    /// The element as it is now.
+    pub element: Element,
 }
 
-/// What kind of field an element is, once it has the focus.
+/// What has become of a text that was typed.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Typed {
+    /// The field holds what was typed.
+    pub is_as_typed: bool,
+    /// What it holds, in short, and not where it is secret; `None` where the page has removed it.
+    pub holds: Option<String>,
+}
+
+/// What kind of field an element is.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Field {
@@ -59,6 +102,8 @@ pub enum Field {
     Select { options: Vec<String> },
     /// It takes a value of a form of its own, such as a date.
     Value { of: String },
+    /// It takes no more than so many characters.
+    Short { most: u32 },
     /// It cannot be changed now.
     Disabled,
     /// It takes no text.
@@ -96,9 +141,9 @@ impl Browser {
         Ok(Lookup::Nothing { is_invalid: found["invalid"] == true, near: read(found["near"].take())? })
     }
 
-    /// The element that is held, as it is now; `None` where the page has removed or replaced it.
-    pub async fn held(&self) -> Result<Option<Element>> {
-        read(self.script("held", json!({})).await?)
+    /// The element that is held, as it is now, with what it leads to; `None` where the page has removed or replaced it.
+    pub async fn held(&self, aim: Aim) -> Result<Option<Element>> {
+        read(self.script("held", json!({"aim": aim})).await?)
     }
 
     /// Scrolls to the held element.
@@ -116,9 +161,34 @@ impl Browser {
         }
     }
 
-    /// Gives the held element the focus: with all of its text selected, or else at the end of it.
-    pub async fn focus(&self, select_all: bool) -> Result<Field> {
-        read(self.script("focus", json!({"all": select_all})).await?)
+    /// What kind of field the held element is, for a text of so many UTF-16 units that replaces what is there or follows it.
+    pub async fn field(&self, length: usize, replaces: bool) -> Result<Field> {
+        read(self.script("field", json!({"length": length, "all": replaces})).await?)
+    }
+
+    /// Puts a text into the held element, and into nothing else, in place of what is there or behind it. The page sees the events
+    /// of an input. `false` where the element takes none now.
+    pub async fn type_text(&self, text: &str, replaces: bool) -> Result<bool> {
+        Ok(self.script("type", json!({"text": text, "all": replaces})).await? == true)
+    }
+
+    /// What the page has made of the text since.
+    pub async fn typed(&self) -> Result<Typed> {
+        read(self.script("typed", json!({})).await?)
+    }
+
+    /// Presses Enter in the held element, and in nothing else, and waits for what it leads to.
+    pub async fn enter(&self) -> Result<()> {
+        let page = self.page()?;
+        self.events.with(|state| state.opening = false);
+        let is_there = |state: &mut State| state.page(&page.session).is_some();
+        let pressed = self.script("enter", json!({})).await;
+        if !self.events.with(is_there) && matches!(pressed, Ok(_) | Err(Error::Failed(_) | Error::Crashed)) {
+            // The page has closed itself upon it.
+            return Ok(());
+        }
+        pressed?;
+        self.settle(&page).await
     }
 
     /// Gives the held element a value; `false` where it takes none such.
@@ -165,6 +235,8 @@ impl Browser {
             "executionContextId": world["executionContextId"],
             "arguments": [{"value": what}, {"value": args}],
             "returnByValue": true,
+            // A key that a person presses may open a page.
+            "userGesture": what == "enter",
         });
         let mut answer =
             self.call(&page, "Runtime.callFunctionOn", call, ANSWER).await.map_err(|error| match error {

@@ -72,7 +72,7 @@ impl Registry {
 
     /// The decision about a call, and the outcome of each rule.
     pub fn explain(&self, cx: &Cx, tool: &Tool, args: &Value) -> (Decision, Vec<RuleOutcome>) {
-        let (rules, knows) = (self.rules(), |url: &str| cx.knows(url));
+        let (rules, knows) = (self.rules(), |url: &str| is_known(cx, tool, url));
         let authors = authors(cx);
         let asked = decision_request(cx, &authors, &knows, false, (tool, args));
         (policy::decide(&rules, &asked, tool, args), policy::explain(&rules, &asked, tool, args))
@@ -86,7 +86,7 @@ impl Registry {
     }
 
     pub(crate) fn decide(&self, call: &Call, consented: bool) -> Decision {
-        let knows = |url: &str| call.caller.knows(url);
+        let knows = |url: &str| is_known(&call.caller, call.tool(), url);
         let (this, authors) = ((&**call.tool(), &call.args), authors(&call.caller));
         let asked = decision_request(&call.caller, &authors, &knows, consented, this);
         policy::decide(&self.rules(), &asked, call.tool(), &call.args)
@@ -167,6 +167,11 @@ fn authors(cx: &Cx) -> Vec<Principal> {
     };
     let authors = cx.authors().into_iter();
     authors.map(|user| Principal { user, role: role(user), agent: cx.agent() }).collect()
+}
+
+/// Whether no model made up what this tool would send to a URL.
+fn is_known(cx: &Cx, tool: &Tool, url: &str) -> bool {
+    if tool.runs_pages { cx.knows_whole(url) } else { cx.knows(url) }
 }
 
 /// A call as the input of a decision.

@@ -137,10 +137,15 @@ pub(crate) struct KnownUrls(Arc<Mutex<HashSet<String>>>);
 impl KnownUrls {
     pub fn add(&self, text: &str) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.extend(urls(text).map(bare));
+        known.extend(urls(text).flat_map(|url| [bare(url), whole(url)]));
     }
+    /// Whether all that a request to it sends is known.
     pub fn has(&self, url: &str) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&bare(url))
+    }
+    /// Whether all of it is known: scripts of a page read the fragment, too.
+    pub fn has_whole(&self, url: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&whole(url))
     }
 }
 
@@ -173,6 +178,14 @@ fn bare(url: &str) -> String {
     format!("{}://{}{path}", scheme.to_ascii_lowercase(), host.to_ascii_lowercase())
 }
 
+/// The same with the fragment, where there is one.
+fn whole(url: &str) -> String {
+    match url.split_once('#') {
+        Some((_, fragment)) => format!("{}#{fragment}", bare(url)),
+        None => bare(url),
+    }
+}
+
 /// The URLs in a text.
 fn urls(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() || "<>\"'`()[]{}|\\^".contains(c)).filter_map(|word| {
@@ -198,6 +211,24 @@ mod tests {
             ("http://example.com/steal", false),
         ] {
             assert_eq!(known.has(url), is, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_fragment_is_known_where_it_was_given() {
+        let known = KnownUrls::default();
+        known.add("look at https://Example.org/a and http://example.com/b#part");
+        for (url, is) in [
+            ("https://example.org/a", true),
+            ("https://example.org/a#secret", false),
+            ("https://example.org/a#", false),
+            ("http://example.com/b", true),
+            ("http://Example.com/b#part", true),
+            ("http://example.com/b#Part", false),
+            ("http://example.com/b#part#secret", false),
+        ] {
+            assert_eq!(known.has_whole(url), is, "{url}");
+            assert!(known.has(url), "{url}");
         }
     }
 

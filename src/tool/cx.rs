@@ -249,6 +249,10 @@ impl Cx {
     pub fn knows(&self, url: &str) -> bool {
         self.0.known.has(url)
     }
+    /// Whether this URL is recorded as not made up, its fragment included.
+    pub fn knows_whole(&self, url: &str) -> bool {
+        self.0.known.has_whole(url)
+    }
     /// How many calls are above this one.
     pub fn depth(&self) -> u8 {
         self.0.depth

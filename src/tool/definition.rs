@@ -99,6 +99,8 @@ pub struct Tool {
     /// tool of [`Risk::Write`] without it, or for which it is false, asks first; so does one of [`Risk::Execute`] that has it and
     /// for which it is false.
     pub additive: Option<Additive>,
+    /// Whether it runs the scripts of the pages it opens: these also read the fragment of a URL, which no request sends.
+    pub runs_pages: bool,
     /// Whether it returns digests, checksums or ids: long hex in its output is no secret.
     pub returns_digests: bool,
     /// Whether it returns a new secret that the caller asked for: the scrubber leaves it in.
@@ -167,6 +169,7 @@ impl Tool {
             additive: None,
             opens: None,
             destroys: None,
+            runs_pages: false,
             returns_digests: false,
             returns_secret: false,
             idempotent: risk == Risk::Observe,

@@ -177,6 +177,10 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
         let state = self.state.clone();
         self.last(|t| t.destroys = Some(Arc::new(move |cx, args| destroys(&state, cx, args))))
     }
+    /// The last tool runs the scripts of the pages it opens: the fragment of a URL counts as sent.
+    pub fn runs_pages(self) -> Self {
+        self.last(|t| t.runs_pages = true)
+    }
     /// The last tool returns digests, checksums or ids: long hex in its output is no secret.
     pub fn returns_digests(self) -> Self {
         self.last(|t| t.returns_digests = true)

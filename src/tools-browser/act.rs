@@ -3,15 +3,17 @@
 use crate::{
     BrowserTools,
     answer::{finish, place},
-    ask::{Act, Asks, may_act},
+    ask::{Act, Asks, may_act, visible},
     open::InUse,
 };
-use browser::{Element, Field, Key, Lookup};
+use browser::{Aim, Element, Field, Lookup};
 use text_kit::truncate;
 use tool::{Label, prelude::*};
 
 /// The most characters of a text that is typed, and of code.
 const TEXT: usize = 20_000;
+/// What is shown of a password, however long it is.
+pub(crate) const DOTS: &str = "••••••••";
 /// How many elements an error names.
 const NAMED: usize = 12;
 
@@ -77,12 +79,16 @@ fn nothing(selector: &str, is_invalid: bool, near: &[Element]) -> Error {
     .say("I don't find that on the page.")
 }
 
-/// The element is the same as before a person was asked.
-async fn check_same(in_use: &mut InUse, url: &str, element: &Element) -> Result<()> {
-    let (now, _) = place(in_use).await?;
-    let held = in_use.browser()?.held().await;
-    let held = held.map_err(|error| in_use.error(error))?;
-    if now == url && held.as_ref() == Some(element) {
+/// Finds an element to do something with, and what that leads to.
+async fn aim_at(in_use: &mut InUse, selector: &str, aim: Aim) -> Result<Element> {
+    find(in_use, selector).await?;
+    let held = in_use.browser()?.held(aim).await;
+    held.map_err(|error| in_use.error(error))?.ok_or_else(|| Error::failed("the page removed it meanwhile: look again"))
+}
+
+/// The page and the element are the same as before a person was asked.
+fn check_same(url: (&str, &str), element: (&Element, Option<&Element>)) -> Result<()> {
+    if url.0 == url.1 && Some(element.0) == element.1 {
         return Ok(());
     }
     Err(Error::failed("the page changed while a person was asked, so nothing was done: look at it again"))
@@ -93,27 +99,29 @@ pub(crate) async fn browser_click(tools: BrowserTools, cx: Cx, args: BrowserClic
     let mut in_use = tools.current(&cx).await?;
     cx.taint(Label::Outside);
     let (url, _) = place(&mut in_use).await?;
-    let element = find(&mut in_use, &args.selector).await?;
+    let element = aim_at(&mut in_use, &args.selector, Aim::Click).await?;
     let about = format!("Click “{}”", named(&element));
     may_act(&cx, asks, Act { tool: "browser_click", url: &url, element: Some(&element), text: None, about }).await?;
-    check_same(&mut in_use, &url, &element).await?;
+    let (now, _) = place(&mut in_use).await?;
+    let point = in_use.browser()?.point().await;
+    let point = point.map_err(|error| in_use.error(error))?;
+    check_same((&now, &url), (&element, Some(&point.element)))?;
+    if let Some(over) = &point.covered_by {
+        let what = format!("`{}` ({} “{}”)", over.selector, over.tag, over.text);
+        return Err(Error::failed(match point.is_within {
+            true => {
+                format!("a click on `{}` hits {what} within it, which leads elsewhere: name that", element.selector)
+            }
+            false => format!("`{}` is covered by {what}: close that first", element.selector),
+        }));
+    }
     let browser = in_use.browser()?;
     browser.happened();
-    let clicked = async {
-        let point = browser.point().await?;
-        match point {
-            browser::Point { covered_by: Some(over), .. } => Ok(Some(over)),
-            browser::Point { has_size: false, .. } => browser.click_held().await.map(|()| None),
-            point => browser.click(point.x, point.y).await.map(|()| None),
-        }
+    let clicked = match point.has_size {
+        true => browser.click(point.x, point.y).await,
+        false => browser.click_held().await,
     };
-    let covered_by = clicked.await.map_err(|error| in_use.error(error))?;
-    if let Some(over) = covered_by {
-        return Err(Error::failed(format!(
-            "`{}` is covered by `{}` ({} “{}”): close that first",
-            element.selector, over.selector, over.tag, over.text
-        )));
-    }
+    clicked.map_err(|error| in_use.error(error))?;
     let content = json!({"ok": true, "clicked": format!("{} “{}”", element.tag, element.text)});
     finish(&cx, &mut in_use, content).await
 }
@@ -126,22 +134,41 @@ pub(crate) async fn browser_type(tools: BrowserTools, cx: Cx, args: BrowserType)
     let mut in_use = tools.current(&cx).await?;
     cx.taint(Label::Outside);
     let (url, _) = place(&mut in_use).await?;
-    let element = find(&mut in_use, &args.selector).await?;
-    let about = format!("Type “{}” into “{}”", truncate(&args.text, 100), named(&element));
+    let aim = if args.text.ends_with('\n') { Aim::Enter } else { Aim::Type };
+    let element = aim_at(&mut in_use, &args.selector, aim).await?;
+    let shown = if element.is_secret { DOTS.to_owned() } else { visible(&truncate(&args.text, 100)) };
+    let about = format!("Type “{shown}” into “{}”", named(&element));
     let act = Act { tool: "browser_type", url: &url, element: Some(&element), text: Some(&args.text), about };
     may_act(&cx, asks, act).await?;
-    check_same(&mut in_use, &url, &element).await?;
+    let (now, _) = place(&mut in_use).await?;
+    let held = in_use.browser()?.held(aim).await;
+    let held = held.map_err(|error| in_use.error(error))?;
+    check_same((&now, &url), (&element, held.as_ref()))?;
     in_use.browser()?.happened();
     let typed = type_into(in_use.browser()?, &element, &args).await;
-    let chosen = typed.map_err(|error| match error {
+    let typed = typed.map_err(|error| match error {
         Typing::Browser(error) => in_use.error(error),
         Typing::Field(error) => error,
     })?;
     let mut content = json!({"ok": true, "field": format!("{} “{}”", element.tag, element.text)});
-    if chosen {
-        content["chosen"] = args.text.as_str().into();
+    match typed {
+        Done::Typed => {}
+        Done::Chosen => content["chosen"] = args.text.as_str().into(),
+        Done::Changed(problem) => {
+            content["ok"] = false.into();
+            content["problem"] = problem.into();
+        }
     }
     finish(&cx, &mut in_use, content).await
+}
+
+/// What has become of the text.
+enum Done {
+    Typed,
+    /// An option was chosen, or a value set.
+    Chosen,
+    /// The page has made something else of it.
+    Changed(String),
 }
 
 /// Why nothing was typed.
@@ -156,34 +183,43 @@ impl From<browser::Error> for Typing {
     }
 }
 
-/// Types into the held element; true where something was chosen or set instead.
-async fn type_into(browser: &browser::Browser, element: &Element, args: &BrowserType) -> Result<bool, Typing> {
+/// Types into the held element.
+async fn type_into(browser: &browser::Browser, element: &Element, args: &BrowserType) -> Result<Done, Typing> {
     let refuse = |text: String| Err(Typing::Field(Error::bad_args(text)));
     let selector = &element.selector;
     let (text, enters) = match args.text.strip_suffix('\n') {
         Some(text) => (text.trim_end_matches('\r'), true),
         None => (args.text.as_str(), false),
     };
-    match browser.focus(args.clear_first).await? {
+    match browser.field(text.encode_utf16().count(), args.clear_first).await? {
         Field::Text { multiline } => {
-            match (text, multiline) {
-                // Nothing but an empty text takes the place of what was selected.
-                ("", _) if args.clear_first => browser.press(Key::Delete).await?,
-                ("", _) => {}
-                (text, true) => browser.insert(text).await?,
-                (text, false) => browser.insert(&text.replace(['\n', '\r'], " ")).await?,
+            let text = match multiline {
+                true => text.replace("\r\n", "\n").replace('\r', "\n"),
+                false => text.replace(['\n', '\r'], " "),
+            };
+            if !text.is_empty() || args.clear_first {
+                if !browser.type_text(&text, args.clear_first).await? {
+                    let why =
+                        format!("nothing was typed: the page takes the focus from `{selector}`, or has closed it");
+                    return Err(Typing::Field(Error::failed(why)));
+                }
+                let typed = browser.typed().await?;
+                if !typed.is_as_typed {
+                    return Ok(Done::Changed(changed(typed, enters)));
+                }
             }
             if enters {
-                browser.press(Key::Enter).await?;
+                browser.enter().await?;
             }
-            Ok(false)
+            Ok(Done::Typed)
         }
+        Field::Short { most } => refuse(format!("`{selector}` takes {most} characters at most: nothing was typed")),
         Field::Select { options } => match browser.set(text).await? {
-            true => Ok(true),
+            true => Ok(Done::Chosen),
             false => refuse(format!("`{selector}` has no such option: it has {}", options.join(", "))),
         },
         Field::Value { of } => match browser.set(text).await? {
-            true => Ok(true),
+            true => Ok(Done::Chosen),
             false => {
                 refuse(format!("`{selector}` takes a value of the form of <input type={of}>, such as {}", example(&of)))
             }
@@ -191,6 +227,16 @@ async fn type_into(browser: &browser::Browser, element: &Element, args: &Browser
         Field::Disabled => refuse(format!("`{selector}` cannot be changed now: it is disabled or only shown")),
         Field::Other => refuse(format!("`{selector}` takes no text: click it with browser_click, or name a field")),
     }
+}
+
+/// What a page has made of a text.
+fn changed(typed: browser::Typed, enters: bool) -> String {
+    let what = match typed.holds {
+        Some(holds) => format!("the page changed or refused what was typed; the field holds “{holds}” now"),
+        None => "the page removed the field when it was typed into; look at the page again".to_owned(),
+    };
+    let enter = if enters { ". Enter was not pressed; if this is right, type a line break alone" } else { "" };
+    format!("{what}{enter}")
 }
 
 fn example(kind: &str) -> &'static str {
@@ -218,7 +264,7 @@ pub(crate) async fn browser_evaluate(tools: BrowserTools, cx: Cx, args: BrowserE
     let mut in_use = tools.current(&cx).await?;
     cx.taint(Label::Outside);
     let (url, _) = place(&mut in_use).await?;
-    let about = format!("Run code in the page: {}", truncate(code, 100));
+    let about = format!("Run code in the page: {}", visible(&truncate(code, 100)));
     may_act(&cx, asks, Act { tool: "browser_evaluate", url: &url, element: None, text: Some(code), about }).await?;
     if place(&mut in_use).await?.0 != url {
         return Err(Error::failed("the page changed while a person was asked, so nothing was done: look at it again"));

@@ -1,6 +1,7 @@
 //! Whether something may be done on a page. A click, a text or code may send anything to its site, so a person is asked unless they
 //! make the call by hand: about this element of this page, and nothing else.
 
+use crate::act::DOTS;
 use browser::Element;
 use text_kit::{one_line, truncate};
 use tool::{Consult, Label, Role, prelude::*};
@@ -47,6 +48,11 @@ pub(crate) async fn may_act(cx: &Cx, asks: Asks, act: Act<'_>) -> Result<()> {
             "a person has to approve it, and can be shown {TEXT} characters: do it in smaller parts"
         )));
     }
+    if asks.0 && act.element.is_some_and(|element| element.form.as_ref().is_some_and(|form| form.is_large)) {
+        return Err(Error::denied(
+            "this sends a form with more than 1 MB, which nobody can check: ask the person to send it by hand",
+        ));
+    }
     let host = host_of(act.url);
     let mut details = json!({"host": host, "page": truncate(act.url, ADDRESS)});
     if let Some(element) = act.element {
@@ -56,8 +62,20 @@ pub(crate) async fn may_act(cx: &Cx, asks: Asks, act: Act<'_>) -> Result<()> {
             details["leadsTo"] = truncate(&element.leads_to, ADDRESS).into();
         }
     }
-    if let Some(text) = act.text {
-        details["text"] = text.into();
+    if let Some(form) = act.element.and_then(|element| element.form.as_ref()) {
+        details["method"] = form.method.as_str().into();
+        if !form.hidden.is_empty() {
+            details["hiddenFields"] = form.hidden.clone().into();
+        }
+    }
+    match act.text {
+        Some(_) if act.element.is_some_and(|element| element.is_secret) => {
+            details["text"] = DOTS.into();
+            // A standing grant covers what is shown, and this shows not which text it is.
+            details["call"] = cx.call_id().to_string().into();
+        }
+        Some(text) => details["text"] = visible(text).into(),
+        None => {}
     }
     let tool = act.tool;
     let consult = Consult {
@@ -71,6 +89,17 @@ pub(crate) async fn may_act(cx: &Cx, asks: Asks, act: Act<'_>) -> Result<()> {
         reason: format!("`{tool}` would use a page of {host}, which may send data there and needs a person's approval"),
     };
     cx.ports().ask.consult(cx.clone(), consult).await
+}
+
+/// A text with what nobody would see in it written out: marks of direction, what has no width, control characters.
+pub(crate) fn visible(text: &str) -> String {
+    let mut before = ' ';
+    let show = |c: char| {
+        let is_seen = matches!(c, '\n' | '\t' | '\r') || html_text::without_invisible(&format!("{before}{c}")).1 == 0;
+        before = if is_seen { c } else { ' ' };
+        if is_seen { c.to_string() } else { c.escape_unicode().to_string() }
+    };
+    text.chars().map(show).collect()
 }
 
 /// The host of an address, with its port where it names one.

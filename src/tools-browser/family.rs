@@ -50,6 +50,7 @@ pub fn family(tools: BrowserTools) -> Family<BrowserTools> {
         .title("Browser")
         .area(Area::NetworkRead)
         .tool("browser_navigate", Risk::Observe, browser_navigate)
+        .runs_pages()
         .synonyms(NAVIGATE)
         .not_idempotent()
         .timeout(TIMEOUT)

@@ -9,6 +9,7 @@ mod arrival;
 mod automation;
 mod backup_files;
 mod browser;
+mod browser_acts;
 mod browser_hostile;
 mod budgets;
 mod care;
