@@ -112,7 +112,7 @@ fn build_with(
 ) -> Result<(AppParts, Arc<Settings>, BackgroundTasks)> {
     // Parts.
     factory_reset::finish(data)?;
-    restart::finish_restore(data);
+    let failed_restore = restart::finish_restore(data);
     let store = Store::open(data)?;
     let choices = Choices::open(&store)?;
     if let Some(zone) = choices.current().home().time_zone
@@ -303,7 +303,7 @@ fn build_with(
     families.push(tools_documents::documents(document_tools.clone()).into_parts());
     families.push(tools_documents::pdf(document_tools).into_parts());
     families.push(tools_knowledge::skills(skills.clone(), uploads.clone()).into_parts());
-    let care = care_parts::care(care_config, &store, &uploads, &board, &ports, &entry.scrubber);
+    let care = care_parts::care((care_config, failed_restore, data), &store, &uploads, &board, &ports, &entry.scrubber);
     let media_tools = MediaTools::new(media.clone(), workspaces.clone(), uploads.clone(), web.clone());
     families.push(tools_media::image(media_tools.clone()).into_parts());
     families.push(tools_media::audio(media_tools.clone()).into_parts());

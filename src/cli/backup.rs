@@ -129,7 +129,10 @@ fn about_files(contents: &Value, included: bool) -> Option<String> {
         (_, true) if skipped == 0 => Some(format!("{all} of the workspace in it")),
         (_, true) => {
             let entries = text_kit::counted(skipped, "entry");
-            Some(format!("{all} of the workspace in it; {entries} left out: links, pipes and devices are in no backup"))
+            Some(format!(
+                "{all} of the workspace in it; {entries} left out: links, pipes and devices are in no backup, nor what cannot be read or \
+                 is too deep; the log of Hob names some of them"
+            ))
         }
     }
 }
@@ -158,6 +161,7 @@ pub fn restore(data: &Path, file: &Path, passphrase_file: Option<&Path>) -> Resu
     let before = store::restore_with(data, file, passphrase.as_deref()).context("nothing was restored")?;
     // A backup uploaded to the daemon earlier must not replace this one at the next start.
     let _ = std::fs::remove_file(data.join(api::PENDING));
+    let _ = std::fs::remove_file(data.join(crate::house::restart::FAILED));
     let missing = match encrypted {
         true => "with the keys of services; tokens for Hob and sessions are in no backup: sign in again",
         false => "keys, tokens and sessions are in no backup without a passphrase: enter and make them anew",

@@ -1,13 +1,16 @@
 //! The parts that care for the device.
 
-use super::factory_reset;
+use super::{
+    factory_reset,
+    restart::{FailedRestore, tell_failed},
+};
 use crate::config::{Config, support};
 use board::Board;
 use care::{Care, Copying, Parts, PowerConfig, Telling};
 use futures::FutureExt;
 use records::{Addressee, Notice, tell_notice};
 use scrub::Scrubber;
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 use store::{Collection, Store};
 use tool::{Channel, Cx, Ports, Principal, Result, Via};
 use uploads::Uploads;
@@ -27,7 +30,7 @@ impl CareConfig {
 }
 
 pub fn care(
-    config: CareConfig,
+    (config, restore, data): (CareConfig, Option<FailedRestore>, &Path),
     store: &Store,
     uploads: &Uploads,
     board: &Board,
@@ -53,6 +56,7 @@ pub fn care(
         config: config.shown,
     });
     care.checks.add(move || power.stays_on(may));
+    tell_failed(restore, data, &care.checks, telling(store, ports));
     care
 }
 

@@ -161,7 +161,7 @@ mod tests {
         assert_eq!((&headers.from[0], &headers.to, &*headers.subject), (&mail.from, &mail.to, &*mail.subject));
         assert_eq!((headers.date, headers.message_id.as_deref()), (Some(mail.date), Some(&*id)));
         assert_eq!(headers.references, ["first@x", "last@x"]);
-        let parts = Parts::read(&bytes);
+        let parts = Parts::read(&bytes.clone().into());
         assert_eq!(parts.text(1000).text.replace("\r\n", "\n"), mail.text);
         let (_, file) = parts.attachments().next().unwrap();
         assert_eq!((file.name.as_deref(), &*file.media_type), (Some("Bericht ü.pdf"), "application/pdf"));

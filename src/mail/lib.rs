@@ -9,6 +9,7 @@ mod address;
 mod compose;
 mod decode;
 mod error;
+mod head;
 mod imap;
 mod message;
 mod mime;

@@ -1,6 +1,6 @@
 //! Names of mails, and what their headers say.
 
-use crate::{Error, Person, Result};
+use crate::{Error, Person, Result, head};
 use mail_parser::{Address, HeaderValue, MessageParser};
 use std::{fmt, str::FromStr};
 
@@ -68,7 +68,8 @@ pub struct Headers {
 impl Headers {
     /// Reads them. Whatever cannot be read counts as missing.
     pub fn read(bytes: &[u8]) -> Self {
-        let read = MessageParser::new().parse_headers(bytes);
+        let (head, _) = head::split(bytes);
+        let read = MessageParser::new().parse_headers(&head);
         let Some(message) = read.filter(|message| !message.parts.is_empty()) else { return Self::default() };
         let ids = |value: &HeaderValue<'_>| -> Vec<String> {
             let list: Vec<&str> = match value {

@@ -3,15 +3,15 @@
 
 use crate::{
     decode::{Decoder, Encoding, decoded, text},
+    head,
     message::is_hidden,
 };
+use bytes::Bytes;
 use mail_parser::{ContentType, HeaderName, MessageParser};
 
 /// How deep parts may be nested, and how many are read.
 const DEPTH: usize = 20;
 const PARTS: usize = 200;
-/// How much of the headers of a part is read, in bytes.
-const HEADERS: usize = 64 * 1024;
 /// The longest boundary, in bytes.
 const BOUNDARY: usize = 200;
 /// How much of a part is decoded at once when it is saved, in bytes.
@@ -21,14 +21,14 @@ const NAME: usize = 100;
 
 /// A part that has no parts of its own.
 #[derive(Debug, Clone)]
-pub struct Part<'x> {
+pub struct Part {
     /// Its media type: `text/plain`.
     pub media_type: String,
     /// The name of its file, as the sender wrote it.
     pub name: Option<String>,
     charset: Option<String>,
     encoding: Encoding,
-    body: &'x [u8],
+    body: Bytes,
     /// Whether it is to be shown with the message, and is text.
     is_body: bool,
     /// The alternatives it is one of.
@@ -37,8 +37,8 @@ pub struct Part<'x> {
 
 /// The parts of a message.
 #[derive(Debug, Clone, Default)]
-pub struct Parts<'x> {
-    list: Vec<Part<'x>>,
+pub struct Parts {
+    list: Vec<Part>,
     choices: usize,
     /// Whether there are more, or deeper ones, than are read.
     pub cut: bool,
@@ -55,16 +55,16 @@ pub struct Readable {
     pub hidden: bool,
 }
 
-impl<'x> Parts<'x> {
+impl Parts {
     /// Reads them.
-    pub fn read(raw: &'x [u8]) -> Self {
+    pub fn read(raw: &Bytes) -> Self {
         let mut parts = Self::default();
-        parts.entity(raw, 0, None);
+        parts.entity(raw, raw, 0, None);
         parts
     }
 
     /// The files of the message, numbered from 1.
-    pub fn attachments(&self) -> impl Iterator<Item = (usize, &Part<'x>)> {
+    pub fn attachments(&self) -> impl Iterator<Item = (usize, &Part)> {
         self.list.iter().filter(|part| !part.is_body).enumerate().map(|(at, part)| (at + 1, part))
     }
 
@@ -72,7 +72,7 @@ impl<'x> Parts<'x> {
     pub fn text(&self, most: usize) -> Readable {
         let mut all = Readable::default();
         let bodies = || self.list.iter().filter(|part| part.is_body);
-        let mut add = |part: &Part<'_>| -> bool {
+        let mut add = |part: &Part| -> bool {
             let left = most.saturating_sub(all.text.chars().count());
             let found = part.readable(left);
             all.hidden |= found.hidden;
@@ -111,14 +111,14 @@ impl<'x> Parts<'x> {
         all
     }
 
-    fn entity(&mut self, raw: &'x [u8], depth: usize, choice: Option<usize>) {
+    fn entity(&mut self, whole: &Bytes, raw: &[u8], depth: usize, choice: Option<usize>) {
         if self.list.len() >= PARTS || depth > DEPTH {
             self.cut = true;
             return;
         }
-        let (head, body) = split_head(raw);
+        let (head, body) = head::split(raw);
         // A part may begin with its content.
-        let read = MessageParser::new().parse_headers(head);
+        let read = MessageParser::new().parse_headers(&head);
         let parts = read.map(|message| message.parts).unwrap_or_default();
         let headers = parts.first().map(|part| &*part.headers).unwrap_or_default();
         let value =
@@ -141,7 +141,7 @@ impl<'x> Parts<'x> {
                         self.cut = true;
                         return;
                     }
-                    self.entity(part, depth + 1, choice);
+                    self.entity(whole, part, depth + 1, choice);
                 }
                 return;
             }
@@ -158,13 +158,13 @@ impl<'x> Parts<'x> {
             media_type,
             name,
             encoding,
-            body,
+            body: whole.slice_ref(body),
             choice,
         });
     }
 }
 
-impl Part<'_> {
+impl Part {
     /// About how many bytes it has.
     pub fn size(&self) -> usize {
         match self.encoding {
@@ -189,7 +189,7 @@ impl Part<'_> {
     }
 
     fn readable(&self, most: usize) -> Readable {
-        let written = text(&decoded(self.encoding, self.body), self.charset.as_deref(), self.is_html());
+        let written = text(&decoded(self.encoding, &self.body), self.charset.as_deref(), self.is_html());
         if self.is_html() {
             let options = html_text::Options { main_only: false, max_chars: most.max(1) };
             let page = html_text::markdown(&written, None, options);
@@ -230,20 +230,6 @@ fn media_type_of(kind: &ContentType<'_>) -> String {
         false if main == "text" => "text/plain".to_owned(),
         false => "application/octet-stream".to_owned(),
     }
-}
-
-/// The headers, with the empty line after them, and what follows.
-fn split_head(raw: &[u8]) -> (&[u8], &[u8]) {
-    let mut start = 0;
-    while let Some(end) = memchr::memchr(b'\n', &raw[start..]).map(|at| start + at) {
-        let next = end + 1;
-        if matches!(&raw[start..end], b"" | b"\r") || next > HEADERS {
-            return (&raw[..next], &raw[next..]);
-        }
-        start = next;
-    }
-    // A message that was cut within its headers, or a text without any.
-    if raw.len() > HEADERS { raw.split_at(HEADERS) } else { (raw, &[]) }
 }
 
 /// The pieces between boundaries.
@@ -348,7 +334,7 @@ mod tests {
                 "\r\nmore text".to_owned(),
             ],
         );
-        let parts = Parts::read(raw.as_bytes());
+        let parts = Parts::read(&raw.into());
         assert_eq!(parts.text(1000), Readable { text: "Grüße\n\nmore text".into(), ..Readable::default() });
         let files: Vec<_> =
             parts.attachments().map(|(at, part)| (at, &*part.media_type, part.name.as_deref())).collect();
@@ -362,26 +348,29 @@ mod tests {
     fn html_counts_where_the_plain_part_is_empty() {
         let html = "Content-Type: text/html\r\n\r\n<p>Hello <b>you</b></p>".to_owned();
         let raw = multi("alternative", "x", &["\r\n  \r\n".to_owned(), html]);
-        assert!(Parts::read(raw.as_bytes()).text(1000).text.contains("Hello"));
+        assert!(Parts::read(&raw.into()).text(1000).text.contains("Hello"));
     }
 
     #[test]
     fn bombs_are_cut() {
         let many = multi("mixed", "a", &vec!["\r\nx".to_owned(); 10_000]);
-        let parts = Parts::read(many.as_bytes());
+        let parts = Parts::read(&many.into());
         assert!(parts.cut && parts.list.len() == PARTS);
         let mut deep = "\r\ninside".to_owned();
         for level in 0..1000 {
             deep = format!("Content-Type: multipart/mixed; boundary=b{level}\r\n\r\n--b{level}\r\n{deep}");
         }
-        let parts = Parts::read(deep.as_bytes());
+        let parts = Parts::read(&deep.into());
         assert!(parts.cut && parts.list.is_empty());
         let nested = "Content-Type: message/rfc822\r\n\r\n".repeat(100_000);
-        assert_eq!(Parts::read(nested.as_bytes()).list.len(), 1);
+        assert_eq!(Parts::read(&nested.into()).list.len(), 1);
         let digest = multi("digest", "a", &["Content-Type: multipart/digest; boundary=a\r\n\r\n".repeat(1000)]);
-        assert!(Parts::read(digest.as_bytes()).list.len() <= PARTS);
+        assert!(Parts::read(&digest.into()).list.len() <= PARTS);
+        let parameters =
+            multi("mixed", "a", &[format!("Content-Type: text/plain{}\r\n\r\nx", "; p7*7=x".repeat(50_000))]);
+        assert_eq!(Parts::read(&parameters.into()).text(1000).text, "x");
         let headers = "X: y\r\n".repeat(500_000);
-        assert_eq!(Parts::read(headers.as_bytes()).list.len(), 1);
+        assert_eq!(Parts::read(&headers.into()).list.len(), 1);
     }
 
     #[test]
@@ -393,10 +382,10 @@ mod tests {
             ("Content-Type: text/plain; charset=x-nonsense\r\n\r\nhello\u{202e}\u{e0041}", "hello"),
             ("Content-Transfer-Encoding: base64\r\n\r\n!!!!aGVsbG8", "hello"),
         ] {
-            assert_eq!(Parts::read(raw.as_bytes()).text(1000).text, expected, "{raw}");
+            assert_eq!(Parts::read(&raw.into()).text(1000).text, expected, "{raw}");
         }
         let binary: Vec<u8> = (0..=255u8).cycle().take(100_000).collect();
-        let _ = Parts::read(&binary).text(1000);
+        let _ = Parts::read(&binary.into()).text(1000);
     }
 
     #[test]

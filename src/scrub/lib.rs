@@ -100,6 +100,11 @@ impl Scrubber {
         scrub(text, how, &self.finder())
     }
 
+    /// Where the secrets are in a text: sorted, disjoint, on character boundaries.
+    pub fn spans(&self, text: &str, how: How) -> Vec<Range<usize>> {
+        find(text, how, &self.finder())
+    }
+
     /// Remove secrets from every string in a JSON value, also by field name. Keys stay unless they contain a
     /// registered value. Returns the number of changes.
     pub fn value(&self, value: &mut Value, how: How) -> usize {

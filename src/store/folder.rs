@@ -10,9 +10,10 @@ use crate::{
     open::CACHE_BYTES,
 };
 use redb::Database;
-use rustix::fs::{CWD, OFlags, RenameFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags, RenameFlags, Stat};
 use std::{
     fs, io,
+    os::fd::{AsFd, AsRawFd},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
@@ -50,6 +51,30 @@ pub fn open_plain(path: &Path) -> io::Result<fs::File> {
     let file = fs::OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)?;
     plain(file.metadata()?)?;
     Ok(file)
+}
+
+/// Gives the owner back the rights to a folder or plain file that a program took: all of them to a folder, reading and writing to a file.
+/// Where it belongs to somebody else, nothing is changed. Returns whether it was changed.
+pub fn regain(it: impl AsFd, about: &Stat) -> bool {
+    let wanted = match FileType::from_raw_mode(about.st_mode) {
+        FileType::Directory => Mode::RWXU,
+        FileType::RegularFile => Mode::RUSR | Mode::WUSR,
+        _ => return false,
+    };
+    let mode = Mode::from_raw_mode(about.st_mode);
+    if mode.contains(wanted) || about.st_uid != rustix::process::geteuid().as_raw() {
+        return false;
+    }
+    // By handle, also one that may do nothing but name it: a link in its place is not followed.
+    let done = rustix::fs::chmod(format!("/proc/self/fd/{}", it.as_fd().as_raw_fd()), mode | wanted);
+    match done {
+        Ok(()) => tracing::info!(
+            mode = format!("{:o}", mode.bits()),
+            "Hob took back the rights to a file or folder of its own"
+        ),
+        Err(error) => tracing::warn!(%error, "Hob could not take back the rights to a file or folder of its own"),
+    }
+    done.is_ok()
 }
 
 /// A folder only its owner may enter.

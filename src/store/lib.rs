@@ -80,7 +80,7 @@ pub use compared::{Compared, Until};
 pub use effects::{Effect, EffectSource, effect_key, inherit_effect, sync_within, with_effect, with_soon};
 pub use entry::{Entry, Listing, Stamp};
 pub use error::{Error, Result, rejected};
-pub use folder::open_plain;
+pub use folder::{open_plain, regain};
 pub use journal::{BinItem, Change, ChangeSource, Did, Part, PutBack, as_undo_of, with_change, without_change};
 pub use log::LogContent;
 pub use medium::is_read_only;

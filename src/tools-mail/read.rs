@@ -218,7 +218,8 @@ pub(crate) async fn read_email(tools: MailTools, cx: Cx, args: ReadEmail) -> Res
     let mail = connected.imap.message(id.uid, MAX_READ).await?;
     let (unread, size) = (!mail.seen, mail.size);
     let (headers, readable, attachments, more) = tool::blocking("the reading of the mail", move || {
-        let parts = Parts::read(&mail.bytes);
+        let bytes = mail.bytes.into();
+        let parts = Parts::read(&bytes);
         let files: Vec<Value> = parts
             .attachments()
             .take(ATTACHMENTS)
@@ -228,7 +229,7 @@ pub(crate) async fn read_email(tools: MailTools, cx: Cx, args: ReadEmail) -> Res
             })
             .collect();
         let more = parts.cut || parts.attachments().count() > files.len();
-        Ok((Headers::read(&mail.bytes), parts.text(most), files, more))
+        Ok((Headers::read(&bytes), parts.text(most), files, more))
     })
     .await?;
     let thread = if args.thread { Some(thread(&cx, &mut connected, &id, &headers).await?) } else { None };

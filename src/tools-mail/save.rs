@@ -45,7 +45,7 @@ pub(crate) async fn save_email_attachments(tools: MailTools, cx: Cx, args: SaveE
             MAX_MESSAGE >> 20
         )));
     }
-    let parts = Parts::read(&mail.bytes);
+    let parts = tool::blocking("the reading of the mail", move || Ok(Parts::read(&mail.bytes.into()))).await?;
     let wanted: BTreeSet<usize> = args.numbers.iter().copied().collect();
     let chosen: Vec<_> =
         parts.attachments().filter(|(number, _)| wanted.is_empty() || wanted.contains(number)).collect();
@@ -61,10 +61,12 @@ pub(crate) async fn save_email_attachments(tools: MailTools, cx: Cx, args: SaveE
     let mut saved = vec![];
     for (number, part) in chosen {
         let located = tools.workspaces.free_name(&folder.join(&safe_name(part.name.as_deref(), number))).await?;
-        let mut staged = tools.workspaces.stage(&cx, &located).await?;
-        for block in part.blocks() {
-            staged = staged.receive(block.into()).await?;
-        }
+        let (mut staged, content) = (tools.workspaces.stage(&cx, &located).await?, part.clone());
+        let receive = move || {
+            content.blocks().try_for_each(|block| staged.write(&block))?;
+            Ok(staged)
+        };
+        let staged = tool::blocking("the saving of the attachment", receive).await?;
         let options =
             WriteOptions { expect: Expect::Absent, parents: true, label: Label::Outside, ..WriteOptions::default() };
         let written = tools.workspaces.write_staged(&cx, &located, staged, options).await?;

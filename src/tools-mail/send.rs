@@ -89,7 +89,9 @@ pub(crate) async fn reply_email(tools: MailTools, cx: Cx, args: ReplyEmail) -> R
         (original, own)
     };
     let (headers, text) = tool::blocking("the reading of the mail", move || {
-        Ok((Headers::read(&original.bytes), Parts::read(&original.bytes).text(QUOTED).text))
+        let bytes = original.bytes.into();
+        let text = Parts::read(&bytes).text(QUOTED).text;
+        Ok((Headers::read(&bytes), text))
     })
     .await?;
     let sender = headers.sender().cloned().unwrap_or_default();

@@ -7,6 +7,8 @@ use scrub::{How, MARK, Scrubber};
 const LONGEST_LINE: usize = 16 * 1024;
 /// The same for a key that began and has not ended.
 const LONGEST_KEY: usize = 64 * 1024;
+/// The longest sequence that is waited for, in bytes.
+const LONGEST_SEQUENCE: usize = 1024;
 /// The beginning and the end of a key or certificate, which spans lines.
 const KEY_BEGINS: &str = "-----BEGIN ";
 const KEY_ENDS: &str = "-----END ";
@@ -137,6 +139,65 @@ fn is_display(sequence: &str) -> bool {
     }
 }
 
+/// A text for a terminal without its secrets, also where what steers the terminal stands within one: then all of that goes.
+fn scrubbed(shown: &str, scrubber: &Scrubber) -> String {
+    if !shown.contains(['\u{1b}', '\u{8}', '\r']) {
+        return scrubber.text(shown, How::All).into_owned();
+    }
+    // What a person reads, and where each of its bytes comes from.
+    let (mut read, mut from) = (String::with_capacity(shown.len()), Vec::with_capacity(shown.len()));
+    let mut at = 0;
+    while let Some(c) = shown[at..].chars().next() {
+        let (length, back) = match c {
+            '\u{1b}' => {
+                let length = sequence(&shown[at..]);
+                (length, steps_back(&shown[at..at + length]))
+            }
+            '\u{8}' => (1, 1),
+            '\r' => (1, 0),
+            c => {
+                read.push(c);
+                from.extend(at..at + c.len_utf8());
+                (c.len_utf8(), 0)
+            }
+        };
+        for _ in 0..back {
+            match read.pop() {
+                Some(c) if c != '\n' => from.truncate(read.len()),
+                Some(c) => {
+                    read.push(c);
+                    break;
+                }
+                None => break,
+            }
+        }
+        at += length;
+    }
+    let (mut out, mut done) = (String::with_capacity(shown.len()), 0);
+    for span in scrubber.spans(&read, How::All) {
+        let (Some(first), Some(last)) = (from.get(span.start), from.get(span.end - 1)) else { continue };
+        // What is in one piece is found below.
+        if last + 1 - first > span.len() {
+            out += &shown[done..*first];
+            out += MARK;
+            done = last + 1;
+        }
+    }
+    out += &shown[done..];
+    scrubber.text(&out, How::All).into_owned()
+}
+
+/// How many characters back a sequence moves the cursor.
+fn steps_back(sequence: &str) -> usize {
+    let count = sequence.strip_prefix("\u{1b}[").and_then(|rest| rest.strip_suffix('D'));
+    count.map_or(0, |count| if count.is_empty() { 1 } else { count.parse().unwrap_or(0) })
+}
+
+/// Whether a character ends a word, and is no part of a secret. What steers a terminal may stand within a word.
+fn ends_word(c: char) -> bool {
+    c.is_whitespace() || c.is_control() && !matches!(c, '\u{1b}' | '\u{8}')
+}
+
 /// The whole output of a program that ended: harmless, and without secrets. `cut` says that its end is missing: then a line
 /// that broke off goes too, because half a secret is not known as one.
 pub fn finished(bytes: &[u8], cut: bool, scrubber: &Scrubber) -> String {
@@ -173,16 +234,36 @@ pub struct Stream {
     /// Bytes that are no whole character yet, and text that is not passed on yet.
     bytes: Vec<u8>,
     held: String,
+    /// Whether that text is one word that has not ended: it is not looked at anew for each piece.
+    is_word: bool,
+    /// How many bytes were looked at.
+    #[cfg(test)]
+    looked: usize,
 }
 
 impl Stream {
     pub fn new(scrubber: Scrubber, keep: Keep) -> Self {
-        Self { scrubber, keep, bytes: vec![], held: String::new() }
+        Self {
+            scrubber,
+            keep,
+            bytes: vec![],
+            held: String::new(),
+            is_word: true,
+            #[cfg(test)]
+            looked: 0,
+        }
     }
 
     /// More output; returns what can be shown: whole lines.
     pub fn push(&mut self, bytes: &[u8]) -> String {
+        let before = self.held.len();
         self.take_in(bytes);
+        self.is_word &= !self.held[before..].contains(ends_word);
+        self.count(self.held.len() - before);
+        if self.is_word {
+            return if self.held.len() > LONGEST_KEY { self.pass_on_start() } else { String::new() };
+        }
+        self.count(self.held.len());
         let ready = match open_key(&self.held) {
             Some(key) if self.held.len() - key < LONGEST_KEY => key,
             _ => self.held.rfind('\n').map_or(0, |at| at + 1),
@@ -191,14 +272,33 @@ impl Stream {
         if ready == 0 && self.held.len() > LONGEST_KEY { self.pass_on_start() } else { self.pass_on(ready) }
     }
 
+    #[cfg(not(test))]
+    fn count(&mut self, _bytes: usize) {}
+
+    #[cfg(test)]
+    fn count(&mut self, bytes: usize) {
+        self.looked += bytes;
+    }
+
+    /// Harmless, and without secrets.
+    fn clean(&self, text: &str) -> String {
+        scrubbed(&harmless(text, self.keep), &self.scrubber)
+    }
+
     /// The start of one endless word. It is scrubbed as a whole first, so that no secret lies across the cut.
     fn pass_on_start(&mut self) -> String {
-        let mut clean = self.scrubber.text(&harmless(&self.held, self.keep), How::All).into_owned();
+        self.count(self.held.len());
+        // A sequence that has not ended; one that never ends is held no longer.
+        let open = self.open_sequence().filter(|at| self.held.len() - at <= LONGEST_SEQUENCE);
+        let open = open.map(|at| self.held.split_off(at)).unwrap_or_default();
+        let mut clean = self.clean(&self.held);
         let end = clean.floor_char_boundary(clean.len().saturating_sub(HELD_OF_LINE));
         // Not within a mark.
         let near = clean.floor_char_boundary(end.saturating_sub(MARK.len()));
         let mark = clean[near..].find(MARK).map(|at| near + at).filter(|at| *at < end);
         self.held = clean.split_off(mark.unwrap_or(end));
+        self.held.push_str(&open);
+        self.is_word = !self.held.contains(ends_word);
         clean
     }
 
@@ -219,7 +319,8 @@ impl Stream {
             let whole = self.held.rfind('\n').map_or(0, |at| at + 1);
             self.held.truncate(whole);
         }
-        self.pass_on(self.held.len())
+        let rest = std::mem::take(&mut self.held);
+        self.clean(&rest)
     }
 
     fn take_in(&mut self, bytes: &[u8]) {
@@ -240,18 +341,24 @@ impl Stream {
         }
         let rest = self.held.split_off(ready);
         let text = std::mem::replace(&mut self.held, rest);
-        self.scrubber.text(&harmless(&text, self.keep), How::All).into_owned()
+        self.is_word = !self.held.contains(ends_word);
+        self.count(self.held.len() + text.len());
+        self.clean(&text)
     }
 
     /// The start of the last word, which may go on as a secret. A word that ends a question does not.
     fn before_last_word(&self) -> usize {
-        let word = self.held.rfind(|c: char| c.is_whitespace() || c.is_control());
+        let word = self.held.rfind(ends_word);
         let start = word.map_or(0, |at| at + self.held[at..].chars().next().map_or(1, char::len_utf8));
-        let last = &self.held[start..];
+        let last = harmless(&self.held[start..], Keep::Text);
         let is_open = last.len() >= 4 && !last.ends_with([':', '>', '$', '#', '%', '?', ']', ')']);
-        let escape = self.held.rfind('\u{1b}').filter(|at| sequence(&self.held[*at..]) + at >= self.held.len());
         let end = if is_open { start } else { self.held.len() };
-        escape.map_or(end, |at| end.min(at))
+        self.open_sequence().map_or(end, |at| end.min(at))
+    }
+
+    /// Where a sequence begins that has not ended.
+    fn open_sequence(&self) -> Option<usize> {
+        self.held.rfind('\u{1b}').filter(|at| sequence(&self.held[*at..]) + at >= self.held.len())
     }
 }
 
@@ -320,6 +427,43 @@ mod tests {
         }
         seen += &stream.end(false);
         assert_eq!(seen, ("x".repeat(7) + "[REDACTED]").repeat(20_000));
+    }
+
+    #[test]
+    fn an_endless_word_is_looked_at_once() {
+        for keep in [Keep::Text, Keep::Terminal] {
+            for word in ["x", "\u{1b}[1mx"] {
+                let (mut stream, text) = (Stream::new(scrubber(), keep), word.repeat(1 << 20));
+                for piece in text.as_bytes().chunks(500) {
+                    stream.push(piece);
+                }
+                assert!(stream.looked < 4 * text.len(), "{} of {}", stream.looked, text.len());
+            }
+        }
+    }
+
+    #[test]
+    fn what_steers_a_terminal_hides_no_secret() {
+        for within in [
+            "correct-horse\u{1b}[1m-battery",
+            "\u{1b}[31mc\u{1b}[0morrect-horse-batter\u{1b}[32my",
+            "correct-horse\r\u{1b}[13C-battery",
+            "correct-horXX\u{8}\u{8}se-battery",
+            "correct-horXX\u{1b}[2Dse-battery",
+            "correct-horse\u{1b}]0;title\u{7}-battery",
+        ] {
+            for pieces in [vec![within], within.split_inclusive('-').collect()] {
+                let mut stream = Stream::new(scrubber(), Keep::Terminal);
+                let mut seen = stream.push(b"\x1b[1mit is\x1b[0m ");
+                for piece in pieces {
+                    seen += &stream.push(piece.as_bytes());
+                }
+                seen += &stream.push(b" \x1b[33mthen\n");
+                seen += &stream.end(false);
+                assert!(seen.contains(MARK) && seen.ends_with(" \u{1b}[33mthen\n"), "{within:?}: {seen:?}");
+                assert!(!harmless(&seen, Keep::Text).contains("batter"), "{within:?}: {seen:?}");
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::{
     access::{finish, require_writable},
     entry::{Entry, EntryKind, kind_of, version_of},
     journal::Before,
-    path::check_new_name,
+    path::{DEEPEST, check_new_name},
     records::{HeldKind, Spot},
     resolve::{error, missing},
     staging::{Staged, held_name},
@@ -87,6 +87,10 @@ impl Shared {
                 NotCopied::TooMany => {
                     Error::bad_args(format!("`{shown}` has more than {MOST_COPIED} files: copy its folders one by one"))
                 }
+                NotCopied::TooDeep => Error::bad_args(format!(
+                    "`{shown}` has more than {DEEPEST} folders within one another, and no path leads to what is in the deeper ones: \
+                     nothing was copied. Move these up by a program first"
+                )),
                 NotCopied::Linked(name) => Error::denied(format!(
                     "`{name}` in `{shown}` is a hard link, and its other names may be files of others: nothing was copied"
                 )),

@@ -4,7 +4,7 @@ use crate::{
     Shared,
     config::AddedFolder,
     path::{DeniedNames, RelPath},
-    resolve::{Root, error, has_files, open_host_folder},
+    resolve::{Regains, Root, error, has_files, open_host_folder},
 };
 use rustix::{fs::Mode, io::Errno};
 use serde::Serialize;
@@ -275,7 +275,8 @@ impl Shared {
                 return Err(gone(place, "what is there holds no files of people"));
             }
         }
-        Ok(Root { fd, guard: self.guard.clone(), denied: place.denied.clone() })
+        let regains = if place.is_counted() { Regains::All } else { Regains::None };
+        Ok(Root { fd, guard: self.guard.clone(), denied: place.denied.clone(), regains })
     }
 
     /// A folder within the workspace's own, which is made where it is missing.
@@ -307,6 +308,8 @@ impl Shared {
                 opened => opened?,
             };
         }
+        // A program may have closed it to everybody, also to Hob.
+        store::regain(&at, &rustix::fs::fstat(&at)?);
         Ok(at)
     }
 }

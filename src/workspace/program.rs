@@ -9,7 +9,7 @@ use crate::{
     path::text_of,
     places::{PlaceRef, Source, inside},
     records::MarkRecord,
-    resolve::{Root, WayToData, error},
+    resolve::{Regains, Root, WayToData, error},
     running::{Running, now_ns},
     watch::{DEEPEST, Room, Snapshot, WATCHED},
 };
@@ -290,7 +290,10 @@ impl Shared {
     ) -> Result<()> {
         let (place, user, running) = (before.place.clone(), cx.user(), running.clone());
         let diff = self.on_disk(move |shared| {
-            let root = shared.root(&before.place)?;
+            let mut root = shared.root(&before.place)?;
+            if let Regains::None = root.regains {
+                root.regains = Regains::Before(before.clone());
+            }
             let now = shared.snapshot(&root, before.place.clone(), before.first, None, None)?;
             let mut diff = Diff::between(&before, &now, &running);
             shared.usage.forget(&before.place.key);

@@ -175,6 +175,22 @@ pub(crate) struct Root {
     pub fd: OwnedFd,
     pub guard: Guard,
     pub denied: Arc<DeniedNames>,
+    pub regains: Regains,
+}
+
+/// The folders of which Hob takes back the rights where a program took them from it.
+pub(crate) enum Regains {
+    /// None: others decide about them.
+    None,
+    /// All: the place is Hob's own.
+    All,
+    /// Those that it could read before.
+    Before(Arc<crate::watch::Snapshot>),
+}
+
+/// Whether its owner cannot list a folder, or not reach what is in it.
+fn is_closed(stat: &Stat) -> bool {
+    file_type(stat) == FileType::Directory && stat.st_mode & 0o500 != 0o500
 }
 
 /// Where a path leads.
@@ -234,6 +250,18 @@ pub(crate) fn names(folder: impl AsFd) -> Result<Vec<CString>, Errno> {
 }
 
 impl Root {
+    /// Opens a closed folder of its owner again, where that is Hob's to do.
+    pub fn regain(&self, folder: impl AsFd, stat: &Stat, path: &RelPath) {
+        let may = match &self.regains {
+            Regains::None => false,
+            Regains::All => true,
+            Regains::Before(before) => before.was_open(path),
+        };
+        if may && is_closed(stat) {
+            store::regain(folder, stat);
+        }
+    }
+
     /// Resolves a path. Its last name need not exist; the folders before it must.
     pub fn resolve(&self, path: &RelPath, follow_last: bool) -> Result<Resolved> {
         self.resolve_as(path, follow_last, &path.text())
@@ -267,6 +295,15 @@ impl Root {
                 done.clear();
                 folder = again(&self.fd).map_err(|e| error(e, shown))?;
                 continue;
+            }
+            if let Some(stat) = stat.as_ref().filter(|stat| is_closed(stat) && stat.st_dev == device) {
+                let path = RelPath::from_names([&done[..], std::slice::from_ref(&name)].concat());
+                let closed = open_folder_in(&folder, &on_disk).and_then(|closed| Ok((fstat(&closed)?, closed)));
+                if let Ok((now, closed)) = closed
+                    && identity(&now) == identity(stat)
+                {
+                    self.regain(&closed, &now, &path);
+                }
             }
             if is_last {
                 done.push(name.clone());

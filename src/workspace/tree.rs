@@ -120,6 +120,8 @@ pub(crate) enum NotCopied {
     Failed(Errno),
     TooLarge,
     TooMany,
+    /// More folders within one another than a path leads through.
+    TooDeep,
     /// A file that has another name, perhaps of another owner.
     Linked(String),
     Cancelled,
@@ -178,6 +180,9 @@ pub(crate) fn copy(
             return Err(NotCopied::TooMany);
         }
         if file_type(&stat) == FileType::Directory {
+            if left.len() >= crate::path::DEEPEST {
+                return Err(NotCopied::TooDeep);
+            }
             let next = open_folder_in(&source, &name)?;
             let about = fstat(&next)?;
             if about.st_dev != stat.st_dev || !has_files(&next) || how.guard.has(&about) {

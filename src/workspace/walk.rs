@@ -152,6 +152,9 @@ impl Walker {
         if self.guard.has(&stat) || (stat.st_dev != level.device && !has_files(&folder)) {
             return;
         }
+        if self.located.place.is_counted() && stat.st_mode & 0o500 != 0o500 {
+            store::regain(&folder, &stat);
+        }
         if self.push(Arc::new(folder), path).is_err() {
             self.truncated = true;
         }

@@ -187,6 +187,19 @@ pub(crate) struct Snapshot {
     pub first: bool,
     pub files: HashMap<String, Was>,
     pub truncated: bool,
+    /// The permissions of the place itself.
+    pub mode: u32,
+}
+
+impl Snapshot {
+    /// Whether Hob could list this folder, and reach what is in it.
+    pub fn was_open(&self, path: &RelPath) -> bool {
+        let mode = match path.is_root() {
+            true => Some(self.mode),
+            false => self.files.get(&path.text()).filter(|was| was.kind == EntryKind::Folder).map(|was| was.mode),
+        };
+        mode.is_some_and(|mode| mode & 0o500 == 0o500)
+    }
 }
 
 impl WatchedMemory {
@@ -291,7 +304,9 @@ impl Shared {
         mut visit: impl FnMut(&RelPath, &Arc<OwnedFd>, &CString, &Stat) -> bool,
     ) -> Result<bool> {
         let top = Arc::new(crate::resolve::again(&root.fd).map_err(|e| error(e, "."))?);
-        let device = fstat(&*top).map_err(|e| error(e, "."))?.st_dev;
+        let about = fstat(&*top).map_err(|e| error(e, "."))?;
+        root.regain(&*top, &about, &RelPath::default());
+        let device = about.st_dev;
         let (mut seen, mut whole) = (0, true);
         let mut open: Vec<Level> =
             vec![(top.clone(), crate::resolve::names(&*top).map_err(|e| error(e, "."))?, RelPath::default())];
@@ -322,6 +337,7 @@ impl Shared {
             if root.guard.has(&about) || (about.st_dev != device && !has_files(&next)) {
                 continue;
             }
+            root.regain(&next, &about, &below);
             let names = crate::resolve::names(&next).unwrap_or_default();
             open.push((Arc::new(next), names, below));
         }
@@ -338,6 +354,7 @@ impl Shared {
         mut room: Option<&mut Room>,
     ) -> Result<Snapshot> {
         let mut files = HashMap::new();
+        let mode = fstat(&root.fd).map_err(|e| error(e, "."))?.st_mode;
         let whole = self.each(root, cancel, |path, folder, name, stat| {
             if root.denied.has(path.name().unwrap_or_default()) || root.guard.has(stat) {
                 return false;
@@ -357,7 +374,7 @@ impl Shared {
         });
         match whole {
             Err(why) if cancel.is_some_and(CancellationToken::is_cancelled) => Err(why),
-            whole => Ok(Snapshot { place, first, files, truncated: !whole.unwrap_or(false) }),
+            whole => Ok(Snapshot { place, first, files, truncated: !whole.unwrap_or(false), mode }),
         }
     }
 }

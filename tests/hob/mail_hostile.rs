@@ -29,6 +29,19 @@ fn hostile() -> Vec<(&'static str, Vec<u8>, &'static str)> {
             "A",
         ),
         ("header", with("header", &format!("X: {}\r\n\r\nlong header\r\n", "y".repeat(2_000_000))), ""),
+        (
+            // A parser that merges the pieces of a parameter takes minutes for so many.
+            "parameters",
+            with(
+                "parameters",
+                &format!(
+                    "Content-Type: multipart/mixed; boundary=b{0}\r\n\r\n--b\r\nContent-Type: text/plain; name=x.txt{0}\r\n\r\n\
+                     xyz\r\n--b\r\n\r\nseen\r\n--b--\r\n",
+                    "; p7*7=x".repeat(200_000)
+                ),
+            ),
+            "seen",
+        ),
         ("injected", with("=?utf-8?q?injected=0D=0ABcc:_eve=40example.com?=", "\r\nplain\r\n"), "plain"),
         ("html", with("html", &format!("Content-Type: text/html\r\n\r\n{html}")), "Dear Nora"),
         (
@@ -90,5 +103,7 @@ fn hostile_mails_are_read_without_harm() {
     let saved = hob.result("save_email_attachments", json!({"emailId": id("large"), "path": "in"}));
     assert_eq!(saved["saved"][0]["path"], "in/winmail.dat");
     assert!(saved["saved"][0]["size"].as_u64().unwrap() > 20_000_000, "{saved}");
+    let saved = hob.result("save_email_attachments", json!({"emailId": id("parameters"), "path": "in"}));
+    assert_eq!((&saved["saved"][0]["path"], &saved["saved"][0]["size"]), (&json!("in/x.txt"), &json!(3)));
     hob.assert_alive();
 }

@@ -86,6 +86,43 @@ fn a_backup_takes_the_place_of_the_data_and_the_daemon_goes_on() {
 }
 
 #[test]
+fn a_restore_that_fails_at_the_restart_is_told() {
+    let mut hob = Hob::start();
+    remember(&hob, "tarragon");
+    let backup = backup_of(&hob);
+    assert_eq!(hob.stop(), Some(0));
+    // What was accepted cannot be put in place, as on a disk that is full by then.
+    fs::write(hob.data().join("restore.pending"), &backup[..backup.len() / 2]).unwrap();
+    let told = |hob: &Hob| {
+        let checks = hob.get("/api/v1/doctor").data(200)["checks"].as_array().unwrap().clone();
+        checks.into_iter().find(|check| check["name"] == "restore")
+    };
+    hob.start_again();
+    assert!(remembers(&hob, "tarragon") && !hob.data().join("restore.pending").exists());
+    for _ in 0..2 {
+        let check = told(&hob).unwrap();
+        let text = check["text"].as_str().unwrap();
+        assert!(text.contains("was not restored: ") && text.contains("is deleted"), "{check}");
+        assert!(check["todo"].as_str().unwrap().contains("upload the backup again"), "{check}");
+        until("the notice", || {
+            hob.result("list_notices", json!({})).to_string().contains("All data is as it was before")
+        });
+        assert_eq!(hob.stop(), Some(0));
+        hob.start_again();
+    }
+    let notices = hob.result("list_notices", json!({}))["notices"].as_array().unwrap().clone();
+    assert_eq!(
+        notices.iter().filter(|one| one.to_string().contains("as it was before")).count(),
+        1,
+        "once: {notices:?}"
+    );
+    let before = started_at(&hob);
+    send(&hob, &backup).data(202);
+    started_again(&hob, before);
+    assert_eq!(told(&hob), None);
+}
+
+#[test]
 fn nothing_is_acknowledged_once_a_restore_is_accepted() {
     let mut hob = Hob::start();
     remember(&hob, "tarragon");

@@ -7,7 +7,13 @@ use crate::{
     policy::{person, set},
 };
 use serde_json::{Value, json};
-use std::{fs, thread, time::Duration};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::Path,
+    thread,
+    time::Duration,
+};
 
 const AT: &str = "/api/v1/workspace";
 
@@ -202,4 +208,29 @@ fn the_routes_obey_the_rules_of_a_person() {
     set(&hob, json!({"users": {id.as_str(): {"allowedPaths": ["letters"]}}}));
     assert_eq!(ask("GET", "text?path=letters/a.md").send().data(200)["text"], "words");
     assert_eq!(ask("GET", "list?path=letters").send().data(200)["entries"].as_array().unwrap().len(), 1);
+}
+
+/// Hob takes back the rights to its folders, because nobody else can.
+#[test]
+fn a_program_locks_nobody_out_of_their_files() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path("in")).unwrap();
+    let hob = with_code("");
+    hob.post(&format!("{AT}/places"), json!({"name": "odd", "path": folder.0, "trusted": true})).data(201);
+    put(&hob, "path=d/e/f.txt&own=true", "kept").send().data(200);
+    let mine = fs::read_dir(hob.data().join("workspace/people")).unwrap().next().unwrap().unwrap().path();
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o700;
+    exec(&hob, "chmod 0 d/e d /places/odd/in; chmod 0 /places/odd .");
+    for path in [&mine, &mine.join("d"), &mine.join("d/e"), &folder.0, &folder.path("in")] {
+        assert_eq!(mode(path), 0o700, "{}", path.display());
+    }
+    let ran = exec(&hob, "cat d/e/f.txt; ls /places/odd");
+    assert_eq!(ran["stdout"], "keptin\n", "{ran}");
+    // Closed while Hob does not look, and in a place of others before a program ran.
+    for path in [&mine.join("d/e"), &mine, &folder.path("in")] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0)).unwrap();
+    }
+    assert_eq!(hob.result("list_files", json!({"path": "d/e"}))["total"], 1);
+    exec(&hob, "true");
+    assert_eq!((mode(&mine), mode(&mine.join("d/e")), mode(&folder.path("in"))), (0o700, 0o700, 0));
 }

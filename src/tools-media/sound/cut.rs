@@ -78,7 +78,7 @@ pub(crate) fn parts(sound: &Sound, found: &Facts, points: &[f64]) -> Result<Vec<
     if let Some(late) = points.iter().find(|point| **point >= length) {
         return Err(Error::bad_args(format!("`splitPoints` has {late} s, and the file is {length:.3} s long")));
     }
-    match (found.format, found.codec.as_str()) {
+    let parts = match (found.format, found.codec.as_str()) {
         ("WAV", codec) if codec != "MP3" => cut_wav(sound, points),
         ("MP3", _) => cut_mp3(sound, points),
         ("FLAC", _) => flac_cut::cut(sound, points),
@@ -87,20 +87,38 @@ pub(crate) fn parts(sound: &Sound, found: &Facts, points: &[f64]) -> Result<Vec<
         (format, codec) => Err(Error::bad_args(format!(
             "{format} files with {codec} cannot be cut here: convert it first, such as by `ffmpeg -i FILE file.flac`"
         ))),
+    }?;
+    // A head may claim any length.
+    let there: f64 = parts.iter().map(|part| part.seconds).sum();
+    let late: Vec<String> = points.iter().filter(|point| **point >= there).map(|point| format!("{point} s")).collect();
+    if !late.is_empty() && parts.len() <= points.len() {
+        return Err(Error::bad_args(format!(
+            "the head of the file claims {length:.3} s, and the sound in it is {there:.3} s long: of `splitPoints`, {} {} beyond its \
+             end. Nothing was cut: leave out what is beyond",
+            text_kit::join_and(&late),
+            if late.len() == 1 { "lies" } else { "lie" }
+        )));
     }
+    Ok(parts)
 }
 
 fn cut_wav(sound: &Sound, points: &[f64]) -> Result<Vec<Part>> {
     let wav = riff::parts(sound)?.ok_or_else(|| Error::bad_args("the WAV file has no samples"))?;
     let (start, length) = wav.data;
-    let edges = points.iter().map(|point| ((point * f64::from(wav.rate)) as u64 * wav.frame).min(length));
+    let blocks = wav.blocks_a_second().ok_or_else(|| {
+        Error::bad_args(
+            "the head of the WAV file contradicts itself: its bytes a second are not its rate times the bytes of a sample. It may be \
+             damaged: write it anew first, such as by `ffmpeg -i FILE new.wav`",
+        )
+    })?;
+    let edges = points.iter().map(|point| ((point * blocks) as u64).saturating_mul(wav.frame).min(length));
     let edges: Vec<u64> = std::iter::once(0).chain(edges).chain([length]).collect();
     let between = edges.windows(2).filter(|pair| pair[1] > pair[0]);
     Ok(between
         .map(|pair| Part {
             head: riff::head(&wav.format, pair[1] - pair[0]),
             body: Body::Copied(vec![(start + pair[0], start + pair[1])]),
-            seconds: ((pair[1] - pair[0]) / wav.frame) as f64 / f64::from(wav.rate),
+            seconds: ((pair[1] - pair[0]) / wav.frame) as f64 / blocks,
         })
         .collect())
 }
@@ -198,6 +216,40 @@ pub(crate) mod tests {
                 sound = Sound::Bytes(whole(last, &sound).into());
             }
         }
+    }
+
+    #[test]
+    fn a_wav_file_that_contradicts_itself_is_refused() {
+        let wav = riff::tests::wav(8_000, 2, 16, 16_000);
+        for (at, bytes) in [(24, [0xff; 4]), (28, [1, 0, 0, 0]), (32, [8, 0, 16, 0]), (22, [0xff, 0xff, 0x40, 0x1f])] {
+            let mut odd = wav.clone();
+            odd[at..at + 4].copy_from_slice(&bytes);
+            let sound = Sound::Bytes(odd.into());
+            let found = facts(&sound).unwrap().unwrap();
+            let point = found.seconds.unwrap() / 2.0;
+            let why = parts(&sound, &found, &[point]).map(|parts| parts.len()).unwrap_err().to_string();
+            assert!(why.contains("contradicts itself"), "{at}: {why}");
+        }
+        // 20 s of a codec with several samples in a block: it is cut by its bytes a second.
+        let mut coded = riff::tests::wav(8_000, 2, 16, 20_275);
+        (coded[20], coded[28], coded[29]) = (0x11, 0xd7, 0x0f);
+        let sound = Sound::Bytes(coded.into());
+        let found = facts(&sound).unwrap().unwrap();
+        let seconds: Vec<f64> = parts(&sound, &found, &[5.0]).unwrap().iter().map(|part| part.seconds).collect();
+        assert!((seconds[0] - 5.0).abs() < 0.01 && (seconds[1] - 15.0).abs() < 0.1, "{seconds:?}");
+    }
+
+    #[test]
+    fn points_beyond_the_sound_in_the_file_are_named() {
+        let mut flac = flac_cut::tests::flac(8_000, &[160; 100], false);
+        // More than 100 hours are claimed.
+        flac[21] = 0xf1;
+        let sound = Sound::Bytes(flac.into());
+        let found = facts(&sound).unwrap().unwrap();
+        assert!(found.seconds.unwrap() > 1_000.0);
+        let why = parts(&sound, &found, &[1.0, 3.0, 60.5]).map(|parts| parts.len()).unwrap_err().to_string();
+        assert!(why.contains("is 2.000 s long") && why.contains("3 s and 60.5 s lie beyond"), "{why}");
+        assert_eq!(parts(&sound, &found, &[1.0]).unwrap().len(), 2);
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub(crate) struct Wav {
     /// Where the samples begin, and how many bytes they have.
     pub data: (u64, u64),
     pub rate: u32,
+    /// Bytes of one second.
+    pub speed: u32,
     /// Bytes of one sample of all channels.
     pub frame: u64,
 }
@@ -29,6 +31,7 @@ pub(crate) fn parts(sound: &Sound) -> Result<Option<Wav>> {
             b"data" => {
                 let Some(format) = format.filter(|format: &Vec<u8>| format.len() >= 16) else { return Ok(None) };
                 let rate = u32::from_le_bytes([format[4], format[5], format[6], format[7]]);
+                let speed = u32::from_le_bytes([format[8], format[9], format[10], format[11]]);
                 let frame = u64::from(u16::from_le_bytes([format[12], format[13]]));
                 if rate == 0 || frame == 0 {
                     return Ok(None);
@@ -36,13 +39,32 @@ pub(crate) fn parts(sound: &Sound) -> Result<Option<Wav>> {
                 // A recording that was cut off, or streamed, claims more than is there.
                 let there = sound.size().saturating_sub(at + 8);
                 let length = size.min(there) / frame * frame;
-                return Ok(Some(Wav { format, data: (at + 8, length), rate, frame }));
+                return Ok(Some(Wav { format, data: (at + 8, length), rate, speed, frame }));
             }
             _ => {}
         }
         at = at.saturating_add(8 + size + size % 2);
     }
     Ok(None)
+}
+
+impl Wav {
+    /// How many blocks of samples a second has. `None` where the head contradicts itself.
+    pub fn blocks_a_second(&self) -> Option<f64> {
+        let word = |at: usize| u16::from_le_bytes([self.format[at], self.format[at + 1]]);
+        let by_rate = u64::from(self.rate) * self.frame;
+        match word(0) {
+            // One sample of all channels.
+            1 | 3 | 6 | 7 | 0xFFFE => {
+                let is_whole = self.frame * 8 >= u64::from(word(2)) * u64::from(word(14)) && word(2) > 0;
+                let fits = self.speed == 0 || u64::from(self.speed) == by_rate;
+                (is_whole && fits).then_some(f64::from(self.rate))
+            }
+            // Several in one block.
+            _ => (self.speed > 0 && u64::from(self.speed) <= by_rate)
+                .then_some(f64::from(self.speed) / self.frame as f64),
+        }
+    }
 }
 
 pub(crate) fn facts(sound: &Sound) -> Result<Option<Facts>> {
@@ -58,8 +80,7 @@ pub(crate) fn facts(sound: &Sound) -> Result<Option<Facts>> {
         0xFFFE => format!("PCM, {bits} bit"),
         other => format!("0x{other:04x}"),
     };
-    let bytes_a_second = u32::from_le_bytes([wav.format[8], wav.format[9], wav.format[10], wav.format[11]]);
-    let seconds = match bytes_a_second {
+    let seconds = match wav.speed {
         0 => wav.data.1 as f64 / wav.frame as f64 / f64::from(wav.rate),
         rate => wav.data.1 as f64 / f64::from(rate),
     };

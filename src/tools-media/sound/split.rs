@@ -54,6 +54,7 @@ pub(crate) async fn split_audio(tools: MediaTools, cx: Cx, args: SplitArgs) -> R
     if sound.size() > LARGEST {
         return Err(Error::bad_args("the file is larger than 1 GB: cut it with ffmpeg, or send a smaller one"));
     }
+    let wanted = points.len() + 1;
     let (reading, path) = (sound.clone(), args.path.clone());
     let (found, parts) = tool::blocking("reading the file", move || {
         let found = facts(&reading)?.ok_or_else(|| unknown(&path))?;
@@ -95,8 +96,15 @@ pub(crate) async fn split_audio(tools: MediaTools, cx: Cx, args: SplitArgs) -> R
         files.push(saved);
     }
     let count = files.len();
-    let names = files.first().zip(files.last()).map(|(a, b)| format!("{} to {}", a["path"], b["path"]));
-    let sentence = format!("I cut it into {count} parts: {}.", names.unwrap_or_default().replace('"', ""));
+    let names = files.first().zip(files.last()).map(|(a, b)| match count {
+        1 => a["path"].to_string(),
+        _ => format!("{} to {}", a["path"], b["path"]),
+    });
+    let names = names.unwrap_or_default().replace('"', "");
+    let mut sentence = format!("I cut it into {}: {names}.", text_kit::counted(count, "part"));
+    if count < wanted {
+        sentence += " It has fewer cuts than points: points within one frame of the sound make one cut, and within the last none.";
+    }
     Ok(Output::json(json!({"format": found.format, "files": files}))?.say(sentence))
 }
 

@@ -323,3 +323,14 @@ async fn large_files_are_kept_within_half_of_what_the_quota_leaves() {
         assert_eq!(home.undo(&ana(), &parts).await, [kept]);
     }
 }
+
+#[tokio::test]
+async fn a_folder_too_deep_for_paths_is_not_copied_in_part() {
+    let home = home(Config::default());
+    let cx = ana();
+    home.files.create_folder(&cx, &home.at(&cx, "deep")).await.unwrap();
+    make_deep(&home.own().join("deep"), 300);
+    let why = home.files.copy(&cx, &home.at(&cx, "deep"), &home.at(&cx, "copy"), false).await.unwrap_err();
+    assert!(matches!(&why, Error::BadArgs(text) if text.contains("`deep` has more than 256 folders")), "{why}");
+    assert!(!home.own().join("copy").exists());
+}
