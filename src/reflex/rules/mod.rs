@@ -40,7 +40,8 @@ pub(crate) fn of_strangers(
     is_placed: bool,
 ) -> Option<Classification> {
     let names = Names { strangers: Some(RefCell::default()), ..Names::of(devices) };
-    let (arguments, _) = read(&s.text, &names)?;
+    // "When the shop opens, remind me to buy bread" is about no thing of the home.
+    let (arguments, _) = read(&s.text, &names).filter(|(arguments, _)| arguments["actions"][0].is_string())?;
     let mut missing = names.strangers?.into_inner();
     missing.retain(|name| !is_here(name));
     let first = missing.first()?;
@@ -55,7 +56,6 @@ pub(crate) fn of_strangers(
 }
 
 /// The names that a sentence may have.
-#[derive(Default)]
 struct Names {
     /// Those that are here.
     here: Vec<String>,
@@ -474,6 +474,7 @@ mod tests {
         assert!(nowhere.contains("`latitude` and `longitude` in hob.toml"), "{nowhere}");
         for text in [
             "when the gate opens, turn on the hall lamp",
+            "when the shop opens, remind me to buy bread",
             "when the meeting starts, turn on the hall lamp",
             "when dinner is closed, turn on the hall lamp",
             "when the bell rings, open the meeting",
