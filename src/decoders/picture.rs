@@ -253,9 +253,7 @@ fn scale(picture: &DynamicImage, (width, height): (u32, u32)) -> Result<DynamicI
 fn encode(picture: &DynamicImage, format: PictureFormat, quality: u8) -> Result<Vec<u8>> {
     let mut out = Cursor::new(vec![]);
     let written = match format {
-        PictureFormat::Jpeg => {
-            picture.to_rgb().write_with_encoder(JpegEncoder::new_with_quality(&mut out, quality))
-        }
+        PictureFormat::Jpeg => picture.to_rgb().write_with_encoder(JpegEncoder::new_with_quality(&mut out, quality)),
         PictureFormat::Png => picture.plain().write_with_encoder(PngEncoder::new(&mut out)),
         PictureFormat::Webp => picture.plain().write_with_encoder(WebPEncoder::new_lossless(&mut out)),
         PictureFormat::Gif => {

@@ -232,10 +232,17 @@ pub(crate) mod tests {
         large.resize(LARGEST + 1, 0);
         let mut gray = right.clone();
         gray[16..20].copy_from_slice(b"GRAY");
-        for bytes in [&large, &gray, &profile(P3, &formula(9, &CURVE)), &profile(P3, b"curv\0\0\0\0\xff\xff\xff\xff\0\0")] {
+        for bytes in
+            [&large, &gray, &profile(P3, &formula(9, &CURVE)), &profile(P3, b"curv\0\0\0\0\xff\xff\xff\xff\0\0")]
+        {
             assert!(Profile::read(bytes).is_none());
         }
-        for curve in [formula(0, &[-3.0]), formula(1, &[0.5, 0.0, 0.0]), formula(2, &[2.0, -1.0, -9.0, 3.0]), formula(4, &[9e3; 7])] {
+        for curve in [
+            formula(0, &[-3.0]),
+            formula(1, &[0.5, 0.0, 0.0]),
+            formula(2, &[2.0, -1.0, -9.0, 3.0]),
+            formula(4, &[9e3; 7]),
+        ] {
             if let Some(read) = Profile::read(&profile([[32_767.0; 3], [-32_768.0; 3], [0.0; 3]], &curve)) {
                 read.convert(&mut [0, 127, 255], 3);
             }

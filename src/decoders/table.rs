@@ -91,7 +91,10 @@ mod tests {
         assert!(left_out.note().unwrap().ends_with("1 cell beyond them left out"));
         (0..500).for_each(|n| left_out.add(Some(&format!("Sheet {n}")), 2));
         let note = left_out.note().unwrap();
-        assert!(note.contains("A to IV") && note.contains("1001 cells") && note.contains("(in Sheet 0, Sheet 1"), "{note}");
+        assert!(
+            note.contains("A to IV") && note.contains("1001 cells") && note.contains("(in Sheet 0, Sheet 1"),
+            "{note}"
+        );
         assert!(note.len() < NAMES + 100, "{note}");
     }
 }

@@ -3,6 +3,7 @@
 use crate::{Error, Person, Result, address::parse_person};
 use http_client::{Fingerprint, Trust};
 use serde_json::{Map, Value, json};
+use std::{ops::RangeInclusive, time::Duration};
 use tool::{Cx, People, Role, Settings, UserId};
 
 /// The services' names in the Config Center.
@@ -10,6 +11,10 @@ pub const IMAP: &str = "imap";
 pub const SMTP: &str = "smtp";
 /// In `people`: every member of the household.
 const EVERYBODY: &str = "everybody";
+
+/// After how many seconds is looked for new mail where the server does not tell by itself: by default, and the choice.
+const POLL: u16 = 120;
+const POLLS: RangeInclusive<u16> = 10..=3600;
 
 /// Whether and when a connection is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +56,8 @@ pub struct ImapAccount {
     pub sent: Option<String>,
     /// Whether new mail is an event.
     pub watch: bool,
+    /// How often is looked for it where the server does not tell by itself.
+    pub poll: Duration,
     /// Who may use it, as it was entered.
     pub people: String,
 }
@@ -123,6 +130,12 @@ pub fn services() -> Value {
         "default",
         true.into(),
     ));
+    imap.push(field(
+        "poll",
+        "Look for new mail every … seconds",
+        "number",
+        "Where the server does not tell of it by itself: from 10 to 3600, and 120 where left out.",
+    ));
     imap.push(field("trash", "Folder for deleted mail", "string", "Found by itself on most servers."));
     imap.push(field("sent", "Folder for sent mail", "string", "Found by itself on most servers."));
     let mut smtp = server("465, or 587 with starttls, where left out.");
@@ -157,12 +170,26 @@ fn yes(entry: &Map<String, Value>, field: &str) -> bool {
     }
 }
 
+/// A whole number, as the page or a file has it; `Some(None)` where it is left out.
+fn number(entry: &Map<String, Value>, field: &str) -> Option<Option<u16>> {
+    match entry.get(field) {
+        None | Some(Value::Null) => Some(None),
+        Some(Value::String(text)) if text.trim().is_empty() => Some(None),
+        Some(Value::String(text)) => text.trim().parse().ok().map(Some),
+        Some(number) => {
+            number.as_f64().filter(|n| n.fract() == 0.0 && (0.0..=65535.0).contains(n)).map(|n| Some(n as u16))
+        }
+    }
+}
+
+fn bad(service: &str, label: &str, why: &str) -> Error {
+    let label = text_kit::truncate(label, 64);
+    Error::BadArgs(format!("the entry `{label}` of `{service}` in the Config Center {why}: an admin can change it"))
+}
+
 /// `ports` are those with encryption from the start, and without.
 fn server(service: &str, label: &str, entry: &Map<String, Value>, ports: (u16, u16)) -> Result<Server> {
-    let bad = |why: &str| {
-        let label = text_kit::truncate(label, 64);
-        Error::BadArgs(format!("the entry `{label}` of `{service}` in the Config Center {why}: an admin can change it"))
-    };
+    let bad = |why: &str| bad(service, label, why);
     let host = text(entry, "host");
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._:".contains(c);
     if host.is_empty() || host.len() > 253 || !host.chars().all(plain) {
@@ -174,11 +201,8 @@ fn server(service: &str, label: &str, entry: &Map<String, Value>, ports: (u16, u
         "none" => Security::None,
         _ => return Err(bad("has a `security` that is not tls, starttls or none")),
     };
-    let port = match entry.get("port") {
-        None | Some(Value::Null) => Some(if security == Security::Tls { ports.0 } else { ports.1 }),
-        Some(Value::String(text)) => text.trim().parse().ok(),
-        Some(number) => number.as_f64().filter(|n| n.fract() == 0.0 && (1.0..=65535.0).contains(n)).map(|n| n as u16),
-    };
+    let usual = if security == Security::Tls { ports.0 } else { ports.1 };
+    let port = number(entry, "port").map(|port| port.unwrap_or(usual));
     let port = port.filter(|port| *port != 0).ok_or_else(|| bad("has a `port` that is none"))?;
     let trust = match (text(entry, "fingerprint"), text(entry, "ca")) {
         (pin, _) if !pin.is_empty() => {
@@ -201,12 +225,18 @@ impl ImapAccount {
     /// `BadArgs` where something in it is unusable.
     pub fn read(label: &str, entry: &Map<String, Value>) -> Result<Self> {
         let folder = |field: &str| Some(text(entry, field)).filter(|name| !name.is_empty());
+        let seconds = number(entry, "poll").map(|seconds| seconds.unwrap_or(POLL));
+        let seconds = seconds.filter(|seconds| POLLS.contains(seconds)).ok_or_else(|| {
+            let range = format!("from {} to {} seconds", POLLS.start(), POLLS.end());
+            bad(IMAP, label, &format!("has a `poll` that is not {range}"))
+        })?;
         Ok(Self {
             label: label.to_owned(),
             server: server(IMAP, label, entry, (993, 143))?,
             trash: folder("trash"),
             sent: folder("sent"),
             watch: yes(entry, "watch"),
+            poll: Duration::from_secs(seconds.into()),
             people: text(entry, "people"),
         })
     }
@@ -357,6 +387,10 @@ mod tests {
                 "{entry}"
             );
         }
+        for (poll, seconds) in [(json!(null), 120), (json!(""), 120), (json!("30"), 30), (json!(3600.0), 3600)] {
+            let account = imap(json!({"host": "m.example", "poll": poll})).ok().unwrap();
+            assert_eq!(account.poll, Duration::from_secs(seconds));
+        }
         let sender = json!({"host": "m.example", "from": "Nora Quist <nora@example.org>", "copy": false});
         let account = SmtpAccount::read("home", sender.as_object().unwrap()).ok().unwrap();
         assert_eq!((account.server.port, account.copy, &*account.from.address), (465, false, "nora@example.org"));
@@ -372,6 +406,9 @@ mod tests {
             (json!({"host": "m", "port": 70000}), "port"),
             (json!({"host": "m", "security": "ssl"}), "security"),
             (json!({"host": "m", "fingerprint": "AB"}), "fingerprint"),
+            (json!({"host": "m", "poll": 9}), "from 10 to 3600"),
+            (json!({"host": "m", "poll": "often"}), "poll"),
+            (json!({"host": "m", "poll": 1.5e9}), "poll"),
             (json!({"host": "m", "password": "a\r\nb"}), "control characters"),
         ] {
             let Err(Error::BadArgs(text)) = imap(entry.clone()) else { unreachable!("{entry}") };

@@ -22,8 +22,6 @@ const TOLD: usize = 50;
 const IDLE: Duration = Duration::from_secs(9 * 60);
 /// How long is waited after the server told of new mail.
 const SETTLE: Duration = Duration::from_millis(500);
-/// How often is looked where the server does not tell by itself.
-const POLL: Duration = Duration::from_secs(120);
 /// The pause after a failure: doubled each time, up to a maximum. A server that refuses the password is asked rarely, because
 /// some lock out who asks too often.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
@@ -42,17 +40,12 @@ struct Inner {
     ports: Ports,
     seen: SeenMail,
     changed: Notify,
-    poll: Duration,
 }
 
 impl MailWatch {
     /// Over the accounts that `ports` know; it begins with [`MailWatch::run`].
     pub fn new(store: &Store, ports: Ports) -> Self {
-        Self::polling(store, ports, POLL)
-    }
-
-    pub(crate) fn polling(store: &Store, ports: Ports, poll: Duration) -> Self {
-        Self(Arc::new(Inner { ports, seen: SeenMail::new(store), changed: Notify::new(), poll }))
+        Self(Arc::new(Inner { ports, seen: SeenMail::new(store), changed: Notify::new() }))
     }
 
     /// The accounts may have changed.
@@ -118,7 +111,7 @@ impl MailWatch {
                 // More may come with it; and no server makes this loop spin.
                 tokio::time::sleep(SETTLE).await;
             } else {
-                tokio::time::sleep(self.0.poll).await;
+                tokio::time::sleep(account.poll).await;
                 // Opening it again also tells of what this connection would not see.
                 opened = imap.open(INBOX, true).await?;
             }

@@ -264,7 +264,9 @@ fn a_draft_is_tried_before_it_is_saved() {
     let ran = hob.post(&format!("{TOOLS}/try"), unnamed.clone()).data(200);
     assert_eq!((&ran["result"]["stdout"], &ran["metadata"]["commandTool"]), (&json!("hi\n"), &json!("draft")));
     assert_eq!(hob.post(TOOLS, unnamed.clone()).status, 400);
-    for (field, value) in [("name", json!("No name")), ("name", json!(7)), ("name", json!("")), ("command", json!(null))] {
+    for (field, value) in
+        [("name", json!("No name")), ("name", json!(7)), ("name", json!("")), ("command", json!(null))]
+    {
         let mut wrong = unnamed.clone();
         wrong[field] = value;
         assert_eq!(hob.post(&format!("{TOOLS}/try"), wrong).status, 400, "{field}");

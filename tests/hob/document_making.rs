@@ -135,7 +135,8 @@ fn pictures_are_resized_into_new_files() {
     let segment = [&[0xFF, 0xE2][..], &((profile.len() + 2) as u16).to_be_bytes(), &profile].concat();
     photo.splice(2..2, segment);
     fs::write(disk.join("profile.jpg"), photo).unwrap();
-    let made = hob.result("resize_image", json!({"image": "profile.jpg", "width": 5, "height": 5, "outputPath": "p.jpg"}));
+    let made =
+        hob.result("resize_image", json!({"image": "profile.jpg", "width": 5, "height": 5, "outputPath": "p.jpg"}));
     assert!(made["note"].as_str().unwrap().contains("profile"), "{made}");
     let bytes = fs::read(disk.join("p.jpg")).unwrap();
     assert!(!bytes.windows(11).any(|part| part == b"ICC_PROFILE" || part == b"for a stran"));

@@ -279,6 +279,27 @@ fn new_mail_starts_a_rule_once() {
 }
 
 #[test]
+fn new_mail_is_found_where_the_server_does_not_tell() {
+    let servers = MailServers::without_idle();
+    let config = servers.config().replace("[services.imap]\n", "[services.imap]\npoll = 10\n");
+    let hob = Hob::with(Setup { config, ..Setup::default() });
+    let events = hob.admin("GET", "/api/v1/events?topics=mail:received").events();
+    let (heard, hear) = mpsc::channel();
+    std::thread::spawn(move || events.map(|(_, event)| event).try_for_each(|event| heard.send(event)));
+    until("the watch", || {
+        servers.deliver("From: eve@example.com\r\nSubject: before\r\n\r\nx\r\n");
+        hear.recv_timeout(Duration::from_secs(1)).is_ok()
+    });
+    for subject in ["one", "two"] {
+        servers.deliver(format!("From: olu@example.net\r\nSubject: {subject}\r\n\r\nx\r\n"));
+        let event = hear.iter().find(|event| event["data"]["subject"] != "before").unwrap();
+        assert_eq!(event["data"]["subject"], subject);
+    }
+    let pages = hob.get("/api/v1/config-services/imap").text();
+    assert!(pages.contains("Look for new mail every"), "{pages}");
+}
+
+#[test]
 fn words_in_a_mail_do_nothing_unasked() {
     let servers = MailServers::start();
     servers.deliver(

@@ -32,6 +32,16 @@ pub struct MailServers {
 
 impl MailServers {
     pub fn start() -> Self {
+        Self::with("")
+    }
+
+    /// Servers of which none tells of new mail by itself.
+    pub fn without_idle() -> Self {
+        Self::with("imap_capability = IMAP4rev1 LITERAL+ UIDPLUS MOVE SPECIAL-USE NAMESPACE\n")
+    }
+
+    /// With more lines for dovecot.
+    fn with(more: &str) -> Self {
         let folder = Folder::new();
         let signed = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
         let certificate = pem("CERTIFICATE", signed.cert.der());
@@ -60,7 +70,7 @@ impl MailServers {
              userdb {{\n driver = static\n args = uid={uid} gid={gid} home={at}/home\n}}\n\
              service imap-login {{\n chroot =\n inet_listener imap {{\n  port = {imap}\n }}\n inet_listener imaps {{\n  port = {imaps}\n  \
              ssl = yes\n }}\n}}\nservice anvil {{\n chroot =\n}}\nnamespace inbox {{\n inbox = yes\n separator = /\n mailbox Trash {{\n  \
-             auto = create\n  special_use = \\Trash\n }}\n mailbox Sent {{\n  auto = create\n  special_use = \\Sent\n }}\n}}\n"
+             auto = create\n  special_use = \\Trash\n }}\n mailbox Sent {{\n  auto = create\n  special_use = \\Sent\n }}\n}}\n{more}"
         );
         fs::write(folder.path("dovecot.conf"), config).unwrap();
         let mut aiosmtpd = Command::new("/usr/bin/python3")

@@ -87,7 +87,7 @@ fn xlsx_becomes_tables() {
 
 #[test]
 fn cells_far_to_the_right_are_told() {
-    let cells = r#"<row><c r="IV1"><v>1</v></c><c r="IW1"><v>2</v></c><c><v>3</v></c></row><row r="1048576"><c r="XFD1048576"><v>4</v></c><c r="A1"/></row>"#;
+    let cells = r#"<row><c r="IV1"><v>1</v></c><c r="IW1"><v>2</v></c><c><v>3</v></c></row><row r="1048576"><c r="XFD1048576"><v>4</v></c><c r="A1"/></row><row><v>5</v></row>"#;
     let sheets: String = (1..=510).map(|n| format!(r#"<sheet name="S{n}" r:id="r1"/>"#)).collect();
     let xlsx = [
         ("xl/workbook.xml", format!("<workbook><sheets>{sheets}</sheets></workbook>")),
@@ -99,7 +99,10 @@ fn cells_far_to_the_right_are_told() {
     let ods = [("mimetype", "application/vnd.oasis.opendocument.spreadsheet"), ("content.xml", ods)];
     let csv = crate::text::read(format!("{}x,y", ",".repeat(256)).as_bytes(), "csv").unwrap();
     for (whole, told) in [
-        (read(&xlsx).unwrap(), "only the first 500 of 510 sheets are read; columns A to IV are shown, which are 256: 1500 cells"),
+        (
+            read(&xlsx).unwrap(),
+            "only the first 500 of 510 sheets are read; columns A to IV are shown, which are 256: 1500 cells",
+        ),
         (read(&ods).unwrap(), "columns A to IV are shown, which are 256: 2 cells beyond them left out (in S)"),
         (csv, "columns A to IV are shown, which are 256: 2 cells beyond them left out"),
     ] {

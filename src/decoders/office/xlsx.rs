@@ -67,7 +67,7 @@ pub(super) fn read(archive: &Archive<'_>) -> Result<Whole> {
         let Some(bytes) = archive.find(&path)? else { continue };
         let (text, beyond) = sheet(&bytes, &book, &mut whole.notes)?;
         left_out.add(Some(&name), beyond);
-        if (!whole.push(Some(name), text) || at + 1 == SHEETS) && at + 1 < count {
+        if (!whole.push(Some(name), text) || at + 1 >= SHEETS) && at + 1 < count {
             whole.notes.push(format!("only the first {} of {count} sheets are read", at + 1));
             break;
         }
@@ -176,13 +176,14 @@ fn sheet(bytes: &[u8], book: &Book, notes: &mut Vec<String>) -> Result<(String, 
             "v" | "t" => {
                 let value = xml.text()?;
                 let value = value_of(&value, &kind, format, book)?;
-                let Some(row) = rows.last_mut() else { continue };
+                // A value in no cell is none.
+                let (Some(row), Some(at)) = (rows.last_mut(), column.checked_sub(1)) else { continue };
                 if column > COLUMNS {
                     beyond += usize::from(!value.trim().is_empty());
                     continue;
                 }
                 row.resize(row.len().max(column), String::new());
-                if let Some(cell) = row.get_mut(column - 1) {
+                if let Some(cell) = row.get_mut(at) {
                     cells += 1;
                     size += value.len();
                     cell.push_str(&value);
