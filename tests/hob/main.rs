@@ -10,6 +10,7 @@ mod automation;
 mod backup_files;
 mod browser;
 mod browser_hostile;
+mod browser_places;
 mod budgets;
 mod care;
 mod circles;
