@@ -9,7 +9,12 @@ use crate::{
 };
 use process_sandbox::{PROXY_PORT, Process};
 use serde_json::{Value, json};
-use std::{fs::File, io, sync::Arc, time::Duration};
+use std::{
+    fs::File,
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::task::JoinHandle;
 
 /// For Chromium to start and answer.
@@ -119,6 +124,11 @@ impl Browser {
         page.ok_or(Error::Silent(ANSWER.as_secs()))
     }
 
+    /// The address that the current page asked for last: that of its document, or where that was redirected.
+    pub fn asked(&self) -> Option<String> {
+        self.events.with(|state| state.current().map(|page| page.asked.clone()))
+    }
+
     /// Sends a command to a page.
     pub(crate) async fn call(&self, page: &PageState, method: &str, params: Value, within: Duration) -> Result<Value> {
         self.link.call(Some(&page.session), method, params, within).await
@@ -133,18 +143,18 @@ impl Browser {
         })
     }
 
-    /// Waits until no download is coming any more, and returns those that have ended. Others stay for the next time.
+    /// The downloads as they are. It waits for those that nobody was told of; what is still coming then stays for the next time, unless
+    /// it takes too long, which is cancelled.
     pub async fn downloads(&self, within: Duration) -> Vec<Download> {
         let link = &self.link;
         let settled =
             |state: &mut crate::state::State| (!state.downloads_are_coming() || link.is_ended()).then_some(());
         self.events.until(within, settled).await;
-        self.events.with(|state| {
-            let (coming, ended) =
-                state.downloads.drain(..).partition(|download| download.state == DownloadState::Coming);
-            state.downloads = coming;
-            Vec::from_iter::<std::collections::VecDeque<_>>(ended)
-        })
+        let all = self.events.with(|state| state.take_downloads(Instant::now()));
+        for download in all.iter().filter(|download| download.state == DownloadState::TooSlow) {
+            link.post(None, "Browser.cancelDownload", json!({"guid": download.id}));
+        }
+        all
     }
 
     /// Opens the file of a download and removes its name.

@@ -25,9 +25,9 @@ const NAMES: [&str; 6] =
     ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome", "chromium-headless-shell"];
 
 /// Writes the profile's settings, and puts input and output to where `--remote-debugging-pipe` expects them. A thread's stack counts
-/// as memory, and Chromium's need less than the usual 8 MB.
+/// as memory, and Chromium's need less than the usual 8 MB. A file that is too large is an error of the write, and no end of Chromium.
 const START: &str = r#"mkdir -p /tmp/profile/Default && printf %s "$PREFERENCES" > /tmp/profile/Default/Preferences || exit 1
-unset PREFERENCES; ulimit -S -s 2048
+unset PREFERENCES; ulimit -S -s 2048; trap '' XFSZ
 exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null"#;
 
 /// What is off in the profile: guesses of addresses, sign-in, reports, translation; a PDF is saved instead of shown.
@@ -80,8 +80,9 @@ const FLAGS: &[&str] = &[
     "--disable-notifications",
     "--disable-sync",
     "--metrics-recording-only",
+    // Also its own tries of https for http addresses, which would be told as connections of the page.
     "--disable-features=AimEnabled,AutofillServerCommunication,CertificateTransparencyComponentUpdater,DialMediaRouteProvider,\
-     InterestFeedContentSuggestions,LoadingPredictorPrefetch,MediaRouter,NavigationPredictor,NetworkTimeServiceQuerying,\
+     HttpsFirstBalancedMode,HttpsFirstBalancedModeAutoEnable,HttpsFirstModeIncognito,HttpsUpgrades,InterestFeedContentSuggestions,LoadingPredictorPrefetch,MediaRouter,NavigationPredictor,NetworkTimeServiceQuerying,\
      OptimizationGuideModelDownloading,OptimizationHints,PreconnectToSearch,PreconnectToSearchNonGoogle,SegmentationPlatform,\
      SpareRendererForSitePerProcess,Translate",
 ];
@@ -200,7 +201,8 @@ impl Chromium {
             processes: 512,
             // What it says on the pipe is bounded message by message.
             output: u64::MAX,
-            file_size: crate::state::LARGEST + (1 << 20),
+            // A download is cancelled long before.
+            file_size: crate::downloads::MOST + (64 << 20),
             open_files: 2048,
             // Looked after by the size of the folder: others write to the disk too.
             disk: u64::MAX,

@@ -83,8 +83,7 @@ mod tests {
     fn only_plain_files_are_taken_and_not_too_many() {
         let folder = std::env::temp_dir().join(format!("hob-downloads-{}", std::process::id()));
         let downloads = Downloads::make(folder.clone()).unwrap();
-        let named =
-            |id: &str| Download { id: id.into(), name: "a".into(), url: "u".into(), state: DownloadState::Complete };
+        let named = |id: &str| Download::new(id, "a", "u", DownloadState::Complete);
         fs::write(folder.join("0-a"), "text").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", folder.join("1-b")).unwrap();
         let mut text = String::new();

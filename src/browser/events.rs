@@ -148,10 +148,15 @@ fn of_page(page: &mut PageState, method: &str, params: &Value) {
             begin(page, text("loaderId"));
             match text("name") {
                 "DOMContentLoaded" => page.reached.parsed = true,
-                "load" => page.reached.loaded = true,
+                // That it has stopped loading is said somewhat later.
+                "load" => (page.reached.loaded, page.is_loading) = (true, false),
                 "networkIdle" => page.reached.idle = true,
                 _ => {}
             }
+        }
+        "Network.requestWillBeSent" if text("type") == "Document" && params["requestId"] == params["loaderId"] => {
+            let url = params["request"]["url"].as_str().unwrap_or_default();
+            page.asked = text_kit::truncate(url, 2_000);
         }
         "Network.responseReceived" if text("type") == "Document" && params["requestId"] == params["loaderId"] => {
             let status = params["response"]["status"].as_u64().and_then(|status| u16::try_from(status).ok());
@@ -197,6 +202,9 @@ mod tests {
         let answered =
             json!({"frameId": "T", "type": "Document", "loaderId": "2", "requestId": "2", "response": {"status": 404}});
         happens(Some("s"), "Network.responseReceived", answered);
+        let to = json!({"frameId": "T", "type": "Document", "loaderId": "2", "requestId": "2", "request": {"url": "http://b/"}});
+        happens(Some("s"), "Network.requestWillBeSent", to);
+        assert_eq!(page().asked, "http://b/");
         life("T", "2", "init");
         happens(Some("s"), "Page.frameNavigated", json!({"frame": {"id": "T", "loaderId": "2"}}));
         life("T", "1", "networkIdle");

@@ -17,9 +17,11 @@ const RESULT: usize = 50_000;
 /// How long is waited for something to begin after a click, and for what has announced itself.
 const BEGINS: Duration = Duration::from_millis(400);
 const ANNOUNCED: Duration = Duration::from_secs(3);
-/// The largest picture, in pixels of CSS; larger ones than this in all are JPEG.
+/// The largest part of a page that a picture shows, in pixels of CSS, and how many pixels it has: more is scaled down, because each
+/// costs memory several times. Larger ones than `LOSSLESS` are JPEG.
 const WIDEST: f64 = 4_000.0;
 const TALLEST: f64 = 8_000.0;
+const PIXELS: f64 = 10_240_000.0;
 const LOSSLESS: f64 = 2_000_000.0;
 const QUALITY: u32 = 80;
 
@@ -61,6 +63,8 @@ pub struct Screenshot {
     pub media_type: &'static str,
     pub width: u32,
     pub height: u32,
+    /// It shows less than there is, or smaller.
+    pub is_reduced: bool,
 }
 
 impl Browser {
@@ -81,7 +85,7 @@ impl Browser {
         };
         let problem = answer["errorText"].as_str().unwrap_or_default();
         if answer["isDownload"] == true || problem == "net::ERR_ABORTED" {
-            let comes = |state: &mut State| (!state.downloads.is_empty()).then_some(());
+            let comes = |state: &mut State| state.has_new_downloads().then_some(());
             return match self.events.until(ANNOUNCED, comes).await {
                 None => Err(Error::NotLoaded("the server gave no page".into())),
                 Some(()) => Ok(Navigated { status: None, is_complete: true, is_download: true }),
@@ -240,10 +244,12 @@ impl Browser {
             area => area,
         };
         let mut params = json!({"format": "png"});
-        let mut media_type = "image/png";
+        let (mut media_type, mut is_reduced) = ("image/png", false);
         if let Some(area) = area {
             let (width, height) = (area.width.clamp(1.0, WIDEST), area.height.clamp(1.0, TALLEST));
-            params["clip"] = json!({"x": area.x, "y": area.y, "width": width, "height": height, "scale": 1});
+            let scale = (PIXELS / (width * height)).sqrt().min(1.0);
+            is_reduced = scale < 1.0 || area.width > WIDEST || area.height > TALLEST;
+            params["clip"] = json!({"x": area.x, "y": area.y, "width": width, "height": height, "scale": scale});
             params["captureBeyondViewport"] = true.into();
             if width * height > LOSSLESS {
                 params["format"] = "jpeg".into();
@@ -256,14 +262,15 @@ impl Browser {
         let (width, height) = match png_size(&bytes) {
             Some(size) => size,
             None => {
-                let side = |name: &str| params["clip"][name].as_f64().unwrap_or(0.0).round() as u32;
+                let clip = |name: &str| params["clip"][name].as_f64().unwrap_or(0.0);
+                let side = |name: &str| (clip(name) * clip("scale")).round() as u32;
                 (side("width"), side("height"))
             }
         };
         if bytes.is_empty() {
             return Err(Error::Failed("Chromium made no picture of the page".into()));
         }
-        Ok(Screenshot { bytes, media_type, width, height })
+        Ok(Screenshot { bytes, media_type, width, height, is_reduced })
     }
 }
 
@@ -297,6 +304,10 @@ fn explain(problem: &str) -> String {
         }
         "ERR_EMPTY_RESPONSE" | "ERR_CONNECTION_CLOSED" | "ERR_CONNECTION_RESET" => "it gave no answer",
         "ERR_TIMED_OUT" | "ERR_CONNECTION_TIMED_OUT" => "it did not answer in time",
+        "ERR_INVALID_AUTH_CREDENTIALS" => {
+            "it asks for a user name and password by HTTP authentication, which a browser without a person cannot answer: \
+             http_request can send them in an `authorization` header"
+        }
         "ERR_TOO_MANY_REDIRECTS" => "it redirects in a circle",
         "ERR_UNSAFE_REDIRECT" | "ERR_UNKNOWN_URL_SCHEME" => "it redirects to an address that is not http or https",
         "ERR_BLOCKED_BY_CLIENT" | "ERR_BLOCKED_BY_RESPONSE" => "it may not be shown",
@@ -341,6 +352,7 @@ mod tests {
         assert!(
             explain("net::ERR_NAME_NOT_RESOLVED").contains("not known")
                 && explain("net::ERR_CERT_DATE_INVALID").contains("certificate")
+                && explain("net::ERR_INVALID_AUTH_CREDENTIALS").contains("user name and password")
         );
     }
 }

@@ -1,6 +1,9 @@
 //! The state of a browser: its pages and downloads, and what a caller has not been told yet.
 
-use std::collections::VecDeque;
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
 
 /// The most pages at once; the oldest is closed for another.
 pub(crate) const PAGES: usize = 4;
@@ -8,6 +11,9 @@ pub(crate) const PAGES: usize = 4;
 const DOWNLOADS: usize = 5;
 /// The largest download, in bytes.
 pub(crate) const LARGEST: u64 = 64 << 20;
+/// How long a download may take in all, and how long without any more of it.
+const TAKES: Duration = Duration::from_secs(300);
+const STILL: Duration = Duration::from_secs(30);
 /// The most messages of dialogs that are noted, and the longest, in characters.
 const DIALOGS: usize = 5;
 const DIALOG: usize = 300;
@@ -39,6 +45,8 @@ pub(crate) struct PageState {
     pub reached: Reached,
     /// The status with which it was answered.
     pub status: Option<(String, u16)>,
+    /// The address that was asked for last, for the document or where it was redirected.
+    pub asked: String,
     pub is_loading: bool,
     /// A script or click has asked for another document, which has not begun.
     pub is_requested: bool,
@@ -62,6 +70,20 @@ pub struct Download {
     pub name: String,
     pub url: String,
     pub state: DownloadState,
+    /// How much of it has come, in bytes.
+    pub received: u64,
+    /// When it began, and when the last of it came.
+    began: Instant,
+    moved: Instant,
+    /// Somebody was told that it is coming, and waits no more.
+    is_told: bool,
+}
+
+impl Download {
+    pub(crate) fn new(id: &str, name: &str, url: &str, state: DownloadState) -> Self {
+        let (name, url, now) = (text_kit::truncate(name, 300), text_kit::truncate(url, 2000), Instant::now());
+        Self { id: id.into(), name, url, state, received: 0, began: now, moved: now, is_told: false }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +92,8 @@ pub enum DownloadState {
     Complete,
     Failed,
     TooLarge,
+    /// It was cancelled because it took too long.
+    TooSlow,
     /// More came at once than are taken.
     TooMany,
 }
@@ -119,8 +143,7 @@ impl State {
         }
         let takes = self.downloads.len() < DOWNLOADS;
         let state = if takes { DownloadState::Coming } else { DownloadState::TooMany };
-        let (name, url) = (text_kit::truncate(name, 300), text_kit::truncate(url, 2000));
-        self.downloads.push_back(Download { id: id.into(), name, url, state });
+        self.downloads.push_back(Download::new(id, name, url, state));
         takes
     }
 
@@ -129,6 +152,9 @@ impl State {
         let Some(download) = self.downloads.iter_mut().find(|download| download.id == id) else { return true };
         if download.state != DownloadState::Coming {
             return true;
+        }
+        if received > download.received {
+            (download.received, download.moved) = (received, Instant::now());
         }
         download.state = match state {
             _ if received > LARGEST => DownloadState::TooLarge,
@@ -139,8 +165,27 @@ impl State {
         download.state != DownloadState::TooLarge
     }
 
+    /// Whether there is a download that nobody was told of.
+    pub fn has_new_downloads(&self) -> bool {
+        self.downloads.iter().any(|download| !download.is_told)
+    }
+
+    /// Whether one of these is coming.
     pub fn downloads_are_coming(&self) -> bool {
-        self.downloads.iter().any(|download| download.state == DownloadState::Coming)
+        self.downloads.iter().any(|download| download.state == DownloadState::Coming && !download.is_told)
+    }
+
+    /// The downloads as they are. Those that are coming stay, but for the ones that take too long, which must be cancelled.
+    pub fn take_downloads(&mut self, now: Instant) -> Vec<Download> {
+        for download in self.downloads.iter_mut().filter(|download| download.state == DownloadState::Coming) {
+            download.is_told = true;
+            if now.duration_since(download.began) > TAKES || now.duration_since(download.moved) > STILL {
+                download.state = DownloadState::TooSlow;
+            }
+        }
+        let all = self.downloads.iter().cloned().collect();
+        self.downloads.retain(|download| download.state == DownloadState::Coming);
+        all
     }
 }
 
@@ -180,6 +225,21 @@ mod tests {
         let states: Vec<_> = state.downloads.iter().map(|download| download.state).collect();
         assert_eq!(states[..2], [DownloadState::Complete, DownloadState::TooLarge]);
         assert_eq!(states[DOWNLOADS], DownloadState::TooMany);
+        // What is coming is told once, stays until it has come, and is given up when it stands still or never ends.
+        let states = |state: &mut State, now: Instant| -> Vec<DownloadState> {
+            state.take_downloads(now).iter().map(|download| download.state).collect()
+        };
+        let begun = Instant::now();
+        assert!(state.downloads_are_coming());
+        assert_eq!(states(&mut state, begun)[2..5], [DownloadState::Coming; 3]);
+        assert!(!state.downloads_are_coming() && state.downloads.len() == 3);
+        assert!(state.progress("2", 5, "completed") && state.progress("3", 5, "inProgress"));
+        assert_eq!(states(&mut state, begun), [DownloadState::Complete, DownloadState::Coming, DownloadState::Coming]);
+        state.downloads[0].moved += STILL;
+        assert_eq!(states(&mut state, begun + STILL * 3 / 2), [DownloadState::Coming, DownloadState::TooSlow]);
+        state.downloads[0].moved += TAKES;
+        assert_eq!(states(&mut state, begun + TAKES * 2), [DownloadState::TooSlow]);
+        assert!(state.downloads.is_empty());
         (0..20).for_each(|_| state.add_dialog("alert", &"x".repeat(1000)));
         assert!(state.dialogs.len() == DIALOGS && state.dialogs[0].chars().count() < DIALOG + 10);
     }

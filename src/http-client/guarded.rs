@@ -161,7 +161,7 @@ impl Guarded {
         Self::with_lookup(allow, Arc::new(System))
     }
 
-    fn with_lookup(allow: Vec<String>, lookup: Arc<dyn Lookup>) -> Self {
+    pub(crate) fn with_lookup(allow: Vec<String>, lookup: Arc<dyn Lookup>) -> Self {
         let client = |way| {
             let resolver = Resolver { way, lookup: lookup.clone() };
             Lazy::new(move |builder| builder.dns_resolver(resolver.clone()))

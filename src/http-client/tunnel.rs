@@ -2,7 +2,8 @@
 
 use crate::{
     CONNECT, Error, Guarded, Result,
-    guard::{Resolver, Way},
+    guard::{Allow, Resolver, Way, check},
+    guarded::parse,
 };
 use std::net::{IpAddr, SocketAddr};
 use tokio::{net::TcpStream, time::timeout};
@@ -12,6 +13,28 @@ use url::{Host, Url};
 const PORTS: [u16; 2] = [80, 443];
 
 impl Guarded {
+    /// Whether a URL is reached only because a person allowed its host: it leads into the house, by the form of its host or by what
+    /// its name turns out to be, or to a port that is no web server's.
+    ///
+    /// # Errors
+    /// `BadRequest` or `Blocked`, as [`Guarded::check`]; `Unreachable` where an allowed name cannot be looked up.
+    pub async fn is_inside(&self, url: &str) -> Result<bool> {
+        let url = parse(url)?;
+        let (way, lookup) = self.way(&url)?;
+        let is_web = url.port_or_known_default().is_some_and(|port| PORTS.contains(&port));
+        match (way, url.host()) {
+            (Way::Outside, _) => Ok(false),
+            (Way::House, _) if !is_web || check(&url, &Allow::default()).is_err() => Ok(true),
+            (Way::House, Some(Host::Domain(name))) => {
+                match (Resolver { way: Way::Outside, lookup }).addresses(name).await {
+                    Err(Error::Blocked { .. }) => Ok(true),
+                    found => found.map(|_| false),
+                }
+            }
+            (Way::House, _) => Ok(false),
+        }
+    }
+
     /// Connects to a host, by name or address, and a port: outside to web servers only, and in the house where a person allowed it.
     ///
     /// # Errors
@@ -48,7 +71,57 @@ impl Guarded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Server, answer};
+    use crate::{
+        guard::Lookup,
+        testing::{Server, answer},
+    };
+    use futures::future::BoxFuture;
+    use std::{io, sync::Arc};
+
+    /// A name for each kind of answer.
+    struct Names;
+
+    impl Lookup for Names {
+        fn lookup(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+            let (inside, outside) = (IpAddr::from([192, 168, 7, 7]), IpAddr::from([93, 184, 215, 14]));
+            Box::pin(async move {
+                match name.as_str() {
+                    "inside.example.org" => Ok(vec![inside]),
+                    "both.example.org" => Ok(vec![inside, outside]),
+                    "outside.example.org" => Ok(vec![outside]),
+                    _ => Err(io::ErrorKind::NotFound.into()),
+                }
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_reached_by_permission_alone_is_inside() {
+        let allow = [
+            "inside.example.org",
+            "both.example.org",
+            "outside.example.org",
+            "gone.example.org",
+            "192.168.7.7",
+            "nas.local",
+        ];
+        let web = Guarded::with_lookup(allow.map(str::to_owned).to_vec(), Arc::new(Names));
+        for (url, expected) in [
+            ("http://inside.example.org/", true),
+            ("http://both.example.org/", false),
+            ("https://outside.example.org/a", false),
+            ("https://outside.example.org:8443/", true),
+            ("http://192.168.7.7/", true),
+            ("http://[::ffff:192.168.7.7]:81/", true),
+            ("http://NAS.local./", true),
+            ("http://8.8.8.8/", false),
+            ("http://other.example.org/", false),
+        ] {
+            assert_eq!(web.is_inside(url).await.unwrap(), expected, "{url}");
+        }
+        assert!(matches!(web.is_inside("http://gone.example.org/").await, Err(Error::Unreachable { .. })));
+        assert!(matches!(web.is_inside("http://192.168.7.8/").await, Err(Error::Blocked { .. })));
+    }
 
     #[tokio::test]
     async fn programs_reach_what_tools_may_reach() {

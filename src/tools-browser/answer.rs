@@ -26,7 +26,7 @@ pub(crate) async fn finish(cx: &Cx, in_use: &mut InUse, mut content: Value) -> R
         content["newPage"] = true.into();
     }
     if happened.is_loading {
-        content["note"] = "The page is still loading.".into();
+        note(&mut content, "The page is still loading.");
     }
     if !happened.dialogs.is_empty() {
         content["dialogs"] = happened.dialogs.into();
@@ -48,6 +48,14 @@ pub(crate) async fn finish(cx: &Cx, in_use: &mut InUse, mut content: Value) -> R
         sentence.push_str(&format!(" It gave {}.", counted(downloads.len() as u64, "file")));
     }
     Ok(Output::json(content)?.say(sentence).from_outside())
+}
+
+/// Adds a sentence to the note of a result.
+pub(crate) fn note(content: &mut Value, text: &str) {
+    content["note"] = match content["note"].as_str() {
+        Some(before) => format!("{before} {text}").into(),
+        None => text.into(),
+    };
 }
 
 /// The address and title of the current page. A page that is none of the web is left.

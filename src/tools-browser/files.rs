@@ -10,8 +10,8 @@ use workspace::{Expect, Located, Workspaces, WriteOptions, Written};
 /// Where files go.
 const DOWNLOADS: &str = "downloads";
 const PICTURES: &str = "pictures";
-/// How long a call waits for files that come.
-const WAIT: Duration = Duration::from_secs(60);
+/// How long a call waits for files that come, once for each.
+const WAIT: Duration = Duration::from_secs(8);
 /// How much is copied at once, in bytes.
 const BLOCK: usize = 256 << 10;
 /// The longest name, in characters.
@@ -29,10 +29,17 @@ pub(crate) async fn save_downloads(cx: &Cx, in_use: &InUse) -> Result<Vec<Value>
     };
     for download in downloads {
         let name = plain_name(&download.name);
+        if download.state == DownloadState::Coming {
+            all.push(json!({"name": name, "url": download.url, "state": "coming", "received": download.received}));
+            continue;
+        }
         let saved = match download.state {
             DownloadState::Complete => save_download(cx, in_use, &download, &name).await,
             DownloadState::TooLarge => Err(Error::failed("it is larger than 64 MB: download_file takes up to 256 MB")),
             DownloadState::TooMany => Err(Error::failed("too many files came at once")),
+            DownloadState::TooSlow => Err(Error::failed(
+                "it came too slowly, and was given up after 5 minutes, or 30 s without any more of it: try download_file",
+            )),
             DownloadState::Coming | DownloadState::Failed => Err(Error::failed("it broke off")),
         };
         all.push(match saved {

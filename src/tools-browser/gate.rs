@@ -1,5 +1,5 @@
-//! How a browser reaches the network: through the guard, and into the house only where the household allowed it and the page itself
-//! was opened by name. So a page from the internet cannot use what the household allowed for itself.
+//! How a browser reaches the network: through the guard, either to the internet or to one host of the house, never to both. Which of
+//! its pages makes a connection nobody can tell, so none of them may have what another one must not use.
 
 use futures::future::BoxFuture;
 use http_client::Guarded;
@@ -10,6 +10,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 use tool::{Consult, Cx, Error, Result, Risk, prelude::json};
+use url::Url;
 
 /// The most refusals that are noted.
 const REFUSALS: usize = 20;
@@ -30,19 +31,59 @@ const OWN_CALLS: [&str; 12] = [
     "update.googleapis.com",
 ];
 
+/// Where a browser is: all that its pages reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The internet, and nothing of the house.
+    Internet,
+    /// This host and port, which the household allowed, and nothing else.
+    House(String, u16),
+}
+
+impl Place {
+    /// Where the page of an address is opened.
+    ///
+    /// # Errors
+    /// Those of the guard.
+    pub async fn of(web: &Guarded, url: &Url) -> Result<Self> {
+        let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
+        Ok(if web.is_inside(url.as_str()).await? { Self::House(plain(host), port) } else { Self::Internet })
+    }
+
+    /// Whether a page at `other` can be opened in the browser of this place: such a server may send browsers on for encryption.
+    pub fn has(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Internet, Self::Internet) => true,
+            (Self::House(host, port), Self::House(to, to_port)) => {
+                host == to && (port == to_port || (*port, *to_port) == (80, 443))
+            }
+            _ => false,
+        }
+    }
+
+    /// Its name for people.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Internet => "the internet".into(),
+            Self::House(host, port) => format!("`{host}:{port}`"),
+        }
+    }
+}
+
 /// The gate of one browser.
 pub(crate) struct PageGate {
     outside: Guarded,
     web: Guarded,
     /// Whoever opened the browser: what they may reach, it may.
     cx: Cx,
+    place: Place,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// The host and port of the page that was opened last.
-    opened: (String, u16),
+    /// The host of the page that was opened last.
+    opened: String,
     refusals: Vec<Refusal>,
 }
 
@@ -54,14 +95,26 @@ pub(crate) struct Refusal {
     pub why: String,
 }
 
+impl Refusal {
+    /// Whether it was the connection for this address.
+    pub fn is_of(&self, url: &Url) -> bool {
+        plain(url.host_str().unwrap_or_default()) == self.host && url.port_or_known_default() == Some(self.port)
+    }
+}
+
 impl PageGate {
-    pub fn new(web: Guarded, cx: Cx) -> Self {
-        Self { outside: web.allowing::<&str>([]), web, cx, state: Mutex::default() }
+    pub fn new(web: Guarded, cx: Cx, place: Place) -> Self {
+        Self { outside: web.allowing::<&str>([]), web, cx, place, state: Mutex::default() }
+    }
+
+    /// Where its browser is.
+    pub fn place(&self) -> &Place {
+        &self.place
     }
 
     /// A page is opened by name; what was refused before is forgotten.
-    pub fn open(&self, host: &str, port: u16) {
-        *self.state() = State { opened: (plain(host), port), refusals: vec![] };
+    pub fn open(&self, host: &str) {
+        *self.state() = State { opened: plain(host), refusals: vec![] };
     }
 
     /// What was refused since the last look.
@@ -73,15 +126,17 @@ impl PageGate {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a connection is to the server of the page that was opened, or to where such a server sends browsers on for
-    /// encryption.
-    fn is_opened(&self, host: &str, port: u16) -> bool {
-        let state = self.state();
-        state.opened.0 == plain(host) && (state.opened.1 == port || (state.opened.1, port) == (80, 443))
-    }
-
     async fn reach(&self, host: &str, port: u16) -> Result<Box<dyn Connection>> {
-        if is_own_call(host) && !self.is_opened(host, port) {
+        if let Place::House(..) = &self.place {
+            if !self.place.has(&Place::House(plain(host), port)) {
+                let name = self.place.name();
+                let why = format!("only {name} is reached from its pages; open others with browser_navigate");
+                return Err(Error::denied(why));
+            }
+            may_reach(&self.cx, host).await?;
+            return Ok(Box::new(self.web.connect(host, port).await?));
+        }
+        if is_own_call(host) && self.state().opened != plain(host) {
             return Err(Error::denied("the browser asks this host for nothing that a page needs"));
         }
         may_reach(&self.cx, host).await?;
@@ -90,15 +145,12 @@ impl PageGate {
             Err(error @ (http_client::Error::Blocked { .. } | http_client::Error::BadRequest(_))) => error,
             Err(error) => return Err(error.into()),
         };
-        if self.is_opened(host, port) {
-            return Ok(Box::new(self.web.connect(host, port).await?));
-        }
         let url = match host.parse::<Ipv6Addr>() {
             Ok(_) => format!("https://[{host}]:{port}/"),
             Err(_) => format!("https://{host}:{port}/"),
         };
-        // The household allowed it, and the page in the browser is another one's.
-        if self.web.check(&url).is_ok() && self.outside.check(&url).is_err() {
+        // The household allowed it, and this browser is another place's.
+        if self.web.is_inside(&url).await.is_ok_and(|is_inside| is_inside) {
             return Err(Error::denied(format!(
                 "`{host}` is in the house, and only a page that was opened there by browser_navigate reaches it"
             )));
@@ -157,5 +209,27 @@ mod tests {
             assert_eq!(plain(host), expected);
         }
         assert!(is_own_call("Update.GoogleAPIs.com.") && !is_own_call("fonts.googleapis.com"));
+    }
+
+    #[tokio::test]
+    async fn a_browser_is_on_the_internet_or_at_one_host() {
+        let web = Guarded::new(vec!["nas".into(), "10.0.0.7:8080".into(), "8.8.8.8".into()]);
+        let house = |host: &str, port| Place::House(host.into(), port);
+        for (url, expected) in [
+            ("http://NAS./a", house("nas", 80)),
+            ("https://nas/", house("nas", 443)),
+            ("http://10.0.0.7:8080/", house("10.0.0.7", 8080)),
+            ("http://8.8.8.8/", Place::Internet),
+            ("https://example.org/", Place::Internet),
+        ] {
+            assert_eq!(Place::of(&web, &Url::parse(url).unwrap()).await.unwrap(), expected, "{url}");
+        }
+        assert!(Place::of(&web, &Url::parse("http://10.0.0.8/").unwrap()).await.is_err());
+        let nas = house("nas", 80);
+        assert!(nas.has(&nas) && nas.has(&house("nas", 443)) && Place::Internet.has(&Place::Internet));
+        for other in [house("nas", 81), house("other", 80), Place::Internet] {
+            assert!(!nas.has(&other) && !other.has(&nas), "{other:?}");
+        }
+        assert!(!house("nas", 443).has(&nas));
     }
 }

@@ -1,4 +1,4 @@
-//! Layer 3: pages in a browser as tools. Each conversation has a browser of its own, whose connections go through the guard, and
+//! Layer 3: pages in a browser as tools. Each conversation has a browser of its own (a run without one too, and whoever calls by hand), whose connections go through the guard, and
 //! everything that pages say counts as from outside.
 //!
 //! ```text
@@ -11,6 +11,7 @@ mod ask;
 mod family;
 mod files;
 mod gate;
+mod key;
 mod navigate;
 mod open;
 mod read;

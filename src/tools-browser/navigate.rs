@@ -1,6 +1,11 @@
 //! The tools that open and close pages.
 
-use crate::{BrowserTools, answer::finish, gate::may_reach};
+use crate::{
+    BrowserTools,
+    answer::{finish, note, place},
+    gate::{Place, may_reach},
+    open::InUse,
+};
 use browser::Wait;
 use tool::{Label, prelude::*};
 use url::Url;
@@ -37,11 +42,31 @@ pub(crate) async fn browser_navigate(tools: BrowserTools, cx: Cx, args: BrowserN
     let url = address(&args.url)?;
     let host = tools.web().check(url.as_str())?;
     may_reach(&cx, &host).await?;
-    let mut in_use = tools.open(&cx).await?;
+    let place = Place::of(tools.web(), &url).await?;
+    let mut in_use = tools.open(&cx, place).await?;
     // Whatever comes from here on, even an error, is a stranger's word.
     cx.taint(Label::Outside);
-    in_use.opened()?.gate.open(&host, url.port_or_known_default().unwrap_or_default());
-    let wait = match args.wait_until {
+    in_use.opened()?.gate.open(&host);
+    let left = in_use.left();
+    match load(&cx, &mut in_use, &url, args.wait_until).await {
+        Ok(mut output) => {
+            if let Some(left) = left {
+                note(&mut output.content, &left);
+            }
+            Ok(output)
+        }
+        Err(error) => Err(match left {
+            Some(left) => {
+                let text = format!("{}. {left}", error.message().trim_end_matches('.'));
+                error.with_message(text)
+            }
+            None => error,
+        }),
+    }
+}
+
+async fn load(cx: &Cx, in_use: &mut InUse, url: &Url, wait_until: WaitUntil) -> Result<Output> {
+    let wait = match wait_until {
         WaitUntil::Load => Wait::Load,
         WaitUntil::DomContentLoaded => Wait::Parsed,
         WaitUntil::NetworkIdle => Wait::Idle,
@@ -54,7 +79,7 @@ pub(crate) async fn browser_navigate(tools: BrowserTools, cx: Cx, args: BrowserN
     };
     let navigated = navigated.map_err(|error| in_use.error(error))?;
     if navigated.status == Some(403) {
-        refuse_if_refused(&mut in_use).await?;
+        refuse_if_refused(in_use).await?;
     }
     let mut content = json!({"ok": navigated.status.is_none_or(|status| status < 400)});
     if let Some(status) = navigated.status {
@@ -62,10 +87,16 @@ pub(crate) async fn browser_navigate(tools: BrowserTools, cx: Cx, args: BrowserN
     }
     let is_download = navigated.is_download;
     let is_complete = navigated.is_complete;
-    let mut output = finish(&cx, &mut in_use, content).await?;
+    let mut output = finish(cx, in_use, content).await?;
     if is_download {
-        output.content["note"] =
-            "The address gave a file and no page; the page that was open before is still open.".into();
+        let is_empty = output.content["url"] == "about:blank";
+        note(
+            &mut output.content,
+            match is_empty {
+                true => "The address gave a file and no page.",
+                false => "The address gave a file and no page; the page that was open before is still open.",
+            },
+        );
     } else if !is_complete {
         output.content["note"] = "The page was still loading after 30 s; this is what is there.".into();
     }
@@ -73,14 +104,11 @@ pub(crate) async fn browser_navigate(tools: BrowserTools, cx: Cx, args: BrowserN
 }
 
 /// What the gate answers in place of a server looks like a page: it is an error instead.
-async fn refuse_if_refused(in_use: &mut crate::open::InUse) -> Result<()> {
-    let (url, _) = crate::answer::place(in_use).await?;
+async fn refuse_if_refused(in_use: &mut InUse) -> Result<()> {
+    let (url, _) = place(in_use).await?;
     let refusals = in_use.opened()?.gate.take_refusals();
     let Ok(url) = Url::parse(&url) else { return Ok(()) };
-    let (host, port) = (url.host_str().unwrap_or_default().trim_matches(['[', ']']), url.port_or_known_default());
-    let Some(refusal) = refusals.into_iter().find(|one| one.host == host && Some(one.port) == port) else {
-        return Ok(());
-    };
+    let Some(refusal) = refusals.into_iter().find(|refusal| refusal.is_of(&url)) else { return Ok(()) };
     let left = in_use.browser()?.leave().await;
     left.map_err(|error| in_use.error(error))?;
     Err(Error::denied(refusal.why))

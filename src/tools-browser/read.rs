@@ -139,7 +139,8 @@ pub(crate) async fn browser_screenshot(tools: BrowserTools, cx: Cx, args: Browse
     let name = crate::files::plain_name(&format!("{today} {host}.{ending}"));
     // Small ones are in the answer of whoever calls by hand; a model has the file, and a text of this length would tell it nothing.
     let image = (is_in_person && picture.bytes.len() <= PICTURE).then(|| BASE64_STANDARD.encode(&picture.bytes));
-    let (width, height, media_type) = (picture.width, picture.height, picture.media_type);
+    let (width, height, media_type, is_reduced) =
+        (picture.width, picture.height, picture.media_type, picture.is_reduced);
     let (located, written) = save_picture(&cx, tools.workspaces(), &name, picture.bytes).await?;
     let place = text_kit::percent_encode(located.place_id());
     let path = text_kit::percent_encode(&located.path().text());
@@ -151,6 +152,10 @@ pub(crate) async fn browser_screenshot(tools: BrowserTools, cx: Cx, args: Browse
         "size": written.entry.size,
         "pictureUrl": format!("/api/v1/workspace/file?place={place}&path={path}"),
     });
+    if is_reduced {
+        content["note"] =
+            "It is larger than a picture may be: this one is scaled down, and ends at 4000 × 8000 pixels.".into();
+    }
     if let Some(image) = image {
         content["image"] = image.into();
     }

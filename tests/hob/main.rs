@@ -11,6 +11,7 @@ mod backup_files;
 mod browser;
 mod browser_acts;
 mod browser_hostile;
+mod browser_places;
 mod budgets;
 mod care;
 mod circles;

@@ -3,8 +3,12 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpListener,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
+    time::Duration,
 };
 
 /// What the server does with a request.
@@ -13,6 +17,8 @@ pub enum Reply {
     Bytes(Vec<u8>),
     /// Sends these bytes, and then the others again and again, as long as somebody reads.
     Endless(Vec<u8>, Vec<u8>),
+    /// Sends these bytes, and then one a tenth of a second for as long as this is so, and closes.
+    Drip(Vec<u8>, Arc<AtomicBool>),
     /// Sends nothing until the client leaves.
     Silent,
 }
@@ -63,6 +69,13 @@ impl Site {
                             let mut sent = socket.write_all(&head);
                             while sent.is_ok() {
                                 sent = socket.write_all(&piece);
+                            }
+                        }
+                        Reply::Drip(head, goes_on) => {
+                            let mut sent = socket.write_all(&head);
+                            while sent.is_ok() && goes_on.load(Ordering::Relaxed) {
+                                sent = socket.write_all(b"x");
+                                thread::sleep(Duration::from_millis(100));
                             }
                         }
                         Reply::Silent => drop(reader.read(&mut [0])),
