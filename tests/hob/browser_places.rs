@@ -3,7 +3,8 @@
 use crate::{
     approvals::that_waits,
     browser::{hob_at, open, refusal, text},
-    harness::{Reply as Answered, until},
+    harness::until,
+    http::Reply as Answered,
     model_server::{calls, says},
     site::{Reply, Site, answer, page},
 };
