@@ -67,8 +67,11 @@ where
 async fn store_key_alone(client: &Client, settings: &mut Settings, model: &str) {
     let Some(key) = settings.get(Key::Secret).map(str::to_owned) else { return };
     let named = model.split_once('/').map(|(provider, _)| provider.trim());
+    let all = client.data("GET", "/api/v1/providers", None).await.unwrap_or_default();
+    let is_known = |id: &&str| all["providers"].as_array().is_some_and(|all| all.iter().any(|one| one["id"] == **id));
     let mut why = "it does not show whose key it is".to_owned();
-    for provider in named.into_iter().chain(provider_of(&key)) {
+    // A key of a provider that is named is never given to another one.
+    if let Some(provider) = named.filter(is_known).or_else(|| provider_of(&key)) {
         let path = format!("/api/v1/providers/{}", percent_encode(provider));
         match client.data("PUT", &path, Some(json!({"key": key}))).await {
             Ok(_) => return settings.note(format!("The model's key was kept, as the one for {provider}.")),

@@ -323,7 +323,11 @@ fn the_card_says_what_became_of_the_key_of_a_refused_model() {
     assert_eq!(with_key, ["anthropic"]);
 
     // The provider that the model names goes before the one whose keys begin so.
+    let (report, with_key) = take(&hob, "MODEL=mistral/\nMODEL_KEY=sk-0123456789abcdef\n");
+    assert!(report.contains("as the one for mistral") && !report.contains("was not kept"), "{report}");
+    assert_eq!(with_key, ["anthropic", "mistral"]);
+    // A server of one's own has no key without its address, and nobody else gets that key.
     let (report, with_key) = take(&hob, "MODEL=custom/\nMODEL_KEY=sk-0123456789abcdef\n");
-    assert!(report.contains("as the one for custom") && !report.contains("was not kept"), "{report}");
-    assert_eq!(with_key, ["anthropic", "custom"]);
+    assert!(report.contains("MODEL_KEY was not kept"), "{report}");
+    assert_eq!(with_key, ["anthropic", "mistral"]);
 }
