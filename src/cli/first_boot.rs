@@ -97,7 +97,7 @@ fn open(path: &Path, options: &mut fs::OpenOptions) -> Result<fs::File> {
     Ok(file)
 }
 
-/// Writes the report anew: what had its name, also a link, is replaced and not written to.
+/// Writes the report: a file or link that had its name is replaced and not written to.
 fn write_report(path: &Path, report: &str) -> std::io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),

@@ -15,8 +15,8 @@ use tool::Id;
 
 /// The file that says which restore failed last, in the data folder.
 pub const FAILED: &str = "restore.failed";
-/// How long it is told of, in milliseconds.
-const TOLD_MS: u64 = 7 * 24 * 3_600_000;
+/// How long it is reported, in milliseconds.
+const REPORTED_MS: u64 = 7 * 24 * 3_600_000;
 /// The pause before a notice that could not be stored is tried again, and how often.
 const AGAIN: Duration = Duration::from_secs(60);
 const TRIES: u32 = 60;
@@ -84,7 +84,7 @@ impl FailedRestore {
     fn last(data: &Path) -> Option<Self> {
         let text = std::fs::read(data.join(FAILED)).ok()?;
         let failed: Self = serde_json::from_slice(&text).ok()?;
-        (Id::now_ms().saturating_sub(failed.at_ms) < TOLD_MS).then_some(failed)
+        (Id::now_ms().saturating_sub(failed.at_ms) < REPORTED_MS).then_some(failed)
     }
 
     fn text(&self) -> String {

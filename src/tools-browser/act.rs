@@ -3,7 +3,7 @@
 use crate::{
     BrowserTools,
     answer::{finish, place},
-    ask::{Act, Asks, may_act, visible},
+    ask::{Act, Asks, DOTS, may_act, visible},
     open::InUse,
 };
 use browser::{Aim, Element, Field, Lookup};
@@ -12,8 +12,6 @@ use tool::{Label, prelude::*};
 
 /// The most characters of a text that is typed, and of code.
 const TEXT: usize = 20_000;
-/// What is shown of a password, however long it is.
-pub(crate) const DOTS: &str = "••••••••";
 /// How many elements an error names.
 const NAMED: usize = 12;
 

@@ -1,12 +1,13 @@
 //! Whether something may be done on a page. A click, a text or code may send anything to its site, so a person is asked unless they
 //! make the call by hand: about this element of this page, and nothing else.
 
-use crate::act::DOTS;
 use browser::Element;
 use text_kit::{one_line, truncate};
 use tool::{Consult, Label, Role, prelude::*};
 use url::Url;
 
+/// The text shown for a password, however long it is.
+pub(crate) const DOTS: &str = "••••••••";
 /// How many characters of an address, and of a text or code, a person is shown.
 const ADDRESS: usize = 1_000;
 const TEXT: usize = 4_000;

@@ -74,7 +74,7 @@ impl Key {
 pub struct Settings {
     pub values: BTreeMap<Key, String>,
     pub problems: Vec<String>,
-    /// What else a person has to know about the values.
+    /// Further sentences about the values, for a person.
     pub notes: Vec<String>,
 }
 
