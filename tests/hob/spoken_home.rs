@@ -112,6 +112,13 @@ fn a_rule_says_what_is_missing_and_is_made_once_it_is_there() {
     const SUNSET: &str = "Turn on the porch lamp at sunset";
     let said = |hob: &Hob, text: &str| hob.say(text)["response"].as_str().unwrap().to_owned();
     let rules = |hob: &Hob| hob.result("list_rules", json!({}))["rules"].as_array().unwrap().len();
+    // Says it, and yes to the question.
+    let agreed = |hob: &Hob, text: &str| {
+        let asked = hob.say(text);
+        let yes = json!({"message": "yes", "conversationId": asked["conversationId"]});
+        hob.post("/api/v1/chat", yes).data(200);
+        asked["response"].as_str().unwrap().to_owned()
+    };
     let hob = Hob::start();
     let answer = said(&hob, PRESSED);
     assert!(answer.starts_with("I have nothing called “bell” or “hall lamp”, so I made no rule."), "{answer}");
@@ -121,12 +128,11 @@ fn a_rule_says_what_is_missing_and_is_made_once_it_is_there() {
     let answer = said(&hob, SUNSET);
     assert!(answer.contains("nothing called “porch lamp”") && answer.contains("latitude"), "{answer}");
     said(&hob, "call pin 4 the bell");
-    let answer = said(&hob, PRESSED);
+    let answer = agreed(&hob, PRESSED);
     assert!(
         answer.starts_with("Shall I make this a rule: when the bell is pressed twice, turn on the hall lamp"),
         "{answer}"
     );
-    said(&hob, "yes");
     assert_eq!(rules(&hob), 1);
     said(&hob, "call pin 22 the porch lamp");
     let answer = said(&hob, SUNSET);
@@ -136,8 +142,7 @@ fn a_rule_says_what_is_missing_and_is_made_once_it_is_there() {
     let config = "latitude = 47.07\nlongitude = 15.44\n".to_owned();
     let hob = Hob::with(Setup { config, ..Setup::default() });
     said(&hob, "call pin 22 the porch lamp");
-    let answer = said(&hob, SUNSET);
+    let answer = agreed(&hob, SUNSET);
     assert!(answer.contains("once") && answer.contains("sunset") && answer.contains("porch lamp"), "{answer}");
-    said(&hob, "yes");
     assert_eq!(rules(&hob), 1);
 }
