@@ -98,11 +98,11 @@ impl FailedRestore {
     }
 }
 
-/// Tells people of a restore that failed: a notice once, and a line of the doctor until another one works.
+/// Reports a restore that failed: a notice once, and a line of the doctor until another one works.
 pub fn tell_failed(failed: Option<FailedRestore>, data: &Path, checks: &Checks, tell: Telling) {
     let (known, folder) = (failed.clone(), data.to_path_buf());
     checks.add(move || {
-        // Where it could not be written down.
+        // The file could not be written on a disk that was full.
         let failed = FailedRestore::last(&folder).or_else(|| known.clone())?;
         Some(Check::wrong("restore", failed.text(), "mend what the reason says, then upload the backup again"))
     });

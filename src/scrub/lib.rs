@@ -100,7 +100,7 @@ impl Scrubber {
         scrub(text, how, &self.finder())
     }
 
-    /// Where the secrets are in a text: sorted, disjoint, on character boundaries.
+    /// The ranges of the secrets in a text: sorted, disjoint, on character boundaries.
     pub fn spans(&self, text: &str, how: How) -> Vec<Range<usize>> {
         find(text, how, &self.finder())
     }

@@ -292,7 +292,8 @@ impl Shared {
         let diff = self.on_disk(move |shared| {
             let mut root = shared.root(&before.place)?;
             if let Regains::None = root.regains {
-                root.regains = Regains::Before(before.clone());
+                let before = before.clone();
+                root.regains = Regains::Before(Box::new(move |path| before.was_open(path)));
             }
             let now = shared.snapshot(&root, before.place.clone(), before.first, None, None)?;
             let mut diff = Diff::between(&before, &now, &running);

@@ -185,7 +185,7 @@ pub(crate) enum Regains {
     /// All: the place is Hob's own.
     All,
     /// Those that it could read before.
-    Before(Arc<crate::watch::Snapshot>),
+    Before(Box<dyn Fn(&RelPath) -> bool + Send + Sync>),
 }
 
 /// Whether its owner cannot list a folder, or not reach what is in it.
@@ -255,7 +255,7 @@ impl Root {
         let may = match &self.regains {
             Regains::None => false,
             Regains::All => true,
-            Regains::Before(before) => before.was_open(path),
+            Regains::Before(was_open) => was_open(path),
         };
         if may && is_closed(stat) {
             store::regain(folder, stat);
