@@ -228,7 +228,7 @@ fn a_program_locks_nobody_out_of_their_files() {
     assert_eq!(ran["stdout"], "keptin\n", "{ran}");
     // Closed while Hob does not look, and in a place of others before a program ran.
     for path in [&mine.join("d/e"), &mine, &folder.path("in")] {
-        fs::set_permissions(path, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o0)).unwrap();
     }
     assert_eq!(hob.result("list_files", json!({"path": "d/e"}))["total"], 1);
     exec(&hob, "true");
