@@ -167,6 +167,9 @@ const conversation = (calls, answer = 'Done.') => good({
   ],
 });
 
+/** A picture of one pixel. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 test('the picture of a page is shown, and its title turns no words around', async () => {
   const title = '\u202etcerid\u200b eht';
   const pictureUrl = '/api/v1/workspace/file?place=own&path=pictures%2Fa.png';
@@ -175,13 +178,15 @@ test('the picture of a page is shown, and its title turns no words around', asyn
   const it = house([program(1)]);
   const { page, context } = await visit({
     ...it.answers, ...answersOf(workspace()), 'GET /api/v1/conversations': good({ conversations: [] }),
+    'GET /api/v1/workspace/file': (route) => route.fulfill({ contentType: 'image/png', body: Buffer.from(PIXEL, 'base64') }),
     'GET /api/v1/conversations/c1': conversation([['browser_screenshot', {}, result], ['browser_screenshot', {}, elsewhere]], `“${title}” is open.`),
   }, { at: '#/talk/c1' });
-  const pictures = page.locator('.cards .media img');
+  await page.getByText('“tcerid eht” is open.', { exact: true }).waitFor();
+  for (const line of await page.locator('details.did > summary').all()) await line.click();
+  const pictures = page.locator('.media img');
   await pictures.first().waitFor();
   await counted(pictures, 1);
   assert.equal(await pictures.getAttribute('src'), pictureUrl);
-  await page.getByText('“tcerid eht” is open.', { exact: true }).waitFor();
   await context.close();
 });
 
